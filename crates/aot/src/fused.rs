@@ -1,4 +1,4 @@
-//! Elements that run as one, compiled: see `compiler::backends::c::linked`.
+//! Fused elements, compiled: see `compiler::cluster` and `compiler::backends::c::fused`.
 //!
 //! A burst of packets, which lie in a pool, goes through the compiled function. What became of each, the function notes in its slot. It calls back for what it
 //! does not do itself; where such work is on the packet, that is an exchange buffer meanwhile.
@@ -12,7 +12,8 @@ use crate::cache::{Cache, key};
 use crate::code::Library;
 use crate::flows::Flows;
 use crate::{AotError, Options};
-use compiler::backends::c::linked::{self, FUNCTION, Member, Sizes, TURNS};
+use compiler::backends::c::fused::{FUNCTION, emit};
+use compiler::cluster::{self, Member, TURNS, exits};
 use compiler::mir::{Call, Helper};
 use netil::Verified;
 use netil::budget::Budget;
@@ -65,8 +66,8 @@ const EMPTY: Burst = Burst {
 
 type Run = unsafe extern "C" fn(*mut Burst);
 
-/// Linked elements, compiled and loaded.
-pub struct Linked {
+/// Fused elements, compiled and loaded.
+pub struct Fused {
     run: Run,
     programs: Vec<Arc<Verified>>,
     calls: Vec<Vec<Call>>,
@@ -78,7 +79,7 @@ pub struct Linked {
     seen: Vec<List>,
     /// Where among them each list lies: those of exits, and behind them of what members drop.
     places: Vec<u32>,
-    refused: Vec<Ended>,
+    dropped: Vec<Ended>,
     /// The most copies of an arrival that compiled code makes, and free slots for them during a burst.
     copies: usize,
     spare: Vec<u32>,
@@ -93,7 +94,7 @@ pub struct Linked {
 }
 
 // SAFETY: the addresses in units, tables and lists are those of the last burst; they are written anew before compiled code sees them again.
-unsafe impl Send for Linked {}
+unsafe impl Send for Fused {}
 
 /// What calls from compiled code work on.
 struct Running<'r> {
@@ -104,7 +105,7 @@ struct Running<'r> {
     /// Of the burst.
     packets: usize,
     places: &'r [u32],
-    refused: &'r [Ended],
+    dropped: &'r [Ended],
     /// Packets that went no further, and that left at once, by member; those that left by each exit.
     stayed: &'r mut [u64],
     left: &'r mut [u64],
@@ -121,14 +122,19 @@ const SPARE: usize = 256;
 /// Packets of a burst of which members say when they run: it takes ten times as long as not to say it.
 const TOLD: u32 = 64;
 
-impl Linked {
+impl Fused {
     /// Compiles members that packets enter at these ports, or finds them in the cache.
     ///
     /// # Errors
     /// A member is not for C, there is no compiler, it fails, or the result cannot be loaded.
-    pub fn new(members: &[(Arc<Verified>, Member<'_>)], entries: &[(u32, u32)], sizes: Sizes, options: &Options) -> Result<Self, AotError> {
+    pub fn new(
+        members: &[(Arc<Verified>, Member<'_>)],
+        entries: &[(u32, u32)],
+        cluster: cluster::Options,
+        options: &Options,
+    ) -> Result<Self, AotError> {
         let list: Vec<&Member<'_>> = members.iter().map(|(_, member)| member).collect();
-        let made = linked::emit(&list, entries, sizes)?;
+        let made = emit(&list, entries, cluster)?;
         let compiler = Compiler::system()?;
         let key = key(&[&made.text, &compiler.identity(), &machine(), std::env::consts::ARCH, env!("CARGO_PKG_VERSION"), "linked"]);
         let cache = if options.no_cache { Cache::passing()? } else { Cache::user().or_else(|_| Cache::passing())? };
@@ -139,9 +145,9 @@ impl Linked {
         let library = Library::open(&path)?;
         let at = library.symbol(FUNCTION).ok_or_else(|| AotError::Load(format!("it has no function {FUNCTION}")))?;
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
-        let refused: Vec<Ended> = made.refused.into_iter().map(dropped).collect();
-        let lists = vec![Vec::new(); linked::exits(&list) as usize + refused.len() + 1];
-        let flows = Flows::new(&list, entries, made.counts);
+        let dropped: Vec<Ended> = made.dropped.into_iter().map(dropped).collect();
+        let lists = vec![Vec::new(); exits(&list) as usize + dropped.len() + 1];
+        let flows = Flows::new(&list, entries, made.counters);
         Ok(Self {
             // SAFETY: the text defines a function of that name with this signature.
             run: unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) },
@@ -152,7 +158,7 @@ impl Linked {
             lists,
             seen: Vec::new(),
             places: made.places,
-            refused,
+            dropped,
             copies: made.copies as usize,
             spare: Vec::new(),
             expected: Vec::new(),
@@ -175,7 +181,7 @@ fn dropped((member, reason): (u32, DropReason)) -> Ended {
     Ended { member, disposition: Disposition::Drop(reason) }
 }
 
-impl Cluster for Linked {
+impl Cluster for Fused {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
         let ended = self.empty_lists(if self.copies > 0 { pool.size() } else { slots.len() });
@@ -195,11 +201,11 @@ impl Cluster for Linked {
             ..coming
         };
         burst.find(pool);
-        let (programs, calls, refused) = (&self.programs[..], &self.calls[..], &self.refused[..]);
+        let (programs, calls, dropped) = (&self.programs[..], &self.calls[..], &self.dropped[..]);
         let (stayed, left, places) = (&mut self.flows.stayed[..], &mut self.flows.left[..], &self.places[..]);
         let (packets, copies, spare) = (slots.len(), Vec::new(), Spare { most: self.copies, slots: &mut self.spare });
         let mut running =
-            Running { programs, calls, pool, host, packets, places, refused, stayed, left, copies, spare, set: false, told: TOLD };
+            Running { programs, calls, pool, host, packets, places, dropped, stayed, left, copies, spare, set: false, told: TOLD };
         burst.running = (&raw mut running).cast();
         // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, to what is expected, and to lines that
         // `late` keeps as they are, of each source as many as it has packets in the burst (`in_turns`); all live until the end of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
@@ -230,7 +236,7 @@ impl Running<'_> {
 
     /// What is in the n-th list, which is then empty.
     fn list<'l>(&self, burst: &mut Burst, n: usize) -> &'l [u32] {
-        // SAFETY: `Linked::run` made so many lists, each of which has a place.
+        // SAFETY: `Fused::run` made so many lists, each of which has a place.
         let list = unsafe { burst.lists.add(self.places[n] as usize) };
         // SAFETY: they live until compiled code returns, which does not use them during the call.
         let slots = listed(unsafe { &mut *list });
@@ -275,7 +281,7 @@ impl Running<'_> {
 
     /// Gives the host what has left so far, and empties the lists.
     fn hand_over(&mut self, burst: &mut Burst) {
-        let exits = self.places.len() - self.refused.len();
+        let exits = self.places.len() - self.dropped.len();
         for n in 0..exits {
             let slots = self.list(burst, n);
             if !slots.is_empty() {
@@ -283,7 +289,7 @@ impl Running<'_> {
                 self.host.exit(n as u32, slots, self.pool);
             }
         }
-        for (n, end) in (exits..).zip(self.refused) {
+        for (n, end) in (exits..).zip(self.dropped) {
             let slots = self.list(burst, n);
             if !slots.is_empty() {
                 self.stayed[end.member as usize] += slots.len() as u64;
@@ -323,7 +329,7 @@ fn check(pool: &Pool, slots: &[u32]) {
     debug_assert!(pool.check(slots), "compiled code has moved a packet out of its memory");
 }
 
-impl Linked {
+impl Fused {
     /// Makes lists with room for a burst: what it gives is that of what goes no further.
     fn empty_lists(&mut self, packets: usize) -> List {
         self.seen.clear();
@@ -422,12 +428,12 @@ const OPERANDS: usize = 256;
 /// Work that compiled code leaves to the runtime.
 ///
 /// # Safety
-/// Called only by compiled code that [`Linked::run`] has called, with the burst that it was given, a slot of it, a call of that unit's table, and
+/// Called only by compiled code that [`Fused::run`] has called, with the burst that it was given, a slot of it, a call of that unit's table, and
 /// the call's operands.
 unsafe extern "C" fn call(burst: *mut Burst, slot: u64, unit: u32, index: u32, operands: *mut u64) -> u64 {
     // SAFETY: compiled code hands on the burst that it was given, and does not use it during the call.
     let burst = unsafe { &mut *burst };
-    // SAFETY: `Linked::run` stored a `Running` that lives until compiled code returns, and compiled code does not use it.
+    // SAFETY: `Fused::run` stored a `Running` that lives until compiled code returns, and compiled code does not use it.
     let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
     let call = running.calls[unit as usize][index as usize];
     // SAFETY: the text has an array of at least so many limbs for this call.

@@ -5,8 +5,8 @@ use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::exec::{CloneOut, State};
 use netil::pool::{Even, Line, Lines, Pool};
 use netil::{Verified, verify};
+use netvm_aot::Fused;
 use netvm_aot::build::Compiler;
-use netvm_aot::linked::Linked;
 use std::sync::Arc;
 
 /// Each packet's first byte becomes its sum with the next, and others the checksum of the first ones; some end, and some leave with a copy.
@@ -54,12 +54,12 @@ impl Host for Out {
     }
 }
 
-fn code(program: &Arc<Verified>) -> Linked {
+fn code(program: &Arc<Verified>) -> Fused {
     let outputs: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id).collect();
     let links: Vec<(u32, Way)> = outputs.into_iter().zip(0..).map(|(id, exit)| (id, Way::LastExit(exit))).collect();
     let member = super::Member { program, func: super::optimised(program), links };
     let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
-    Linked::new(&[(Arc::clone(program), member)], &[(0, 0), (0, 0)], super::ALL_AHEAD, &options).unwrap()
+    Fused::new(&[(Arc::clone(program), member)], &[(0, 0), (0, 0)], super::ALL_PREFETCHED, &options).unwrap()
 }
 
 /// What becomes of so many packets of each source, three times, and how many have come in.

@@ -1,4 +1,4 @@
-//! Linked elements, and those whose machine code is chained, do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories, and
+//! Fused elements, and those whose machine code is chained, do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories, and
 //! when timers are set. What leaves by one exit does so in order, and all that came before a packet that leaves at once is there first. Where timers are set, bursts end
 //! here and there before the last packet.
 //!
@@ -13,7 +13,8 @@ mod reads;
 mod stash;
 mod sums;
 
-use compiler::backends::c::linked::{Member, Sizes, supports};
+use compiler::backends::c::fused::supports;
+use compiler::cluster::{self, Member};
 use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use jit::chain;
@@ -25,8 +26,8 @@ use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::{Entry, HandlerKind, PortKind};
 use netil::pool::Pool;
 use netil::{Interpreter, Verified, verify};
+use netvm_aot::Fused;
 use netvm_aot::build::Compiler;
-use netvm_aot::linked::Linked;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -37,8 +38,13 @@ const BUDGET: u32 = 200;
 const INFO: u32 = 300;
 /// Packets that one chain sees.
 const PACKETS: u64 = 12;
-/// All lookups are fetched ahead for, and all members are one function.
-const ALL_AHEAD: Sizes = Sizes { large: 0, together: usize::MAX, short: false, echoes: true, ports: true };
+/// All lookups are prefetched, and all members are one function.
+const ALL_PREFETCHED: cluster::Options =
+    cluster::Options { prefetch_above: 0, function: usize::MAX, short_bursts: false, silent_stores: true, computed_ports: true };
+
+/// Lookups in large tables are prefetched, members have functions of their own, and nothing is left out.
+const SOME_PREFETCHED: cluster::Options =
+    cluster::Options { prefetch_above: 4096, function: 0, short_bursts: true, silent_stores: false, computed_ports: false };
 
 /// A packet as it is somewhere: bytes, annotations, time, moved head, length on the wire.
 type Shape = (Vec<u8>, Vec<u8>, u64, u32, u32);
@@ -142,7 +148,7 @@ struct Chain {
 #[derive(Clone, Copy)]
 enum How {
     /// As compiled C.
-    Linked(Sizes),
+    Fused(cluster::Options),
     /// As machine code that is chained.
     Chained,
 }
@@ -236,7 +242,7 @@ impl Chain {
         let length = 1 + seed % 4;
         let statements = [3, 8, 20][(seed / 4 % 3) as usize];
         // All members functions of their own, the largest, none.
-        let together = [0, 100, usize::MAX][(seed % 3) as usize];
+        let function = [0, 100, usize::MAX][(seed % 3) as usize];
         let program = |n: u64| {
             let mut module = seeded_module(seed * 4 + n, &Options { statements, pull: false, widest, ..Options::default() });
             module.info_size = INFO;
@@ -254,7 +260,7 @@ impl Chain {
             budget: BUDGET,
             ends: Vec::new(),
             order,
-            how: How::Linked(Sizes { large: 0, together, ..Sizes::default() }),
+            how: How::Fused(cluster::Options { prefetch_above: 0, function, ..cluster::Options::default() }),
         };
         chain.number_exits();
         chain
@@ -299,7 +305,7 @@ impl Chain {
 
     fn code(&self) -> Box<dyn Cluster> {
         let all = self.programs.iter().zip(&self.links);
-        let How::Linked(sizes) = self.how else {
+        let How::Fused(cluster) = self.how else {
             let engine = |program: &Arc<Verified>| jit::JitEngine::new(Arc::clone(program)).unwrap();
             let members = all.map(|(program, links)| chain::Member::of(&engine(program), links).unwrap()).collect();
             return Box::new(chain::Chain::new(members, &[(0, 0)]));
@@ -308,7 +314,7 @@ impl Chain {
         let members: Vec<_> =
             links.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
         let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
-        Box::new(Linked::new(&members, &[(0, 0)], sizes, &options).unwrap())
+        Box::new(Fused::new(&members, &[(0, 0)], cluster, &options).unwrap())
     }
 
     /// The meaning: one program after the other.
@@ -444,7 +450,7 @@ fn recorded(case: &str) -> bool {
     let out: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
     let by = |way: Way| out.iter().map(|id| (*id, way)).collect::<Vec<_>>();
     for exit in [Way::Exit(0), Way::LastExit(0)] {
-        for how in [How::Linked(ALL_AHEAD), How::Chained] {
+        for how in [How::Fused(ALL_PREFETCHED), How::Chained] {
             compare(how, name, &program, &[by(Way::Member(1, 0)), by(exit)], budget, make);
         }
     }
@@ -521,9 +527,7 @@ fn compare_alone(name: &str, text: &str, packets: &[[u8; 12]]) {
     let whole = |bytes: &[u8; 12]| ExchangeBuffer::borrowed(&[&bytes[..], &[0; 48]].concat()).into_owned();
     let make = || packets.iter().map(whole).collect();
     // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are made for what is ahead.
-    for how in
-        [How::Linked(ALL_AHEAD), How::Linked(Sizes { large: 4096, together: 0, short: true, echoes: false, ports: false }), How::Chained]
-    {
+    for how in [How::Fused(ALL_PREFETCHED), How::Fused(SOME_PREFETCHED), How::Chained] {
         compare(how, name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
     }
 }

@@ -1,7 +1,8 @@
 //! Ports that values name, and drops that only a condition decides: packets leave by the right exit, in order, and are refused with the right reason.
 
-use super::{ALL_AHEAD, compare_alone, optimised};
-use compiler::backends::c::linked::{Member, emit};
+use super::{ALL_PREFETCHED, compare_alone, optimised};
+use compiler::backends::c::fused::emit;
+use compiler::cluster::Member;
 use netil::asm::assemble;
 use netil::cluster::Way;
 use netil::exec::DropReason;
@@ -49,5 +50,5 @@ fn refused(text: &str) -> Vec<(u32, DropReason)> {
     let outputs = program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input());
     let links = outputs.map(|(id, _)| (id, Way::LastExit(id))).collect();
     let member = Member { program: &program, func: optimised(&program), links };
-    emit(&[&member], &[(0, 0)], ALL_AHEAD).unwrap().refused
+    emit(&[&member], &[(0, 0)], ALL_PREFETCHED).unwrap().dropped
 }

@@ -3,9 +3,9 @@
 //!
 //! A fact holds where the edge that told it dominates, for a value is defined once on every way there.
 
-use super::Context;
-use super::values::max;
+use super::ranges::{self, Range};
 use crate::mir::{Def, Edge, Func, Op, Terminator, Value};
+use netil::Module;
 use netil::ops::{BinOp, CmpOp, UnOp, mask};
 use std::collections::HashMap;
 
@@ -17,36 +17,36 @@ const DEPTH: u32 = 6;
 /// What is known of one value of at most 64 bits.
 #[derive(Clone, Debug)]
 struct Known {
-    low: u64,
-    high: u64,
+    range: Range,
     not: Vec<u64>,
 }
 
 impl Known {
     fn single(&self) -> Option<u64> {
-        (self.low == self.high).then_some(self.low)
+        self.range.single()
     }
 
     /// With what `self op c` adds; `None` if that is nothing, or contradicts what is known: no packet comes here then.
     fn narrowed(&self, op: CmpOp, c: u64) -> Option<Self> {
         let mut new = self.clone();
+        let (Range { low, high }, range) = (self.range, &mut new.range);
         match op {
-            CmpOp::Eq => (new.low, new.high) = (c.max(self.low), c.min(self.high)),
-            CmpOp::Ne if c == self.low => new.low = c.checked_add(1)?,
-            CmpOp::Ne if c == self.high => new.high = c.checked_sub(1)?,
+            CmpOp::Eq => (range.low, range.high) = (c.max(low), c.min(high)),
+            CmpOp::Ne if c == low => range.low = c.checked_add(1)?,
+            CmpOp::Ne if c == high => range.high = c.checked_sub(1)?,
             CmpOp::Ne if self.not.len() < MOST_EXCLUDED => new.not.push(c),
-            CmpOp::Lt => new.high = self.high.min(c.checked_sub(1)?),
-            CmpOp::Le => new.high = self.high.min(c),
-            CmpOp::Gt => new.low = self.low.max(c.checked_add(1)?),
-            CmpOp::Ge => new.low = self.low.max(c),
+            CmpOp::Lt => range.high = high.min(c.checked_sub(1)?),
+            CmpOp::Le => range.high = high.min(c),
+            CmpOp::Gt => range.low = low.max(c.checked_add(1)?),
+            CmpOp::Ge => range.low = low.max(c),
             _ => return None,
         }
-        (new.low <= new.high).then_some(new)
+        (new.range.low <= new.range.high).then_some(new)
     }
 
     /// How `self op c` comes out.
     fn decide(&self, op: CmpOp, c: u64) -> Option<bool> {
-        let Self { low, high, not } = self;
+        let Self { range: Range { low, high }, not } = self;
         let (all, none) = match op {
             CmpOp::Eq | CmpOp::Ne => (*low == c && *high == c, c < *low || c > *high || not.contains(&c)),
             CmpOp::Lt | CmpOp::Ge => (*high < c, *low >= c),
@@ -60,7 +60,7 @@ impl Known {
 
 /// What is known here, with what to undo when leaving.
 #[derive(Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     known: HashMap<Value, Known>,
     undo: Vec<(Value, Option<Known>)>,
 }
@@ -133,14 +133,15 @@ impl Facts {
     }
 
     fn of(&self, func: &Func, v: Value) -> Known {
-        self.known.get(&v).cloned().unwrap_or_else(|| Known { low: 0, high: max(func, v), not: Vec::new() })
+        self.known.get(&v).cloned().unwrap_or_else(|| Known { range: ranges::of(func, v), not: Vec::new() })
     }
 }
 
 /// Evaluates values at the end of a block, or in the block that one of its edges leads to.
-pub(super) struct Evaluator<'a> {
+pub(crate) struct Evaluator<'a> {
     pub func: &'a Func,
-    pub context: &'a Context<'a>,
+    /// Whose sets the function tests.
+    pub module: &'a Module,
     /// What holds at the end of the block, on that edge.
     pub facts: &'a Facts,
     /// The edge behind which values are evaluated. Those of the block there are not those of an earlier time in it.
@@ -180,7 +181,7 @@ impl Evaluator<'_> {
             Op::Zext(a) => at(*a),
             Op::Trunc(a) => Some(at(*a)? & mask(width)),
             Op::Select(c, a, b) => at(if at(*c)? == 1 { *a } else { *b }),
-            Op::SetHas(set, a) => Some(self.func.set(self.context.program.module(), *set).contains(&[at(*a)?]).into()),
+            Op::SetHas(set, a) => Some(self.func.set(self.module, *set).contains(&[at(*a)?]).into()),
             _ => None,
         }
     }
@@ -228,7 +229,7 @@ mod tests {
         let mut decided = 0;
         for first in told() {
             for second in told() {
-                let mut known = Known { low: 0, high: 7, not: Vec::new() };
+                let mut known = Known { range: Range { low: 0, high: 7 }, not: Vec::new() };
                 let mut possible: Vec<u64> = (0..8).collect();
                 for (op, c) in [first, second] {
                     known = known.narrowed(op, c).unwrap_or(known);

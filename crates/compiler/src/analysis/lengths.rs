@@ -3,16 +3,17 @@
 //! changes the packet's geometry.
 //! Source: Bodík, Gupta, Sarkar, "ABCD" (2000) for the form of the facts.
 
-use super::values::{Linear, linear, max};
+use super::linear::{Linear, linear};
+use super::ranges::max;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Extent, Func, Op, Terminator, Value};
-use netil::ops::CmpOp;
+use netil::ops::{BinOp, CmpOp};
 use netil::table::Space;
 use std::collections::HashMap;
 
 /// What is known here, with what to undo when leaving.
 #[derive(Default)]
-pub(super) struct Bounds {
+pub(crate) struct Lengths {
     /// `len ≥ base + n`
     at_least: HashMap<Option<Value>, u64>,
     /// `len < base + n`
@@ -20,7 +21,7 @@ pub(super) struct Bounds {
     undo: Vec<(bool, Option<Value>, Option<u64>)>,
 }
 
-impl Bounds {
+impl Lengths {
     /// To be given to [`Self::back_to`].
     pub fn mark(&self) -> usize {
         self.undo.len()
@@ -76,6 +77,19 @@ impl Bounds {
         known(base).is_some_and(|k| k >= n) || known(None).is_some_and(|k| k >= absolute)
     }
 
+    /// An address as a sum that does not wrap, be it since the packet is known to be longer than what is added.
+    pub fn linear(&self, func: &Func, addr: Value) -> Linear {
+        let form = linear(func, addr);
+        let Some(Op::Bin(BinOp::Add, a, b)) = form.base.and_then(|base| func.op(base)) else { return form };
+        match func.constant(*b) {
+            Some(more) if self.long_enough(func, Some(*a), more) => {
+                let inner = self.linear(func, *a);
+                Linear { base: inner.base, offset: inner.offset + more + form.offset }
+            }
+            _ => form,
+        }
+    }
+
     /// True if `len < base + n` is known.
     pub fn too_short(&self, base: Option<Value>, n: u64) -> bool {
         self.below.get(&base).is_some_and(|b| *b <= n)
@@ -113,7 +127,7 @@ impl Bounds {
 }
 
 /// A comparison as `len op base + offset`.
-pub(super) fn length_test(func: &Func, op: CmpOp, x: Value, y: Value) -> Option<(CmpOp, Linear)> {
+pub(crate) fn length_test(func: &Func, op: CmpOp, x: Value, y: Value) -> Option<(CmpOp, Linear)> {
     let is_len = |v: Value| matches!(func.op(v), Some(Op::PacketLen));
     match (is_len(x), is_len(y)) {
         (true, false) => Some((op, linear(func, y))),

@@ -1,11 +1,11 @@
-//! Which values are needed behind an operation or by it: what must be kept where one form of a handler goes on in another.
+//! Liveness: which values an operation or what follows it uses. At a side exit from one form of a handler, these are handed to the other.
 
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Func, Type, Value};
 use std::collections::{BTreeSet, HashMap};
 
 /// By operation that may call the runtime, the values that it and what comes behind it use.
-pub(super) fn before_helpers(func: &Func) -> HashMap<Value, Vec<Value>> {
+pub(crate) fn before_helpers(func: &Func) -> HashMap<Value, Vec<Value>> {
     let cfg = Cfg::new(func);
     let live = at_starts(func, &cfg);
     let mut found = HashMap::new();
@@ -22,7 +22,7 @@ pub(super) fn before_helpers(func: &Func) -> HashMap<Value, Vec<Value>> {
 }
 
 /// By block, what is live where it starts, its parameters not among it.
-pub(super) fn at_starts(func: &Func, cfg: &Cfg) -> Vec<BTreeSet<Value>> {
+pub(crate) fn at_starts(func: &Func, cfg: &Cfg) -> Vec<BTreeSet<Value>> {
     let mut live = vec![BTreeSet::new(); func.blocks.len()];
     let mut changed = true;
     while std::mem::take(&mut changed) {

@@ -1,16 +1,16 @@
-//! Which way packets mostly go where an element decides: on, by the port behind which most elements are, and not into a drop; tables have the entries that are looked for.
+//! Branch probability: which edge of a branch most packets take. Packets go on, by the port behind which most elements are, and are not dropped; tables have the entries that are looked for.
 //!
-//! Compilers of C guess that two things are not equal, which is right for pointers and wrong for protocols' numbers, and put what comes then elsewhere: each such jump
-//! costs the processor the rest of the line it reads instructions from (a router: 0.7 ns a packet). Where both ways come to the same, numbers that are compared are
-//! equal, but for addresses of hosts; frames are for the station that they came to. Source: Ball, Larus 1993, Branch Prediction for Free: ways to a return, tests of opcodes and of pointers.
+//! C compilers assume that two values differ, which is right for pointers and wrong for protocol numbers, and place the other case elsewhere: each such jump
+//! costs the rest of an instruction fetch line (a router: 0.7 ns a packet). Where both edges lead to equally good ends, compared numbers are
+//! equal, except addresses of hosts; frames are for the station that received them. Source: Ball, Larus, "Branch Prediction for Free" (1993): edges to a return, tests of opcodes and of pointers.
 
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Func, Helper, Op, Terminator, Value};
+use crate::mir::{Block, Func, Op, Terminator, Value};
 use netil::ops::{CmpOp, mask};
 
 /// How often values go round loops on their way back.
 const ROUNDS: usize = 4;
-/// How much less a way is worth by another port than the usual one.
+/// How much less an edge to another port is worth than one to the hot port.
 const OTHER: f64 = 0.1;
 /// How much of what may become of a packet is the best.
 const BEST: f64 = 0.9;
@@ -21,34 +21,32 @@ const KIND: u64 = 0xffff;
 /// Bits of the address of a station, if they are not all 1.
 const STATION: u16 = 48;
 
-/// By block, how good what may become of a packet is from there on: 1 by the usual port, 0 if it is dropped.
-pub(super) struct Likely(Vec<f64>);
+/// By block, the value of the ends that a packet may reach from it: 1 for the hot port, 0 for a drop.
+pub(crate) struct BranchProbability(Vec<f64>);
 
-impl Likely {
-    /// Packets mostly go by that port, if it is known which, else by the first.
-    pub(super) fn of(func: &Func, usual: Option<u32>) -> Self {
+impl BranchProbability {
+    /// `hot`: the port that most packets leave by, if it is known; else the first.
+    pub(crate) fn of(func: &Func, hot: Option<u32>) -> Self {
         let order = Cfg::new(func).order;
         let sent = |block: &Block| if let Terminator::Send(port) = func.block(*block).end { Some(port) } else { None };
-        let usual = usual.unwrap_or_else(|| order.iter().filter_map(sent).min().unwrap_or(0));
-        let mut likely = Self(vec![0.0; func.blocks.len()]);
+        let hot = hot.unwrap_or_else(|| order.iter().filter_map(sent).min().unwrap_or(0));
+        let mut all = Self(vec![0.0; func.blocks.len()]);
         for _ in 0..ROUNDS {
             for block in order.iter().rev() {
-                likely.0[block.0 as usize] = match &func.block(*block).end {
-                    Terminator::Send(port) if *port == usual => 1.0,
+                all.0[block.0 as usize] = match &func.block(*block).end {
+                    Terminator::Send(port) if *port == hot => 1.0,
                     Terminator::Send(_) => 1.0 - OTHER,
                     Terminator::Drop(_) => 0.0,
                     end => {
                         let ways = end.edges();
-                        let (best, all) = ways
-                            .iter()
-                            .map(|edge| likely.at(edge.block))
-                            .fold((0.0, 0.0), |(best, all), at| (f64::max(best, at), all + at));
+                        let (best, all) =
+                            ways.iter().map(|edge| all.at(edge.block)).fold((0.0, 0.0), |(best, all), at| (f64::max(best, at), all + at));
                         BEST * best + (1.0 - BEST) * all / ways.len().max(1) as f64
                     }
                 };
             }
         }
-        likely
+        all
     }
 
     fn at(&self, block: Block) -> f64 {
@@ -56,7 +54,7 @@ impl Likely {
     }
 
     /// Whether a condition mostly holds on which one or the other block comes next, if that can be told.
-    pub(super) fn holds(&self, func: &Func, condition: Value, yes: Block, no: Block) -> Option<bool> {
+    pub(crate) fn holds(&self, func: &Func, condition: Value, yes: Block, no: Block) -> Option<bool> {
         let more = self.at(yes) - self.at(no);
         match func.op(condition) {
             Some(Op::Cmp(CmpOp::Eq, a, b)) if is_none(func, *a, *b) => Some(false),
@@ -77,14 +75,14 @@ fn says_whose(func: &Func, v: Value) -> bool {
 
 /// Whether that is the number of an entry beside that of none.
 fn is_none(func: &Func, entry: Value, number: Value) -> bool {
-    let is_entry = matches!(func.op(entry), Some(Op::Helper(Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_), ..)));
+    let is_entry = matches!(func.op(entry), Some(Op::Helper(helper, ..)) if helper.looks_up().is_some());
     is_entry && func.constant(number) == Some(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mir::{Edge, Type};
+    use crate::mir::{Edge, Helper, Type};
     use netil::exec::DropReason;
     use netil::module::HandlerKind;
 
@@ -112,16 +110,16 @@ mod tests {
         (func, [start, yes, no])
     }
 
-    fn guess(op: CmpOp, number: Option<u64>, ends: [Terminator; 2], usual: Option<u32>) -> Option<bool> {
+    fn guess(op: CmpOp, number: Option<u64>, ends: [Terminator; 2], hot: Option<u32>) -> Option<bool> {
         let (func, [start, yes, no]) = deciding(op, number, ends);
         let Terminator::Branch(condition, ..) = func.block(start).end else { unreachable!() };
-        Likely::of(&func, usual).holds(&func, condition, yes, no)
+        BranchProbability::of(&func, hot).holds(&func, condition, yes, no)
     }
 
     #[test]
-    fn packets_mostly_go_on_by_the_usual_port_and_numbers_are_equal() {
+    fn packets_mostly_go_on_by_the_hot_port_and_numbers_are_equal() {
         let (drop, first, second) = (Terminator::Drop(DropReason::Verdict), Terminator::Send(1), Terminator::Send(2));
-        for (op, number, ends, usual, guessed) in [
+        for (op, number, ends, hot, guessed) in [
             (CmpOp::Eq, None, [drop.clone(), second.clone()], None, Some(false)),
             (CmpOp::Ne, None, [second.clone(), drop.clone()], None, Some(true)),
             (CmpOp::Eq, None, [second.clone(), first.clone()], None, Some(false)),
@@ -140,7 +138,7 @@ mod tests {
             (CmpOp::Eq, Some(0), [first.clone(), drop.clone()], None, Some(false)),
             (CmpOp::Ne, Some(0), [drop, first], None, Some(true)),
         ] {
-            assert_eq!(guess(op, number, ends.clone(), usual), guessed, "{op:?} {number:?} {ends:?}");
+            assert_eq!(guess(op, number, ends.clone(), hot), guessed, "{op:?} {number:?} {ends:?}");
         }
     }
 }

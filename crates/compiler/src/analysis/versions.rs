@@ -6,28 +6,17 @@
 //! Phases: what each block changes, then versions at the begin of blocks until nothing changes any more. Price: linear in practice, blocks × nesting of loops.
 
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Func, Helper, Op, Value};
-use netil::table::Space;
+use crate::mir::states::States;
+use crate::mir::{Block, Func, Op, Value};
 
-/// What has versions of its own: the five memories; the packet's length, and that on the wire; whatever else is known of the packet, such as its time.
-const LENGTH: usize = 5;
-const WIRE: usize = 6;
-const REST: usize = 7;
+/// What has versions of its own: the memories, the packet's length, that on the wire, and its time.
+const VERSIONED: [States; KINDS] =
+    [States::PACKET, States::INFO, States::DATA, States::SHARED, States::INITIALISED, States::LENGTH, States::WIRE, States::TIME];
 const KINDS: usize = 8;
-
-fn kind(space: Space) -> usize {
-    match space {
-        Space::Packet => 0,
-        Space::Info => 1,
-        Space::Data => 2,
-        Space::Shared => 3,
-        Space::Initialised => 4,
-    }
-}
 
 /// A state: the operation or the block that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Version {
+pub(crate) enum Version {
     First,
     Of(Value),
     At(Block),
@@ -35,25 +24,25 @@ pub(super) enum Version {
 
 /// The versions at some place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State([Version; KINDS]);
+pub(crate) struct State([Version; KINDS]);
 
 impl State {
     /// The version that an operation depends on; none if it depends on nothing that changes.
     pub fn seen_by(&self, op: &Op) -> Option<Version> {
-        Some(
-            self.0[match op {
-                Op::Load(space, ..) => kind(*space),
-                Op::PacketLen => LENGTH,
-                Op::WireLen => WIRE,
-                Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos => REST,
-                _ => return None,
-            }],
-        )
+        let seen = match op {
+            Op::Load(space, ..) => States::memory(*space),
+            Op::PacketLen => States::LENGTH,
+            Op::WireLen => States::WIRE,
+            Op::TimeSeconds | Op::TimeMicros | Op::TimeNanos => States::TIME,
+            _ => return None,
+        };
+        VERSIONED.iter().position(|state| *state == seen).map(|kind| self.0[kind])
     }
 
     /// The state behind an operation.
     pub fn step(&mut self, v: Value, op: &Op) {
-        changes(op).iter().for_each(|kind| self.0[*kind] = Version::Of(v));
+        let changed = changes(op);
+        VERSIONED.iter().zip(&mut self.0).filter(|(state, _)| state.meets(changed)).for_each(|(_, version)| *version = Version::Of(v));
     }
 
     /// Where ways meet that lead to a block.
@@ -65,26 +54,17 @@ impl State {
     }
 }
 
-/// What an operation changes.
-fn changes(op: &Op) -> &'static [usize] {
-    const SPACES: [&[usize]; 5] = [&[0], &[1], &[2], &[3], &[4]];
+/// What an operation changes of that.
+fn changes(op: &Op) -> States {
     match op {
-        Op::Store(space, ..) | Op::Helper(Helper::Copy(_, space), ..) => SPACES[kind(*space)],
-        Op::Helper(helper, ..) => match helper {
-            Helper::InfoClear => &[1],
-            Helper::TrimTail => &[LENGTH, WIRE],
-            Helper::SetWire => &[WIRE],
-            Helper::SetTime => &[REST],
-            Helper::PullHead | Helper::PushHead | Helper::Unpull | Helper::GrowTail => &[0, LENGTH, WIRE],
-            _ if op.effects().geometry => &[0, 1, LENGTH, WIRE, REST],
-            _ => &[],
-        },
-        _ => &[],
+        Op::Store(space, ..) => States::memory(*space),
+        Op::Helper(helper, ..) => helper.row().writes,
+        _ => States::NONE,
     }
 }
 
 /// The versions at the begin of each block.
-pub(super) struct Versions(Vec<Option<State>>);
+pub(crate) struct Versions(Vec<Option<State>>);
 
 impl Versions {
     pub fn new(func: &Func, cfg: &Cfg) -> Self {

@@ -6,7 +6,7 @@ use crate::mir::{Func, Helper, Op, Value};
 const STEPS: u32 = 8;
 
 /// Whether a checksum is that of fewer steps, whose sum is then far from what 32 bits hold; programs may have any number of them.
-pub(super) fn is_near(func: &Func, v: Value) -> bool {
+pub(crate) fn is_near(func: &Func, v: Value) -> bool {
     let before = |v: &Value| match func.op(*v) {
         Some(Op::Helper(Helper::ChecksumAdd | Helper::ChecksumSub, args, _)) => Some(args[0]),
         _ => None,
@@ -15,7 +15,7 @@ pub(super) fn is_near(func: &Func, v: Value) -> bool {
 }
 
 /// What a checksum was before constants were added and taken out, and the sum that comes to its complement by them.
-pub(super) fn less(func: &Func, mut v: Value) -> Option<(Value, u32)> {
+pub(crate) fn less(func: &Func, mut v: Value) -> Option<(Value, u32)> {
     let mut sum = 0;
     for _ in 0..STEPS {
         let Some(Op::Helper(helper @ (Helper::ChecksumAdd | Helper::ChecksumSub), args, _)) = func.op(v) else { return Some((v, sum)) };
@@ -27,6 +27,6 @@ pub(super) fn less(func: &Func, mut v: Value) -> Option<(Value, u32)> {
 }
 
 /// The same number modulo 65,535, and not 0.
-pub(super) fn folded(sum: u32) -> u32 {
+pub(crate) fn folded(sum: u32) -> u32 {
     if sum > 0 { (sum - 1) % 0xffff + 1 } else { 0 }
 }

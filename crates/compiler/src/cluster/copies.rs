@@ -1,24 +1,22 @@
-//! Copies that elements send, made by compiled code: a copy goes its way at once, to the list of an exit or through the members behind in their general forms, and then the element goes
+//! Copies that elements send, made by fused code: a copy goes on at once, into the queue of an exit or on the slow path through the members behind, and then the element goes
 //! on. In the reference schedule copies leave when the element has returned; that is the same where no member behind can come back to it.
 //!
-//! An arrival's copies are all made here, or all by the runtime ([`Copies::most`] free slots are needed), so that their order holds. Left to the runtime: copies where elements set timers,
-//! those that leave the members at once or come back, or from behind which packets do so.
+//! An arrival's copies are all made by fused code, or all by the runtime ([`Copies::most`] free slots are needed), so that their order holds. Left to the runtime: copies where elements set timers,
+//! those that leave the cluster at once or come back, or from behind which packets do so.
 
-use super::counts::{Counts, reached};
-use super::linked::Member;
-use super::lists::Lists;
-use super::ways::{all_links, sets_timers};
+use super::counters::reached;
+use super::dispatch::{all_links, sets_timers};
+use super::{Member, ops};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Edge, Func, Helper, Op};
 use netil::cluster::Way;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt::Write as _;
 
 /// The most copies of an arrival, and of its copies, that are made here; it also bounds how deep the calls for copies of copies go.
 const MOST: u64 = 512;
 
-/// Which copies compiled code makes.
-pub(super) struct Copies {
+/// Which copies fused code makes.
+pub(crate) struct Copies {
     /// By member, the ports that it sends them by, and where these lead.
     ways: Vec<Vec<(u32, Way)>>,
     most: u64,
@@ -33,55 +31,28 @@ impl Copies {
         if most <= MOST { Self { ways, most } } else { Self { ways: vec![Vec::new(); members.len()], most: 0 } }
     }
 
-    /// Whether compiled code makes a member's copies.
+    /// Whether fused code makes a member's copies.
     pub fn made_here(&self, n: usize) -> bool {
         !self.ways[n].is_empty()
     }
 
-    /// The most copies that compiled code makes of one arrival.
+    /// The most copies that fused code makes of one arrival.
     pub fn most(&self) -> u64 {
         self.most
     }
 
-    fn each(&self) -> impl Iterator<Item = (usize, u32, Way)> {
+    /// The ports by which copies are sent that compiled code makes: member, port, where it leads.
+    pub fn each(&self) -> impl Iterator<Item = (usize, u32, Way)> {
         self.ways.iter().enumerate().flat_map(|(n, ways)| ways.iter().map(move |(port, way)| (n, *port, *way)))
     }
-
-    /// The functions that members call.
-    pub fn declarations(&self) -> String {
-        self.each().map(|(n, port, _)| format!("static void {}(struct nv_graph *g, uint64_t i);\n", function(n as u32, port))).collect()
-    }
-
-    /// What becomes of a copy.
-    pub fn functions(&self, counts: &Counts, lists: &Lists) -> String {
-        self.each().fold(String::new(), |mut text, (n, port, way)| {
-            let count = counts.at(n as u32, port).map(|count| format!("    g->counts[{count}]++;\n")).unwrap_or_default();
-            let goes = match way {
-                // Which coprocessors were shown the packet is known of one element at a time.
-                Way::Member(to, at) => {
-                    format!("    const uint32_t shown = g->shown;\n    general(g, i, {to}, {at}, 0, 0);\n    g->shown = shown;\n")
-                }
-                Way::Exit(exit) | Way::LastExit(exit) => format!("    nv_append(&g->lists[{}], i);\n", lists.place(exit)),
-                Way::AtOnce => String::new(),
-            };
-            let _ = write!(text, "\nstatic void {}(struct nv_graph *g, uint64_t i)\n{{\n{count}{goes}}}\n", function(n as u32, port));
-            text
-        })
-    }
-}
-
-/// The function for copies of a member by a port.
-pub(super) fn function(n: u32, port: u32) -> String {
-    format!("copied{n}_{port}")
 }
 
 /// The ports by which copies are sent, one for each place in a member's code.
 fn sent<'m>(member: &'m Member<'_>) -> impl Iterator<Item = u32> + 'm {
-    let ops = member.func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| member.func.op(*v));
-    ops.filter_map(|op| if let Op::Helper(Helper::SendCopy(port), ..) = op { Some(*port) } else { None })
+    ops(&member.func).filter_map(|op| if let Op::Helper(Helper::SendCopy(port), ..) = op { Some(*port) } else { None })
 }
 
-/// The ports by which a member sends copies, and where they lead, if compiled code can make them.
+/// The ports by which a member sends copies, and where they lead, if fused code can make them.
 fn ways(members: &[&Member<'_>], n: usize) -> Option<Vec<(u32, Way)>> {
     let links = all_links(members[n]);
     let stays = |way: Way| {

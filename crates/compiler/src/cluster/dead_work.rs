@@ -1,6 +1,6 @@
-//! Work of a handler that other work of the same handler spares: zeros where bytes are written at once, stores of what is there, and sums of which nobody asks what they are.
+//! Dead-work elimination: zeros where bytes are overwritten at once, silent stores ([`super::silent_stores`]), and sums of which only whether they are 0 is used.
 
-use super::echoes;
+use super::silent_stores;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Extent, Func, Helper, Op, Value};
 use netil::ops::CmpOp;
@@ -9,20 +9,20 @@ use std::collections::HashSet;
 
 /// Operations that have less to do than they say.
 #[derive(Default)]
-pub(super) struct Spared {
+pub(crate) struct DeadWork {
     /// Pushes of bytes that are all written before anybody can see them.
     pub zeros: HashSet<Value>,
     /// Checksums that nobody asks more of than whether they are 0.
     pub sums: HashSet<Value>,
-    /// Stores of what is there ([`super::echoes`]).
-    pub echoes: HashSet<Value>,
+    /// Stores that change nothing ([`super::silent_stores`]).
+    pub silent_stores: HashSet<Value>,
 }
 
-impl Spared {
+impl DeadWork {
     pub fn of(func: &Func) -> Self {
         let cfg = Cfg::new(func);
         let zeros = cfg.order.iter().flat_map(|block| pushes(func, *block)).collect();
-        Self { echoes: echoes::of(func, &cfg, &zeros), zeros, sums: sums(func, &cfg) }
+        Self { silent_stores: silent_stores::of(func, &cfg, &zeros), zeros, sums: sums(func, &cfg) }
     }
 }
 
@@ -46,13 +46,13 @@ fn sums(func: &Func, cfg: &Cfg) -> HashSet<Value> {
 
 fn pushes(func: &Func, block: Block) -> Vec<Value> {
     let all: Vec<(Value, &Op)> = ops(func, block).collect();
-    let is_spared = |(at, (_, op)): &(usize, &(Value, &Op))| match op {
+    let is_dead = |(at, (_, op)): &(usize, &(Value, &Op))| match op {
         Op::Helper(Helper::PushHead, args, _) => {
             func.constant(args[0]).is_some_and(|n| are_written(func, &all[at + 1..], usize::try_from(n).unwrap_or(usize::MAX)))
         }
         _ => false,
     };
-    all.iter().enumerate().filter(is_spared).map(|(_, (v, _))| *v).collect()
+    all.iter().enumerate().filter(is_dead).map(|(_, (v, _))| *v).collect()
 }
 
 /// Whether so many bytes at the packet's beginning are written by these operations before anything happens that they could be seen in.
@@ -94,23 +94,23 @@ mod tests {
     use netil::asm::assemble;
     use netil::module::HandlerKind;
 
-    /// How many pushes are spared.
-    fn spared(code: &str) -> usize {
+    /// How many pushes need no zeros.
+    fn pushes_without_zeros(code: &str) -> usize {
         let program = netil::verify(
             assemble(&format!("segment .metadata\n.datamem_size 16\nends\nsegment .push\npop\n{code}\nret 1\nends\n"), "").unwrap(),
         )
         .unwrap();
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
-        Spared::of(&func).zeros.len()
+        DeadWork::of(&func).zeros.len()
     }
 
     #[test]
     fn zeros_are_not_wanted_where_all_is_written() {
         let (push, [first, second]) = ("push 4\npkt.push\n", [0, 2].map(|at| format!("push 7\npush {at}\npstore.16\n")));
-        assert_eq!(spared(&[push, &first, &second].concat()), 1);
-        assert_eq!(spared(&[push, &second].concat()), 0);
+        assert_eq!(pushes_without_zeros(&[push, &first, &second].concat()), 1);
+        assert_eq!(pushes_without_zeros(&[push, &second].concat()), 0);
         let read = |at: u32| format!("push {at}\nupload.8\npush 0\nmstore.8\n");
-        assert_eq!(spared(&[push, &first, &read(1), &second].concat()), 1);
-        assert_eq!(spared(&[push, &first, &read(2), &second].concat()), 0);
+        assert_eq!(pushes_without_zeros(&[push, &first, &read(1), &second].concat()), 1);
+        assert_eq!(pushes_without_zeros(&[push, &first, &read(2), &second].concat()), 0);
     }
 }

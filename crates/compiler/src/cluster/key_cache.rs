@@ -1,20 +1,19 @@
-//! What slices leave for the lookups that they fetch ahead for: keys with their hashes, so that a lookup whose key is one of these need not hash it again.
+//! Key cache: what prefetch slices leave for the lookups that they prefetch for, keys with their hashes, so that a lookup whose key is one of these need not hash it again.
 //!
-//! For each packet on its way there is a place for each lookup in a table that the packet may come to; lookups of which it comes to one at most share theirs. What is in a place is right for its
+//! For each packet under way there is a place for each lookup in a table that the packet may come to; lookups of which it comes to one at most share theirs. What is in a place is right for its
 //! table whoever left it there, a key and its hash, so that it does not matter what else a slice got wrong, nor which packet it ran for.
 //!
 //! Leaves out: where in the table a search begins, for tables grow between slice and lookup.
 
-use super::slice;
+use super::prefetch;
 use crate::mir::cfg::Cfg;
-use crate::mir::{Func, Helper, Op, Value};
+use crate::mir::{Func, Op, Value};
 use netil::module::{Table, TableKind};
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 
 /// A member's places.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(crate) struct KeyCache {
     /// By lookup.
     pub of: HashMap<Value, u32>,
     /// By place the table.
@@ -22,10 +21,10 @@ pub(super) struct Kept {
 }
 
 /// The places of a slice's lookups in large exact tables, numbered from `first` on.
-pub(super) fn places(slice: &Func, declarations: &[Table], large: usize, first: u32) -> Kept {
+pub(crate) fn places(slice: &Func, declarations: &[Table], large: usize, first: u32) -> KeyCache {
     let counted = |table: &u32| {
         let table = declarations.get(*table as usize);
-        table.is_some_and(|table| table.kind == TableKind::Exact && slice::is_large(table, large))
+        table.is_some_and(|table| table.kind == TableKind::Exact && prefetch::is_large(table, large))
     };
     let mut nth: Vec<(Value, u32, u32)> = Vec::new();
     let cfg = Cfg::new(slice);
@@ -33,11 +32,11 @@ pub(super) fn places(slice: &Func, declarations: &[Table], large: usize, first: 
     for block in &cfg.order {
         let mut before = most(cfg.predecessors[block.0 as usize].iter().map(|from| &behind[from.0 as usize]));
         for v in &slice.block(*block).ops {
-            if let Some(Op::Helper(Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table), ..)) = slice.op(*v)
-                && counted(table)
+            if let Some(Op::Helper(helper, ..)) = slice.op(*v)
+                && let Some(table) = helper.looks_up().filter(counted)
             {
-                let count = before.entry(*table).or_default();
-                nth.push((*v, *table, *count));
+                let count = before.entry(table).or_default();
+                nth.push((*v, table, *count));
                 *count += 1;
             }
         }
@@ -45,7 +44,7 @@ pub(super) fn places(slice: &Func, declarations: &[Table], large: usize, first: 
     }
     let all: BTreeMap<(u32, u32), u32> = BTreeMap::from_iter(nth.iter().map(|(_, table, n)| ((*table, *n), 0)));
     let numbers: BTreeMap<(u32, u32), u32> = all.into_keys().zip(first..).collect();
-    Kept {
+    KeyCache {
         of: nth.iter().map(|(v, table, n)| (*v, numbers[&(*table, *n)])).collect(),
         tables: numbers.into_keys().map(|(table, _)| table).collect(),
     }
@@ -59,16 +58,6 @@ fn most<'a>(ways: impl Iterator<Item = &'a BTreeMap<u32, u32>>) -> BTreeMap<u32,
         *greatest = (*count).max(*greatest);
     }
     most
-}
-
-/// The function that fills places in which nothing has been left yet; by place the number of its table among all.
-pub(super) fn nothing(tables: &[u32]) -> String {
-    let mut text = format!("\nenum {{ NV_KEPT = {} }};\n\ntypedef struct nv_kept nv_places[NV_KEPT > 0 ? NV_KEPT : 1];\n", tables.len());
-    text += "\nNV_INLINE void nv_keep_nothing(const struct nv_near *k, nv_places *kept, uint64_t packets)\n{\n    nv_places none;\n    (void)none;\n";
-    for (place, table) in tables.iter().enumerate() {
-        let _ = writeln!(text, "    none[{place}] = (struct nv_kept){{ 0, 0, nv_hash(&k->tables[{table}], 0) }};");
-    }
-    text + "    for (uint64_t n = 0; NV_KEPT > 0 && n < packets; n++)\n        memcpy(kept[n], none, sizeof none);\n}\n"
 }
 
 #[cfg(test)]
@@ -86,7 +75,7 @@ mod tests {
         let text = format!("{HEAD}segment .push\n.local 0, entry a\n.local 1, entry b\n.local 2, entry c\npop\n{code}\nret 1\nends\n");
         let program = netil::verify(assemble(&text, "").unwrap()).unwrap();
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
-        let kept = places(&func, &program.module().tables, slice::LARGE, 7);
+        let kept = places(&func, &program.module().tables, prefetch::LARGE, 7);
         let mut of: Vec<(Value, u32)> = kept.of.into_iter().collect();
         of.sort_unstable_by_key(|(v, _)| v.0);
         (kept.tables, of.into_iter().map(|(_, place)| place).collect())
@@ -103,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn lookups_of_different_ways_share_places() {
+    fn lookups_on_different_paths_share_places() {
         let code = format!(
             "push 0\nupload.8\npush 0\njcmp.eq other\n{}jump on\nother:\n{}on:\n{}",
             find("a", 0, 1),

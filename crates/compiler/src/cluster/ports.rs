@@ -1,4 +1,4 @@
-//! Packets sent by a port that a value names: one statement instead of a test for each port, which no processor can foretell where the ports are as good as random.
+//! Computed ports: packets sent by a port that a value names, with one statement instead of a test for each port, which no processor can predict where ports are as good as random.
 
 use crate::mir::{Block, Edge, Func, Op, Terminator, Value};
 use netil::exec::DropReason;
@@ -13,7 +13,7 @@ const FARTHEST: u32 = 4;
 
 /// If a block sends by port p + v for each v from 0 up to a count, and goes elsewhere otherwise: v, p, the count, and where.
 /// `present` says that there is a packet, so that sending asks nothing.
-pub(super) fn by_number(func: &Func, block: Block, present: bool) -> Option<(Value, u32, u32, Edge)> {
+pub(crate) fn by_number(func: &Func, block: Block, present: bool) -> Option<(Value, u32, u32, Edge)> {
     let (v, pairs, default) = match &func.block(block).end {
         Terminator::Switch(v, cases, default) => {
             (*v, cases.iter().map(|(key, e)| Some((*key, sends(func, e, present)?))).collect::<Option<Vec<_>>>()?, default.clone())
@@ -30,7 +30,7 @@ pub(super) fn by_number(func: &Func, block: Block, present: bool) -> Option<(Val
 }
 
 /// A choice between dropping a packet and sending it by a number.
-pub(super) struct OrDrop {
+pub(crate) struct OrDrop {
     /// The i1 that says which, and what it is when the packet is dropped.
     pub condition: (Value, bool),
     pub reason: DropReason,
@@ -42,7 +42,7 @@ pub(super) struct OrDrop {
 
 /// If a block drops a packet or sends it by port p + v for each v from 0 up to a count, and only a condition says which: no processor can foretell that either where it is the
 /// packet's destination that decides. What v is otherwise makes no difference to this.
-pub(super) fn or_drop(func: &Func, block: Block, present: bool) -> Option<OrDrop> {
+pub(crate) fn or_drop(func: &Func, block: Block, present: bool) -> Option<OrDrop> {
     let Terminator::Branch(c, yes, no) = &func.block(block).end else { return None };
     let (reason, when, other) = match (drops(func, yes), drops(func, no)) {
         (Some(reason), None) => (reason, true, no),

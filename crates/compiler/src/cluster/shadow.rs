@@ -1,18 +1,17 @@
-//! A slice's own copy of data memory ([`super::slice`]): what it puts there it finds again, and the element does not.
+//! Shadow memory: a prefetch slice's own copy of data memory ([`super::prefetch`]), so that the element does not see what the slice stores.
 //!
-//! A small memory is copied as it is, what is read of it. Of a larger one the bytes are that the element reads at places which are known: keys are put together in
+//! Of a small memory the copy has all that is read, at the same places. Of a larger one it has the bytes that the element reads at known places: keys are put together in
 //! variables. Where places are computed, a slice reads the memory itself and stores nothing.
 
 use crate::mir::{Func, Op, Value};
 use netil::table::Space;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// Bytes that are copied at most for a packet; if there are more, a slice leaves out what it would store.
-pub(super) const MOST: u32 = 128;
+pub(crate) const MOST: u32 = 128;
 
 /// What a slice reads of data memory, as far as it has a copy of that.
-pub(super) struct Data {
+pub(crate) struct Data {
     /// All of the memory may be copied.
     is_small: bool,
     /// Nothing is.
@@ -53,7 +52,7 @@ impl Data {
 }
 
 /// Where some of a function's loads read a memory, if that is known, and how many bytes.
-pub(super) fn loads(func: &Func, space: Space, counts: impl Fn(Value) -> bool) -> impl Iterator<Item = (Option<u64>, u64)> {
+pub(crate) fn loads(func: &Func, space: Space, counts: impl Fn(Value) -> bool) -> impl Iterator<Item = (Option<u64>, u64)> {
     let values = func.blocks.iter().flat_map(|b| &b.ops).filter(move |v| counts(**v));
     values.filter_map(move |v| match func.op(*v)? {
         Op::Load(from, _, at, offset, _) if *from == space => Some((place(func, *at, *offset), u64::from(func.width(*v) / 8))),
@@ -62,21 +61,21 @@ pub(super) fn loads(func: &Func, space: Space, counts: impl Fn(Value) -> bool) -
 }
 
 /// The place of an access, if it is known.
-pub(super) fn place(func: &Func, at: Value, offset: u32) -> Option<u64> {
+pub(crate) fn place(func: &Func, at: Value, offset: u32) -> Option<u64> {
     func.constant(at).map(|at| at + u64::from(offset))
 }
 
 /// The copy.
-pub(super) struct Own {
-    /// First bytes in the memory, how many, and where they are in the copy: each piece for itself, so that the compiler of C need not keep in memory what is written
+pub(crate) struct Shadow {
+    /// First bytes in the memory, how many, and where they are in the copy: each piece for itself, so that a compiler of C need not keep in memory what is written
     /// before it is read.
-    pieces: Vec<(u64, u64, u64)>,
-    bytes: u64,
-    /// It is like the memory.
-    is_whole: bool,
+    pub pieces: Vec<(u64, u64, u64)>,
+    pub bytes: u64,
+    /// Places in it are those of the memory.
+    pub is_whole: bool,
 }
 
-impl Own {
+impl Shadow {
     /// Of a slice that stores something there.
     pub fn of(slice: &Func, size: u32) -> Option<Self> {
         let stored: Vec<(Option<u64>, u64)> = stores(slice).collect();
@@ -90,9 +89,9 @@ impl Own {
             return Some(Self { pieces: read.into_iter().map(|(at, bytes)| (at, bytes, at)).collect(), bytes: size, is_whole: true });
         }
         let known = loads(slice, Space::Data, |_| true).chain(stored).filter_map(|(at, bytes)| Some((at?, bytes)));
-        let mut own = Self { pieces: Vec::new(), bytes: 0, is_whole: false };
-        known.collect::<BTreeSet<_>>().into_iter().filter(|(at, bytes)| at + bytes <= size).for_each(|piece| own.add(piece));
-        Some(own)
+        let mut shadow = Self { pieces: Vec::new(), bytes: 0, is_whole: false };
+        known.collect::<BTreeSet<_>>().into_iter().filter(|(at, bytes)| at + bytes <= size).for_each(|piece| shadow.add(piece));
+        Some(shadow)
     }
 
     /// Pieces come in order; what overlaps is one.
@@ -108,15 +107,6 @@ impl Own {
                 self.bytes += bytes;
             }
         }
-    }
-
-    /// Declares it and `data`, in C.
-    pub fn text(&self, unit: &str) -> String {
-        let mut text = format!("uint8_t own[{}];\n", self.bytes);
-        for (at, bytes, to) in &self.pieces {
-            let _ = writeln!(text, "    memcpy(own + {to}, {unit}.data + {at}, {bytes});");
-        }
-        text + "    uint8_t *const data = " + &if self.is_whole { "own".to_owned() } else { format!("{unit}.data") }
     }
 
     /// Where in the copy a place is that is not where it is in the memory.

@@ -1,11 +1,11 @@
-//! Stores that write what is there: fields that a handler loads, leaves as they are, and puts back where they were.
+//! Silent stores: stores of what is there already, of fields that a handler loads, leaves as they are, and puts back where they were.
 //!
 //! A P4 program takes its headers off, and puts all of their fields in front of the packet again; a switch puts on again the address that it looked at. Where the head moves by
 //! numbers of bytes that are known, each load and each store has a place relative to where the head was first. A byte that was loaded before anything was written there, and that is
 //! stored at its own place, need not be.
 //!
-//! Invariants: nothing has been written to such a byte since the handler began, neither by a store nor as the zeros of new bytes, unless these are spared
-//! ([`super::spared`]); packets lie in one memory while their heads move, which is so in quick forms.
+//! Invariants: nothing has been written to such a byte since the handler began, neither by a store nor as the zeros of new bytes, unless these are not done
+//! ([`super::dead_work`]); packets lie in one memory while their heads move, which is so on the fast path.
 //! Source: silent stores, Lepak, Lipasti (2000), here found before they run. Price: linear. Leaves out: places of a computed offset, what follows loops.
 
 use crate::mir::cfg::Cfg;
@@ -24,17 +24,17 @@ struct State {
 }
 
 /// The stores that need not be done; of pushes those are given whose bytes are no zeros.
-pub(super) fn of(func: &Func, cfg: &Cfg, spared: &HashSet<Value>) -> HashSet<Value> {
-    let mut pass = Pass { func, spared, loaded: HashMap::new(), echoes: HashSet::new() };
+pub(super) fn of(func: &Func, cfg: &Cfg, unzeroed: &HashSet<Value>) -> HashSet<Value> {
+    let mut pass = Pass { func, unzeroed, loaded: HashMap::new(), silent: HashSet::new() };
     let mut behind: Vec<Option<State>> = vec![None; func.blocks.len()];
     for block in &cfg.order {
         let begin = entered(cfg, *block, &behind);
         behind[block.0 as usize] = begin.and_then(|state| pass.block(*block, state));
     }
-    pass.echoes
+    pass.silent
 }
 
-/// What all ways to a block agree on; nothing of a way that comes later, as from behind a loop.
+/// What all edges to a block agree on; nothing of an edge that comes later, as from behind a loop.
 fn entered(cfg: &Cfg, block: Block, behind: &[Option<State>]) -> Option<State> {
     if block == Block(0) {
         return cfg.predecessors[0].is_empty().then(State::default);
@@ -50,10 +50,10 @@ fn entered(cfg: &Cfg, block: Block, behind: &[Option<State>]) -> Option<State> {
 
 struct Pass<'a> {
     func: &'a Func,
-    spared: &'a HashSet<Value>,
+    unzeroed: &'a HashSet<Value>,
     /// Where the first byte was that a load gives, if it was as it came.
     loaded: HashMap<Value, i64>,
-    echoes: HashSet<Value>,
+    silent: HashSet<Value>,
 }
 
 impl Pass<'_> {
@@ -78,7 +78,7 @@ impl Pass<'_> {
             Op::Store(Space::Packet, order, addr, offset, value, _) => {
                 let places = self.places(*addr, *offset, *value, state)?;
                 if places.clone().all(|at| !state.written.contains(&at)) && self.is_there(*value, *order, places.start) {
-                    self.echoes.insert(v);
+                    self.silent.insert(v);
                 } else {
                     state.written.extend(places);
                 }
@@ -87,7 +87,7 @@ impl Pass<'_> {
             Op::Helper(Helper::PushHead, args, _) => {
                 let count = self.constant(args[0])?;
                 state.head -= count;
-                if !self.spared.contains(&v) {
+                if !self.unzeroed.contains(&v) {
                     state.written.extend(state.head..state.head + count);
                 }
             }
@@ -145,17 +145,17 @@ fn changes_packet(helper: Helper, op: &Op) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::backends::c::spared::Spared;
+    use crate::cluster::dead_work::DeadWork;
     use crate::passes;
     use netil::asm::assemble;
     use netil::module::HandlerKind;
 
     /// How many stores of a handler write what is there.
-    fn echoes(code: &str) -> usize {
+    fn silent(code: &str) -> usize {
         let source = format!("segment .push\n.locals 2\npop\n{code}\nret 1\nends\n");
         let program = netil::verify(assemble(&source, "").unwrap()).unwrap();
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
-        Spared::of(&func).echoes.len()
+        DeadWork::of(&func).silent_stores.len()
     }
 
     const LOAD: &str = "push 0\nupload.16\nlocstore 0\npush 2\nupload.16\nlocstore 1\n";
@@ -170,22 +170,22 @@ mod tests {
     #[test]
     fn what_is_put_back_is_not_stored() {
         let back = [store(0, 0), store(1, 2)].concat();
-        assert_eq!(echoes(&[LOAD, PULL, PUSH, &back].concat()), 2);
-        assert_eq!(echoes(&[LOAD, &back].concat()), 2);
+        assert_eq!(silent(&[LOAD, PULL, PUSH, &back].concat()), 2);
+        assert_eq!(silent(&[LOAD, &back].concat()), 2);
         // Of two that change places neither is.
-        assert_eq!(echoes(&[LOAD, PULL, PUSH, &store(1, 0), &store(0, 2)].concat()), 0);
+        assert_eq!(silent(&[LOAD, PULL, PUSH, &store(1, 0), &store(0, 2)].concat()), 0);
         // A head that comes back elsewhere.
-        assert_eq!(echoes(&[LOAD, PULL, "push 2\npkt.push\n", &store(0, 0)].concat()), 0);
-        assert_eq!(echoes(&[LOAD, PULL, "push 2\npkt.push\n", &store(1, 0)].concat()), 1);
+        assert_eq!(silent(&[LOAD, PULL, "push 2\npkt.push\n", &store(0, 0)].concat()), 0);
+        assert_eq!(silent(&[LOAD, PULL, "push 2\npkt.push\n", &store(1, 0)].concat()), 1);
     }
 
     #[test]
     fn what_was_written_or_is_zero_since_is_stored() {
         let seven = "push 7\npush 0\npstore.8\n";
-        assert_eq!(echoes(&[LOAD, seven, &store(0, 0), &store(1, 2)].concat()), 1);
+        assert_eq!(silent(&[LOAD, seven, &store(0, 0), &store(1, 2)].concat()), 1);
         // Loaded behind a store: no byte as it came.
-        assert_eq!(echoes(&[seven, LOAD, &store(0, 0), &store(1, 2)].concat()), 1);
+        assert_eq!(silent(&[seven, LOAD, &store(0, 0), &store(1, 2)].concat()), 1);
         // Not all new bytes are written, so they are zeros first.
-        assert_eq!(echoes(&[LOAD, PULL, PUSH, &store(1, 2)].concat()), 0);
+        assert_eq!(silent(&[LOAD, PULL, PUSH, &store(1, 2)].concat()), 0);
     }
 }

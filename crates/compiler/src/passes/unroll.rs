@@ -7,11 +7,11 @@
 //! Source: Jones, Gomard and Sestoft, "Partial Evaluation and Automatic Program Generation" (1993), polyvariant specialisation. Blocks that have one
 //! predecessor may use what that defines, so they are copied with it.
 
-use super::Refused;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Def, Edge, Func, Op, Terminator, Type, Value};
 use netil::ops::{UnOp, mask, sign_extend};
 use std::collections::HashMap;
+use std::fmt;
 use std::rc::Rc;
 
 /// The most copies of blocks, and of operations.
@@ -20,11 +20,23 @@ const MOST_OPERATIONS: usize = 1 << 15;
 /// The most names that all copies of blocks begin with.
 const MOST_NAMES: usize = 1 << 20;
 
+/// All rounds of loops together are too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge;
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "loops of more than {MOST_BLOCKS} blocks or {MOST_OPERATIONS} operations in all rounds")
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
 /// The function without loops that count to a constant; itself if it has no loops.
 ///
 /// # Errors
 /// All rounds together are too large.
-pub fn unroll(func: Func) -> Result<Func, Refused> {
+pub fn unroll(func: Func) -> Result<Func, TooLarge> {
     let cfg = Cfg::new(&func);
     let looping = looping(&func, &cfg);
     if !looping.contains(&true) {
@@ -119,12 +131,12 @@ impl Unroll<'_> {
         copy
     }
 
-    fn fill(&mut self, Task { block, copy, mut names }: Task) -> Result<(), Refused> {
+    fn fill(&mut self, Task { block, copy, mut names }: Task) -> Result<(), TooLarge> {
         let func = self.func;
         let data = func.block(block);
         self.operations += data.ops.len() + 1;
         if self.made.blocks.len() > MOST_BLOCKS || self.operations > MOST_OPERATIONS || self.named > MOST_NAMES {
-            return Err(Refused::whole(format!("loops of more than {MOST_BLOCKS} blocks or {MOST_OPERATIONS} operations in all rounds")));
+            return Err(TooLarge);
         }
         for v in &data.ops {
             let Some(mut op) = func.op(*v).cloned() else { continue };

@@ -1,14 +1,14 @@
-//! What must be known before a filter is written for lanes: which blocks lanes can run, which bytes they fetch together and where.
+//! The plan of a filter for lanes: which blocks lanes can run, which bytes they load together and where.
 //!
 //! - A lane **leaves** for the scalar function at a block that lanes cannot run: one with an operation that they lack, or the beginning
-//!   of a loop. It is then judged anew there, so a lane may also leave where that is only likely to be quicker.
-//! - Loads are grouped into windows of the packet ([`super::windows`]); lanes whose packet ends within a window leave where it is fetched.
+//!   of a loop. The packet is then judged anew, so a lane may also leave where that is only likely to be quicker.
+//! - Loads are grouped into vector loads ([`super::loads`]); lanes whose packet ends within one leave where it is done.
 
-use super::bounds::Bounds;
-use super::tables::Tables;
-use super::windows::{Windows, place};
+use super::loads::{VectorLoads, place};
+use crate::analysis::ranges::Ranges;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Type, Value};
+use netil::Module;
 use netil::ops::{BinOp, CmpOp};
 use netil::table::Space;
 
@@ -19,7 +19,7 @@ const MAX_CASES: usize = 8;
 const MAX_BLOCKS: usize = 1024;
 
 /// What was found out about a function.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub cfg: Cfg,
     /// Blocks at which lanes leave.
     pub leaves: Vec<bool>,
@@ -27,7 +27,7 @@ pub(super) struct Plan {
     order: Vec<Block>,
     pub reached: Vec<bool>,
     pub children: Vec<Vec<Block>>,
-    pub windows: Windows,
+    pub loads: VectorLoads,
     /// Packets are at least so long where a block begins.
     pub lengths: Vec<u32>,
     /// The share of lanes that reach each block: a guess.
@@ -36,19 +36,20 @@ pub(super) struct Plan {
 
 impl Plan {
     /// None where lanes would leave at once.
-    pub fn new(func: &Func, tables: &Tables) -> Option<Self> {
+    pub fn new(func: &Func, module: &Module) -> Option<Self> {
         let cfg = Cfg::new(func);
-        let bounds = Bounds::new(func, &cfg);
-        let leaves = leaves(func, &cfg, &bounds, tables);
+        let ranges = Ranges::new(func, &cfg);
+        let leaves = leaves(func, &cfg, &ranges, module);
         let reached = reached(func, &cfg, &leaves);
         let order: Vec<Block> = cfg.order.iter().copied().filter(|b| reached[b.0 as usize]).collect();
         let children = cfg.children();
-        let mut plan = Self { leaves, order, reached, children, windows: Windows::default(), lengths: Vec::new(), share: Vec::new(), cfg };
+        let mut plan =
+            Self { leaves, order, reached, children, loads: VectorLoads::default(), lengths: Vec::new(), share: Vec::new(), cfg };
         if plan.leaves[0] || plan.order.len() > MAX_BLOCKS {
             return None;
         }
         let running = plan.order.iter().copied().filter(|b| plan.runs(*b));
-        plan.windows = Windows::new(func, &plan.cfg, &bounds, running);
+        plan.loads = VectorLoads::new(func, &plan.cfg, &ranges, running);
         plan.lengths = plan.find_lengths(func);
         plan.share = plan.guess_shares(func);
         Some(plan)
@@ -96,12 +97,12 @@ impl Plan {
     }
 }
 
-fn leaves(func: &Func, cfg: &Cfg, bounds: &Bounds, tables: &Tables) -> Vec<bool> {
+fn leaves(func: &Func, cfg: &Cfg, ranges: &Ranges, module: &Module) -> Vec<bool> {
     let mut leaves = vec![false; func.blocks.len()];
     for block in &cfg.order {
         let data = func.block(*block);
         let wide = |v: &Value| matches!(func.ty(*v), Type::Int(w) if w > 32);
-        let lacking = data.params.iter().any(wide) || data.ops.iter().any(|v| wide(v) || !can(func, *v, bounds, tables));
+        let lacking = data.params.iter().any(wide) || data.ops.iter().any(|v| wide(v) || !can(func, *v, ranges, module));
         leaves[block.0 as usize] |= lacking || matches!(&data.end, Terminator::Switch(_, cases, _) if cases.len() > MAX_CASES);
         for Edge { block: to, .. } in data.end.edges() {
             leaves[to.0 as usize] |= cfg.position[to.0 as usize] <= cfg.position[block.0 as usize];
@@ -111,15 +112,13 @@ fn leaves(func: &Func, cfg: &Cfg, bounds: &Bounds, tables: &Tables) -> Vec<bool>
 }
 
 /// Whether lanes have an operation whose result fits them.
-fn can(func: &Func, v: Value, bounds: &Bounds, tables: &Tables) -> bool {
+fn can(func: &Func, v: Value, ranges: &Ranges, module: &Module) -> bool {
     let Some(op) = func.op(v) else { return true };
     let narrow = |v: &Value| func.width(*v) <= 32;
     match op {
         Op::Const(_) | Op::Proved(..) | Op::PacketLen | Op::WireLen | Op::Present(_) => true,
-        Op::Load(..) => place(func, bounds, v).is_some(),
-        Op::Check(space, extents) => {
-            *space == Space::Packet && extents.iter().all(|e| bounds.most(e.addr) + e.end() <= u64::from(u32::MAX))
-        }
+        Op::Load(..) => place(func, ranges, v).is_some(),
+        Op::Check(space, extents) => *space == Space::Packet && extents.iter().all(|e| ranges.max(e.addr) + e.end() <= u64::from(u32::MAX)),
         Op::Bin(op, ..) => match op {
             BinOp::And | BinOp::Or | BinOp::Xor => true,
             BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl | BinOp::UShr => func.width(v) > 1,
@@ -128,7 +127,7 @@ fn can(func: &Func, v: Value, bounds: &Bounds, tables: &Tables) -> bool {
         Op::Cmp(op, a, _) => narrow(a) && !matches!(op, CmpOp::Lts | CmpOp::Les | CmpOp::Gts | CmpOp::Ges) && func.width(*a) > 1,
         Op::Zext(a) | Op::Trunc(a) | Op::Slice(a, _) => narrow(a) && func.width(v) > 1 || matches!(op, Op::Zext(_)),
         Op::Select(..) => true,
-        Op::SetHas(set, a) => tables.fits_lanes(*set) && func.width(*a) > 1,
+        Op::SetHas(set, a) => func.set(module, *set).width() <= 32 && func.width(*a) > 1,
         _ => false,
     }
 }

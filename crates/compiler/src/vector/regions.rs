@@ -1,12 +1,13 @@
-//! Paths that do the same with fields at different places become one.
+//! Region merging: paths that do the same with fields at different places become one.
 //!
-//! Idea: IPv4, IPv6 and ARP are told apart, and then the same is asked of a port or an address that stands elsewhere. Two regions of the graph that
-//! differ in nothing but constants, places of loads and outer values are **twins**: the second's predecessors go to the first, which gets
+//! Idea: IPv4, IPv6 and ARP are told apart, and then the same is asked of a port or an address that stands elsewhere. Of two regions of the graph that
+//! differ in nothing but constants, places of loads and outer values, the second's predecessors go to the first, which gets
 //! a parameter for each difference. Lanes then run the common part once, not once for each family.
+//! Source: procedural abstraction, Fraser, Myers, Wendt (1984); here within a function.
 //! Phases: for each pair of blocks, the first ones first, a walk over what they dominate, in step; then the difference moves to the predecessors.
 //! Price: pairs × the smaller region, for functions of at most [`MAX_BLOCKS`] blocks.
 //!
-//! For lanes only: a load moves before tests that stood before it, which is harmless where each window has a test of its own.
+//! For lanes only: a load moves before tests that stood before it, which is harmless where each vector load has a test of its own.
 
 use crate::mir::cfg::{Cfg, DominatorTree};
 use crate::mir::{Block, Def, Edge, Extent, Func, Op, Terminator, Type, Value};
@@ -19,8 +20,8 @@ const MAX_DIFFERENCES: usize = 6;
 /// The fewest operations worth it.
 const MIN_OPS: usize = 2;
 
-/// Merges twins until there are none.
-pub(super) fn merge(func: &mut Func) {
+/// Merges regions until none are alike.
+pub(crate) fn merge(func: &mut Func) {
     while func.blocks.len() <= MAX_BLOCKS && merge_one(func) {}
 }
 
@@ -76,7 +77,7 @@ impl Difference {
 /// The first region, and its differences from the second.
 type Differences = (HashSet<Block>, Vec<Difference>);
 
-struct Twins<'a> {
+struct Matching<'a> {
     func: &'a Func,
     shape: &'a Shape,
     from: (Block, Block),
@@ -90,12 +91,12 @@ fn find(func: &Func, shape: &Shape, from: (Block, Block)) -> Option<Differences>
     if shape.tree.dominates(from.0, from.1) || shape.tree.dominates(from.1, from.0) {
         return None;
     }
-    let mut twins = Twins { func, shape, from, blocks: HashMap::new(), values: HashMap::new(), ops: 0, differences: Vec::new() };
-    let alike = twins.blocks(from.0, from.1) && twins.ops >= MIN_OPS && twins.differences.len() <= MAX_DIFFERENCES;
-    alike.then(|| (twins.blocks.into_keys().collect(), twins.differences))
+    let mut matching = Matching { func, shape, from, blocks: HashMap::new(), values: HashMap::new(), ops: 0, differences: Vec::new() };
+    let alike = matching.blocks(from.0, from.1) && matching.ops >= MIN_OPS && matching.differences.len() <= MAX_DIFFERENCES;
+    alike.then(|| (matching.blocks.into_keys().collect(), matching.differences))
 }
 
-impl Twins<'_> {
+impl Matching<'_> {
     fn blocks(&mut self, x: Block, y: Block) -> bool {
         if let Some(known) = self.blocks.get(&x) {
             return *known == y && x != self.from.0;

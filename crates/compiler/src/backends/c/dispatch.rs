@@ -1,61 +1,51 @@
 //! The way of a packet from member to member, as C: each member's handler is run, then a jump to what its port leads to.
 //!
-//! Where it depends on a computed port, or on which of its kin ([`super::kin`]) a packet is in, where it goes on, and that is the same text, the place there is
-//! looked up: nobody could foretell a branch.
+//! Where it depends on a computed port, or on which of the members that share code ([`crate::cluster::identical`]) a packet is in, where it goes on, and that is the same code, the place there is
+//! looked up: no processor could predict a branch.
 
-use super::counts::Counts;
-use super::kin::{Kin, pick};
-use super::linked::Member;
-use super::lists::Lists;
-use crate::mir::{Helper, Op};
+use crate::cluster::Fusion;
+use crate::cluster::dispatch::{all_links, link, numbered, sends_copies, sets_timers};
+use crate::cluster::identical::Identical;
 use netil::cluster::Way;
 use std::fmt::Write as _;
 
-/// Where each output port leads; those that are not connected out at once.
-pub(super) fn all_links(member: &Member<'_>) -> Vec<(u32, Way)> {
-    let outputs = member.program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id);
-    let link = |id: u32| member.links.iter().find(|(port, _)| *port == id).map_or(Way::AtOnce, |(_, link)| *link);
-    outputs.map(|id| (id, link(id))).collect()
+/// One of several numbers, by an expression that counts them.
+fn pick(of: &[u32], by: &str) -> String {
+    let first = of.first().copied().unwrap_or(0);
+    if of.iter().all(|n| *n == first) {
+        return first.to_string();
+    }
+    if (first..).zip(of).all(|(next, n)| next == *n) {
+        return if first == 0 { by.to_owned() } else { format!("{by} + {first}") };
+    }
+    let list: Vec<String> = of.iter().map(u32::to_string).collect();
+    format!("({{ static const uint32_t of[] = {{ {} }}; of[{by}]; }})", list.join(", "))
 }
 
-/// The first port of a member, and where it and those behind it lead, if there are several and all lead to the same.
-pub(super) fn alike(member: &Member<'_>, kin: &Kin) -> Option<(u32, Vec<Way>)> {
-    let (ports, ways): (Vec<u32>, Vec<Way>) = all_links(member).into_iter().unzip();
-    let first = *ports.first()?;
-    let in_order = (first..).zip(&ports).all(|(next, port)| next == *port);
-    (ports.len() > 1 && in_order && kin.meet(&ways)).then_some((first, ways))
+/// Declares which of the members that share code a packet is in.
+pub(super) fn variables(identical: &Identical) -> String {
+    identical.groups().map(|first| format!("    uint32_t kin{first} = 0;\n    (void)kin{first};\n")).collect()
 }
 
-/// The same where the number of its port is all that is known of a packet's way.
-pub(super) fn numbered(member: &Member<'_>, kin: &Kin, n: usize) -> Option<(u32, Vec<Way>)> {
-    alike(member, kin).filter(|_| kin.of_first(n).len() == 1)
+/// Says where a packet enters that goes to one of these members, which share code, by these ports.
+pub(super) fn enters(identical: &Identical, to: &[(u32, u32)], by: &str) -> String {
+    let (members, ports): (Vec<u32>, Vec<u32>) = to.iter().copied().unzip();
+    let first = identical.first(members[0]);
+    let which = if identical.of_first(first).len() > 1 {
+        let positions: Vec<u32> = members.iter().map(|member| identical.position(*member)).collect();
+        format!("kin{first} = {}; ", pick(&positions, by))
+    } else {
+        String::new()
+    };
+    format!("{which}port = {};", pick(&ports, by))
 }
 
-/// A member's first port and how many there are, if all lead out of the members, each packet by the number of its port.
-pub(super) fn by_exit(member: &Member<'_>, kin: &Kin, n: usize) -> Option<(u32, u32)> {
-    let (first, ways) = numbered(member, kin, n)?;
-    matches!(ways[0], Way::Exit(_) | Way::LastExit(_)).then_some((first, ways.len() as u32))
-}
-
-fn has(member: &Member<'_>, what: fn(&Helper) -> bool) -> bool {
-    let ops = member.func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| member.func.op(*v));
-    ops.into_iter().any(|op| matches!(op, Op::Helper(helper, ..) if what(helper)))
-}
-
-/// Whether packets are run after which others may have to wait for a timer.
-pub(super) fn sets_timers(member: &Member<'_>) -> bool {
-    has(member, |helper| matches!(helper, Helper::SetTimer(_)))
-}
-
-/// Ways in one of the two forms of handlers.
-pub(super) struct Ways<'a> {
-    pub members: &'a [&'a Member<'a>],
-    pub kin: &'a Kin,
-    pub counts: &'a Counts,
-    /// Members whose quick forms give the number behind their last port to packets that are dropped.
-    pub refusing: &'a [u32],
-    pub lists: &'a Lists,
-    pub general: bool,
+/// The way of packets in one of the two forms of handlers.
+pub(super) struct Dispatch<'a> {
+    pub fusion: &'a Fusion<'a>,
+    /// Which members share code: none on the slow path.
+    pub identical: &'a Identical,
+    pub slow: bool,
 }
 
 /// How the text says some things.
@@ -67,14 +57,14 @@ struct Words {
     called: &'static str,
 }
 
-impl Ways<'_> {
+impl Dispatch<'_> {
     /// All members' parts, and where ways end.
     pub fn text(&self) -> String {
-        self.kin.firsts().map(|n| self.step(n)).collect::<String>() + &self.ends()
+        self.identical.firsts().map(|n| self.step(n)).collect::<String>() + &self.ends()
     }
 
     fn words(&self) -> Words {
-        match self.general {
+        match self.slow {
             true => Words { place: "nv_place(&g->slots[i], &g->details[i], r);", done: "return", called: "return" },
             false => Words { place: "nv_place_last(k, i, r);", done: "return 0", called: "return 1" },
         }
@@ -82,17 +72,17 @@ impl Ways<'_> {
 
     /// Which member a packet is in.
     fn which(&self, n: usize) -> String {
-        pick(&self.kin.of_first(n), &format!("kin{n}"))
+        pick(&self.identical.of_first(n), &format!("kin{n}"))
     }
 
     /// A member's handler run on a packet, up to what follows by its result.
     fn runs(&self, n: usize) -> String {
         let begin = format!("at{n}:\n    __attribute__((unused));\n");
-        if !self.general {
+        if !self.slow {
             return begin + &format!("    out = f{n}(g, k, i, r, info, port, {});\n", self.which(n));
         }
-        // Only the general form sets timers. When they are due depends on the packet's time as it was before.
-        let [before, behind] = if sets_timers(self.members[n]) {
+        // Only the slow path sets timers. When they are due depends on the packet's time as it was before.
+        let [before, behind] = if sets_timers(self.fusion.members[n]) {
             ["    time = g->slots[i].time_ns;\n".to_owned(), format!("    g->look(g, i, {n}, time);\n")]
         } else {
             [String::new(), String::new()]
@@ -102,10 +92,10 @@ impl Ways<'_> {
         begin + &before + &run + &behind
     }
 
-    /// One member's part of a way, for all its kin.
+    /// One member's part of a way, for all that share its code.
     fn step(&self, n: usize) -> String {
-        let (member, text) = (self.members[n], self.runs(n));
-        let copies = self.general && has(member, |helper| matches!(helper, Helper::SendCopy(_)));
+        let (member, text) = (self.fusion.members[n], self.runs(n));
+        let copies = self.slow && sends_copies(member);
         if let Some(all) = self.by_number(n).filter(|_| !copies) {
             return text + &all;
         }
@@ -117,10 +107,8 @@ impl Ways<'_> {
 
     /// What follows by one port.
     fn case(&self, n: usize, port: u32, copies: bool) -> String {
-        let kin = self.kin.of_first(n);
-        let way =
-            |member: &u32| self.members[*member as usize].links.iter().find(|(id, _)| *id == port).map_or(Way::AtOnce, |(_, way)| *way);
-        let ways: Vec<Way> = kin.iter().map(way).collect();
+        let group = self.identical.of_first(n);
+        let ways: Vec<Way> = group.iter().map(|member| link(self.fusion.members[*member as usize], port)).collect();
         let leaves = format!("nv_end(r, NV_PORT, {}, {port}, 0);", self.which(n));
         let mut text = format!("    case {port}: ");
         if copies {
@@ -129,7 +117,7 @@ impl Ways<'_> {
         if ways.contains(&Way::AtOnce) {
             return text + &format!("{leaves} goto at_once;\n");
         }
-        if let Some(counts) = kin.iter().map(|member| self.counts.at(*member, port)).collect::<Option<Vec<u32>>>() {
+        if let Some(counts) = group.iter().map(|member| self.fusion.counters.at(*member, port)).collect::<Option<Vec<u32>>>() {
             let _ = write!(text, "g->counts[{}]++; ", pick(&counts, &format!("kin{n}")));
         }
         text + &self.goes(&ways, &format!("kin{n}")) + "\n"
@@ -137,12 +125,14 @@ impl Ways<'_> {
 
     /// What follows where the port's number says where a packet goes on, but not how.
     fn by_number(&self, n: usize) -> Option<String> {
-        let (first, ways) = numbered(self.members[n], self.kin, n)?;
-        let count = self.counts.at(n as u32, first).map(|count| format!("g->counts[{count} + r->by - {first}u]++; ")).unwrap_or_default();
+        let (first, ways) = numbered(self.fusion.members[n], self.identical, n)?;
+        let count =
+            self.fusion.counters.at(n as u32, first).map(|count| format!("g->counts[{count} + r->by - {first}u]++; ")).unwrap_or_default();
         let called = self.words().called;
-        let refused = self.refusing.iter().position(|member| *member == n as u32).filter(|_| !self.general);
-        let list = refused.map(|at| if let Way::LastExit(_) = ways[0] { Way::LastExit } else { Way::Exit }(self.lists.refused(at)));
-        let goes = self.goes(&[ways, Vec::from_iter(list)].concat(), &format!("(r->by - {first}u)"));
+        let dropped = self.fusion.dropping.iter().position(|(member, _)| *member == n as u32).filter(|_| !self.slow);
+        let queues = &self.fusion.queues;
+        let queue = dropped.map(|at| if let Way::LastExit(_) = ways[0] { Way::LastExit } else { Way::Exit }(queues.dropped(at)));
+        let goes = self.goes(&[ways, Vec::from_iter(queue)].concat(), &format!("(r->by - {first}u)"));
         Some(format!(
             "    switch (out) {{\n    case NV_GONE: {called};\n    case NV_ENDED: goto ended;\n    case NV_BY: break;\n    default: r->by = (uint32_t)out;\n    }}\n    {count}{goes}\n"
         ))
@@ -153,15 +143,15 @@ impl Ways<'_> {
         let Words { place, done, .. } = self.words();
         let number = |way: &Way| match way {
             Way::Member(to, at) => (*to, *at),
-            Way::Exit(exit) | Way::LastExit(exit) => (self.lists.place(*exit), 0),
+            Way::Exit(exit) | Way::LastExit(exit) => (self.fusion.queues.place(*exit), 0),
             Way::AtOnce => (0, 0),
         };
         let to: Vec<(u32, u32)> = ways.iter().map(number).collect();
-        let list = || pick(&to.iter().map(|(list, _)| *list).collect::<Vec<_>>(), by);
+        let queue = || pick(&to.iter().map(|(queue, _)| *queue).collect::<Vec<_>>(), by);
         match ways[0] {
-            Way::Member(member, _) => format!("{} goto at{};", self.kin.enters(&to, by), self.kin.first(member)),
-            Way::LastExit(_) => format!("{place} nv_append(&g->lists[{}], i); {done};", list()),
-            _ => format!("nv_store(g, r, info, i); nv_append(&g->lists[{}], i); {done};", list()),
+            Way::Member(member, _) => format!("{} goto at{};", enters(self.identical, &to, by), self.identical.first(member)),
+            Way::LastExit(_) => format!("{place} nv_append(&g->lists[{}], i); {done};", queue()),
+            _ => format!("nv_store(g, r, info, i); nv_append(&g->lists[{}], i); {done};", queue()),
         }
     }
 

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 const ROUND: usize = 32;
 
 /// The sets that a function tests.
-pub(super) struct Tables {
+pub(super) struct Sets {
     sets: BTreeMap<u32, Tested>,
 }
 
@@ -28,7 +28,7 @@ impl Tested {
     }
 }
 
-impl Tables {
+impl Sets {
     pub(super) fn new(module: &Module, func: &Func) -> Result<Self, Unsupported> {
         let mut sets = BTreeMap::new();
         for op in func.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| func.op(*v)) {
