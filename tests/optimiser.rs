@@ -36,7 +36,7 @@ pub fn passes_agree(bytes: &[u8]) {
 
 /// What to run, and the bytes that are left.
 fn chosen(choice: u8, bytes: &[u8]) -> (Passes, &[u8]) {
-    let target = if choice & 2 == 0 { Target::Packet } else { Target::Lanes };
+    let target = if choice & 2 == 0 { Target::HERE } else { Target::LANES };
     let name = |b: &u8| ALL[usize::from(*b) % ALL.len()].name.to_owned();
     let (count, rest) = bytes.split_first().map_or((0, bytes), |(count, rest)| (usize::from(*count) % MOST, rest));
     let (which, rest) = rest.split_at(count.min(rest.len()));

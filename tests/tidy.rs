@@ -23,6 +23,16 @@ const EDGES: &[(&str, &[&str])] = &[
     ("benches", &["netvm", "rings"]),
     ("xtask", &[]),
 ];
+/// Parts of crates, in the order in which they may know each other: each only those before it in its list.
+const PARTS: &[(&str, &[&str])] = &[("crates/compiler/src", &["mir", "analysis", "passes", "vector", "cluster", "backends"])];
+/// Words that are no terms of the field, which files and types of these crates are not named after.
+const PRIVATE: &[&str] = &[
+    "kin", "ways", "twins", "likely", "spared", "lists", "counts", "own", "kept", "sends", "windows", "cells", "echoes", "apart", "usual",
+];
+/// Where [`PRIVATE`] holds.
+const TERMS: &[&str] = &["crates/compiler/src", "crates/jit/src", "crates/aot/src"];
+/// Names of engines.
+const ENGINES: &[&str] = &["interp", "jit", "aot"];
 /// Crates that depend on nothing at all.
 const ALONE: &[&str] = &["crates/netil"];
 /// Crates that may contain unsafe code.
@@ -103,6 +113,52 @@ fn crates_know_only_those_below_them() {
         if ALONE.contains(folder) && !found.is_empty() {
             wrong.push(format!("{folder} must not depend on anything: {found:?}"));
         }
+    }
+    none(wrong);
+}
+
+#[test]
+fn parts_know_only_those_before_them() {
+    let mut wrong = Vec::new();
+    for (folder, parts) in PARTS {
+        for (at, part) in parts.iter().enumerate() {
+            let of_part = |path: &str| path.starts_with(&format!("{folder}/{part}/")) || path == format!("{folder}/{part}.rs");
+            for (path, text) in sources().iter().filter(|(path, _)| of_part(path)) {
+                let code = text.lines().enumerate().map(|(n, line)| (n, line.split("//").next().unwrap_or_default()));
+                let knows = |line: &str| parts[at + 1..].iter().find(|later| line.contains(&format!("crate::{later}"))).copied();
+                wrong.extend(code.filter_map(|(n, line)| Some(format!("{path}:{}: {part} must not know {}", n + 1, knows(line)?))));
+            }
+        }
+    }
+    none(wrong);
+}
+
+#[test]
+fn files_and_types_are_named_in_the_terms_of_the_field() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| TERMS.iter().any(|folder| path.starts_with(folder))) {
+        let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if PRIVATE.contains(&stem.as_str()) {
+            wrong.push(format!("{path} is named after no term of the field"));
+        }
+        let word = |name: &str| name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+        let types = text.lines().filter_map(|line| ["struct ", "enum ", "trait "].iter().find_map(|kind| Some(line.split_once(kind)?.1)));
+        wrong.extend(types.map(word).filter(|name| PRIVATE.contains(&name.as_str())).map(|name| format!("{path}: a type is named {name}")));
+    }
+    none(wrong);
+}
+
+/// What an engine does is asked of its row.
+#[test]
+fn engines_are_not_compared_by_name() {
+    let mut wrong = Vec::new();
+    let product = |path: &str| path.starts_with("crates/") && path.contains("/src/") && path != "crates/netvm/src/engines.rs";
+    for (path, text) in sources().iter().filter(|(path, _)| product(path)) {
+        let compares = |line: &str| {
+            let named = ENGINES.iter().any(|name| ["==", "!="].iter().any(|op| line.contains(&format!("{op} \"{name}\""))));
+            named || ["engine.name ==", "engine.name !=", "engine.name() ==", "engine.name() !="].iter().any(|text| line.contains(text))
+        };
+        wrong.extend(text.lines().enumerate().filter(|(_, l)| compares(l)).map(|(n, l)| format!("{path}:{}: {}", n + 1, l.trim())));
     }
     none(wrong);
 }

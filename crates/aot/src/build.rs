@@ -5,7 +5,7 @@
 //! memory than the length of the text allows.
 
 use crate::{AotError, io_error};
-use compiler::backends::c::linked::{PART, Part};
+use compiler::backends::c::fused::{PART, Part};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;

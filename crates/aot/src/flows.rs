@@ -1,6 +1,6 @@
 //! How many packets went where among linked elements: compiled code counts what cannot be inferred.
 
-use compiler::backends::c::linked::{self, Count, Counts, Member};
+use compiler::cluster::{Count, Counters, Member, exits};
 use netil::cluster::Way;
 
 /// How many packets went where.
@@ -8,7 +8,7 @@ pub(crate) struct Flows {
     /// Members of entries, and where each member's ports lead.
     entries: Vec<u32>,
     links: Vec<Vec<(u32, Way)>>,
-    ways: Counts,
+    ways: Counters,
     /// By entry, by place, by exit, and what went no further or left at once by member.
     pub(crate) begun: Vec<u64>,
     pub(crate) counts: Vec<u64>,
@@ -17,10 +17,10 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    pub(crate) fn new(members: &[&Member<'_>], entries: &[(u32, u32)], ways: Counts) -> Self {
+    pub(crate) fn new(members: &[&Member<'_>], entries: &[(u32, u32)], ways: Counters) -> Self {
         let links = members.iter().map(|member| member.links.clone()).collect();
         let entries = entries.iter().map(|entry| entry.0).collect::<Vec<_>>();
-        let (begun, left, stayed) = (vec![0; entries.len()], vec![0; linked::exits(members) as usize], vec![0; members.len()]);
+        let (begun, left, stayed) = (vec![0; entries.len()], vec![0; exits(members) as usize], vec![0; members.len()]);
         let counts = vec![0; ways.places as usize];
         Self { entries, links, ways, begun, counts, left, stayed }
     }

@@ -7,7 +7,7 @@
 //! - [`build`]: runs the compiler that `NETVM_CC` names, or `cc`, `gcc`, `clang`
 //! - [`cache`]: keeps what was compiled, in a directory that nobody else can write
 //! - [`code`]: loads it and chooses the form for this processor
-//! - [`linked`]: elements of an application that run as one
+//! - [`fused`]: elements of an application that run fused
 //! - [`engine`]: the engine, with another one for what C is not made for
 //!
 //! What is loaded runs as part of this process: only files that this user made, in a directory that is this user's alone, are.
@@ -19,11 +19,11 @@ pub mod cache;
 pub mod code;
 pub mod engine;
 mod flows;
-pub mod linked;
+pub mod fused;
 
 pub use code::{Code, Options};
 pub use engine::AotEngine;
-pub use linked::Linked;
+pub use fused::Fused;
 
 use compiler::backends::c::Unsupported;
 use std::{fmt, io};

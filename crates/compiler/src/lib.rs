@@ -1,26 +1,33 @@
 //! From verified bytecode to SSA MIR, through the passes, to what back ends take.
 //!
 //! ```text
-//! Verified ──translate──▶ mir::Func ──passes::PIPELINE──▶ mir::Func ──▶ a back end (Cranelift in netvm-jit)
+//! Verified ──translate──▶ mir::Func ──passes::PIPELINE──▶ mir::Func ──vector, cluster──▶ a back end (C here, Cranelift in netvm-jit)
 //! ```
 //!
 //! - [`mir`]: the intermediate representation, its printer and its checker
 //! - [`translate`]: bytecode to MIR
+//! - [`analysis`]: what is found out about a function: ranges, effects, liveness, branch probability, costs
 //! - [`passes`]: the optimiser
+//! - [`cluster`]: elements that run fused; [`vector`]: filters for many packets at once
+//! - [`backends`]: C, eBPF
 //! - [`sets`], [`switches`]: how a set is tested and a switch is lowered, chosen by size and density
 #![forbid(unsafe_code)]
+mod analysis;
 pub mod backends;
+pub mod cluster;
 pub mod mir;
 pub mod passes;
 pub mod sets;
 pub mod switches;
+mod target;
 pub mod translate;
+mod vector;
+
+pub use analysis::cost::CostModel;
+pub use target::Target;
 
 use netil::Verified;
 use netil::module::HandlerKind;
-
-/// The byte order of the machine this runs on.
-pub const NATIVE: mir::Order = if cfg!(target_endian = "big") { mir::Order::Big } else { mir::Order::Little };
 
 /// A handler in optimised MIR; `None` if the program has no such handler.
 pub fn optimised(
@@ -29,8 +36,8 @@ pub fn optimised(
     options: &passes::Options,
 ) -> Result<Option<(mir::Func, Vec<passes::Timing>)>, translate::TooLarge> {
     let Some(mut func) = translate::translate(program, kind)? else { return Ok(None) };
-    debug_assert_eq!(mir::check::check(&func), Ok(()), "after translation:\n{func}");
-    let context = passes::Context { target: options.target, ..passes::Context::new(program, NATIVE) };
+    debug_assert_eq!(passes::verify(&func), Ok(()), "after translation:\n{func}");
+    let context = passes::Context::new(program, options.target);
     let timings = passes::optimise(&mut func, &context, options);
     Ok(Some((func, timings)))
 }
@@ -46,10 +53,10 @@ pub fn optimised_with_copies(
 ) -> Result<Option<mir::Func>, translate::TooLarge> {
     let Some(func) = translate::translate(program, kind)? else { return Ok(None) };
     let sends = func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(mir::Op::Helper(mir::Helper::SendCopy(_), ..))));
-    let unrolled = if sends { backends::ebpf::unroll(func.clone()).ok() } else { None };
+    let unrolled = if sends { passes::unroll(func.clone()).ok() } else { None };
     let mut func = unrolled.unwrap_or(func);
-    debug_assert_eq!(mir::check::check(&func), Ok(()), "after translation:\n{func}");
-    let context = passes::Context { target: options.target, ..passes::Context::new(program, NATIVE) };
+    debug_assert_eq!(passes::verify(&func), Ok(()), "after translation:\n{func}");
+    let context = passes::Context::new(program, options.target);
     passes::optimise(&mut func, &context, options);
     Ok(Some(func))
 }
@@ -61,7 +68,7 @@ pub fn explained(
     options: &passes::Options,
 ) -> Result<Option<(mir::Func, Vec<passes::Explained>)>, translate::TooLarge> {
     let Some(mut func) = translate::translate(program, kind)? else { return Ok(None) };
-    let context = passes::Context { target: options.target, ..passes::Context::new(program, NATIVE) };
+    let context = passes::Context::new(program, options.target);
     let told = passes::explain(&mut func, &context, options);
     Ok(Some((func, told)))
 }

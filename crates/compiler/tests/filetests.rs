@@ -28,8 +28,8 @@ fn stages(path: &Path) -> String {
     let module = assemble(&source, "test").unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let program = verify(module).unwrap_or_else(|e| panic!("{}: {}", path.display(), e[0]));
     let mut func = translate(&program, HandlerKind::Push).unwrap().unwrap();
-    let target = if shown.as_ref().is_some_and(|s| s.contains(&"lanes")) { Target::Lanes } else { Target::Packet };
-    let context = Context { target, ..Context::new(&program, Order::Little) };
+    let target = if shown.as_ref().is_some_and(|s| s.contains(&"lanes")) { Target::LANES } else { Target::HERE };
+    let context = Context::new(&program, target.in_order(Order::Little));
     let mut before = func.to_string();
     let mut out = if shown.is_none() { format!("== translated\n{before}") } else { String::new() };
     for pass in PIPELINE {

@@ -22,7 +22,7 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
     // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
     let (n, stays) = match host.calls[index as usize] {
-        Call::Helper(helper, n) => (n, leaves_packet(helper)),
+        Call::Helper(helper, n) => (n, helper.leaves_packet()),
         Call::Random(_) => (0, true),
         Call::Wide(helper, widths, result) => {
             // SAFETY: the lowering made a slot of 1,024 bytes, aligned for 64-bit limbs, that nothing else uses during the call.
@@ -52,13 +52,6 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
         Ok(v) => v.into(),
         Err(trap) => u64::from(trap.code()) << 32,
     }
-}
-
-/// Whether the packet is where and what it was when that has been done.
-pub(crate) fn leaves_packet(helper: Helper) -> bool {
-    let reads = matches!(helper, Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Inside | Helper::Moved | Helper::IsPresent);
-    let sums = matches!(helper, Helper::Checksum | Helper::ChecksumValid | Helper::ChecksumAdd | Helper::ChecksumSub);
-    reads || sums || matches!(helper, Helper::CrcPacket(_) | Helper::Crc(_) | Helper::Hash)
 }
 
 /// Puts where the buffer's memories are now into the frame.

@@ -29,7 +29,7 @@ fn disordered(seed: u64) -> Passes {
         (state >> 33) as usize % n
     };
     let order = (0..random(30)).map(|_| ALL[random(ALL.len())].name.to_owned()).collect();
-    let target = if random(4) == 0 { Target::Lanes } else { Target::Packet };
+    let target = if random(4) == 0 { Target::LANES } else { Target::HERE };
     Passes { order: Some(order), target, ..Passes::default() }
 }
 

@@ -50,7 +50,7 @@ pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, 
 pub use watched::Tell;
 
 use crate::Error;
-use crate::engines::{self, EngineInfo};
+use crate::engines::{self, Elements, EngineInfo};
 use crate::frontends::click;
 use crate::targets;
 use ::frontends::c;
@@ -255,17 +255,10 @@ fn make(
 
 /// Does something with what makes the parts of programs.
 fn with_factories<T>(engine: &EngineInfo, engines: engines::Settings, work: impl FnOnce(&graph::Factories<'_>) -> T) -> T {
-    // Compiled C is for elements together, not for each by itself.
-    let together = engine.name == engines::AHEAD || engine.name == engines::AUTO.name;
-    let own = if together { engines::find(engines::JIT).unwrap_or(engine) } else { engine };
     let compiled = RefCell::new(Compiled::default());
-    let make = |program| compiled.borrow_mut().make(&program, |program| own.make(program, engines).map_err(|error| error.to_string()));
+    let make =
+        |program| compiled.borrow_mut().make(&program, |program| engine.make_element(program, engines).map_err(|error| error.to_string()));
     work(&graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for })
-}
-
-/// The engine that links elements where packets wait: compiled C is then made beside the work.
-fn make_for(engine: &'static EngineInfo) -> &'static EngineInfo {
-    if engine.name == engines::AHEAD { &engines::AUTO } else { engine }
 }
 
 /// What has been compiled: elements whose programs are equal but for their names share their code.
@@ -295,15 +288,14 @@ impl Compiled {
 
 /// Lets elements run as one where the engine is for that. The interpreter, which says what is meant, runs one element after the other.
 fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
-    let [ahead, auto] = [engines::AHEAD, engines::AUTO.name].map(|name| engine.name == name);
-    let chained = if ahead || auto || engine.name == engines::JIT { linked::chained(application, graph) } else { None };
+    let chained = if engine.elements == Elements::Apart { None } else { linked::chained(application, graph) };
     // Compiled C needs bursts: for one packet, what is done once for each burst takes longer than the packet.
     let bursts = chained.as_ref().is_none_or(|(plan, _)| graph.one_at_a_time(plan).is_empty());
-    let cluster = if ahead && bursts { linked::link(application, engines)? } else { chained };
+    let cluster = if engine.elements == Elements::Fused && bursts { linked::link(application, engines)? } else { chained };
     if let Some((plan, cluster)) = cluster {
         graph.link(application, plan, cluster);
     }
-    if auto && bursts {
+    if engine.elements == Elements::FusedLater && bursts {
         let application = Arc::new(application.clone());
         let its = Arc::clone(&application);
         // Without a compiler it goes on as it began.

@@ -203,7 +203,7 @@ fn lanes(program: &Verified, options: &passes::Options) -> Result<String, Error>
 
 /// The one handler that C is made of.
 fn filter(program: &Verified, options: &passes::Options) -> Result<Func, Error> {
-    let options = passes::Options { target: passes::Target::Lanes, ..options.clone() };
+    let options = passes::Options { target: passes::Target::LANES, ..options.clone() };
     let push = optimised(program, HandlerKind::Push, &options)?;
     push.map(|(func, _)| func).ok_or_else(|| refused("no C for a program without push handler".to_owned()))
 }

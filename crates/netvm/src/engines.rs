@@ -4,7 +4,7 @@ use crate::Error;
 use crate::auto::Auto;
 use aot::code::Options;
 use aot::{AotEngine, AotError};
-use compiler::backends::c::linked::{LARGE, Sizes};
+use compiler::cluster::{self, LARGE};
 use compiler::passes;
 use jit::{JitEngine, JitError};
 use netil::Engine;
@@ -64,9 +64,13 @@ impl Settings {
         Options { no_cache: self.no_cache, form }
     }
 
-    pub(crate) fn sizes(self) -> Sizes {
-        let large = if self.without.has("slices") { usize::MAX } else { self.large };
-        Sizes { large, echoes: !self.without.has("echoes"), ports: !self.without.has("ports"), ..Sizes::default() }
+    pub(crate) fn cluster(self) -> cluster::Options {
+        cluster::Options {
+            prefetch_above: if self.without.has("slices") { usize::MAX } else { self.large },
+            silent_stores: !self.without.has("echoes"),
+            computed_ports: !self.without.has("ports"),
+            ..cluster::Options::default()
+        }
     }
 
     pub(crate) fn passes(self) -> passes::Options {
@@ -111,6 +115,19 @@ impl Programs {
 
 type Make = fn(Programs, Settings) -> Result<Box<dyn Engine>, Error>;
 
+/// How an engine runs the elements of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// One after the other, each in an engine of its own.
+    Apart,
+    /// Their machine code chained.
+    Chained,
+    /// Fused in compiled C, before the first packet; chained where there are no bursts.
+    Fused,
+    /// Chained first, and fused when the compiled code is ready.
+    FusedLater,
+}
+
 /// A way to run programs.
 pub struct EngineInfo {
     /// The name in `--engine`.
@@ -119,6 +136,8 @@ pub struct EngineInfo {
     pub description: &'static str,
     /// Whether it is ready within milliseconds: tests that make thousands of programs do so with quick engines.
     pub quick: bool,
+    /// How it runs the elements of an application.
+    pub elements: Elements,
     make: Make,
 }
 
@@ -128,21 +147,24 @@ pub const ALL: &[EngineInfo] = &[
         name: "interp",
         description: "the reference interpreter: slow, and the meaning of every program",
         quick: true,
+        elements: Elements::Apart,
         make: interpreter,
     },
-    EngineInfo { name: JIT, description: "machine code, made by Cranelift when the program starts", quick: true, make: machine_code },
     EngineInfo {
-        name: AHEAD,
+        name: "jit",
+        description: "machine code, made by Cranelift when the program starts",
+        quick: true,
+        elements: Elements::Chained,
+        make: machine_code,
+    },
+    EngineInfo {
+        name: "aot",
         description: "filters, and the elements of an application as one, compiled by the system's C compiler; kept in a cache",
         quick: false,
+        elements: Elements::Fused,
         make: |p, s| ahead(p, s, None),
     },
 ];
-
-/// The engine that compiles ahead of time.
-pub(crate) const AHEAD: &str = "aot";
-/// The engine that makes machine code at once.
-pub(crate) const JIT: &str = "jit";
 
 /// The forms of code among which `aot` chooses, each by itself: for tests and measurements.
 pub const FORMS: &[EngineInfo] = &[
@@ -150,24 +172,28 @@ pub const FORMS: &[EngineInfo] = &[
         name: "aot-scalar",
         description: "aot, one packet after the other",
         quick: false,
+        elements: Elements::Apart,
         make: |p, s| ahead(p, s, Some("scalar")),
     },
     EngineInfo {
         name: "aot-any",
         description: "aot, eight packets at once on any machine",
         quick: false,
+        elements: Elements::Apart,
         make: |p, s| ahead(p, s, Some("any")),
     },
     EngineInfo {
         name: "aot-avx2",
         description: "aot, eight packets at once with AVX2",
         quick: false,
+        elements: Elements::Apart,
         make: |p, s| ahead(p, s, Some("avx2")),
     },
     EngineInfo {
         name: "aot-avx512",
         description: "aot, sixteen packets at once with AVX-512",
         quick: false,
+        elements: Elements::Apart,
         make: |p, s| ahead(p, s, Some("avx512")),
     },
 ];
@@ -177,6 +203,7 @@ pub static AUTO: EngineInfo = EngineInfo {
     name: "auto",
     description: "jit (or interp for programs too large for it); for long inputs then aot, if there is a C compiler",
     quick: true,
+    elements: Elements::FusedLater,
     make: automatic,
 };
 
@@ -213,6 +240,22 @@ impl EngineInfo {
     /// The program is valid but too large for this engine.
     pub fn make(&self, program: impl Into<Programs>, settings: Settings) -> Result<Box<dyn Engine>, Error> {
         (self.make)(program.into(), settings)
+    }
+
+    /// The same for an element of an application that runs by itself: compiled C is for elements together.
+    ///
+    /// # Errors
+    /// As [`Self::make`].
+    pub fn make_element(&self, program: impl Into<Programs>, settings: Settings) -> Result<Box<dyn Engine>, Error> {
+        match self.elements {
+            Elements::Apart | Elements::Chained => self.make(program, settings),
+            Elements::Fused | Elements::FusedLater => machine_code(program.into(), settings),
+        }
+    }
+
+    /// The engine for an application whose packets wait until it is ready: compiled C is then made beside the work.
+    pub(crate) fn at_work(&'static self) -> &'static Self {
+        if self.elements == Elements::Fused { &AUTO } else { self }
     }
 }
 
@@ -258,7 +301,7 @@ mod tests {
         assert!(Without::names().all(|(name, _)| all.has(name) && !Without::default().has(name)));
         assert_eq!(Without::default().and("speed"), None);
         let settings = Settings { without: all, ..Settings::default() };
-        assert_eq!((settings.passes().disabled.len(), settings.sizes().large), (passes::ALL.len(), usize::MAX));
+        assert_eq!((settings.passes().disabled.len(), settings.cluster().prefetch_above), (passes::ALL.len(), usize::MAX));
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Checks MIR's invariants: for tests, fuzzing and debug builds, after translation and after every pass.
+//! That tokens cover the accesses which take them is checked by `analysis::guards`.
 
 use super::cfg::{Cfg, DominatorTree};
 use super::{Block, Def, Func, Op, Terminator, Type, Value};
@@ -70,7 +71,9 @@ impl Checker<'_> {
         let good = match op {
             Op::Bin(op, a, b) if op.is_shift() => width(*a) == r && width(*b) == 32,
             Op::Bin(_, a, b) => width(*a) == r && width(*b) == r,
-            Op::Div(_, a, b, t) => width(*a) == r && width(*b) == r && token(*t),
+            Op::Div(_, a, b, t) => {
+                width(*a) == r && width(*b) == r && matches!(self.func.op(*t), Some(Op::NonZero(tested, _)) if tested == b)
+            }
             Op::Cmp(_, a, b) => r == 1 && width(*a) == width(*b),
             Op::Un(_, a) => width(*a) == r,
             Op::Zext(a) | Op::Sext(a) => width(*a) < r && width(*a) > 0,

@@ -1,6 +1,8 @@
-//! Work that compiled code leaves to the runtime.
+//! Work that compiled code leaves to the runtime, with a row for each kind ([`Helper::row`]): what it reads and writes, what it does with the packet, whether fused code does it in
+//! place. All that passes, analyses, back ends and engines decide about helpers follows from the rows; rustc names the `match` that lacks one.
 
 use super::Effects;
+use super::states::States;
 use netil::ops::CmpOp;
 use netil::table::Space;
 
@@ -86,66 +88,146 @@ pub enum Helper {
     CoproShow(u32),
 }
 
+/// What a helper does with the packet, for a host that has the packet in another form while it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketUse {
+    /// It does not look at it.
+    No,
+    /// It reads it.
+    Reads,
+    /// It moves head or tail, and traps if there is no packet; annotations stay.
+    Moves,
+    /// It may do anything.
+    All,
+}
+
+/// How the fast path of fused code does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FastPath {
+    /// In place.
+    InPlace,
+    /// In place, or by a side exit to the slow path where that cannot be.
+    MayExit,
+    /// As a lookup in that table, if fused code knows the table's layout.
+    Lookup(u32),
+    /// As work on an entry of that table, if fused code knows the table's layout.
+    Entry(u32),
+    /// By the runtime alone.
+    Runtime,
+}
+
+/// What is known of a kind of helper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// It may trap.
+    pub traps: bool,
+    /// What it reads besides its operands.
+    pub reads: States,
+    /// What it changes.
+    pub writes: States,
+    /// What it does with the packet.
+    pub packet: PacketUse,
+    /// How the fast path does it.
+    pub fast: FastPath,
+    /// Operands or results may have other widths than 32 bits.
+    pub wide: bool,
+}
+
+const TRAPS: bool = true;
+const NEVER: bool = false;
+
+const fn row(traps: bool, reads: States, writes: States, packet: PacketUse, fast: FastPath) -> Row {
+    Row { traps, reads, writes, packet, fast, wide: false }
+}
+
+const fn wide(traps: bool, reads: States, writes: States, fast: FastPath) -> Row {
+    Row { traps, reads, writes, packet: PacketUse::No, fast, wide: true }
+}
+
 impl Helper {
+    /// What is known of it.
+    #[rustfmt::skip]
+    pub const fn row(self) -> Row {
+        use FastPath::{Entry, InPlace, Lookup, MayExit, Runtime};
+        use PacketUse::{All, Moves, No, Reads};
+        use States as S;
+        match self {
+            //                                            reads                             writes
+            Self::Scan(_) | Self::FieldCmp(_)
+                                        => row(TRAPS, S::PACKET.and(S::LENGTH),         S::BUDGET,                        Reads, Runtime),
+            Self::Checksum | Self::ChecksumValid
+                                        => row(TRAPS, S::PACKET.and(S::LENGTH),         S::BUDGET,                        Reads, InPlace),
+            Self::CrcPacket(_)          => row(TRAPS, S::PACKET.and(S::LENGTH),         S::BUDGET,                        Reads, Runtime),
+            Self::Crc(_)                => row(NEVER, S::NONE,                          S::NONE,                          No, Runtime),
+            Self::ChecksumAdd | Self::ChecksumSub | Self::Hash
+                                        => row(NEVER, S::NONE,                          S::NONE,                          No, InPlace),
+            Self::Inside                => row(TRAPS, S::LENGTH,                        S::NONE,                          Reads, InPlace),
+            Self::Moved | Self::IsPresent
+                                        => row(NEVER, S::HEAD,                          S::NONE,                          Reads, InPlace),
+            Self::Copy(from, to)        => row(TRAPS, S::memory(from).and(S::LENGTH),   S::memory(to).and(S::BUDGET),     All, Runtime),
+            Self::InfoClear             => row(TRAPS, S::NONE,                          S::INFO,                          All, Runtime),
+            Self::PullHead              => row(TRAPS, S::LENGTH.and(S::HEAD),           S::MOVE,                          Moves, InPlace),
+            Self::PushHead              => row(TRAPS, S::LENGTH.and(S::HEAD),           S::MOVE.and(S::BUDGET),           Moves, MayExit),
+            Self::Unpull                => row(TRAPS, S::LENGTH.and(S::HEAD),           S::MOVE,                          Moves, MayExit),
+            Self::TrimTail              => row(TRAPS, S::LENGTH,                        S::LENGTH.and(S::WIRE),           Moves, InPlace),
+            Self::GrowTail              => row(TRAPS, S::LENGTH,                        S::TAIL.and(S::BUDGET),           Moves, Runtime),
+            // These are the exchange buffer's, as its place is.
+            Self::SetWire               => row(NEVER, S::NONE,                          S::WIRE,                          All, InPlace),
+            Self::SetTime               => Row { packet: All, ..wide(NEVER, S::NONE,    S::TIME,                          MayExit) },
+            Self::SendCopy(_)           => row(TRAPS, S::BUFFER,                        S::OUTPUT.and(S::BUDGET),         All, MayExit),
+            Self::Receive(_)            => row(TRAPS, S::QUEUES,                        S::BUFFER.and(S::QUEUES),         All, Runtime),
+            Self::Hold | Self::Take     => row(TRAPS, S::BUFFER.and(S::QUEUES),         S::BUFFER.and(S::QUEUES),         All, Runtime),
+            Self::Create | Self::Delete => row(TRAPS, S::HEAD,                          S::BUFFER.and(S::BUDGET),         All, Runtime),
+            Self::SetTimer(_)           => wide(NEVER, S::NONE,                         S::TIMERS,                        Runtime),
+            // Even a lookup that leaves the entry as it is moves the table's clock.
+            Self::Find(table) | Self::Peek(table)
+                                        => wide(NEVER, S::TABLE,                        S::CLOCK,                         Lookup(table)),
+            Self::Insert(table)         => wide(NEVER, S::TABLE,                        S::TABLE.and(S::CLOCK),           Lookup(table)),
+            Self::DeleteEntry(_)        => wide(NEVER, S::TABLE,                        S::TABLE.and(S::CLOCK),           Runtime),
+            Self::EntryLoad(table, _)   => wide(TRAPS, S::ENTRIES,                      S::NONE,                          Entry(table)),
+            Self::EntryStore(table, _)  => wide(TRAPS, S::NONE,                         S::ENTRIES,                       Entry(table)),
+            Self::CoproIn(..)           => row(NEVER, S::COPROCESSORS,                  S::NONE,                          No, Runtime),
+            Self::CoproOut(..)          => row(NEVER, S::NONE,                          S::COPROCESSORS,                  No, Runtime),
+            Self::CoproShow(_)          => row(NEVER, S::NONE,                          S::COPROCESSORS,                  All, Runtime),
+            Self::CoproInvoke(..)       => row(TRAPS, S::PACKET.and(S::COPROCESSORS),   S::COPROCESSORS,                  All, Runtime),
+        }
+    }
+
     /// Whether it works on more of the packet than its time.
     pub fn needs_packet(self) -> bool {
-        !matches!(
-            self,
-            Self::Find(_)
-                | Self::Peek(_)
-                | Self::Insert(_)
-                | Self::DeleteEntry(_)
-                | Self::EntryLoad(..)
-                | Self::EntryStore(..)
-                | Self::SetTimer(_)
-                | Self::Crc(_)
-                | Self::CoproIn(..)
-                | Self::CoproOut(..)
-        )
+        self.row().packet != PacketUse::No
+    }
+
+    /// Whether the packet is where and what it was when that has been done.
+    pub fn leaves_packet(self) -> bool {
+        matches!(self.row().packet, PacketUse::No | PacketUse::Reads)
     }
 
     /// True where an operand or the result may be of another width than 32 bits.
     pub fn is_wide(self) -> bool {
-        matches!(
-            self,
-            Self::SetTime
-                | Self::SetTimer(_)
-                | Self::Find(_)
-                | Self::Peek(_)
-                | Self::Insert(_)
-                | Self::DeleteEntry(_)
-                | Self::EntryLoad(..)
-                | Self::EntryStore(..)
-        )
+        self.row().wide
+    }
+
+    /// The table that it looks up a key in.
+    pub fn looks_up(self) -> Option<u32> {
+        if let FastPath::Lookup(table) = self.row().fast { Some(table) } else { None }
+    }
+
+    /// Whether something is kept of a packet for others, or that of others seen: memories aside, which are accessed by place.
+    pub fn keeps(self) -> bool {
+        let row = self.row();
+        row.writes.meets(States::LASTING) || row.reads.meets(States::COPROCESSORS.and(States::QUEUES))
+    }
+
+    /// Whether all that it reads and changes is the packet's, or none's.
+    pub fn is_of_packet(self) -> bool {
+        let row = self.row();
+        row.reads.and(row.writes).is_within(States::BUFFER.and(States::BUDGET))
     }
 
     pub(super) fn effects(self) -> Effects {
-        let pure = Effects::default();
-        match self {
-            Self::Crc(_) | Self::ChecksumAdd | Self::ChecksumSub | Self::Hash => pure,
-            // What is written is the budget.
-            Self::Scan(_) | Self::FieldCmp(_) | Self::Checksum | Self::ChecksumValid | Self::CrcPacket(_) => {
-                Effects { traps: true, reads: true, writes: true, geometry: false }
-            }
-            Self::CoproIn(..) => Effects { reads: true, ..pure },
-            Self::InfoClear => Effects { traps: true, writes: true, ..pure },
-            Self::CoproOut(..) | Self::CoproShow(_) => Effects { writes: true, ..pure },
-            Self::Copy(..) | Self::SendCopy(_) | Self::CoproInvoke(..) => {
-                Effects { traps: true, reads: true, writes: true, geometry: false }
-            }
-            Self::Moved | Self::IsPresent => Effects { reads: true, ..pure },
-            Self::Inside => Effects { traps: true, reads: true, ..pure },
-            Self::SetTimer(_) => Effects { writes: true, ..pure },
-            // Even a lookup that leaves the entry as it is moves the table's clock.
-            Self::Find(_) | Self::Peek(_) | Self::Insert(_) | Self::DeleteEntry(_) => Effects { reads: true, writes: true, ..pure },
-            Self::EntryLoad(..) => Effects { traps: true, reads: true, ..pure },
-            Self::EntryStore(..) => Effects { traps: true, writes: true, ..pure },
-            // These are the exchange buffer's, as its place is.
-            Self::SetTime | Self::SetWire => Effects { writes: true, geometry: true, ..pure },
-            Self::Hold | Self::Take | Self::Unpull => Effects { traps: true, reads: true, writes: true, geometry: true },
-            Self::Receive(_) | Self::Create | Self::Delete | Self::PushHead | Self::PullHead | Self::TrimTail | Self::GrowTail => {
-                Effects { traps: true, reads: true, writes: true, geometry: true }
-            }
-        }
+        let Row { traps, reads, writes, .. } = self.row();
+        let geometry = writes.meets(States::GEOMETRY);
+        Effects { traps, reads: !reads.is_empty(), writes: !writes.is_empty(), geometry }
     }
 }

@@ -18,6 +18,7 @@ pub mod cfg;
 pub mod check;
 mod helper;
 mod print;
+pub mod states;
 
 use netil::Module;
 use netil::exec::DropReason;
@@ -27,7 +28,7 @@ use netil::set::Set;
 use netil::table::Space;
 use std::fmt;
 
-pub use helper::Helper;
+pub use helper::{FastPath, Helper, PacketUse, Row};
 
 /// Index of the instruction that an operation comes from: where a trap is reported.
 pub type Site = u32;

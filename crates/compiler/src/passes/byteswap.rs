@@ -19,13 +19,13 @@ const MOST_VALUES: usize = 1 << 10;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     let (uses, module) = (uses(func), context.program.module());
-    let loads: Vec<Value> = func.blocks.iter().flat_map(|b| &b.ops).copied().filter(|v| foreign(func, *v, context.native)).collect();
+    let loads: Vec<Value> = func.blocks.iter().flat_map(|b| &b.ops).copied().filter(|v| foreign(func, *v, context.target.order)).collect();
     let mut swaps = Vec::new();
     let mut constants = HashMap::new();
     for load in loads {
         if let Some(users) = swappable(func, module, &uses, load, true) {
             swaps.extend(users);
-            turn(func, load, context.native);
+            turn(func, load, context.target.order);
         }
     }
     for (block, user) in swaps {

@@ -8,8 +8,8 @@
 //! Phases: collect chains, each block's only way in being the miss of the one before; what tests one value and leads to many places becomes a switch;
 //! runs with one hit become sets. Price: linear, and the sorting of constants.
 
+use super::Context;
 use super::decisions::{Decision, decision, follow, quiet};
-use super::{Context, Target};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Type, Value};
 use crate::sets;
@@ -138,7 +138,7 @@ fn merge(func: &mut Func, context: &Context<'_>, value: Value, tests: &[&Link]) 
     let (name, width) = (format!("of_v{}", value.0), func.width(value));
     let Ok(set) = Set::of_ranges(&name, width, ranges) else { return };
     let grows = tests.iter().any(|link| link.test.ranges.len() > 1) || set.ranges().len() == 1;
-    let enough = tests.len() >= FEWEST_TESTS || grows || context.target == Target::Lanes;
+    let enough = tests.len() >= FEWEST_TESTS || grows || context.target.lanes;
     if !enough {
         return;
     }
@@ -156,6 +156,7 @@ fn merge(func: &mut Func, context: &Context<'_>, value: Value, tests: &[&Link]) 
 mod tests {
     use super::*;
     use crate::passes::Options;
+    use crate::passes::Target;
     use netil::asm::assemble;
     use netil::module::HandlerKind;
 
@@ -169,7 +170,7 @@ mod tests {
         let program = netil::verify(module).unwrap();
         let options = Options { stop_after: Some("jumps".to_owned()), ..Options::default() };
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &options).unwrap().unwrap();
-        let (cfg, context) = (Cfg::new(&func), Context::new(&program, crate::NATIVE));
+        let (cfg, context) = (Cfg::new(&func), Context::new(&program, Target::HERE));
         let longest = cfg.order.iter().map(|b| chain(&func, &context, &cfg, *b).len()).max();
         assert_eq!(longest, Some(MOST_RANGES / RANGES + 1));
     }

@@ -9,12 +9,13 @@
 //! Price: linear. Facts about the packet are kept only where nothing in the function changes its geometry.
 
 use super::Context;
-use super::bounds::{Bounds, length_test};
 use super::rewrite::Replacements;
-use super::values::{Linear, linear, max};
+use crate::analysis::lengths::{Lengths, length_test};
+use crate::analysis::linear::{Linear, linear};
+use crate::analysis::ranges::max;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Def, Extent, Func, Op, Type, Value};
-use netil::ops::{BinOp, CmpOp};
+use netil::ops::CmpOp;
 use netil::table::Space;
 use std::collections::HashMap;
 
@@ -27,8 +28,8 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     let zero = func.new_value(Type::Int(32), Def::Op(Op::Const(0)));
     func.block_mut(Block(0)).ops.insert(0, zero);
     let mut pass =
-        Pass { zero, sizes, bounds: Bounds::default(), fixed: !func.changes_geometry(), replaced: Replacements::new(func), func };
-    cfg.walk(&mut pass, |pass, b| pass.enter(&cfg, b), |pass, mark| pass.bounds.back_to(mark));
+        Pass { zero, sizes, lengths: Lengths::default(), fixed: !func.changes_geometry(), replaced: Replacements::new(func), func };
+    cfg.walk(&mut pass, |pass, b| pass.enter(&cfg, b), |pass, mark| pass.lengths.back_to(mark));
     let Pass { mut replaced, func, .. } = pass;
     replaced.apply(func);
     merge(func);
@@ -57,7 +58,7 @@ struct Pass<'a> {
     func: &'a mut Func,
     zero: Value,
     sizes: Sizes,
-    bounds: Bounds,
+    lengths: Lengths,
     /// The packet's length never changes.
     fixed: bool,
     replaced: Replacements,
@@ -66,9 +67,9 @@ struct Pass<'a> {
 impl Pass<'_> {
     /// Gives the mark of what was known before.
     fn enter(&mut self, cfg: &Cfg, b: Block) -> usize {
-        let mark = self.bounds.mark();
+        let mark = self.lengths.mark();
         if self.fixed {
-            self.bounds.enter(self.func, cfg, b);
+            self.lengths.enter(self.func, cfg, b);
         }
         self.block(b);
         mark
@@ -93,22 +94,9 @@ impl Pass<'_> {
         }
     }
 
-    /// An address as a sum that does not wrap, be it since the packet is known to be longer than what is added.
-    fn linear(&self, addr: Value) -> Linear {
-        let form = linear(self.func, addr);
-        let Some(Op::Bin(BinOp::Add, a, b)) = form.base.and_then(|base| self.func.op(base)) else { return form };
-        match self.func.constant(*b) {
-            Some(more) if self.bounds.long_enough(self.func, Some(*a), more) => {
-                let inner = self.linear(*a);
-                Linear { base: inner.base, offset: inner.offset + more + form.offset }
-            }
-            _ => form,
-        }
-    }
-
     /// Takes what can be added without wrapping out of an address.
     fn address(&self, addr: Value, offset: u32) -> (Value, u32) {
-        match self.linear(addr) {
+        match self.lengths.linear(self.func, addr) {
             Linear { base: None, offset: at } => (self.zero, offset.saturating_add(at as u32)),
             Linear { base: Some(base), offset: more } => (base, offset.saturating_add(more as u32)),
         }
@@ -118,7 +106,7 @@ impl Pass<'_> {
         let extents: Box<[Extent]> = extents.iter().map(|e| self.extent(e)).collect();
         let proved = extents.iter().all(|e| self.inside(space, e));
         if space == Space::Packet && self.fixed {
-            self.bounds.checked(self.func, &extents);
+            self.lengths.checked(self.func, &extents);
         }
         self.func.set_op(v, if proved { Op::Proved(space, extents) } else { Op::Check(space, extents) });
     }
@@ -138,7 +126,7 @@ impl Pass<'_> {
         let end = form.offset + u64::from(e.size);
         match self.sizes.of(space) {
             Some(size) => form.base.map_or(0, |b| max(self.func, b)) + end <= u64::from(size),
-            None => self.bounds.long_enough(self.func, form.base, end),
+            None => self.lengths.long_enough(self.func, form.base, end),
         }
     }
 
@@ -146,8 +134,8 @@ impl Pass<'_> {
     fn compare(&mut self, v: Value, op: CmpOp, x: Value, y: Value) {
         let Some((op, Linear { base, offset })) = length_test(self.func, op, x, y) else { return };
         let least = |n: u64| match () {
-            () if self.bounds.long_enough(self.func, base, n) => Some(true),
-            () if self.bounds.too_short(base, n) => Some(false),
+            () if self.lengths.long_enough(self.func, base, n) => Some(true),
+            () if self.lengths.too_short(base, n) => Some(false),
             () => None,
         };
         let answer = match op {

@@ -10,11 +10,11 @@
 //! Leaves out: code for lanes, which fetch more bytes at a time anyway and where a test that few pass spares the others' work; functions
 //! that change the packet.
 
-use super::bounds::Bounds;
+use super::Context;
 use super::decisions::{follow, quiet};
-use super::gvn::Written;
-use super::values::max;
-use super::{Context, Target};
+use crate::analysis::effects::Writes;
+use crate::analysis::lengths::Lengths;
+use crate::analysis::ranges::max;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Extent, Func, Op, Order, Terminator, Type, Value};
 use netil::ops::{BinOp, CmpOp, UnOp, mask};
@@ -27,18 +27,18 @@ const WIDEST: u32 = 8;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     // A field may have been loaded long before it is compared; the wide load stands at the comparison.
-    if context.target == Target::Lanes || !Written::new(func).keeps(Space::Packet) {
+    if context.target.lanes || !Writes::new(func).keeps(Space::Packet) {
         return;
     }
     let cfg = Cfg::new(func);
-    let enter = |bounds: &mut Bounds, b| {
-        let mark = bounds.mark();
-        bounds.enter(func, &cfg, b);
-        bounds.pass(func, b);
-        merge(func, context, &cfg, bounds, b);
+    let enter = |lengths: &mut Lengths, b| {
+        let mark = lengths.mark();
+        lengths.enter(func, &cfg, b);
+        lengths.pass(func, b);
+        merge(func, context, &cfg, lengths, b);
         mark
     };
-    cfg.walk(&mut Bounds::default(), enter, Bounds::back_to);
+    cfg.walk(&mut Lengths::default(), enter, Lengths::back_to);
 }
 
 /// A branch that passes if bytes of the packet, as far as they count, are what they must be.
@@ -110,7 +110,7 @@ fn test(func: &Func, b: Block) -> Option<Test> {
 }
 
 /// Takes what can be taken of the tests behind a block's into that.
-fn merge(func: &mut Func, context: &Context<'_>, cfg: &Cfg, bounds: &Bounds, b: Block) {
+fn merge(func: &mut Func, context: &Context<'_>, cfg: &Cfg, lengths: &Lengths, b: Block) {
     let Some(first) = test(func, b) else { return };
     let (mut field, mut taken) = (first.field, Vec::new());
     let mut way = first.pass.clone();
@@ -127,12 +127,12 @@ fn merge(func: &mut Func, context: &Context<'_>, cfg: &Cfg, bounds: &Bounds, b: 
             _ => break,
         };
         let Some(other) = behind else { continue };
-        if let Some(both) = field.with(other.field).filter(|both| window(func, bounds, first.addr, *both).is_some()) {
+        if let Some(both) = field.with(other.field).filter(|both| window(func, lengths, first.addr, *both).is_some()) {
             field = both;
             taken.push((next, other.pass));
         }
     }
-    let Some(load) = window(func, bounds, first.addr, field).filter(|_| !taken.is_empty()) else { return };
+    let Some(load) = window(func, lengths, first.addr, field).filter(|_| !taken.is_empty()) else { return };
     let masked = if load.mask == mask(8 * load.bytes as u16) { "" } else { ", masked" };
     context.note(|| format!("{} comparisons from {b:?} on: one of {} bytes at {}{masked}", taken.len() + 1, load.bytes, load.offset));
     put(func, context, b, &first, load);
@@ -142,7 +142,7 @@ fn merge(func: &mut Func, context: &Context<'_>, cfg: &Cfg, bounds: &Bounds, b: 
 }
 
 /// A load of 2, 4 or 8 bytes around a field that lies in the packet.
-fn window(func: &Func, bounds: &Bounds, addr: Value, field: Field) -> Option<Field> {
+fn window(func: &Func, lengths: &Lengths, addr: Value, field: Field) -> Option<Field> {
     let bytes = field.bytes.next_power_of_two();
     let (base, at) = match func.constant(addr) {
         Some(at) => (None, at),
@@ -151,7 +151,7 @@ fn window(func: &Func, bounds: &Bounds, addr: Value, field: Field) -> Option<Fie
     let inside = |offset: u32| {
         let end = at + u64::from(offset) + u64::from(bytes);
         let wraps = base.map_or(0, |base| max(func, base)).saturating_add(end) > u64::from(u32::MAX);
-        !wraps && bounds.long_enough(func, base, end)
+        !wraps && lengths.long_enough(func, base, end)
     };
     let before = field.offset.checked_sub(bytes - field.bytes);
     let offset = [Some(field.offset), before].into_iter().flatten().find(|offset| inside(*offset))?;
@@ -162,10 +162,10 @@ fn window(func: &Func, bounds: &Bounds, addr: Value, field: Field) -> Option<Fie
 fn put(func: &mut Func, context: &Context<'_>, b: Block, first: &Test, load: Field) {
     let width = 8 * load.bytes as u16;
     let ty = Type::Int(width);
-    let turned = |x: u64| if context.native == Order::Big { UnOp::Bswap.eval(width, x) } else { x };
+    let turned = |x: u64| if context.target.order == Order::Big { UnOp::Bswap.eval(width, x) } else { x };
     let extent = Extent { addr: first.addr, offset: load.offset, size: load.bytes, site: first.site };
     let token = func.append(b, Type::Token, Op::Proved(Space::Packet, Box::new([extent])));
-    let mut value = func.append(b, ty, Op::Load(Space::Packet, context.native, first.addr, load.offset, token));
+    let mut value = func.append(b, ty, Op::Load(Space::Packet, context.target.order, first.addr, load.offset, token));
     if load.mask != mask(width) {
         let mask = func.append(b, ty, Op::Const(turned(load.mask)));
         value = func.append(b, ty, Op::Bin(BinOp::And, value, mask));

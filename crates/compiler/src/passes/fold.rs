@@ -7,7 +7,7 @@
 
 use super::Context;
 use super::rewrite::Replacements;
-use super::values::max;
+use crate::analysis::ranges::max;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Def, Func, Op, Order, Type, Value};
 use netil::ops::{BinOp, CmpOp, UnOp, mask, sign_extend};

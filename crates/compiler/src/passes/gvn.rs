@@ -1,17 +1,16 @@
 //! Value numbering across branches.
 //!
 //! Idea: an operation that was done with the same operands in a dominating place need not be done again. Loads count as equal where they see the same version of
-//! their memory ([`super::versions`]); the token of the first serves both, since what tests the bytes of the second stays where it is.
+//! their memory ([`crate::analysis::versions`]); the token of the first serves both, since what tests the bytes of the second stays where it is.
 //! Source: Click (1995), "Combining Analyses", in the dominator-tree form of Briggs, Cooper and Simpson.
 //! Phases: one walk over the dominator tree with a scoped table. Price: linear.
 
 use super::Context;
 use super::rewrite::Replacements;
-use super::versions::{State, Version, Versions};
+use crate::analysis::versions::{State, Version, Versions};
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Def, Func, Helper, Op, Type, Value};
-use netil::table::Space;
-use std::collections::{HashMap, HashSet};
+use crate::mir::{Block, Def, Func, Op, Type, Value};
+use std::collections::HashMap;
 
 pub(super) fn run(func: &mut Func, _: &Context<'_>) {
     let cfg = Cfg::new(func);
@@ -62,31 +61,5 @@ fn number(op: &Op) -> Option<Op> {
         // equal checks are shared by the checks pass.
         op if op.is_pure() => Some(op.clone()),
         _ => None,
-    }
-}
-
-/// What the function writes anywhere.
-pub(super) struct Written {
-    spaces: HashSet<Space>,
-    geometry: bool,
-}
-
-impl Written {
-    pub fn new(func: &Func) -> Self {
-        let mut written = Self { spaces: HashSet::new(), geometry: func.changes_geometry() };
-        for op in func.blocks.iter().flat_map(|b| &b.ops).filter_map(|v| func.op(*v)) {
-            match op {
-                Op::Store(space, ..) | Op::Helper(Helper::Copy(_, space), ..) => written.spaces.extend([*space]),
-                Op::Helper(Helper::InfoClear, ..) => written.spaces.extend([Space::Info]),
-                _ => {}
-            }
-        }
-        written
-    }
-
-    /// True if a memory has the same bytes, in the same place, wherever the function reads them.
-    pub fn keeps(&self, space: Space) -> bool {
-        let moves = self.geometry && matches!(space, Space::Packet | Space::Info);
-        !moves && !self.spaces.contains(&space)
     }
 }

@@ -10,7 +10,7 @@
 //! use keep edges from passing it by, constants aside: those move up.
 
 use super::Context;
-use super::facts::{Evaluator, Facts};
+use crate::analysis::facts::{Evaluator, Facts};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Def, Edge, Func, Op, Terminator, Value};
 use std::collections::{HashMap, HashSet};
@@ -115,7 +115,7 @@ impl Search<'_> {
     /// The edge that a block's end takes, behind an edge into the block or here.
     fn taken(&self, end: &Terminator, behind: Option<&Edge>) -> Option<usize> {
         let inner = |v: Value| behind.is_some_and(|e| self.homes[v.0 as usize] == Some(e.block));
-        let evaluator = Evaluator { func: self.func, context: self.context, facts: &self.facts, behind, inner: &inner };
+        let evaluator = Evaluator { func: self.func, module: self.context.program.module(), facts: &self.facts, behind, inner: &inner };
         match end {
             Terminator::Branch(c, ..) => Some(if evaluator.number(*c)? == 1 { 0 } else { 1 }),
             Terminator::Switch(v, cases, _) => {

@@ -9,9 +9,9 @@
 //! strongest, and the others are jumps. Price: linear, [`REACH`] blocks for each length test.
 
 use super::Context;
-use super::bounds::length_test;
 use super::decisions::{follow, quiet};
-use super::values::max;
+use crate::analysis::lengths::length_test;
+use crate::analysis::ranges::max;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Type, Value};
 use netil::ops::{BinOp, CmpOp};

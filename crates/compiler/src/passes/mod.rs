@@ -4,7 +4,6 @@
 //! the price. Every pass keeps the meaning: results, memory effects and the place of every trap. Adding one is a file and
 //! a line in [`ALL`], and a place in the pipeline.
 
-mod bounds;
 mod branches;
 mod byteswap;
 mod chains;
@@ -15,7 +14,6 @@ mod dce;
 mod decisions;
 mod equals;
 mod explain;
-mod facts;
 mod fold;
 mod gvn;
 mod jumps;
@@ -25,54 +23,34 @@ mod rewrite;
 mod select;
 mod switches;
 mod unreachable;
-mod values;
-mod versions;
+mod unroll;
 mod widen;
 
+pub use crate::target::Target;
 pub use explain::{Explained, Size, explain, tests};
+pub use unroll::{TooLarge, unroll};
 
-use crate::mir::{Func, Order, check};
+use crate::analysis::guards;
+use crate::mir::{Func, check};
 use netil::Verified;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
-
-/// How the code will run, for passes that weigh costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Target {
-    /// One packet after the other, in registers of 64 bits.
-    #[default]
-    Packet,
-    /// Many packets at once in lanes of 32 bits: a branch divides the set of lanes, and a block that none reaches is stepped over.
-    Lanes,
-}
-
-impl Target {
-    /// The widest register in bits.
-    fn width(self) -> u16 {
-        match self {
-            Self::Packet => 64,
-            Self::Lanes => 32,
-        }
-    }
-}
 
 /// What passes may ask about the program and the machine.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The program.
     pub program: &'a Verified,
-    /// Byte order of the machine that will run it.
-    pub native: Order,
-    /// How it will run.
+    /// What code is made for.
     pub target: Target,
     /// Where passes say what they did and why, if somebody asks.
     pub notes: Option<&'a RefCell<Vec<String>>>,
 }
 
 impl<'a> Context<'a> {
-    /// For code that treats one packet after the other.
-    pub fn new(program: &'a Verified, native: Order) -> Self {
-        Self { program, native, target: Target::default(), notes: None }
+    /// For code of a program.
+    pub fn new(program: &'a Verified, target: Target) -> Self {
+        Self { program, target, notes: None }
     }
 
     /// Notes what a pass did and why.
@@ -177,6 +155,15 @@ pub const PIPELINE: &[Pass] = &[
     DCE, // whose uses must all be known; the constants it replaced
 ];
 
+/// Says what is wrong with a function, if anything: its form, or an access that is not guarded.
+///
+/// # Errors
+/// What is wrong, and where.
+pub fn verify(func: &Func) -> Result<(), String> {
+    check::check(func)?;
+    guards::check(func)
+}
+
 /// What follows from a change that decides tests.
 const CLEAN: &[Pass] = &[CHECKS, FOLD, BRANCHES, UNREACHABLE, COALESCE, GVN, BRANCHES, UNREACHABLE, DCE];
 
@@ -184,11 +171,11 @@ const CLEAN: &[Pass] = &[CHECKS, FOLD, BRANCHES, UNREACHABLE, COALESCE, GVN, BRA
 pub(crate) fn clean(func: &mut Func, context: &Context<'_>) {
     for pass in CLEAN {
         (pass.run)(func, context);
-        debug_assert_eq!(check::check(func), Ok(()), "cleaning, after {}:\n{func}", pass.name);
+        debug_assert_eq!(verify(func), Ok(()), "cleaning, after {}:\n{func}", pass.name);
     }
 }
 
-/// Removes branches that decide nothing and what only they used; for code that need not be right ([`crate::backends::c`], slices).
+/// Removes branches that decide nothing and what only they used; for code that need not be right ([`crate::cluster`], prefetch slices).
 pub(crate) fn tidy(func: &mut Func, context: &Context<'_>) {
     for pass in [BRANCHES, UNREACHABLE, COALESCE, DCE] {
         (pass.run)(func, context);
@@ -204,14 +191,14 @@ pub struct Options {
     pub disabled: Vec<String>,
     /// Run these, by name, instead of [`PIPELINE`]; names that no pass has are left out.
     pub order: Option<Vec<String>>,
-    /// How the code will run.
+    /// What code is made for.
     pub target: Target,
 }
 
 impl Options {
     /// For code that treats many packets at once.
     pub fn lanes() -> Self {
-        Self { target: Target::Lanes, ..Self::default() }
+        Self { target: Target::LANES, ..Self::default() }
     }
 
     /// The passes to run, in order.
@@ -243,7 +230,7 @@ pub fn optimise(func: &mut Func, context: &Context<'_>, options: &Options) -> Ve
         let start = Instant::now();
         (pass.run)(func, context);
         let timing = Timing { pass: pass.name, time: start.elapsed() };
-        debug_assert_eq!(check::check(func), Ok(()), "after {}:\n{func}", pass.name);
+        debug_assert_eq!(verify(func), Ok(()), "after {}:\n{func}", pass.name);
         timing
     };
     options.passes().into_iter().map(run).collect()

@@ -9,7 +9,7 @@
 //! Price: linear a round in what is looked at ([`MOST_EDGES`]); code grows by at most [`GROWTH`] operations.
 //! Leaves out: functions that never move a packet's head, whose tests [`super::jumps`] decides; code for many packets at once, which has lanes on all ways.
 
-use super::{Context, Target};
+use super::Context;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Def, Edge, Func, Helper, Op, Terminator, Value};
 use netil::ops::mask;
@@ -26,7 +26,7 @@ const GROWTH: usize = 1_500;
 const MOST: usize = 5_000;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
-    if context.target != Target::Packet || !func.changes_geometry() {
+    if context.target.lanes || !func.changes_geometry() {
         return;
     }
     let size: usize = func.blocks.iter().map(|block| block.ops.len() + 1).sum();

@@ -11,8 +11,8 @@
 //! same way, and the first to fail spares the others.
 //! Price: linear. Left out: code for lanes, where a branch divides the set of lanes and costs nothing that could be guessed wrong.
 
+use super::Context;
 use super::decisions::follow;
-use super::{Context, Target};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Value};
 
@@ -20,7 +20,7 @@ use crate::mir::{Block, Edge, Func, Op, Terminator, Value};
 const MOST: usize = 4;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
-    if context.target == Target::Lanes {
+    if context.target.lanes {
         return;
     }
     let cfg = Cfg::new(func);

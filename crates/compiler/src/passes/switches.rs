@@ -5,7 +5,7 @@
 //! Source: NetVM paper, section 4.2; Sayle (2008).
 //! Phases: one walk; each switch becomes blocks of its own. Price: linear in keys, and the search for a hash.
 
-use super::{Context, Target};
+use super::Context;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Type, Value};
 use crate::sets::Hash;
 use crate::switches::{Plan, Range, ranges};
@@ -31,7 +31,7 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
             sorted.entry(*k).or_insert(place);
         }
         let ranges = ranges(sorted);
-        let plan = Plan::choose(&ranges, context.target == Target::Packet);
+        let plan = Plan::choose(&ranges, !context.target.lanes);
         context.note(|| format!("switch of {key:?} in {b:?}: {}", plan.why(&ranges)));
         Lowering { func, key, places, default }.put(b, &plan, &ranges);
     }

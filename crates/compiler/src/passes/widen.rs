@@ -9,7 +9,7 @@
 //! Leaves out: memory that the function writes to, and widths that the target has no register for.
 
 use super::Context;
-use super::gvn::Written;
+use crate::analysis::effects::Writes;
 use crate::mir::{Def, Extent, Func, Op, Order, Type, Value};
 use netil::ops::BinOp;
 use netil::table::Space;
@@ -18,7 +18,7 @@ use netil::table::Space;
 const REACH: u32 = 64;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
-    let written = Written::new(func);
+    let written = Writes::new(func);
     let mut found = 0;
     for b in func.block_ids() {
         let mut ops = Vec::new();
@@ -56,7 +56,7 @@ struct Wide {
 }
 
 /// The load that a value of several loads can be.
-fn root(func: &Func, context: &Context<'_>, written: &Written, v: Value) -> Option<Wide> {
+fn root(func: &Func, context: &Context<'_>, written: &Writes, v: Value) -> Option<Wide> {
     let width = func.width(v);
     if !matches!(func.op(v), Some(Op::Bin(BinOp::Or | BinOp::Xor | BinOp::Add, ..))) || !matches!(width, 16 | 32 | 64) {
         return None;
@@ -73,7 +73,7 @@ fn root(func: &Func, context: &Context<'_>, written: &Written, v: Value) -> Opti
     let (space, addr, low, load) = places[0];
     let several = places.iter().any(|p| p.3 != load) && places.iter().all(|p| (p.0, p.1) == (space, addr));
     let order = order(&places.iter().map(|p| p.2).collect::<Vec<_>>())?;
-    let fits = matches!(size, 2 | 4 | 8) && 8 * size <= context.target.width().into() && written.keeps(space);
+    let fits = matches!(size, 2 | 4 | 8) && 8 * size <= context.target.word.into() && written.keeps(space);
     let tokens: Vec<Option<Value>> = places.iter().map(|p| token(func, p.3)).collect();
     let token = tokens[0].filter(|_| tokens.iter().all(|t| *t == tokens[0]));
     let offset = if order == Order::Little { low } else { low + 1 - size };

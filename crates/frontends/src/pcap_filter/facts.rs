@@ -1,9 +1,8 @@
 //! What holds on every way to a place of the graph, and what follows from it.
 
 use super::eval::apply_cmp;
-use super::graph::{divides, operands};
 use super::ir::{Cmp, Field, Ir, SetId, Test, TestId, Value, ValueId, apply};
-use super::simplify::{greatest, reads};
+use super::reads::{divides, greatest, operands, reads};
 
 /// Facts of each kind kept at most, so that a pass over a graph is linear in it.
 const MAX_FACTS: usize = 32;

@@ -8,8 +8,8 @@ use std::hash::BuildHasherDefault;
 
 use super::ast::Join;
 use super::eval::{Machine, Stop};
-use super::ir::{Field, Ir, IrId, ListId, ListShape, Mixer, Node, Test, TestId, Value, ValueId};
-use super::simplify::{reads, value_reads};
+use super::ir::{Field, Ir, IrId, ListId, ListShape, Mixer, Node, Test, TestId};
+use super::reads::{reads, value_reads};
 
 /// Where evaluation goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -218,30 +218,5 @@ impl Graph {
     /// Ids in an order in which a block comes before its successors.
     pub(crate) fn forward(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.blocks.len()).rev()
-    }
-}
-
-/// Values whose evaluation a test begins with; fields of [`Test::Within`] and [`Test::Tuple`] apart.
-pub(crate) fn operands(test: Test) -> Vec<ValueId> {
-    match test {
-        Test::Cmp(a, _, b) => vec![a, b],
-        Test::Within(field, _) | Test::Readable(field) => field.base.into_iter().collect(),
-        Test::Assign(_, value) => vec![value],
-        Test::Geneve(geneve) => vec![geneve.header],
-        Test::Const(_) | Test::Tuple(_) | Test::Scan(_) | Test::Rows(_) | Test::Captured(_) | Test::Protochain(_) => Vec::new(),
-    }
-}
-
-/// True if evaluating the value may end at once for another reason than a short packet.
-pub(crate) fn divides(ir: &Ir, id: ValueId) -> bool {
-    use super::ast::Arithop::{Div, Mod};
-    match ir.value(id) {
-        Value::Bin(op, a, b) => {
-            let zero = matches!(op, Div | Mod) && !matches!(ir.value(b), Value::Const(1..));
-            zero || divides(ir, a) || divides(ir, b)
-        }
-        Value::Neg(a) => divides(ir, a),
-        Value::Load(field) => field.base.is_some_and(|base| divides(ir, base)),
-        Value::Const(_) | Value::Len | Value::Slot(_) | Value::Last => false,
     }
 }

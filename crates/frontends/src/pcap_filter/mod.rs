@@ -42,6 +42,7 @@ mod parser;
 mod parser_arith;
 mod parser_logged;
 mod parser_term;
+mod reads;
 mod sample;
 mod shape;
 mod simplify;

@@ -17,8 +17,8 @@
 //! stands inside merged lists.
 
 use super::ast::Join;
-use super::graph::operands;
 use super::ir::{Field, Ir, IrId, Node, SetId, Test, Value, ValueId};
+use super::reads::operands;
 use super::sample::{Known, Packets, Profile, Sample};
 
 /// What a branch costs that was guessed wrongly, in the units of [`cost`]: simple instructions.

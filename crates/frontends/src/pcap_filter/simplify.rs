@@ -8,8 +8,8 @@
 //! Facts per block are limited, so the pass is linear in the graph.
 
 use super::facts::Facts;
-use super::graph::{Block, Blocks, Graph, Target, operands};
-use super::ir::{Field, Ir, Scan, Test, Value, ValueId};
+use super::graph::{Block, Blocks, Graph, Target};
+use super::ir::{Ir, Test};
 
 /// Open tests followed from an edge, and the size of graphs up to which that is done.
 const LOOK_AHEAD: u32 = 4;
@@ -197,69 +197,5 @@ fn mark(reached: &mut [bool], edge: Edge) {
         if let Target::Block(id) = target {
             reached[id as usize] = true;
         }
-    }
-}
-
-/// Fields that a test reads for certain, or not at all.
-pub(crate) fn reads(ir: &Ir, test: Test, each: &mut impl FnMut(Field)) {
-    for value in operands(test) {
-        value_reads(ir, value, each);
-    }
-    match test {
-        Test::Within(field, _) => each(field),
-        Test::Tuple(tuple) => {
-            for &(field, _) in &ir.tuples[tuple.index()].fields {
-                field.base.into_iter().for_each(|base| value_reads(ir, base, each));
-                each(field);
-            }
-        }
-        Test::Protochain(chain) => {
-            let offset = chain.header.wrapping_add(if chain.v6 { 6 } else { 9 });
-            each(Field { base: None, offset, bytes: 1 });
-        }
-        Test::Scan(scan) => {
-            let scan = &ir.scans[scan.index()];
-            scan.fields.first().map(|&field| Scan::words(field)[0]).into_iter().for_each(each);
-        }
-        _ => {}
-    }
-}
-
-pub(crate) fn value_reads(ir: &Ir, id: ValueId, each: &mut impl FnMut(Field)) {
-    match ir.value(id) {
-        Value::Load(field) => {
-            if let Some(base) = field.base {
-                value_reads(ir, base, each);
-            }
-            each(field);
-        }
-        Value::Bin(_, a, b) => {
-            value_reads(ir, a, each);
-            value_reads(ir, b, each);
-        }
-        Value::Neg(a) => value_reads(ir, a, each),
-        Value::Const(_) | Value::Len | Value::Slot(_) | Value::Last => {}
-    }
-}
-
-/// An upper bound of a value.
-pub(crate) fn greatest(ir: &Ir, id: ValueId) -> u32 {
-    use super::ast::Arithop::{Add, And, Div, Mod, Mul, Shl, Shr};
-    match ir.value(id) {
-        Value::Const(c) => c,
-        Value::Load(field) if field.bytes < 4 => (1 << (8 * u32::from(field.bytes))) - 1,
-        Value::Bin(op, a, b) => {
-            let (a, b) = (greatest(ir, a), greatest(ir, b));
-            match op {
-                And => a.min(b),
-                Add => a.saturating_add(b),
-                Mul => a.saturating_mul(b),
-                Shl if b < 32 && a.leading_zeros() >= b => a << b,
-                Shr | Div => a,
-                Mod => a.min(b.saturating_sub(1)),
-                _ => u32::MAX,
-            }
-        }
-        _ => u32::MAX,
     }
 }

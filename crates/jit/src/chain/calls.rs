@@ -1,7 +1,7 @@
 //! What chained code calls: work on the packet at hand, on tables and coprocessors.
 
 use super::{Member, Running};
-use crate::calls::{ARGUMENTS, leaves_packet, run_job, value_of};
+use crate::calls::{ARGUMENTS, run_job, value_of};
 use crate::frame::Frame;
 use crate::host::{Host, read_only};
 use compiler::mir::{Call, Helper};
@@ -103,7 +103,7 @@ impl Running<'_> {
             Helper::CoproIn(unit, register) => return Ok(Some(self.state().coprocessors[unit as usize].registers[register as usize])),
             Helper::CoproOut(unit, register) => self.state().coprocessors[unit as usize].registers[register as usize] = args[0],
             Helper::CoproShow(unit) => self.shown |= 1 << unit,
-            helper if leaves_packet(helper) => {
+            helper if helper.leaves_packet() => {
                 let bytes = if frame.present == 0 { &[][..] } else { packet(frame) };
                 return read_only(helper, args, bytes, budget).map(Some);
             }

@@ -2,9 +2,8 @@
 
 use super::{Lower, Place, Shape, args, constant, trusted};
 use crate::JitError;
-use crate::calls::leaves_packet;
 use crate::frame::{self, exit};
-use compiler::NATIVE;
+use compiler::Target;
 use compiler::mir::Call;
 use compiler::mir::{self, BlockData, Edge, Extent, Helper, Order, Terminator, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -88,7 +87,7 @@ impl Lower<'_> {
     fn select_packet(&mut self, body: ir::Block, i: ir::Value, pair: ir::Value) {
         self.b.switch_to_block(body);
         let packet = self.b.ins().load(types::I64, trusted(), pair, 0);
-        let (low, high) = if NATIVE == Order::Little { (8, 12) } else { (12, 8) };
+        let (low, high) = if Target::HERE.order == Order::Little { (8, 12) } else { (12, 8) };
         let (short, more) = (self.b.ins().load(types::I32, trusted(), pair, low), self.b.ins().load(types::I32, trusted(), pair, high));
         // Addresses have 32 bits: what lies behind is left out.
         let (huge, on) = (self.b.create_block(), self.b.create_block());
@@ -423,7 +422,7 @@ impl Lower<'_> {
             self.trap_of_call(result, site);
         }
         // A chain may have an exchange buffer do it, and the packet then lies elsewhere in its slot.
-        if helper.needs_packet() && !leaves_packet(helper) {
+        if !helper.leaves_packet() {
             self.reload_packet();
         }
         Ok(match ty {

@@ -2,10 +2,12 @@
 
 use super::{Lower, Place, container, trusted};
 use crate::JitError;
-use compiler::NATIVE;
+use compiler::Target;
 use compiler::mir::{self, Order};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use netil::table::Space;
+
+const NATIVE: Order = Target::HERE.order;
 
 /// Part of a value in memory: first byte, bytes, lowest bit of the value.
 struct Part {

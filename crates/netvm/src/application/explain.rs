@@ -2,7 +2,7 @@
 
 use super::{Application, Graph, linked};
 use crate::engines::Settings;
-use compiler::backends::c::linked::{LARGE, fetched};
+use compiler::cluster::{LARGE, prefetched};
 use std::fmt;
 
 /// How one element runs.
@@ -46,7 +46,7 @@ impl Application {
         let way = |(at, handler): (usize, &Result<_, String>)| {
             let member = plan.members.contains(&(at as u32));
             let ahead = match (handler, app.instances[at].program()) {
-                (Ok(func), Some(program)) if member => fetched(func, &program.module().tables, LARGE),
+                (Ok(func), Some(program)) if member => prefetched(func, &program.module().tables, LARGE),
                 _ => Vec::new(),
             };
             let why = || match handler {

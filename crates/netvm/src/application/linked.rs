@@ -3,8 +3,9 @@
 use crate::Error;
 use crate::engines::Settings;
 use crate::targets::device_of;
-use aot::Linked;
-use compiler::backends::c::linked::{Member, supports};
+use aot::Fused;
+use compiler::backends::c::fused::supports;
+use compiler::cluster::{Member, Options};
 use compiler::mir::{Func, Helper, Op};
 use jit::chain::{self, Chain};
 use netil::Verified;
@@ -33,8 +34,8 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
         return Ok(None);
     }
     let refused = |error: aot::AotError| Error::Engine { engine: "aot", reason: error.to_string() };
-    let sizes = compiler::backends::c::linked::Sizes { short: !application.copies.is_empty(), ..settings.sizes() };
-    let linked = Linked::new(&members, &plan.entries, sizes, &settings.options(None)).map_err(refused)?;
+    let options = Options { short_bursts: !application.copies.is_empty(), ..settings.cluster() };
+    let linked = Fused::new(&members, &plan.entries, options, &settings.options(None)).map_err(refused)?;
     Ok(Some((plan, Box::new(linked))))
 }
 

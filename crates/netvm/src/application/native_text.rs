@@ -11,7 +11,7 @@ mod wires;
 use super::library::Library;
 use super::{click, drawn_in};
 use crate::Error;
-use ::compiler::backends::c::written;
+use ::compiler::backends::c::quoted;
 use ::frontends::c::{self, PlainVariable, Source, TableScope};
 use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources};
 use click::application::{Faults, Part, Parts, Program, parts};
@@ -138,7 +138,7 @@ impl Writer<'_> {
         let Element { name, class, arguments, .. } = &self.flat.elements[element];
         let arguments = arguments.join(", ");
         let shown = if arguments.is_empty() { String::new() } else { format!("({arguments})") };
-        written::comment(&format!("{name} :: {class}{shown}"))
+        quoted::comment(&format!("{name} :: {class}{shown}"))
     }
 
     fn fault(&mut self, element: usize, what: &str) {
@@ -172,7 +172,7 @@ impl Writer<'_> {
             self.out,
             "{}\n/* One program: gcc -O3 -march=native -fwrapv -fno-strict-aliasing -o program THIS.c */\n\
              #define _DEFAULT_SOURCE 1\n#define _POSIX_C_SOURCE 200809L\n#define NV_DIRECT\n#define NV_GENERATED\n#define NV_INFO_BYTES {}\n",
-            written::comment(name),
+            quoted::comment(name),
             size.max(8)
         );
         let mut seen = BTreeSet::new();
@@ -282,7 +282,7 @@ impl Writer<'_> {
         let file = |part: &&Part| {
             let program = part.program.as_ref()?;
             let name = program.class.prints_into(&program.instance.values)?;
-            Some(format!("    {}_nv_file = nv_print_file({});\n", self.wires.identifier(part.element), written::string(name.as_bytes())))
+            Some(format!("    {}_nv_file = nv_print_file({});\n", self.wires.identifier(part.element), quoted::string(name.as_bytes())))
         };
         programs.iter().filter_map(file).collect()
     }

@@ -4,6 +4,7 @@
 //! Left out: what is written and read by the same run only, and entries of tables as counters.
 
 use super::scratch::Scratch;
+use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op, Order, Terminator, Value};
 use netil::Verified;
 use netil::ops::{BinOp, CmpOp};
@@ -38,17 +39,15 @@ pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> O
         Op::Helper(helper, ..) if exempt.tables && is_of_table(*helper) => true,
         // The lookup of an older packet would make an entry younger.
         Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => !ages(table),
-        Op::Helper(helper, ..) => !keeps(*helper) && (counters.is_empty() || !looks(*helper)),
+        // It keeps nothing, and looks at no counters.
+        Op::Helper(helper, ..) => !keeps(*helper) && (counters.is_empty() || !helper.row().reads.meets(States::DATA.and(States::SHARED))),
         _ => true,
     };
     ops(func).find(|(value, op)| !leaves_no_trace(*value, op)).map(|(value, _)| value)
 }
 
 fn is_of_table(helper: Helper) -> bool {
-    matches!(
-        helper,
-        Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_) | Helper::DeleteEntry(_) | Helper::EntryLoad(..) | Helper::EntryStore(..)
-    )
+    helper.row().reads.and(helper.row().writes).meets(States::TABLE.and(States::ENTRIES))
 }
 
 fn ops(func: &Func) -> impl Iterator<Item = (Value, &Op)> {
@@ -65,21 +64,7 @@ fn is_kept(space: Space) -> bool {
 
 /// Whether something is kept of a packet, or that of others seen.
 pub(super) fn keeps(helper: Helper) -> bool {
-    match helper {
-        Helper::Copy(_, to) => is_kept(to),
-        Helper::Receive(_) | Helper::Hold | Helper::Take | Helper::SetTimer(_) | Helper::Insert(_) | Helper::DeleteEntry(_) => true,
-        Helper::EntryStore(..) | Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => true,
-        Helper::Find(_) | Helper::Peek(_) | Helper::EntryLoad(..) => false,
-        Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::Crc(_) => false,
-        Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Hash | Helper::InfoClear | Helper::SendCopy(_) | Helper::Create => false,
-        Helper::Delete | Helper::PushHead | Helper::PullHead | Helper::TrimTail | Helper::GrowTail | Helper::Unpull => false,
-        Helper::Moved | Helper::IsPresent | Helper::Inside | Helper::SetTime | Helper::SetWire => false,
-    }
-}
-
-/// Whether it reads memories that stay.
-fn looks(helper: Helper) -> bool {
-    matches!(helper, Helper::Copy(from, _) if is_kept(from))
+    helper.keeps()
 }
 
 /// Places in memory that stays: one, or some of those that follow each other at equal distances.

@@ -3,7 +3,7 @@
 //! The new one is read and made as the first was, with the same settings; elements that are the same go on as they were ([`runtime::graph::Succession`]). Where anything is wrong with it, the
 //! old one goes on. The elements of the new one run as machine code at once, and as compiled C, where the engine is for that, when a compiler has made it beside the work.
 
-use super::{Application, Graph, Reading, Settings, make_for, with_factories};
+use super::{Application, Graph, Reading, Settings, with_factories};
 use crate::Error;
 use crate::engines::{self, EngineInfo};
 use runtime::graph::{Fault, Succession};
@@ -64,7 +64,7 @@ impl Recipe {
         let made = with_factories(self.engine, self.engines, |factories| graph.succeed(&application.application, factories, settings));
         let (mut next, succession) = made.map_err(|faults| application.drawn(faults))?;
         // Elements that cannot run as one run one after the other.
-        let _ = super::link(&application.application, &mut next, make_for(self.engine), self.engines);
+        let _ = super::link(&application.application, &mut next, self.engine.at_work(), self.engines);
         let mut old = std::mem::replace(graph, next);
         let pause = begun.elapsed();
         Ok(Replaced { succession, pause, faults: old.finish() })

@@ -4,7 +4,7 @@
 use super::linked::Together;
 use super::{Action, Case, Event, Happened, Info};
 use crate::application::Library;
-use crate::engines::{AHEAD, EngineInfo, Settings};
+use crate::engines::{Elements, EngineInfo, Settings};
 use crate::frontends::click::application::{self, Classes};
 use crate::frontends::click::processing::Shape;
 use ::frontends::c::Source;
@@ -81,7 +81,7 @@ pub(super) fn run(
 ) -> Result<Vec<Happened>, String> {
     let make = |case: &Case| Element::new(library, class, case, engine, settings).map_err(|error| format!("line {}: {error}", case.line));
     let mut elements = cases.iter().map(make).collect::<Result<Vec<_>, _>>()?;
-    let mut together = if engine.name == AHEAD { Together::link(&elements, settings)? } else { None };
+    let mut together = if engine.elements == Elements::Fused { Together::link(&elements, settings)? } else { None };
     let mut step = |n: usize, action: &Action| {
         match (&mut together, action) {
             (Some(together), Action::In(port, bytes, info)) if together.takes(n, *port) => {

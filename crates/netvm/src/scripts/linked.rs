@@ -3,8 +3,8 @@
 use super::element::Element;
 use crate::application::linked::handler;
 use crate::engines::Settings;
-use aot::Linked;
-use compiler::backends::c::linked::Member;
+use aot::Fused;
+use compiler::cluster::Member;
 use netil::Verified;
 use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::exec::{CloneOut, DEFAULT_BUDGET, ExchangeBuffer, State};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Those elements of a script that can be linked.
 pub(super) struct Together {
-    cluster: Linked,
+    cluster: Fused,
     /// Their cases.
     cases: Vec<usize>,
     /// Where packets come in: member, port.
@@ -45,7 +45,7 @@ impl Together {
         if members.is_empty() {
             return Ok(None);
         }
-        let cluster = Linked::new(&members, &entries, settings.sizes(), &settings.options(None)).map_err(|error| error.to_string())?;
+        let cluster = Fused::new(&members, &entries, settings.cluster(), &settings.options(None)).map_err(|error| error.to_string())?;
         let info = members.iter().map(|(program, _)| program.module().info_size as usize).max().unwrap_or(0);
         Ok(Some(Self { cluster, cases, entries, pool: Pool::new(1, info) }))
     }

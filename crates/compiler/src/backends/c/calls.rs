@@ -1,7 +1,7 @@
 //! Calls of the runtime: which it is, what it does with the packet, and the words that it is given; and stores.
 
 use super::scalar::Scalar;
-use crate::mir::{Call, Func, Helper, Order, Value};
+use crate::mir::{Call, Order, PacketUse, Value};
 
 /// An operand's limbs; of what is no wide call one word.
 pub(super) fn limbs(scalar: &Scalar<'_>, a: Value, wide: bool) -> Vec<String> {
@@ -15,24 +15,12 @@ pub(super) fn limbs(scalar: &Scalar<'_>, a: Value, wide: bool) -> Vec<String> {
 /// What a call does with the packet, as the text names it.
 pub(super) fn touches(call: Call) -> &'static str {
     let (Call::Helper(helper, _) | Call::Wide(helper, ..)) = call else { return "NV_NOTHING" };
-    match helper {
-        helper if !helper.needs_packet() => "NV_NOTHING",
-        Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::Inside => {
-            "NV_READS"
-        }
-        // These trap if there is no packet, and leave annotations as they are.
-        Helper::PushHead | Helper::PullHead | Helper::TrimTail | Helper::GrowTail | Helper::Unpull => "NV_MOVES",
-        _ => "NV_ALL",
+    match helper.row().packet {
+        PacketUse::No => "NV_NOTHING",
+        PacketUse::Reads => "NV_READS",
+        PacketUse::Moves => "NV_MOVES",
+        PacketUse::All => "NV_ALL",
     }
-}
-
-pub(super) fn call_of(func: &Func, v: Value, helper: Helper, args: &[Value]) -> Call {
-    if !helper.is_wide() {
-        return Call::Helper(helper, args.len());
-    }
-    let mut widths = [0; 2];
-    widths.iter_mut().zip(args).for_each(|(width, a)| *width = func.width(*a));
-    Call::Wide(helper, widths, func.width(v))
 }
 
 /// A value in two words.

@@ -1,121 +1,33 @@
-//! Copies that elements send, made by compiled code: a copy goes its way at once, to the list of an exit or through the members behind in their general forms, and then the element goes
-//! on. In the reference schedule copies leave when the element has returned; that is the same where no member behind can come back to it.
-//!
-//! An arrival's copies are all made here, or all by the runtime ([`Copies::most`] free slots are needed), so that their order holds. Left to the runtime: copies where elements set timers,
-//! those that leave the members at once or come back, or from behind which packets do so.
+//! Functions for the copies that fused code makes ([`crate::cluster::copies`]).
 
-use super::counts::{Counts, reached};
-use super::linked::Member;
-use super::lists::Lists;
-use super::ways::{all_links, sets_timers};
-use crate::mir::cfg::Cfg;
-use crate::mir::{Edge, Func, Helper, Op};
+use crate::cluster::Fusion;
+use crate::cluster::copies::Copies;
 use netil::cluster::Way;
-use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
-/// The most copies of an arrival, and of its copies, that are made here; it also bounds how deep the calls for copies of copies go.
-const MOST: u64 = 512;
-
-/// Which copies compiled code makes.
-pub(super) struct Copies {
-    /// By member, the ports that it sends them by, and where these lead.
-    ways: Vec<Vec<(u32, Way)>>,
-    most: u64,
+/// The functions that members call.
+pub(super) fn declarations(copies: &Copies) -> String {
+    copies.each().map(|(n, port, _)| format!("static void {}(struct nv_graph *g, uint64_t i);\n", function(n as u32, port))).collect()
 }
 
-impl Copies {
-    pub fn of(members: &[&Member<'_>]) -> Self {
-        let timed = members.iter().any(|member| sets_timers(member));
-        let ways: Vec<Vec<(u32, Way)>> = (0..members.len()).map(|n| ways(members, n).filter(|_| !timed).unwrap_or_default()).collect();
-        let mut known = vec![None; members.len()];
-        let most = (0..members.len()).map(|n| most(members, &ways, n, &mut known)).max().unwrap_or(0);
-        if most <= MOST { Self { ways, most } } else { Self { ways: vec![Vec::new(); members.len()], most: 0 } }
-    }
-
-    /// Whether compiled code makes a member's copies.
-    pub fn made_here(&self, n: usize) -> bool {
-        !self.ways[n].is_empty()
-    }
-
-    /// The most copies that compiled code makes of one arrival.
-    pub fn most(&self) -> u64 {
-        self.most
-    }
-
-    fn each(&self) -> impl Iterator<Item = (usize, u32, Way)> {
-        self.ways.iter().enumerate().flat_map(|(n, ways)| ways.iter().map(move |(port, way)| (n, *port, *way)))
-    }
-
-    /// The functions that members call.
-    pub fn declarations(&self) -> String {
-        self.each().map(|(n, port, _)| format!("static void {}(struct nv_graph *g, uint64_t i);\n", function(n as u32, port))).collect()
-    }
-
-    /// What becomes of a copy.
-    pub fn functions(&self, counts: &Counts, lists: &Lists) -> String {
-        self.each().fold(String::new(), |mut text, (n, port, way)| {
-            let count = counts.at(n as u32, port).map(|count| format!("    g->counts[{count}]++;\n")).unwrap_or_default();
-            let goes = match way {
-                // Which coprocessors were shown the packet is known of one element at a time.
-                Way::Member(to, at) => {
-                    format!("    const uint32_t shown = g->shown;\n    general(g, i, {to}, {at}, 0, 0);\n    g->shown = shown;\n")
-                }
-                Way::Exit(exit) | Way::LastExit(exit) => format!("    nv_append(&g->lists[{}], i);\n", lists.place(exit)),
-                Way::AtOnce => String::new(),
-            };
-            let _ = write!(text, "\nstatic void {}(struct nv_graph *g, uint64_t i)\n{{\n{count}{goes}}}\n", function(n as u32, port));
-            text
-        })
-    }
+/// What becomes of a copy.
+pub(super) fn functions(fusion: &Fusion<'_>) -> String {
+    fusion.copies.each().fold(String::new(), |mut text, (n, port, way)| {
+        let count = fusion.counters.at(n as u32, port).map(|count| format!("    g->counts[{count}]++;\n")).unwrap_or_default();
+        let goes = match way {
+            // Which coprocessors were shown the packet is known of one element at a time.
+            Way::Member(to, at) => {
+                format!("    const uint32_t shown = g->shown;\n    general(g, i, {to}, {at}, 0, 0);\n    g->shown = shown;\n")
+            }
+            Way::Exit(exit) | Way::LastExit(exit) => format!("    nv_append(&g->lists[{}], i);\n", fusion.queues.place(exit)),
+            Way::AtOnce => String::new(),
+        };
+        let _ = write!(text, "\nstatic void {}(struct nv_graph *g, uint64_t i)\n{{\n{count}{goes}}}\n", function(n as u32, port));
+        text
+    })
 }
 
 /// The function for copies of a member by a port.
 pub(super) fn function(n: u32, port: u32) -> String {
     format!("copied{n}_{port}")
-}
-
-/// The ports by which copies are sent, one for each place in a member's code.
-fn sent<'m>(member: &'m Member<'_>) -> impl Iterator<Item = u32> + 'm {
-    let ops = member.func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| member.func.op(*v));
-    ops.filter_map(|op| if let Op::Helper(Helper::SendCopy(port), ..) = op { Some(*port) } else { None })
-}
-
-/// The ports by which a member sends copies, and where they lead, if compiled code can make them.
-fn ways(members: &[&Member<'_>], n: usize) -> Option<Vec<(u32, Way)>> {
-    let links = all_links(members[n]);
-    let stays = |way: Way| {
-        let behind = reached(members, way);
-        let leaves = |member: usize| all_links(members[member]).iter().any(|(_, way)| *way == Way::AtOnce);
-        way != Way::AtOnce && !behind[n] && !(0..members.len()).any(|member| behind[member] && leaves(member))
-    };
-    let all_stay = links.iter().all(|(_, way)| stays(*way));
-    let ports: BTreeSet<u32> = sent(members[n]).collect();
-    let way = |port: u32| links.iter().find(|(id, _)| *id == port).copied();
-    if all_stay && !loops(&members[n].func) { ports.into_iter().map(way).collect() } else { None }
-}
-
-/// Whether a handler may run some block more than once.
-fn loops(func: &Func) -> bool {
-    let cfg = Cfg::new(func);
-    let place: HashMap<u32, usize> = cfg.order.iter().map(|block| block.0).zip(0..).collect();
-    let back = |from: usize, edge: &Edge| place.get(&edge.block.0).is_some_and(|to| *to <= from);
-    cfg.order.iter().enumerate().any(|(from, block)| func.block(*block).end.edges().iter().any(|edge| back(from, edge)))
-}
-
-/// The most copies of a packet that comes to a member, and of these, that are made here.
-fn most(members: &[&Member<'_>], ways: &[Vec<(u32, Way)>], n: usize, known: &mut Vec<Option<u64>>) -> u64 {
-    if let Some(most) = known[n] {
-        return most;
-    }
-    // In a circle there is no most.
-    known[n] = Some(MOST + 1);
-    let mut behind = |way: &Way| if let Way::Member(to, _) = way { most(members, ways, *to as usize, known) } else { 0 };
-    let all = |sum: u64, more: u64| sum.saturating_add(more);
-    let copies =
-        sent(members[n]).filter_map(|port| ways[n].iter().find(|(id, _)| *id == port)).map(|(_, way)| behind(way).saturating_add(1));
-    let copies = copies.fold(0, all);
-    let further = all_links(members[n]).iter().map(|(_, way)| behind(way)).max().unwrap_or(0);
-    known[n] = Some(copies.saturating_add(further));
-    copies.saturating_add(further)
 }

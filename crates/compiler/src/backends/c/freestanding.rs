@@ -24,7 +24,7 @@ mod nodes;
 mod opencl;
 mod tables;
 
-use super::{MAX_SIZE, Unsupported, written};
+use super::{MAX_SIZE, Unsupported, quoted};
 use crate::backends::graph::{Element, Link, Way};
 use crate::backends::start;
 use crate::mir::{Func, Site};
@@ -230,7 +230,7 @@ impl Part<'_> {
             ends_here: RefCell::default(),
         };
         let text = element::emit(&core, program, func, &state).map_err(|why| Refused { site: core.refused.get(), ..refused(why) })?;
-        let text = format!("\n{}\n{text}", written::comment(&format!("---- {n}: {} ----", self.name)));
+        let text = format!("\n{}\n{text}", quoted::comment(&format!("---- {n}: {} ----", self.name)));
         Ok(Emitted { text, ends: core.ends_here.into_inner() })
     }
 
@@ -351,13 +351,13 @@ fn named([inputs, outputs]: [&[String]; 2], parts: &[Part<'_>]) -> String {
         let mut named = std::collections::BTreeSet::new();
         for reason in part.program.module().reasons.iter().filter(|reason| named.insert(reason.at)) {
             let id = (part.n as u64) << 32 | u64::from(reason.at);
-            let _ = writeln!(reasons, "    case {id:#x}u: return {};", written::string(reason.name.as_bytes()));
+            let _ = writeln!(reasons, "    case {id:#x}u: return {};", quoted::string(reason.name.as_bytes()));
         }
     }
     reasons += "    default: return 0;\n    }\n}\n";
     let elements: Vec<String> = parts.iter().map(|part| part.name.to_owned()).collect();
     let list = |what: &str, names: &[String]| {
-        let all: String = names.iter().map(|name| format!("{}, ", written::string(name.as_bytes()))).collect();
+        let all: String = names.iter().map(|name| format!("{}, ", quoted::string(name.as_bytes()))).collect();
         format!("const char *const netvm_{what}[] = {{ {all}0 }};\n")
     };
     format!("{reasons}\n{}{}{}", list("inputs", inputs), list("outputs", outputs), list("elements", &elements))

@@ -2,39 +2,41 @@
 //!
 //! Idea: scalar code loses half its time on mixed traffic to branches that go now one way, now the other; here a branch divides a set
 //! of lanes in two, and a block that few packets reach is stepped over when no lane does. Sixteen bytes of each packet are fetched at once
-//! and serve several fields (see [`super::windows`]). Lanes in a shape that is rare or hard leave for the scalar function.
+//! and serve several fields (see [`crate::vector::loads`]). Lanes in a shape that is rare or hard leave for the scalar function.
 //! Form: the dominator tree is written from the root; a block's lanes are known when all blocks before it are written.
 //! The text has `$` where the names of a width begin.
 
-use super::plan::Plan;
-use super::shape::LEAVE;
-use super::tables::Tables;
-use super::weights::Weights;
-use super::windows::Window;
+use super::sets::Sets;
+use crate::Target;
 use crate::mir::{Block, Edge, Extent, Func, Op, Order, Terminator, Value};
+use crate::vector::cost::Cost;
+use crate::vector::guards::LEAVE;
+use crate::vector::loads::VectorLoad;
+use crate::vector::plan::Plan;
+use netil::Module;
 use netil::ops::{BinOp, CmpOp, mask};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// Packets ahead of the present one whose first bytes are asked for.
 const AHEAD: usize = 32;
-/// What stands in for a packet that is too short; no window at the beginning ends later.
+/// What stands in for a packet that is too short; no vector load at the beginning ends later.
 const ZEROS: u32 = 256;
 
 /// The functions for all widths; `None` where lanes would leave at once.
-pub(super) fn emit(func: &Func, tables: &Tables) -> Option<String> {
-    let plan = Plan::new(func, tables)?;
-    let first = plan.windows.first_byte();
+pub(super) fn emit(func: &Func, module: &Module, sets: &Sets) -> Option<String> {
+    let plan = Plan::new(func, module)?;
+    let first = plan.loads.first_byte();
     let (values, lengths) = (HashMap::new(), plan.lengths.clone());
-    let weights = Weights { func, plan: &plan };
-    let mut lanes = Lanes { func, plan: &plan, weights, values, lengths, safe: 0, text: String::new(), depth: 1, lacks: false };
+    let cost = Cost { func, plan: &plan, machine: Target::LANES.costs };
+    let mut lanes = Lanes { func, plan: &plan, cost, values, lengths, safe: 0, text: String::new(), depth: 1, lacks: false };
     // Who asked is on no filter's input: the number 0, as in the scalar function.
     func.block(Block(0)).params.iter().for_each(|param| lanes.param(*param));
     lanes.block(Block(0));
     if lanes.lacks {
         return None;
     }
-    let mut text = tables.lanes();
+    let mut text = sets.lanes();
     text += "\n@TARGET static inline uint32_t $many(const struct nv_burst *b, uint64_t i)\n{\n";
     text += BEGIN;
     text += &lanes.text;
@@ -90,9 +92,9 @@ enum Place {
     Lanes(String),
     /// A set of lanes: a value of one bit.
     Set(String),
-    /// Bits of a cell: shifted right, then masked.
+    /// Bits of a word: shifted right, then masked.
     Field {
-        cell: String,
+        word: String,
         shift: u32,
         mask: u64,
     },
@@ -101,7 +103,7 @@ enum Place {
 struct Lanes<'a> {
     func: &'a Func,
     plan: &'a Plan,
-    weights: Weights<'a>,
+    cost: Cost<'a>,
     values: HashMap<Value, Place>,
     /// Packets are at least so long in the blocks written so far.
     lengths: Vec<u32>,
@@ -143,7 +145,7 @@ impl Lanes<'_> {
     }
 
     fn child(&mut self, child: Block) {
-        if !self.weights.worth_a_test(child) {
+        if !self.cost.worth_a_test(child) {
             return self.block(child);
         }
         self.line(&format!("if ($any(k{})) {{", child.0));
@@ -169,49 +171,49 @@ impl Lanes<'_> {
         self.values.insert(param, place);
     }
 
-    /// Fetches the windows of a block that begin at `base`, for which packets that are too short leave.
+    /// Does the vector loads of a block that begin at `base`, for which packets that are too short leave.
     fn fetch(&mut self, block: Block, base: Option<Value>) {
-        let here = |w: &&Window| w.block == block && self.begins(w, block, base);
-        let windows: Vec<Window> = self.plan.windows.list.iter().filter(here).cloned().collect();
+        let here = |w: &&VectorLoad| w.block == block && self.begins(w, block, base);
+        let loads: Vec<VectorLoad> = self.plan.loads.list.iter().filter(here).cloned().collect();
         let mut ends: Vec<(Option<Value>, u32)> = Vec::new();
-        for window in &windows {
-            match ends.iter_mut().find(|(base, _)| *base == window.base) {
-                Some((_, end)) => *end = (*end).max(window.end),
-                None => ends.push((window.base, window.end)),
+        for load in &loads {
+            match ends.iter_mut().find(|(base, _)| *base == load.base) {
+                Some((_, end)) => *end = (*end).max(load.end),
+                None => ends.push((load.base, load.end)),
             }
         }
         for (base, end) in ends {
             self.long_enough(block, base, end);
         }
-        for window in &windows {
-            self.window(block, window);
+        for load in &loads {
+            self.vector_load(block, load);
         }
     }
 
-    /// Fetches a window; its cells get variables.
-    fn window(&mut self, block: Block, window: &Window) {
-        let (first, start) = (window.cells[0], window.start);
-        let rows = match window.base {
-            None if window.end <= self.safe => format!("$fetch(q, {start})"),
+    /// Does a vector load; its words get variables.
+    fn vector_load(&mut self, block: Block, load: &VectorLoad) {
+        let (first, start) = (load.words[0], load.start);
+        let rows = match load.base {
+            None if load.end <= self.safe => format!("$fetch(q, {start})"),
             None => format!("$fetch_in(k{}, p, {start})", block.0),
             Some(base) => format!("$fetch_at(k{}, p, {}, {start})", block.0, self.lanes(base)),
         };
-        let rows = match self.plan.windows.arrangement(window) {
+        let rows = match self.plan.loads.arrangement(load) {
             None => rows,
-            Some(order) => format!("$arrange({rows}, {})", order.map(|cell| format!("{cell:#010x}")).join(", ")),
+            Some(order) => format!("$arrange({rows}, {})", order.map(|word| format!("{word:#010x}")).join(", ")),
         };
         self.line(&format!("$r r{first} = {rows};"));
-        for (place, cell) in self.plan.windows.columns(window) {
-            self.line(&format!("$v w{cell} = $cell{place}(r{first});"));
-            if self.is_swapped(cell) {
-                self.line(&format!("$v s{cell} = $swap(w{cell});"));
+        for (place, word) in self.plan.loads.columns(load) {
+            self.line(&format!("$v w{word} = $cell{place}(r{first});"));
+            if self.is_swapped(word) {
+                self.line(&format!("$v s{word} = $swap(w{word});"));
             }
         }
     }
 
-    /// Whether a window is fetched when `base` becomes known, or, if that is None, at the block's beginning.
-    fn begins(&self, window: &Window, block: Block, base: Option<Value>) -> bool {
-        let made_here = window.base.filter(|v| self.func.block(block).ops.contains(v));
+    /// Whether a vector load is done when `base` becomes known, or, if that is None, at the block's beginning.
+    fn begins(&self, load: &VectorLoad, block: Block, base: Option<Value>) -> bool {
+        let made_here = load.base.filter(|v| self.func.block(block).ops.contains(v));
         made_here == base
     }
 
@@ -250,7 +252,7 @@ impl Lanes<'_> {
             _ => self.computed(block, v, &op),
         };
         self.values.insert(v, place);
-        if self.plan.windows.list.iter().any(|w| w.base == Some(v)) {
+        if self.plan.loads.list.iter().any(|w| w.base == Some(v)) {
             self.fetch(block, Some(v));
         }
     }
@@ -265,34 +267,34 @@ impl Lanes<'_> {
         self.line(&format!("{k} = $both({k}, $le({need}, len));"));
     }
 
-    /// Part of a cell, in the byte order of the load.
+    /// Part of a word, in the byte order of the load.
     fn load(&mut self, v: Value, order: Order) -> Place {
-        let (number, at) = self.plan.windows.place_of(v);
+        let (number, at) = self.plan.loads.place_of(v);
         let bits = u32::from(self.func.width(v));
         let mask = mask(bits as u16);
         if order == Order::Little || bits == 8 {
-            return Place::Field { cell: format!("w{number}"), shift: 8 * at, mask };
+            return Place::Field { word: format!("w{number}"), shift: 8 * at, mask };
         }
-        Place::Field { cell: format!("s{number}"), shift: 32 - 8 * at - bits, mask }
+        Place::Field { word: format!("s{number}"), shift: 32 - 8 * at - bits, mask }
     }
 
-    /// Whether a cell is also needed with its bytes in the other order.
+    /// Whether a word is also needed with its bytes in the other order.
     fn is_swapped(&self, number: usize) -> bool {
         let big = |v: Value| matches!(self.func.op(v), Some(Op::Load(_, Order::Big, ..))) && self.func.width(v) > 8;
-        self.plan.windows.served(number).any(big)
+        self.plan.loads.served(number).any(big)
     }
 
     /// A constant mask narrows a field.
     fn masked(&self, a: Value, b: Value) -> Option<Place> {
-        let (Place::Field { cell, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
-        Some(Place::Field { cell: cell.clone(), shift: *shift, mask: mask & c })
+        let (Place::Field { word, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
+        Some(Place::Field { word: word.clone(), shift: *shift, mask: mask & c })
     }
 
     fn sliced(&mut self, a: Value, low: u16, width: u16) -> Place {
         match self.place(a) {
-            Place::Field { cell, shift, mask: old } => {
+            Place::Field { word, shift, mask: old } => {
                 let mask = old >> low & mask(width);
-                Place::Field { cell, shift: shift + u32::from(low), mask }
+                Place::Field { word, shift: shift + u32::from(low), mask }
             }
             Place::Const(c) => Place::Const(c >> low & mask(width)),
             _ => {
@@ -363,12 +365,12 @@ impl Lanes<'_> {
 
     /// A field is compared with a constant where it stands: the constant is shifted instead.
     fn field_is(&self, a: Value, b: Value) -> Option<String> {
-        let (Place::Field { cell, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
+        let (Place::Field { word, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
         if c & !mask != 0 {
             return Some("$none()".to_owned());
         }
         let (mask, c) = ((mask << shift) as u32, (c << shift) as u32);
-        let field = if mask == u32::MAX { cell.clone() } else { format!("$and({cell}, $all({mask:#x}))") };
+        let field = if mask == u32::MAX { word.clone() } else { format!("$and({word}, $all({mask:#x}))") };
         Some(format!("$eq({field}, $all({c:#x}))"))
     }
 
@@ -389,8 +391,8 @@ impl Lanes<'_> {
             Place::Const(c) => format!("$all({c:#x})"),
             Place::Lanes(name) => name.clone(),
             Place::Set(name) => format!("$select({name}, $all(1), $all(0))"),
-            Place::Field { cell, shift, mask } => {
-                let shifted = if *shift == 0 { cell.clone() } else { format!("$shr({cell}, $all({shift}))") };
+            Place::Field { word, shift, mask } => {
+                let shifted = if *shift == 0 { word.clone() } else { format!("$shr({word}, $all({shift}))") };
                 let rest = u64::from(u32::MAX >> (*shift).min(31));
                 if mask & rest == rest { shifted } else { format!("$and({shifted}, $all({mask:#x}))") }
             }
@@ -454,14 +456,14 @@ impl Lanes<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::passes::{Options, Target};
+    use crate::passes::Options;
     use netil::asm::assemble;
     use netil::module::HandlerKind;
 
     /// The C of a filter.
     fn text(source: &str) -> String {
         let program = netil::verify(assemble(source, "").unwrap()).unwrap();
-        let options = Options { target: Target::Lanes, ..Options::default() };
+        let options = Options::lanes();
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &options).unwrap().unwrap();
         super::super::emit(&program, &func).unwrap()
     }

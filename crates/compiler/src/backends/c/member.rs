@@ -1,100 +1,57 @@
-//! One element's push handler as C functions of a burst, a packet's slot, the packet and the calling port; they give the output port, or a negative number if the
+//! One member's push handler as C functions of a burst, a packet's slot, the packet and the calling port; they give the output port, or a negative number if the
 //! packet goes no further.
 //!
-//! There are two. The quick one is for packets that have just arrived, a budget that cannot run out, and tables that lie in memory: where it would need the runtime it stores what it has and
-//! goes on in the general one, before the operation in question, and does not come back; so nothing that the runtime may do stands between its operations, and the
-//! compiler of C knows where the packet is. The general one does everything.
+//! There is one for each [`Form`]. The fast path is for packets that have just arrived, a budget that cannot run out, and tables that lie in memory: where it would need the runtime it stores
+//! what is live and exits to the slow path, which is re-entered before the operation in question; so nothing that the runtime may do stands between its operations, and the
+//! compiler of C knows where the packet is. The slow path does everything. What is decided about both is in the member's plan.
 
 use super::Unsupported;
-use super::calls::{call_of, halves, limbs, store, touches};
+use super::calls::{halves, limbs, store, touches};
 use super::copies;
-use super::kept::Kept;
-use super::likely::Likely;
-use super::live;
-use super::own::Own;
-use super::scalar::{Form, Scalar, ctype};
-use super::sends::OrDrop;
-use super::spared::Spared;
-use super::updates::{folded, is_near, less};
+use super::scalar::{Frame, Scalar, ctype};
+use crate::analysis::probability::BranchProbability;
+use crate::cluster::checksums::{folded, is_near, less};
+use crate::cluster::member::{Calls, Form, MemberPlan};
+use crate::cluster::ports::OrDrop;
+use crate::cluster::shadow::Shadow;
+use crate::cluster::{Options, ops};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Site, Type, Value};
 use netil::exec::{DropReason, TrapKind};
 use netil::table::Space;
 use netil::{Module, Verified};
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
-/// The functions `mN`, general, and `fN`, quick, with the calls of the former.
-pub(super) struct Functions {
-    pub slow: String,
-    pub fast: String,
-    pub calls: Vec<Call>,
-    /// The budget with which the quick one may run.
-    pub need: u32,
-    /// Why packets are dropped that the quick one gives the number behind its last port.
-    pub refused: Option<DropReason>,
-}
-
-/// The most that the quick form may spend on one run of bytes: more than a packet has.
-const DEAREST: u32 = 258;
-
-/// Where a member is among all.
-pub(super) struct Place<'a> {
-    /// Its number.
-    pub n: u32,
-    /// That of its first table.
-    pub tables: u32,
-    /// What slices leave for its lookups.
-    pub kept: &'a Kept,
-    /// Its quick form is a function of its own.
-    pub apart: bool,
-    /// Its first port and how many there are, if what follows is looked up by their numbers: then a drop can be a number, too, that behind the last.
-    pub by_exit: Option<(u32, u32)>,
-    /// The port by which packets mostly go, if that is known.
-    pub usual: Option<u32>,
-    /// Copies are made here, and the quick form is this member's alone.
-    pub copies: (bool, bool),
-    /// See [`super::linked::Sizes`].
-    pub echoes: bool,
-    pub ports: bool,
-}
-
-pub(super) fn emit(place: &Place<'_>, program: &Verified, func: &Func, module: &Module) -> Result<Functions, Unsupported> {
-    let Place { n, tables, kept, apart, by_exit, usual, copies, echoes, ports } = *place;
-    let (live, mut spared) = (live::before_helpers(func), Spared::of(func));
-    spared.echoes.retain(|_| echoes);
-    let form = |mode| Element {
+/// The functions `mN`, the slow path, and `fN`, the fast path.
+pub(super) fn emit(n: u32, plan: &MemberPlan, program: &Verified, func: &Func, module: &Module) -> Result<[String; 2], Unsupported> {
+    let form = |form, calls, copies| Element {
         n,
-        tables,
-        kept,
-        apart,
+        plan,
         module,
         shared: module.shared_size(),
-        mode,
-        live: &live,
-        spared: &spared,
-        loops: func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Budget(..)))),
-        calls: RefCell::default(),
-        resumed: RefCell::default(),
-        paid: Cell::new(0),
-        by_exit,
-        usual,
-        refused: Cell::new(None),
-        own: None,
-        copies: copies.0 && (mode == Mode::General || copies.1),
-        ports,
+        form,
+        calls,
+        shadow: None,
+        copies,
+        prefetch_above: 0,
     };
-    let (quick, general) = (form(Mode::Quick), form(Mode::General));
+    let fast = form(Form::Fast, &plan.calls, plan.place.copies.fast);
+    let slow = form(Form::Slow, &plan.calls, plan.place.copies.slow);
     let [near, again, first] = numbers(program, n);
-    let fast = function(&quick, func, &format!("f{n}"), &near, "")?;
-    general.resumed.replace(quick.resumed.take());
-    let slow = function(&general, func, &format!("m{n}"), &(start(func, module) + &first), &again)?;
-    let need = quick.paid.get().saturating_mul(DEAREST);
-    Ok(Functions { slow, fast, calls: general.calls.into_inner(), need, refused: quick.refused.get() })
+    let fast_text = function(&fast, func, &format!("f{n}"), &near, "")?;
+    Ok([function(&slow, func, &format!("m{n}"), &(start(func, module) + &first), &again)?, fast_text])
 }
 
-/// The packet's number, where there are random ones: in the quick form, in the general one where it goes on for that, and where it begins. It is counted once for a packet.
+/// The function `pN`, of a prefetch slice ([`crate::cluster::prefetch`]).
+pub(super) fn emit_slice(n: u32, plan: &MemberPlan, slice: &Func, module: &Module, options: Options) -> Result<String, Unsupported> {
+    let (shared, shadow) = (module.shared_size(), Shadow::of(slice, module.data_size));
+    let prefetch_above = options.prefetch_above;
+    let calls = &plan.slice_calls;
+    let form = Element { n, plan, module, shared, form: Form::Prefetch, calls, shadow, copies: false, prefetch_above };
+    function(&form, slice, &format!("p{n}"), "", "")
+}
+
+/// The packet's number, where there are random ones: on the fast path, on the slow path where it is re-entered, and where it begins. It is counted once for a packet.
 fn numbers(program: &Verified, n: u32) -> [String; 3] {
     if !program.uses().random {
         return Default::default();
@@ -103,10 +60,10 @@ fn numbers(program: &Verified, n: u32) -> [String; 3] {
     [format!("    ++*k->units[{n}].number;\n"), format!("    number = *{number} - 1;\n"), format!("    number = (*{number})++;\n")]
 }
 
-/// What the general form does at the beginning.
+/// What the slow path does at the beginning.
 fn start(func: &Func, module: &Module) -> String {
     let mut text = String::new();
-    if func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(Helper::SendCopy(_), ..)))) {
+    if ops(func).any(|op| matches!(op, Op::Helper(Helper::SendCopy(_), ..))) {
         text += "    g->copies = 0;\n";
     }
     if !module.coprocessors.is_empty() {
@@ -115,61 +72,30 @@ fn start(func: &Func, module: &Module) -> String {
     text
 }
 
-/// The function `pN`, of a slice ([`super::slice`]).
-pub(super) fn emit_slice(place: &Place<'_>, func: &Func, module: &Module, large: usize) -> Result<String, Unsupported> {
-    let Place { n, tables, kept, ports, .. } = *place;
-    let (shared, live, spared) = (module.shared_size(), HashMap::new(), Spared::default());
-    let mode = Mode::Ahead(large);
-    let (calls, resumed, paid, refused) = (RefCell::default(), RefCell::default(), Cell::new(0), Cell::new(None));
-    let (live, spared, apart, by_exit, usual, loops) = (&live, &spared, false, None, None, true);
-    let (own, copies) = (Own::of(func, module.data_size), false);
-    let form = Element {
-        n,
-        tables,
-        kept,
-        apart,
-        module,
-        shared,
-        mode,
-        live,
-        spared,
-        loops,
-        calls,
-        resumed,
-        paid,
-        by_exit,
-        usual,
-        refused,
-        own,
-        copies,
-        ports,
-    };
-    function(&form, func, &format!("p{n}"), "", "")
-}
-
-/// `start` is what is done at the beginning, `again` what instead when a form goes on for another.
+/// `start` is what is done at the beginning, `again` what instead at a re-entry.
 fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &str) -> Result<String, Unsupported> {
-    let mut scalar = Scalar { func, form, body: String::new(), likely: (form.mode == Mode::Quick).then(|| Likely::of(func, form.usual)) };
+    let probability = (form.form == Form::Fast).then(|| BranchProbability::of(func, form.plan.hot_port));
+    let mut scalar = Scalar { func, frame: form, body: String::new(), probability };
     let cfg = Cfg::new(func);
     for block in &cfg.order {
         scalar.block(*block)?;
     }
-    let more = match form.mode {
-        Mode::General => ", uint32_t resume, const uint64_t *live",
-        Mode::Quick => ", uint32_t self",
-        Mode::Ahead(_) => "",
+    let more = match form.form {
+        Form::Slow => ", uint32_t resume, const uint64_t *live",
+        Form::Fast => ", uint32_t self",
+        Form::Prefetch => "",
     };
     let mut text = head(form, name, more) + "\n";
     text += &memories(form, func);
     text += &scalar.variables(&cfg);
-    let budget = if form.mode == Mode::Quick { "paid" } else { "budget" };
+    let budget = if form.form == Form::Fast { "paid" } else { "budget" };
     let _ = writeln!(
         text,
         "    (void)g, (void)i, (void)info, (void){budget}, (void)port, (void)data, (void)shared, (void)initialised, (void)number;"
     );
-    if form.mode == Mode::General {
+    if form.form == Form::Slow {
         text += again;
-        text += &resumes(&scalar, form);
+        text += &re_entries(&scalar, form);
     }
     for param in &func.block(Block(0)).params {
         let _ = writeln!(text, "    {param:?} = port;");
@@ -180,33 +106,42 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
 /// What is at hand in a function besides the packet: the budget, and memories.
 fn memories(form: &Element<'_>, func: &Func) -> String {
     let unit = format!("{}->units[{}]", form.pointers(), form.n);
-    let budget = if form.mode == Mode::Quick { "paid = 0" } else { "budget = g->budget" };
-    let data = form.own.as_ref().map_or_else(|| format!("uint8_t *const data = {unit}.data"), |own| own.text(&unit));
+    let budget = if form.form == Form::Fast { "paid = 0" } else { "budget = g->budget" };
+    let data = form.shadow.as_ref().map_or_else(|| format!("uint8_t *const data = {unit}.data"), |shadow| copied(shadow, &unit));
     let mut text = format!("    uint32_t {budget};\n    {data}, *const shared = {unit}.shared;\n");
     let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
-    if form.mode == Mode::Quick {
+    if form.form == Form::Fast {
         form.clocks(func).iter().for_each(|clock| _ = writeln!(text, "    uint64_t {clock} = 0;"));
     }
     text
 }
 
-/// General forms are functions of their own, quick ones if there is too much of them for the compiler of C, slices never.
+/// Declares a shadow memory and `data`.
+fn copied(shadow: &Shadow, unit: &str) -> String {
+    let mut text = format!("uint8_t own[{}];\n", shadow.bytes);
+    for (at, bytes, to) in &shadow.pieces {
+        let _ = writeln!(text, "    memcpy(own + {to}, {unit}.data + {at}, {bytes});");
+    }
+    text + "    uint8_t *const data = " + &if shadow.is_whole { "own".to_owned() } else { format!("{unit}.data") }
+}
+
+/// The slow path is a function of its own, the fast path if there is too much of it for the compiler of C, a slice never.
 fn head(form: &Element<'_>, name: &str, more: &str) -> String {
     let near = " const struct nv_near *k,";
-    let (kind, near) = match form.mode {
-        Mode::General => ("NV_GENERAL", ""),
-        Mode::Quick if form.apart => ("NV_APART", near),
-        Mode::Quick | Mode::Ahead(_) => ("NV_INLINE", near),
+    let (kind, near) = match form.form {
+        Form::Slow => ("NV_GENERAL", ""),
+        Form::Fast if form.plan.place.outlined => ("NV_APART", near),
+        Form::Fast | Form::Prefetch => ("NV_INLINE", near),
     };
     format!("\n{kind} int64_t {name}(struct nv_graph *g,{near} uint64_t i, struct nv_run *r, uint8_t *info, uint32_t port{more})\n{{")
 }
 
-/// Where the general form goes on for the quick one: what that left of the budget, and the values that are still needed.
-fn resumes(scalar: &Scalar<'_>, form: &Element<'_>) -> String {
+/// Where the slow path is re-entered: what the fast path left of the budget, and the live values.
+fn re_entries(scalar: &Scalar<'_>, form: &Element<'_>) -> String {
     let mut text = String::from("    switch (resume) {\n");
-    for v in form.resumed.borrow().iter() {
+    for v in &form.plan.side_exits {
         let _ = write!(text, "    case {}: budget = g->left;", v.0 + 1);
-        for (k, value) in form.kept(scalar, *v).iter().enumerate() {
+        for (k, value) in form.stored(scalar, *v).iter().enumerate() {
             let width = scalar.func.width(*value);
             let high = if width > 64 { format!(" | (unsigned __int128)live[{}] << 64", 2 * k + 1) } else { String::new() };
             let _ = write!(text, " {value:?} = ({})live[{}]{high};", ctype(width), 2 * k);
@@ -216,52 +151,24 @@ fn resumes(scalar: &Scalar<'_>, form: &Element<'_>) -> String {
     text + "    default: break;\n    }\n"
 }
 
-/// What a function is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// Whatever there is to do.
-    General,
-    /// What is done mostly; then the general one goes on.
-    Quick,
-    /// A slice, for tables of so many bytes: it ends where the element would, and writes nothing that lasts.
-    Ahead(usize),
-}
-
-/// Where an element's memories are.
+/// A member in one form.
 pub(super) struct Element<'a> {
     n: u32,
-    /// Its first table among all elements'.
-    pub(super) tables: u32,
-    /// What slices leave for its lookups.
-    pub(super) kept: &'a Kept,
-    apart: bool,
+    pub(super) plan: &'a MemberPlan,
     pub(super) module: &'a Module,
     shared: u32,
-    pub(super) mode: Mode,
-    /// What each operation that may call the runtime, and all behind it, makes use of.
-    live: &'a HashMap<Value, Vec<Value>>,
-    /// What the quick form need not do.
-    pub(super) spared: &'a Spared,
-    /// It counts branches back, so that the budget may run out.
-    loops: bool,
-    calls: RefCell<Vec<Call>>,
-    /// Before which operations the general form goes on for the quick one.
-    resumed: RefCell<BTreeSet<Value>>,
-    /// How often the function pays.
-    paid: Cell<u32>,
-    /// The ports behind whose last number a drop can be one, and why packets are dropped by it.
-    by_exit: Option<(u32, u32)>,
-    /// The port by which packets mostly go, if that is known.
-    usual: Option<u32>,
-    refused: Cell<Option<DropReason>>,
+    pub(super) form: Form,
+    /// The form's calls of the runtime.
+    calls: &'a Calls,
     /// A slice's copy of data memory.
-    own: Option<Own>,
-    /// Copies are made here.
+    shadow: Option<Shadow>,
+    /// Copies are made without the runtime.
     copies: bool,
-    ports: bool,
+    /// See [`Options`].
+    pub(super) prefetch_above: usize,
 }
 
-impl Form for Element<'_> {
+impl Frame for Element<'_> {
     fn len(&self) -> &'static str {
         "r->len"
     }
@@ -271,16 +178,16 @@ impl Form for Element<'_> {
     }
 
     fn is_there(&self) -> bool {
-        self.mode == Mode::Quick
+        self.form == Form::Fast
     }
 
     fn trusts(&self) -> bool {
         !self.is_slice()
     }
 
-    /// A packet of the quick form and what a slice takes for one lie in the pool's memory.
+    /// A packet on the fast path and what a slice takes for one lie in the pool's memory.
     fn reads_on(&self) -> bool {
-        self.mode != Mode::General
+        self.form != Form::Slow
     }
 
     fn base(&self, space: Space) -> &'static str {
@@ -294,8 +201,8 @@ impl Form for Element<'_> {
     }
 
     fn moved(&self, space: Space, at: u64) -> Option<String> {
-        let own = self.own.as_ref().filter(|_| space == Space::Data)?;
-        own.moved(at).map(|at| format!("own + {at}"))
+        let shadow = self.shadow.as_ref().filter(|_| space == Space::Data)?;
+        shadow.moved(at).map(|at| format!("own + {at}"))
     }
 
     fn size(&self, space: Space) -> String {
@@ -312,7 +219,7 @@ impl Form for Element<'_> {
         if self.is_slice() {
             return "return -1;".to_owned();
         }
-        format!("return nv_end(r, NV_TRAP, {}, {}u, {site}u);", self.own(), kind.code())
+        format!("return nv_end(r, NV_TRAP, {}, {}u, {site}u);", self.number(), kind.code())
     }
 
     fn send(&self, port: u32) -> String {
@@ -320,7 +227,7 @@ impl Form for Element<'_> {
     }
 
     fn by_number(&self) -> bool {
-        self.ports
+        self.plan.computed_ports
     }
 
     fn send_by(&self, value: &str, first: u32) -> String {
@@ -333,11 +240,10 @@ impl Form for Element<'_> {
     }
 
     fn send_or_drop(&self, value: &str, condition: &str, of: &OrDrop) -> Option<String> {
-        let other = self.refused.get().is_some_and(|reason| reason != of.reason);
-        if self.mode != Mode::Quick || self.by_exit != Some((of.first, of.count)) || other {
+        let plan = self.plan;
+        if self.form != Form::Fast || plan.by_exit != Some((of.first, of.count)) || plan.dropped != Some(of.reason) {
             return None;
         }
-        self.refused.set(Some(of.reason));
         let OrDrop { condition: (_, when), first, count, .. } = of;
         let all_if_dropped = if *when { format!("-(uint32_t){condition}") } else { format!("((uint32_t){condition} - 1)") };
         // Not a choice, which the compiler of C could make a branch.
@@ -354,7 +260,7 @@ impl Form for Element<'_> {
             DropReason::Program(n) => ("NV_REASON", n),
             DropReason::NoInput => ("NV_NO_INPUT", 0),
         };
-        format!("return nv_end(r, {what}, {}, {value}u, 0);", self.own())
+        format!("return nv_end(r, {what}, {}, {value}u, 0);", self.number())
     }
 
     fn set(&self, number: u32) -> String {
@@ -371,8 +277,8 @@ impl Form for Element<'_> {
 
     fn budget(&self, n: u32) -> [String; 2] {
         // Most packets come to no loop; what is left of the budget is not looked at before.
-        match self.mode {
-            Mode::Quick => [format!("NV_RARELY(g->budget - paid < {n})"), format!("paid += {n}")],
+        match self.form {
+            Form::Fast => [format!("NV_RARELY(g->budget - paid < {n})"), format!("paid += {n}")],
             _ => [format!("budget < {n}"), format!("budget -= {n}")],
         }
     }
@@ -383,19 +289,19 @@ impl Form for Element<'_> {
             Op::Present(site) => format!("if (NV_RARELY(!r->present)) {}", self.trap(TrapKind::NoPacket, *site)),
             Op::ExceptionLoad(k) => format!("{v:?} = {};", exception(k)),
             Op::ExceptionStore(k, a) => format!("{} = {};", exception(k), scalar.val(*a)),
-            Op::Store(..) if self.mode == Mode::Quick && self.spared.echoes.contains(&v) => String::new(),
+            Op::Store(..) if self.form == Form::Fast && self.plan.dead.silent_stores.contains(&v) => String::new(),
             Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
             Op::Random(site) => {
                 let place = u64::from(*site) << 2 | scalar.func.kind as u64;
                 let unit = format!("{}->units[{}]", self.pointers(), self.n);
-                // Quick forms rarely come here, and so do not keep it.
-                let number = if self.mode == Mode::Quick { format!("*{unit}.number - 1") } else { "number".to_owned() };
+                // The fast path rarely comes here, and so does not keep it.
+                let number = if self.form == Form::Fast { format!("*{unit}.number - 1") } else { "number".to_owned() };
                 format!("{v:?} = nv_random({unit}.seed, {number}, {place}u);")
             }
             Op::Helper(helper, args, site) => {
                 let text = self.helper(scalar, v, *helper, args, *site);
-                match self.mode {
-                    Mode::General if self.resumed.borrow().contains(&v) => {
+                match self.form {
+                    Form::Slow if self.plan.side_exits.contains(&v) => {
                         format!("resume{}:\n    __attribute__((unused));\n    {text}", v.0)
                     }
                     _ => text,
@@ -414,13 +320,13 @@ impl Element<'_> {
             let inside = self.inside(&arg(0), &arg(1), site);
             format!("{inside}\n    {}", self.paid(&arg(1), &self.trap(TrapKind::Budget, site)))
         };
-        let by_runtime = || match self.mode {
-            Mode::Quick => self.go_on(scalar, v),
-            _ => self.call(scalar, v, call_of(scalar.func, v, helper, args), args, site, Some(helper)),
+        let by_runtime = || match self.form {
+            Form::Fast => self.side_exit(scalar, v),
+            _ => self.call(scalar, v, args, site, helper),
         };
         match helper {
             Helper::Inside => self.inside(&arg(0), &arg(1), site),
-            Helper::Checksum if self.spared.sums.contains(&v) => {
+            Helper::Checksum if !self.is_slice() && self.plan.dead.sums.contains(&v) => {
                 format!("{}\n    {v:?} = !nv_sum_right(nv_p(r) + {}, {});", checked(), arg(0), arg(1))
             }
             Helper::Checksum => format!("{}\n    {v:?} = 0xffff ^ nv_sum(nv_p(r) + {}, {});", checked(), arg(0), arg(1)),
@@ -433,9 +339,9 @@ impl Element<'_> {
             Helper::SendCopy(port) if self.copies => self.copy(port, site, &by_runtime),
             Helper::Moved => format!("{v:?} = r->moved;"),
             Helper::IsPresent => format!("{v:?} = r->present;"),
-            Helper::SetTime if self.mode == Mode::Quick => {
+            Helper::SetTime if self.form == Form::Fast => {
                 let (time, put) = (arg(0), self.set_time(scalar, &arg(0)));
-                format!("if (NV_RARELY({time} > NV_LATEST)) {{\n    {}\n    }}\n    {put}", self.go_on(scalar, v))
+                format!("if (NV_RARELY({time} > NV_LATEST)) {{\n    {}\n    }}\n    {put}", self.side_exit(scalar, v))
             }
             Helper::SetTime => self.set_time(scalar, &arg(0)),
             Helper::SetWire => format!("nv_set_wire(&{0}->slots[i], &{0}->details[i], {1}, {2});", self.pointers(), self.len(), arg(0)),
@@ -446,7 +352,7 @@ impl Element<'_> {
 
     /// Tables have not been told that time.
     fn set_time(&self, scalar: &Scalar<'_>, time: &str) -> String {
-        let clocks = if self.mode == Mode::Quick { self.clocks(scalar.func) } else { Vec::new() };
+        let clocks = if self.form == Form::Fast { self.clocks(scalar.func) } else { Vec::new() };
         let reset: String = clocks.iter().map(|clock| format!(" {clock} = 0;")).collect();
         format!("g->slots[i].time_ns = {time};{reset}")
     }
@@ -476,7 +382,7 @@ impl Element<'_> {
             Helper::PushHead => {
                 let grown = format!("(uint64_t){n} + r->len");
                 let room = format!("r->present && {grown} <= 65535 && {n} <= nv_head(r)");
-                let push = if self.mode == Mode::Quick && self.spared.zeros.contains(&v) { "nv_put_before" } else { "nv_push" };
+                let push = if self.form == Form::Fast && self.plan.dead.zeros.contains(&v) { "nv_put_before" } else { "nv_push" };
                 let paid = self.paid(&grown, &self.trap(TrapKind::Budget, site));
                 format!("if ({room}) {{\n    {paid}\n    {push}(r, {n});\n    }} else {{\n    {}\n    }}", by_runtime())
             }
@@ -487,12 +393,12 @@ impl Element<'_> {
         }
     }
 
-    /// A checksum brought up to date (RFC 1624). Of several steps that follow each other only the last is folded, but where a form may be entered between them.
+    /// A checksum brought up to date (RFC 1624). Of several steps that follow each other only the last is folded, but where the slow path may be re-entered between them.
     fn update(&self, scalar: &Scalar<'_>, v: Value, helper: Helper, args: &[Value]) -> String {
         let complement = |value: &str| format!("(0xffff ^ ({value} & 0xffff))");
         let [before, term] = [scalar.val(args[0]), scalar.val(args[1])];
         let term = if helper == Helper::ChecksumSub { complement(&term) } else { format!("({term} & 0xffff)") };
-        if self.mode != Mode::Quick {
+        if self.form != Form::Fast {
             return format!("{v:?} = 0xffff ^ nv_fold({} + {term});", complement(&before));
         }
         if let Some((first, less)) = less(scalar.func, v).filter(|(_, less)| *less > 0) {
@@ -507,65 +413,57 @@ impl Element<'_> {
     }
 
     pub(super) fn is_slice(&self) -> bool {
-        matches!(self.mode, Mode::Ahead(_))
+        self.form == Form::Prefetch
     }
 
-    /// The member's number: several may share a quick form.
-    fn own(&self) -> String {
-        if self.mode == Mode::Quick { "self".to_owned() } else { self.n.to_string() }
+    /// The member's number: several may share a fast path.
+    fn number(&self) -> String {
+        if self.form == Form::Fast { "self".to_owned() } else { self.n.to_string() }
     }
 
     /// Takes the price of a run of bytes.
     fn paid(&self, bytes: &str, trap: &str) -> String {
-        match self.mode {
-            Mode::Ahead(_) => String::new(),
-            Mode::Quick => {
-                self.paid.set(self.paid.get() + 1);
-                match self.loops {
-                    false => format!("nv_pay_surely(&paid, {bytes});"),
-                    true => format!("if (NV_RARELY(!nv_pay_of(&paid, g->budget, {bytes}))) {trap}"),
-                }
-            }
+        match self.form {
+            Form::Prefetch => String::new(),
+            Form::Fast if self.plan.loops => format!("if (NV_RARELY(!nv_pay_of(&paid, g->budget, {bytes}))) {trap}"),
+            Form::Fast => format!("nv_pay_surely(&paid, {bytes});"),
             _ => format!("if (NV_RARELY(!nv_pay(&budget, {bytes}))) {trap}"),
         }
     }
 
-    /// Values that are kept when the general form goes on before an operation.
-    fn kept(&self, scalar: &Scalar<'_>, v: Value) -> Vec<Value> {
-        self.live.get(&v).into_iter().flatten().copied().filter(|value| scalar.inline(*value).is_none()).collect()
+    /// Values that are stored at a side exit.
+    fn stored(&self, scalar: &Scalar<'_>, v: Value) -> Vec<Value> {
+        self.plan.live.get(&v).into_iter().flatten().copied().filter(|value| scalar.inline(*value).is_none()).collect()
     }
 
-    /// The general form goes on before this operation.
-    fn go_on(&self, scalar: &Scalar<'_>, v: Value) -> String {
-        self.resumed.borrow_mut().insert(v);
-        let kept = self.kept(scalar, v);
-        let limbs: Vec<String> = kept.iter().flat_map(|value| halves(scalar, *value)).collect();
+    /// A side exit: the slow path is re-entered before this operation.
+    fn side_exit(&self, scalar: &Scalar<'_>, v: Value) -> String {
+        debug_assert!(self.plan.side_exits.contains(&v), "{v:?} is no side exit");
+        let limbs: Vec<String> = self.stored(scalar, v).iter().flat_map(|value| halves(scalar, *value)).collect();
         let live = if limbs.is_empty() { "0".to_owned() } else { limbs.join(", ") };
-        let left = if self.mode == Mode::Quick { "g->budget - paid" } else { "budget" };
+        let left = if self.form == Form::Fast { "g->budget - paid" } else { "budget" };
         format!(
             "{{ const uint64_t live[] = {{ {live} }}; return nv_go_on(g, i, r, info, {left}, {}, port, {}, live); }}",
-            self.own(),
+            self.number(),
             v.0 + 1
         )
     }
 
     /// Whose pointers to memories and tables are used.
     pub(super) fn pointers(&self) -> &'static str {
-        if self.mode == Mode::General { "g" } else { "k" }
+        if self.form == Form::Slow { "g" } else { "k" }
     }
 
     /// A call of the runtime: operands limb by limb, a wide result where they were.
-    fn call(&self, scalar: &Scalar<'_>, v: Value, call: Call, args: &[Value], site: Site, helper: Option<Helper>) -> String {
-        let index = self.calls.borrow().len();
-        self.calls.borrow_mut().push(call);
+    fn call(&self, scalar: &Scalar<'_>, v: Value, args: &[Value], site: Site, helper: Helper) -> String {
+        let Some((index, call)) = self.calls.of_op(v) else { unreachable!("{v:?} is no call in the plan") };
         let limbs: Vec<String> = args.iter().flat_map(|a| limbs(scalar, *a, matches!(call, Call::Wide(..)))).collect();
         let width = scalar.func.width(v);
         let room = limbs.len().max(netil::wide::limbs(width)).max(1);
         let mut text = format!("{{ uint64_t a[{room}] = {{ {} }};", if limbs.is_empty() { "0".to_owned() } else { limbs.join(", ") });
         let _ =
             write!(text, " uint64_t result = nv_call(g, i, r, info, &budget, {}, {}, {index}, a); (void)result;", touches(call), self.n);
-        let traps = helper.is_some_and(|h| Op::Helper(h, Box::new([]), 0).effects().traps);
-        if traps {
+        if helper.row().traps {
             let _ = write!(text, " if (NV_RARELY(result >> 32)) return nv_end(r, NV_TRAP, {}, (uint32_t)(result >> 32), {site}u);", self.n);
         }
         if let Type::Int(_) = scalar.func.ty(v) {

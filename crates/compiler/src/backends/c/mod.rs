@@ -8,43 +8,25 @@
 //! All take a `struct nv_burst` (see `prelude.c`) and set the bit of each selected packet. A trap is a packet not selected, as in every
 //! engine's `select`. The text holds numbers and names of ours, nothing that a program's author wrote.
 //!
-//! Elements that run as one have their own form, see [`linked`]; processors without an operating system theirs, see [`freestanding`].
+//! Fused elements have their own form, see [`fused`]; processors without an operating system theirs, see [`freestanding`].
 //!
 //! Leaves out: pull handlers, values of more than 128 bits, and what other engines leave to the runtime (checksums, hashes,
 //! scans): [`Unsupported`].
 
-mod bounds;
 mod calls;
 mod copies;
-
-mod counts;
-mod echoes;
+mod dispatch;
 pub mod freestanding;
-mod kept;
-mod kin;
+pub mod fused;
 mod lanes;
-mod likely;
-pub mod linked;
-mod lists;
-mod live;
 mod lookups;
 mod member;
-mod own;
-mod plan;
+pub mod quoted;
 mod scalar;
-mod sends;
-mod shape;
-mod slice;
-mod spared;
-mod tables;
-mod twins;
-mod updates;
-mod ways;
-mod weights;
-mod windows;
-pub mod written;
+mod sets;
 
 use crate::mir::Func;
+use crate::vector;
 use netil::{Module, Verified};
 use std::borrow::Cow;
 use std::fmt;
@@ -126,8 +108,8 @@ pub const LANES: &[Lanes] = &[
 /// # Errors
 /// The program does what C is not made for.
 pub fn for_lanes(program: &Verified, func: &Func) -> Result<Option<Func>, Unsupported> {
-    let sets = tables::Tables::new(&with_sets(program.module(), func), func)?;
-    Ok(shape::for_lanes(func, &sets, program))
+    sets::Sets::new(&with_sets(program.module(), func), func)?;
+    Ok(vector::for_lanes(func, program))
 }
 
 /// What a filter costs for as many packets as are treated at once, in operations; `None` where its shape does not allow that. To compare
@@ -136,9 +118,8 @@ pub fn for_lanes(program: &Verified, func: &Func) -> Result<Option<Func>, Unsupp
 /// # Errors
 /// As [`for_lanes`].
 pub fn weight(program: &Verified, func: &Func) -> Result<Option<f64>, Unsupported> {
-    let sets = tables::Tables::new(&with_sets(program.module(), func), func)?;
-    let Some(func) = shape::for_lanes(func, &sets, program) else { return Ok(None) };
-    Ok(plan::Plan::new(&func, &sets).map(|plan| weights::Weights { func: &func, plan: &plan }.expected()))
+    sets::Sets::new(&with_sets(program.module(), func), func)?;
+    Ok(vector::cost(program, func))
 }
 
 /// The module with the sets that passes made after its own, as they are numbered.
@@ -164,13 +145,13 @@ pub fn emit(program: &Verified, func: &Func) -> Result<String, Unsupported> {
         return Err(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most")));
     }
     let module = with_sets(program.module(), func);
-    let sets = tables::Tables::new(&module, func)?;
+    let sets = sets::Sets::new(&module, func)?;
     let mut text = String::from("/* Made by netvm from a verified program. */\n");
     text += include_str!("values.c");
     text += include_str!("prelude.c");
     text += &sets.scalar();
     text += &scalar::emit(func, program.module())?;
-    if let Some(body) = shape::for_lanes(func, &sets, program).and_then(|func| lanes::emit(&func, &sets)) {
+    if let Some(body) = vector::for_lanes(func, program).and_then(|func| lanes::emit(&func, &module, &sets)) {
         text += &sets.for_lanes();
         for lanes in LANES {
             text += &format!("\n#if {}\n", lanes.condition);

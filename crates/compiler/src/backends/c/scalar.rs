@@ -1,8 +1,8 @@
 //! The filter for one packet, as a function of labels and jumps, one label per block of MIR.
 
-use super::likely::Likely;
-use super::sends::OrDrop;
-use super::{Unsupported, sends};
+use super::Unsupported;
+use crate::analysis::probability::BranchProbability;
+use crate::cluster::ports::{self, OrDrop};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Edge, Extent, Func, Op, Order, Site, Terminator, Type, Value};
 use netil::Module;
@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 
 /// The function `one`, and the burst function made of it.
 pub(super) fn emit(func: &Func, module: &Module) -> Result<String, Unsupported> {
-    let form = Filter { data: module.data.len() };
-    let mut scalar = Scalar { func, form: &form, body: String::new(), likely: None };
+    let frame = Filter { data: module.data.len() };
+    let mut scalar = Scalar { func, frame: &frame, body: String::new(), probability: None };
     let cfg = Cfg::new(func);
     for block in &cfg.order {
         scalar.block(*block)?;
@@ -48,7 +48,7 @@ void netvm_select_scalar(const struct nv_burst *b)
 ";
 
 /// What C for one packet is part of: where memories are and what happens at ends.
-pub(super) trait Form {
+pub(super) trait Frame {
     /// The packet's captured length.
     fn len(&self) -> &'static str;
     /// Whether what was found out about accesses holds. Not so where branches are taken without looking.
@@ -73,13 +73,13 @@ pub(super) trait Form {
     fn trap(&self, kind: TrapKind, site: Site) -> String;
     /// A statement that sends the packet.
     fn send(&self, port: u32) -> String;
-    /// Whether packets are sent by numbers of ports ([`sends`]).
+    /// Whether packets are sent by computed ports ([`ports`]).
     fn by_number(&self) -> bool {
         true
     }
     /// A statement that sends the packet by the port that so many lie before, counted by a value.
     fn send_by(&self, value: &str, first: u32) -> String;
-    /// A statement that does the same or drops it, without a branch between the two, and does nothing if the value is for neither; if the form has such.
+    /// A statement that does the same or drops it, without a branch between the two, and does nothing if the value is for neither; if the frame has such.
     fn send_or_drop(&self, _value: &str, _condition: &str, _of: &OrDrop) -> Option<String> {
         None
     }
@@ -95,7 +95,7 @@ pub(super) trait Form {
     fn wire_len(&self) -> String;
     /// Its arrival time in nanoseconds.
     fn time_ns(&self) -> String;
-    /// Statements for an operation that not every form has.
+    /// Statements for an operation that not every frame has.
     fn other(&self, scalar: &Scalar<'_>, v: Value, op: &Op) -> Result<String, Unsupported>;
 }
 
@@ -104,7 +104,7 @@ struct Filter {
     data: usize,
 }
 
-impl Form for Filter {
+impl Frame for Filter {
     fn len(&self) -> &'static str {
         "len"
     }
@@ -169,10 +169,10 @@ impl Form for Filter {
 /// C under construction for a function.
 pub(super) struct Scalar<'a> {
     pub func: &'a Func,
-    pub form: &'a dyn Form,
+    pub frame: &'a dyn Frame,
     pub body: String,
-    /// Which ways packets mostly go, if that is worth saying.
-    pub likely: Option<Likely>,
+    /// Which edges most packets take, if that is worth saying.
+    pub probability: Option<BranchProbability>,
 }
 
 impl Scalar<'_> {
@@ -185,7 +185,7 @@ impl Scalar<'_> {
     pub fn declared<'v>(&self, all: impl Iterator<Item = &'v Value>) -> String {
         let mut text = String::new();
         for v in all.filter(|v| matches!(self.func.ty(**v), Type::Int(_)) && self.inline(**v).is_none()) {
-            let _ = writeln!(text, "    {} {v:?}{};", ctype(self.func.width(*v)), if self.form.trusts() { "" } else { " = 0" });
+            let _ = writeln!(text, "    {} {v:?}{};", ctype(self.func.width(*v)), if self.frame.trusts() { "" } else { " = 0" });
             if self.is_in_parts(*v) {
                 let _ = writeln!(text, "    uint32_t {v:?}_low, {v:?}_high;");
             }
@@ -196,7 +196,7 @@ impl Scalar<'_> {
     /// Whether a value is also there in two parts, since it was read so: Ethernet addresses, of which compilers of C do not see that what was put together is taken
     /// apart again when it is written.
     pub fn is_in_parts(&self, v: Value) -> bool {
-        self.likely.is_some() && matches!(self.func.op(v), Some(Op::Load(_, Order::Little, ..))) && self.func.width(v) == 48
+        self.probability.is_some() && matches!(self.func.op(v), Some(Op::Load(_, Order::Little, ..))) && self.func.width(v) == 48
     }
 
     pub fn block(&mut self, block: Block) -> Result<(), Unsupported> {
@@ -220,7 +220,7 @@ impl Scalar<'_> {
                 let limb = |i: usize| limbs.get(i).copied().unwrap_or(0);
                 Some(format!("((unsigned __int128){:#x}u << 64 | {:#x}u)", limb(1), limb(0)))
             }
-            Op::PacketLen if !self.form.moves() => Some(self.form.len().to_owned()),
+            Op::PacketLen if !self.frame.moves() => Some(self.frame.len().to_owned()),
             _ => None,
         }
     }
@@ -235,25 +235,25 @@ impl Scalar<'_> {
             return Err(Unsupported(format!("a value of {} bits", self.func.width(v))));
         }
         match op {
-            Op::Proved(..) if self.form.trusts() => {}
+            Op::Proved(..) if self.frame.trusts() => {}
             Op::Check(space, extents) | Op::Proved(space, extents) => {
                 for extent in extents {
                     let test = self.outside(*space, extent);
-                    let trap = self.form.trap(TrapKind::OutOfBounds(*space), extent.site);
+                    let trap = self.frame.trap(TrapKind::OutOfBounds(*space), extent.site);
                     self.line(&format!("if (NV_RARELY({test})) {trap}"));
                 }
             }
             Op::NonZero(a, site) => {
-                let (a, trap) = (self.val(*a), self.form.trap(TrapKind::DivisionByZero, *site));
+                let (a, trap) = (self.val(*a), self.frame.trap(TrapKind::DivisionByZero, *site));
                 self.line(&format!("if ({a} == 0) {trap}"));
             }
             Op::Budget(site, n) => {
-                let ([none, take], trap) = (self.form.budget(*n), self.form.trap(TrapKind::Budget, *site));
+                let ([none, take], trap) = (self.frame.budget(*n), self.frame.trap(TrapKind::Budget, *site));
                 self.line(&format!("if ({none}) {trap}\n    {take};"));
             }
             Op::Checked(op, signed, a, b, site) => self.checked(v, *op, *signed, [*a, *b], *site),
             Op::Present(_) | Op::Helper(..) | Op::Store(..) | Op::ExceptionLoad(_) | Op::ExceptionStore(..) | Op::Random(_) => {
-                let text = self.form.other(self, v, op)?;
+                let text = self.frame.other(self, v, op)?;
                 self.line(&text);
             }
             _ if self.inline(v).is_some() => {}
@@ -272,7 +272,7 @@ impl Scalar<'_> {
     }
 
     fn outside(&self, space: Space, extent: &Extent) -> String {
-        format!("(uint64_t){} + {} > {}", self.val(extent.addr), extent.end(), self.form.size(space))
+        format!("(uint64_t){} + {} > {}", self.val(extent.addr), extent.end(), self.frame.size(space))
     }
 
     fn checked(&mut self, v: Value, op: BinOp, signed: bool, [a, b]: [Value; 2], site: Site) {
@@ -285,7 +285,7 @@ impl Scalar<'_> {
         let (a, b) = (self.val(a), self.val(b));
         self.line(&format!("{v:?} = (uint32_t)({a} {sign} {b});"));
         let exact = format!("(__int128)({ty}){a} {sign} (__int128)({ty}){b}");
-        let trap = self.form.trap(TrapKind::Overflow, site);
+        let trap = self.frame.trap(TrapKind::Overflow, site);
         self.line(&format!("if ({exact} != ({ty}){v:?}) {trap}"));
     }
 
@@ -296,7 +296,7 @@ impl Scalar<'_> {
             Op::Bin(op, a, b) | Op::Div(op, a, b, _) => self.bin(*op, width, *a, *b)?,
             Op::Un(op, a) => un(*op, width, &val(a))?,
             Op::Cmp(op, a, b) => self.cmp(*op, *a, *b)?,
-            Op::PacketLen => self.form.len().to_owned(),
+            Op::PacketLen => self.frame.len().to_owned(),
             Op::Zext(a) => format!("({ty}){}", val(a)),
             Op::Sext(a) if width > 64 => {
                 narrow(self.func.width(*a))?;
@@ -310,12 +310,12 @@ impl Scalar<'_> {
             Op::Concat(..) if width > 64 => self.wide_concat(v).unwrap_or_else(|| self.concat(v)),
             Op::Concat(..) => self.concat(v),
             Op::Select(c, a, b) => format!("{} ? {} : {}", val(c), val(a), val(b)),
-            Op::SetHas(set, a) => format!("(uint32_t){}({})", self.form.set(*set), val(a)),
+            Op::SetHas(set, a) => format!("(uint32_t){}({})", self.frame.set(*set), val(a)),
             Op::Load(space, order, addr, offset, _) => self.load(*space, *order, *addr, *offset, width),
-            Op::WireLen => self.form.wire_len().to_owned(),
-            Op::TimeNanos => self.form.time_ns().to_owned(),
-            Op::TimeSeconds => format!("(uint32_t)({} / 1000000000)", self.form.time_ns()),
-            Op::TimeMicros => format!("(uint32_t)({} % 1000000000 / 1000)", self.form.time_ns()),
+            Op::WireLen => self.frame.wire_len().to_owned(),
+            Op::TimeNanos => self.frame.time_ns().to_owned(),
+            Op::TimeSeconds => format!("(uint32_t)({} / 1000000000)", self.frame.time_ns()),
+            Op::TimeMicros => format!("(uint32_t)({} % 1000000000 / 1000)", self.frame.time_ns()),
             other => return Err(Unsupported(format!("'{other}'"))),
         })
     }
@@ -403,9 +403,9 @@ impl Scalar<'_> {
 
     /// The place of an access.
     pub fn at(&self, space: Space, addr: Value, offset: u32) -> String {
-        let base = self.form.base(space);
+        let base = self.frame.base(space);
         match self.func.constant(addr).map(|addr| addr + u64::from(offset)) {
-            Some(at) => self.form.moved(space, at).unwrap_or_else(|| format!("{base} + {at}")),
+            Some(at) => self.frame.moved(space, at).unwrap_or_else(|| format!("{base} + {at}")),
             None => format!("{base} + {} + {offset}", self.val(addr)),
         }
     }
@@ -414,7 +414,7 @@ impl Scalar<'_> {
         let at = self.at(space, addr, offset);
         let read = if order == Order::Big { "nv_be" } else { "nv_le" };
         let bytes = width / 8;
-        let on = if space == Space::Packet && self.form.reads_on() && (5..8).contains(&bytes) { "_on" } else { "" };
+        let on = if space == Space::Packet && self.frame.reads_on() && (5..8).contains(&bytes) { "_on" } else { "" };
         if bytes <= 8 {
             return format!("({}){read}{on}({at}, {bytes})", ctype(width));
         }
@@ -427,16 +427,16 @@ impl Scalar<'_> {
     }
 
     fn end(&mut self, block: Block) {
-        let numbered = self.form.by_number();
-        if let Some((v, first, count, default)) = sends::by_number(self.func, block, self.form.is_there()).filter(|_| numbered) {
+        let numbered = self.frame.by_number();
+        if let Some((v, first, count, default)) = ports::by_number(self.func, block, self.frame.is_there()).filter(|_| numbered) {
             let (v, default) = (self.val(v), self.go(&default));
-            let sent = self.form.send_by(&v, first);
+            let sent = self.frame.send_by(&v, first);
             let test = format!("{v} < {count}u");
-            let test = if self.likely.is_some() { format!("NV_MOSTLY({test})") } else { test };
+            let test = if self.probability.is_some() { format!("NV_MOSTLY({test})") } else { test };
             return self.line(&format!("if ({test})\n        {sent}\n    else\n        {default}"));
         }
-        if let Some(of) = sends::or_drop(self.func, block, self.form.is_there()).filter(|_| numbered) {
-            let statement = self.form.send_or_drop(&self.val(of.value), &self.val(of.condition.0), &of);
+        if let Some(of) = ports::or_drop(self.func, block, self.frame.is_there()).filter(|_| numbered) {
+            let statement = self.frame.send_or_drop(&self.val(of.value), &self.val(of.condition.0), &of);
             statement.iter().for_each(|text| self.line(text));
         }
         match &self.func.block(block).end {
@@ -445,9 +445,9 @@ impl Scalar<'_> {
                 self.line(&go);
             }
             Terminator::Branch(c, yes, no) => {
-                let likely = self.likely.as_ref().and_then(|likely| likely.holds(self.func, *c, yes.block, no.block));
+                let holds = self.probability.as_ref().and_then(|probability| probability.holds(self.func, *c, yes.block, no.block));
                 let (c, yes, no) = (self.val(*c), self.go(yes), self.go(no));
-                let test = match likely {
+                let test = match holds {
                     Some(true) => format!("NV_MOSTLY({c})"),
                     Some(false) => format!("NV_RARELY({c})"),
                     None => c,
@@ -462,8 +462,8 @@ impl Scalar<'_> {
                 let _ = write!(text, "    default: {}\n    }}", self.go(default));
                 self.line(&text);
             }
-            Terminator::Send(port) => self.line(&self.form.send(*port)),
-            Terminator::Drop(reason) => self.line(&self.form.drop(*reason)),
+            Terminator::Send(port) => self.line(&self.frame.send(*port)),
+            Terminator::Drop(reason) => self.line(&self.frame.drop(*reason)),
         }
     }
 

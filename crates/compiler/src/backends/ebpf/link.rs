@@ -232,7 +232,7 @@ impl Main<'_, '_> {
     fn fill(&self, s: &mut select::Select<'_>) {
         let interface = self.interface(s);
         s.begin_frame();
-        let mut b = Ways {
+        let mut b = Routes {
             main: self,
             port: s.code.register(),
             calls: Vec::new(),
@@ -266,7 +266,7 @@ impl Main<'_, '_> {
 }
 
 /// The blocks of main.
-struct Ways<'m, 'a, 'b> {
+struct Routes<'m, 'a, 'b> {
     main: &'m Main<'a, 'b>,
     /// The register with the port that a packet comes in by.
     port: Reg,
@@ -276,7 +276,7 @@ struct Ways<'m, 'a, 'b> {
     position: Vec<usize>,
 }
 
-impl Ways<'_, '_, '_> {
+impl Routes<'_, '_, '_> {
     /// Goes along a link from an element.
     fn go(&mut self, s: &mut select::Select<'_>, from: Option<usize>, link: Link) {
         match link {

@@ -28,9 +28,9 @@ mod maps;
 mod object;
 mod proofs;
 mod select;
-mod unroll;
 
-use crate::mir::{Func, Op, Order, Site, check};
+use crate::Target;
+use crate::mir::{Func, Op, Order, Site};
 use crate::passes;
 use crate::translate::translate;
 use encode::Encoded;
@@ -46,7 +46,6 @@ pub use layout::{BUDGET_AT, CLOCK_AT, INTERFACE_AT, MEMORY_AT};
 pub use link::{Application, Counted, End, Linked, Wrong, link};
 pub use maps::{Keyed, Kind, Map, STATE};
 pub use object::{entries, object};
-pub use unroll::unroll;
 
 /// The most operations of MIR; what is made of more is larger than the kernel takes.
 const MAX_OPERATIONS: usize = 1 << 15;
@@ -222,13 +221,14 @@ fn needs(func: &Func) -> Frame {
 /// The push handler as this back end takes it.
 fn optimised(program: &Verified) -> Result<Func, Refused> {
     // Jumps through tables are not to be had; the search for a case is made with the instructions.
-    let options = passes::Options { disabled: vec!["switches".to_owned()], ..passes::Options::default() };
+    let target = Target::HERE.in_order(Order::Little);
+    let options = passes::Options { disabled: vec!["switches".to_owned()], target, ..passes::Options::default() };
     let translated = translate(program, HandlerKind::Push).map_err(|e| Refused::whole(e.to_string()))?;
     let func = translated.ok_or_else(|| Refused::whole("a program without a push handler: packets come by themselves"))?;
     // What cannot be unrolled stays a loop.
-    let mut func = unroll(func.clone()).unwrap_or(func);
-    debug_assert_eq!(check::check(&func), Ok(()), "after unrolling:\n{func}");
-    passes::optimise(&mut func, &passes::Context::new(program, Order::Little), &options);
+    let mut func = passes::unroll(func.clone()).unwrap_or(func);
+    debug_assert_eq!(passes::verify(&func), Ok(()), "after unrolling:\n{func}");
+    passes::optimise(&mut func, &passes::Context::new(program, options.target), &options);
     let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
     if size > MAX_OPERATIONS {
         return Err(Refused::whole(format!("a program of {size} operations and branches; {MAX_OPERATIONS} are the most")));

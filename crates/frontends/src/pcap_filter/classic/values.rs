@@ -7,7 +7,7 @@ use super::super::ast::Arithop;
 use super::super::codegen::header_len;
 use super::super::graph::Target;
 use super::super::ir::{Cmp, Field, Geneve, Ir, Test, Value, ValueId};
-use super::super::simplify::greatest;
+use super::super::reads::greatest;
 use super::{Instruction, MEMORY, Refused};
 
 pub(super) const LD_IMM: u16 = 0x00;

@@ -4,9 +4,8 @@ use netil::module::{Extra, Inst};
 use netil::table::Op;
 
 use super::super::ast::Arithop;
-use super::super::graph::operands;
 use super::super::ir::{Field, Test, TupleId, Value, ValueId};
-use super::super::simplify::greatest;
+use super::super::reads::{greatest, operands};
 use super::plan::header_len;
 use super::{Code, width};
 

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::super::ast::Arithop;
-use super::super::graph::{Graph, Target, operands};
+use super::super::graph::{Graph, Target};
 use super::super::ir::{Field, Ir, Test, Value, ValueId};
-use super::super::simplify::reads;
+use super::super::reads::{operands, reads};
 
 /// Values remembered at most on the way to a block.
 const MAX_REMEMBERED: usize = 48;

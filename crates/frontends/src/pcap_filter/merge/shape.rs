@@ -1,9 +1,8 @@
 //! What a term looks like apart from the constants of its elements.
 
 use super::super::ast::Join;
-use super::super::graph::{divides, operands};
 use super::super::ir::{Cmp, Elem, ElemId, Field, Ir, IrId, Node, Test, Value, ValueId};
-use super::super::simplify::{greatest, reads};
+use super::super::reads::{divides, greatest, operands, reads};
 
 /// What merging asks of a term.
 pub(super) struct Shape {

@@ -13,10 +13,9 @@ mod words;
 
 use super::code::{Access, Alu, AluOp, Branch, FlagOp, If, Move, Offset, Place, Reg, Src, Target, Trap};
 use super::{Machine, Refused};
-use compiler::backends::ebpf::unroll;
 use compiler::mir::cfg::Cfg;
 use compiler::mir::{Block, Func, Op as Mir, Order, Terminator, Type, Value};
-use compiler::passes::{self, Context};
+use compiler::passes::{self, Context, unroll};
 use compiler::translate::translate;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, TrapKind};
@@ -213,7 +212,7 @@ fn optimised(program: &Verified) -> Result<Func, String> {
     let translated = translate(program, HandlerKind::Push).map_err(|e| e.to_string())?;
     let func = translated.ok_or("a program without a push handler: packets come by themselves")?;
     let mut func = unroll(func).map_err(|e| e.to_string())?;
-    passes::optimise(&mut func, &Context::new(program, Order::Little), &options);
+    passes::optimise(&mut func, &Context::new(program, passes::Target::HERE.in_order(Order::Little)), &options);
     let cfg = Cfg::new(&func);
     let back = |b: &Block| func.block(*b).end.edges().iter().any(|e| cfg.position[e.block.0 as usize] <= cfg.position[b.0 as usize]);
     if let Some(block) = cfg.order.iter().find(|b| back(b)) {

@@ -1,6 +1,6 @@
 //! Values and table entries as C.
 
-use ::compiler::backends::c::written::string;
+use ::compiler::backends::c::quoted::string;
 use ::frontends::c::{Mode, Param, Preset, Table, Type, Value};
 use netil::module::{Entry, TableKind};
 use std::collections::BTreeMap;

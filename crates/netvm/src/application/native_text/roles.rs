@@ -8,8 +8,8 @@ mod queues;
 mod rates;
 mod scheds;
 
+use super::quoted;
 use super::wires::Wires;
-use super::written;
 use click::processing::Kind;
 use runtime::graph::Args;
 use std::fmt::Write;
@@ -175,7 +175,7 @@ impl Role {
         function("static void E_init(void)", &self.init);
         let pointer = |member: &str, there: bool| if there { format!(".{member} = E_{member}, ") } else { String::new() };
         let pointers = [pointer("init", self.init.is_some()), pointer("timer", self.timer.is_some())].concat();
-        let _ = writeln!(text, "static struct nv_element E = {{ .name = {}, {pointers}}};", written::string(name.as_bytes()));
+        let _ = writeln!(text, "static struct nv_element E = {{ .name = {}, {pointers}}};", quoted::string(name.as_bytes()));
         if !self.reads.is_empty() {
             let reads: String = self.reads.iter().map(|(name, shown)| format!("NV_READ({name}, \"{name}\", {shown});\n")).collect();
             let _ = write!(text, "#define nv_self E\n{reads}#undef nv_self\n");

@@ -1,7 +1,7 @@
 //! Connections as calls: what each element's inputs and outputs are in C.
 
+use super::quoted;
 use super::roles::{End, Ready, Role, named};
-use super::written;
 use crate::frontends::click;
 use crate::frontends::click::application::Parts;
 use click::graph::Port;
@@ -38,7 +38,7 @@ impl<'a> Wires<'a> {
 
     /// The C name of an element.
     pub(super) fn identifier(&self, element: usize) -> String {
-        written::identifier(element, &self.flat.elements[element].name)
+        quoted::identifier(element, &self.flat.elements[element].name)
     }
 
     pub(super) fn outputs(&self, element: usize) -> &[Kind] {
@@ -88,7 +88,7 @@ impl<'a> Wires<'a> {
         text += &self.asking(element, &e);
         let pointer = |member: &str| if handlers.contains(member) { format!(".{member} = {e}_{member}, ") } else { String::new() };
         let pointers = [pointer("init"), pointer("timer")].concat();
-        let _ = writeln!(text, "static struct nv_element {e} = {{ .name = {}, {pointers}}};", written::string(name.as_bytes()));
+        let _ = writeln!(text, "static struct nv_element {e} = {{ .name = {}, {pointers}}};", quoted::string(name.as_bytes()));
         text
     }
 

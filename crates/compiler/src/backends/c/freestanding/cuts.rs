@@ -9,7 +9,7 @@
 //! Blocks that several pieces lead to are in each of them, so packets go from piece to piece at
 //! lookups alone. Leaves out cuts at other places than lookups.
 
-use super::super::live;
+use crate::analysis::liveness;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, BlockData, Func, Helper, Op, Terminator, Type, Value};
 use netil::table::Space;
@@ -79,7 +79,7 @@ impl Pieces {
         let blocks = |start: Block| reached(&func, &cfg, start, &is_head);
         let mut pieces = vec![Piece { start: Block(0), kept: Vec::new(), again: Vec::new(), blocks: blocks(Block(0)), table: None }];
         if !heads.is_empty() {
-            let (live, changed) = (live::at_starts(&func, &cfg), changed_before(&func, &cfg));
+            let (live, changed) = (liveness::at_starts(&func, &cfg), changed_before(&func, &cfg));
             let again = [Again::new(&func, &cfg, false), Again::new(&func, &cfg, true)];
             for (start, table) in heads {
                 let at = start.0 as usize;

@@ -2,8 +2,8 @@
 //! go on by a call of the next element's function, or leave.
 
 use super::super::calls::store;
-use super::super::scalar::{Form, Scalar, ctype};
-use super::super::{Unsupported, tables as sets, with_sets};
+use super::super::scalar::{Frame, Scalar, ctype};
+use super::super::{Unsupported, sets, with_sets};
 use super::cuts::{self, BUDGET, Pieces};
 use super::division::Plan;
 use super::{Leave, MOST_STATE, array, opencl, tables};
@@ -51,7 +51,7 @@ pub(super) const PARAMETERS: &str = "(struct netvm_packet *k, struct nv_run *r, 
 pub(super) fn emit(core: &Core<'_>, program: &Verified, func: &Func, state: &State) -> Result<String, Unsupported> {
     let n = core.n;
     let module = with_sets(program.module(), func);
-    let sets = sets::Tables::new(&module, func)?.scalar().replace("set", &format!("e{n}_set"));
+    let sets = sets::Sets::new(&module, func)?.scalar().replace("set", &format!("e{n}_set"));
     if core.opencl {
         opencl::admits(func)?;
         let constants =
@@ -141,7 +141,7 @@ impl Core<'_> {
     fn function(&self, pieces: &Pieces, at: usize) -> Result<String, Unsupported> {
         self.piece.set(at);
         let (piece, func) = (&pieces.pieces[at], &pieces.func);
-        let mut scalar = Scalar { func, form: self, body: String::new(), likely: None };
+        let mut scalar = Scalar { func, frame: self, body: String::new(), probability: None };
         for v in &piece.again {
             scalar.op(*v)?;
         }
@@ -399,7 +399,7 @@ fn crc(v: Value, kind: u8, bytes: &str, len: &str) -> Option<String> {
     Some(format!("{v:?} = {mask} ^ nv_crc({polynomial}, {mask}, {bytes}, {len});"))
 }
 
-impl Form for Core<'_> {
+impl Frame for Core<'_> {
     fn len(&self) -> &'static str {
         "r->len"
     }

@@ -1,6 +1,6 @@
 //! Names as an attacker writes them: nothing of them is code in what is made.
 
-use super::super::written::tests::{HOSTILE, skeleton};
+use super::super::quoted::tests::{HOSTILE, skeleton};
 use super::{Division, Language, counters, emit};
 use crate::passes;
 use netil::asm::assemble;

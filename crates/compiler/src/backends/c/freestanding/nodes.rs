@@ -9,7 +9,7 @@
 //! Source: the vectors and nodes of the PVPP paper, sections 2 and 3.2.
 
 use super::division::Plan;
-use super::{Emitted, Part, element, written};
+use super::{Emitted, Part, element, quoted};
 use crate::mir::{Func, Helper, Op, Terminator};
 use netil::table::Space;
 use std::fmt::Write as _;
@@ -216,7 +216,7 @@ pub(super) fn counter(nodes: &[Node]) -> String {
 pub fn counters(nodes: &[Node]) -> String {
     let mut text = String::from("/* What counters count. Made by netvm. */\n");
     for (n, node) in nodes.iter().enumerate() {
-        let all: String = node.counters.iter().map(|name| format!("    {},\n", written::string(name.as_bytes()))).collect();
+        let all: String = node.counters.iter().map(|name| format!("    {},\n", quoted::string(name.as_bytes()))).collect();
         let _ = write!(text, "\nstatic char *nv_counters{n}[] = {{\n{all}}};\n");
     }
     let all: Vec<String> = (0..nodes.len()).map(|n| format!("nv_counters{n}")).collect();

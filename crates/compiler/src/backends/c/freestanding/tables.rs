@@ -8,7 +8,7 @@
 //! Left out: keys of more than 128 bits; entries that are added from outside.
 
 use super::super::Unsupported;
-use super::super::written;
+use super::super::quoted;
 use super::array;
 use crate::backends::start;
 use netil::exec::State;
@@ -42,7 +42,7 @@ pub(super) fn emit(element: usize, module: &Module, state: &State) -> Result<Str
             return Err(Unsupported(format!("table '{}' of {} entries; {MOST_ENTRIES} are the most", table.name, entries.len())));
         }
         let name = name(element, n);
-        let _ = write!(text, "\n{}\n", written::comment(&format!("table {n}: {}", table.name)));
+        let _ = write!(text, "\n{}\n", quoted::comment(&format!("table {n}: {}", table.name)));
         text += &match table.kind {
             TableKind::Exact => exact(&name, table, &entries),
             _ => constant(&name, table, &entries.into_iter().map(|(entry, _)| entry).collect::<Vec<_>>()),

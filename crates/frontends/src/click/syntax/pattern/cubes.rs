@@ -6,7 +6,7 @@
 //! Invariants: a formula holds for a packet iff one of its cubes does; a cube names each part once, in order. Left out: patterns that come to more than
 //! [`CUBES`] cubes, or that look at more than [`BYTES`] bytes with those before.
 
-use super::emit::{Known, has_bytes, header_field, read_width, shifted};
+use super::fields::{Known, has_bytes, header_field, read_width, shifted};
 use super::formula::{Area, Field, Formula, Op, Test};
 use std::collections::HashMap;
 

@@ -8,23 +8,17 @@
 //! Invariant: every read of a field is under a test of the length that it needs.
 
 use super::cubes::Tests;
-use super::formula::{Area, Fact, Field, Formula, IP_HEADER, Op, Test, fact, informed};
+use super::fields::{Known, constant, has, has_bytes, header_field, output, read_width, shifted};
+use super::formula::{Area, Fact, Field, Formula, IP_HEADER, Op, Rule, Test, fact, informed};
 use super::table::{self, LEAST, TABLES, Tabled};
+use super::writer::Writer;
 use crate::click::syntax::whole::Written;
-use netil::module::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 
 /// Deeper than that, blocks are no longer divided.
 const DEPTH: usize = 24;
 /// As many conditions of a pattern are looked at when patterns are put together.
 const CONDITIONS: usize = 12;
-
-/// A pattern and its output, negative for none.
-pub(in crate::click) type Rule = (Formula, i64);
-
-/// How many bytes of each area are known to be there.
-pub(super) type Known = [u32; 3];
 
 /// Writes `static int NAME(void)`, and what it needs with names that begin with it.
 pub(in crate::click) fn function(name: &str, rules: &[Rule]) -> Written {
@@ -94,49 +88,7 @@ impl Uses {
     }
 }
 
-/// How many of a field's bytes are read: those behind the mask need not be there.
-pub(super) fn read_width(test: &Test) -> u32 {
-    let unused = (test.mask.trailing_zeros() / 8).min(test.field.bytes - 1);
-    test.field.bytes - unused
-}
-
-/// The name of a field of the IP header.
-pub(super) fn header_field(field: Field) -> Option<&'static str> {
-    if field.area != Area::Ip {
-        return None;
-    }
-    Some(match (field.offset, field.bytes) {
-        (0, 1) => "ip->version_ihl",
-        (1, 1) => "ip->tos",
-        (2, 2) => "ntohs(ip->length)",
-        (4, 2) => "ntohs(ip->id)",
-        (6, 2) => "ntohs(ip->fragment)",
-        (8, 1) => "ip->ttl",
-        (9, 1) => "ip->protocol",
-        (10, 2) => "ntohs(ip->checksum)",
-        (12, 4) => "ntohl(ip->src)",
-        (16, 4) => "ntohl(ip->dst)",
-        _ => return None,
-    })
-}
-
-pub(super) struct Writer<'a> {
-    pub(super) name: &'a str,
-    text: String,
-    tests: &'a Tests,
-    /// Patterns in a row that are a table.
-    least: usize,
-    /// How many tables there are, their declarations, and their entries by name.
-    pub(super) count: usize,
-    pub(super) tables: String,
-    pub(super) entries: BTreeMap<String, Vec<Entry>>,
-}
-
 impl Writer<'_> {
-    pub(super) fn line(&mut self, depth: usize, text: &str) {
-        let _ = writeln!(self.text, "{:indent$}{text}", "", indent = 4 * depth);
-    }
-
     /// Functions that read a number at an offset.
     fn helpers(&mut self, uses: &Uses) {
         let name = self.name;
@@ -271,102 +223,6 @@ impl Writer<'_> {
         self.line(depth, &format!("if ({condition})"));
         self.line(depth + 1, &format!("return {};", output(*to)));
     }
-
-    /// A condition as an expression that binds as tightly as its outermost operator.
-    fn condition(&self, formula: &Formula, known: Known) -> String {
-        match formula {
-            Formula::Is(is) => u8::from(*is).to_string(),
-            Formula::Test(test) => self.test(test, known),
-            Formula::Not(of) => format!("!({})", self.condition(of, known)),
-            Formula::All(of) => self.all(of, known),
-            Formula::Any(of) => of.iter().map(|of| self.closed(of, known)).collect::<Vec<_>>().join(" || "),
-            Formula::If(of) => {
-                let [a, b, c] = [0, 1, 2].map(|n: usize| self.closed(&of[n], known));
-                format!("({a} ? {b} : {c})")
-            }
-        }
-    }
-
-    /// The same in parentheses where it has `&&`, `||` or a comparison beside others.
-    fn closed(&self, formula: &Formula, known: Known) -> String {
-        let text = self.condition(formula, known);
-        let open = match formula {
-            Formula::All(_) | Formula::Any(_) => true,
-            Formula::Test(test) => !has_bytes(test, known),
-            _ => false,
-        };
-        if open { format!("({text})") } else { text }
-    }
-
-    /// Conditions joined by `&&`; what one says of lengths holds for those behind it.
-    fn all(&self, of: &[Formula], mut known: Known) -> String {
-        let mut parts = Vec::with_capacity(of.len());
-        for one in of {
-            parts.push(if matches!(one, Formula::Test(_)) { self.condition(one, known) } else { self.closed(one, known) });
-            if let Formula::Test(test) = one {
-                let bytes = &mut known[test.field.area as usize];
-                *bytes = test.needs().max(*bytes);
-            }
-        }
-        parts.join(" && ")
-    }
-
-    pub(super) fn test(&self, test: &Test, known: Known) -> String {
-        let op = match test.op {
-            Op::Equal => "==",
-            Op::Differs => "!=",
-            Op::Above => ">",
-            Op::AtMost => "<=",
-        };
-        let comparison = format!("{} {op} {}", self.masked(test), constant(shifted(test, test.value)));
-        if has_bytes(test, known) { comparison } else { format!("{} && {comparison}", has(test.field.area, test.needs())) }
-    }
-
-    /// The field with its mask.
-    fn masked(&self, test: &Test) -> String {
-        let value = self.value(test);
-        let (mask, all) = match header_field(test.field) {
-            Some(_) => (test.mask, test.field.all()),
-            None => (shifted(test, test.mask), u32::MAX >> (32 - 8 * read_width(test))),
-        };
-        if mask == all { value } else { format!("({value} & {})", constant(mask)) }
-    }
-
-    /// The field, without the bytes that the mask leaves out at its end.
-    pub(super) fn value(&self, test: &Test) -> String {
-        if let Some(named) = header_field(test.field) {
-            return named.to_owned();
-        }
-        let read = ["", "byte", "half", "three", "word"][read_width(test) as usize];
-        let base = ["", "network", "transport"][test.field.area as usize];
-        let at = match (base, test.field.offset) {
-            ("", offset) => offset.to_string(),
-            (base, 0) => base.to_owned(),
-            (base, offset) => format!("{base} + {offset}"),
-        };
-        format!("{}_{read}({at})", self.name)
-    }
-}
-
-/// A number of the field as one of the bytes that are read.
-pub(super) fn shifted(test: &Test, number: u32) -> u32 {
-    if header_field(test.field).is_some() { number } else { number >> (8 * (test.field.bytes - read_width(test))) }
-}
-
-pub(super) fn has_bytes(test: &Test, known: Known) -> bool {
-    known[test.field.area as usize] >= test.needs()
-}
-
-pub(super) fn has(area: Area, bytes: u32) -> String {
-    format!("{} >= {bytes}", ["length", "header_length", "rest"][area as usize])
-}
-
-pub(super) fn output(number: i64) -> i64 {
-    number.max(-1)
-}
-
-pub(super) fn constant(value: u32) -> String {
-    if value < 10 { value.to_string() } else { format!("0x{value:x}") }
 }
 
 /// How the next patterns are asked.

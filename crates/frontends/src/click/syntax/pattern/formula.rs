@@ -5,6 +5,8 @@
 //!
 //! [`Formula::holds`] is the meaning, and what the written code is tested against.
 
+/// A pattern and its output, negative for none.
+pub(in crate::click) type Rule = (Formula, i64);
 /// Where a field's offset counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::click) enum Area {

@@ -11,8 +11,8 @@
 //!
 //! Source: Click's manuals of IPFilter and IPClassifier.
 
-use super::emit::{self, Rule};
-use super::formula::{Area, Formula};
+use super::emit;
+use super::formula::{Area, Formula, Rule};
 use super::primitive::{Data, Ends, Mask, Primitive, Relation};
 use super::program;
 use super::words::{self, Bits, Kind, Named, Protocol};

@@ -3,12 +3,14 @@
 mod classifier;
 mod cubes;
 mod emit;
+mod fields;
 mod formula;
 mod ipfilter;
 mod primitive;
 mod program;
 mod table;
 mod words;
+mod writer;
 
 pub(super) use classifier::write as classifier;
 pub(super) use ipfilter::{classifier as ip_classifier, filter as ip_filter};

@@ -6,8 +6,7 @@
 //!
 //! Source: Click's manual of Classifier, and what its handler shows.
 
-use super::emit::Rule;
-use super::formula::{Formula, Op, Test};
+use super::formula::{Formula, Op, Rule, Test};
 use crate::click::syntax::whole::Written;
 use std::fmt::Write as _;
 

@@ -5,8 +5,9 @@
 //! Invariant: the table finds an entry iff one of the row's patterns holds; its value is the output of the first of these.
 
 use super::cubes::{Cube, Cubes, Literal, Part, Tests, room};
-use super::emit::{Known, Rule, Writer, constant, has, has_bytes, header_field, output};
-use super::formula::{Area, Field, Formula, Op, Test};
+use super::fields::{Known, constant, has, has_bytes, header_field, output};
+use super::formula::{Area, Field, Formula, Op, Rule, Test};
+use super::writer::Writer;
 use netil::module::Entry;
 use netil::wide::from_be_bytes;
 use std::collections::HashSet;

@@ -1,6 +1,7 @@
 //! Patterns against their own meaning: the tree is evaluated on random packets, and the C that is written of it is compiled and run on the same ones.
 
-use super::emit::{self, Rule};
+use super::emit;
+use super::formula::Rule;
 use super::{classifier, ipfilter, table};
 use crate::c::{self, Instance, Source};
 use crate::click::processing::Kind;

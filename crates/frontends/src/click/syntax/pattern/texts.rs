@@ -1,6 +1,7 @@
 //! What is written of patterns, word for word: functions, tables, faults; and that large and hostile patterns do no harm.
 
-use super::emit::{self, Rule};
+use super::emit;
+use super::formula::Rule;
 use super::table;
 use super::tests::{PRIMITIVES, Random, ip};
 use crate::click::syntax::Names;

@@ -1,7 +1,7 @@
 //! Where packets come from and go to: captures, Discard, TimedSink, Idle.
 
 use super::{Around, End, Made, Ready, Role, refuse};
-use ::compiler::backends::c::written::string;
+use ::compiler::backends::c::quoted::string;
 use runtime::graph::Args;
 use runtime::graph::native::{SINK_KEYWORDS, SOURCE_KEYWORDS, link_type, source_positional};
 use runtime::io::LinkType;

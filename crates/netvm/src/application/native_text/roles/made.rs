@@ -1,7 +1,7 @@
 //! Packets that are made.
 
 use super::{Around, Made, Ready, Role, refuse};
-use ::compiler::backends::c::written::string;
+use ::compiler::backends::c::quoted::string;
 use runtime::graph::Args;
 use runtime::graph::native::{made_burst, made_data};
 

@@ -1,7 +1,7 @@
 //! Which input a packet is pulled from, and PullTee.
 
 use super::{Around, Made, Ready, Role, number};
-use ::compiler::backends::c::written::string;
+use ::compiler::backends::c::quoted::string;
 
 pub(super) fn plain(around: &Around<'_>) -> Made {
     let inputs = around.inputs();

@@ -1,0 +1,62 @@
+//! Liveness: which values an operation or what follows it uses. At a side exit from one form of a handler, these are handed to the other.
+
+use crate::mir::cfg::Cfg;
+use crate::mir::{Block, Func, Type, Value};
+use std::collections::{BTreeSet, HashMap};
+
+/// By operation that may call the runtime, the values that it and what comes behind it use.
+pub(crate) fn before_helpers(func: &Func) -> HashMap<Value, Vec<Value>> {
+    let cfg = Cfg::new(func);
+    let live = at_starts(func, &cfg);
+    let mut found = HashMap::new();
+    for block in &cfg.order {
+        let mut now = at_end(func, *block, &live);
+        for v in func.block(*block).ops.iter().rev() {
+            step(func, *v, &mut now);
+            if matches!(func.op(*v), Some(crate::mir::Op::Helper(..))) {
+                found.insert(*v, now.iter().copied().collect());
+            }
+        }
+    }
+    found
+}
+
+/// By block, what is live where it starts, its parameters not among it.
+pub(crate) fn at_starts(func: &Func, cfg: &Cfg) -> Vec<BTreeSet<Value>> {
+    let mut live = vec![BTreeSet::new(); func.blocks.len()];
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for block in cfg.order.iter().rev() {
+            let mut now = at_end(func, *block, &live);
+            func.block(*block).ops.iter().rev().for_each(|v| step(func, *v, &mut now));
+            func.block(*block).params.iter().for_each(|param| _ = now.remove(param));
+            let before = &mut live[block.0 as usize];
+            changed |= *before != now;
+            *before = now;
+        }
+    }
+    live
+}
+
+fn at_end(func: &Func, block: Block, live: &[BTreeSet<Value>]) -> BTreeSet<Value> {
+    let end = &func.block(block).end;
+    let mut now: BTreeSet<Value> = end.edges().iter().flat_map(|e| live[e.block.0 as usize].iter().copied()).collect();
+    end.values(|v| _ = now.insert(v));
+    now.retain(|v| is_number(func, *v));
+    now
+}
+
+fn step(func: &Func, v: Value, now: &mut BTreeSet<Value>) {
+    now.remove(&v);
+    if let Some(op) = func.op(v) {
+        op.operands(|operand| {
+            if is_number(func, operand) {
+                now.insert(operand);
+            }
+        });
+    }
+}
+
+fn is_number(func: &Func, v: Value) -> bool {
+    matches!(func.ty(v), Type::Int(_))
+}

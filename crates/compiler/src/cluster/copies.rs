@@ -1,0 +1,92 @@
+//! Copies that elements send, made by fused code: a copy goes on at once, into the queue of an exit or on the slow path through the members behind, and then the element goes
+//! on. In the reference schedule copies leave when the element has returned; that is the same where no member behind can come back to it.
+//!
+//! An arrival's copies are all made by fused code, or all by the runtime ([`Copies::most`] free slots are needed), so that their order holds. Left to the runtime: copies where elements set timers,
+//! those that leave the cluster at once or come back, or from behind which packets do so.
+
+use super::counters::reached;
+use super::dispatch::{all_links, sets_timers};
+use super::{Member, ops};
+use crate::mir::cfg::Cfg;
+use crate::mir::{Edge, Func, Helper, Op};
+use netil::cluster::Way;
+use std::collections::{BTreeSet, HashMap};
+
+/// The most copies of an arrival, and of its copies, that are made here; it also bounds how deep the calls for copies of copies go.
+const MOST: u64 = 512;
+
+/// Which copies fused code makes.
+pub(crate) struct Copies {
+    /// By member, the ports that it sends them by, and where these lead.
+    ways: Vec<Vec<(u32, Way)>>,
+    most: u64,
+}
+
+impl Copies {
+    pub fn of(members: &[&Member<'_>]) -> Self {
+        let timed = members.iter().any(|member| sets_timers(member));
+        let ways: Vec<Vec<(u32, Way)>> = (0..members.len()).map(|n| ways(members, n).filter(|_| !timed).unwrap_or_default()).collect();
+        let mut known = vec![None; members.len()];
+        let most = (0..members.len()).map(|n| most(members, &ways, n, &mut known)).max().unwrap_or(0);
+        if most <= MOST { Self { ways, most } } else { Self { ways: vec![Vec::new(); members.len()], most: 0 } }
+    }
+
+    /// Whether fused code makes a member's copies.
+    pub fn made_here(&self, n: usize) -> bool {
+        !self.ways[n].is_empty()
+    }
+
+    /// The most copies that fused code makes of one arrival.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// The ports by which copies are sent that compiled code makes: member, port, where it leads.
+    pub fn each(&self) -> impl Iterator<Item = (usize, u32, Way)> {
+        self.ways.iter().enumerate().flat_map(|(n, ways)| ways.iter().map(move |(port, way)| (n, *port, *way)))
+    }
+}
+
+/// The ports by which copies are sent, one for each place in a member's code.
+fn sent<'m>(member: &'m Member<'_>) -> impl Iterator<Item = u32> + 'm {
+    ops(&member.func).filter_map(|op| if let Op::Helper(Helper::SendCopy(port), ..) = op { Some(*port) } else { None })
+}
+
+/// The ports by which a member sends copies, and where they lead, if fused code can make them.
+fn ways(members: &[&Member<'_>], n: usize) -> Option<Vec<(u32, Way)>> {
+    let links = all_links(members[n]);
+    let stays = |way: Way| {
+        let behind = reached(members, way);
+        let leaves = |member: usize| all_links(members[member]).iter().any(|(_, way)| *way == Way::AtOnce);
+        way != Way::AtOnce && !behind[n] && !(0..members.len()).any(|member| behind[member] && leaves(member))
+    };
+    let all_stay = links.iter().all(|(_, way)| stays(*way));
+    let ports: BTreeSet<u32> = sent(members[n]).collect();
+    let way = |port: u32| links.iter().find(|(id, _)| *id == port).copied();
+    if all_stay && !loops(&members[n].func) { ports.into_iter().map(way).collect() } else { None }
+}
+
+/// Whether a handler may run some block more than once.
+fn loops(func: &Func) -> bool {
+    let cfg = Cfg::new(func);
+    let place: HashMap<u32, usize> = cfg.order.iter().map(|block| block.0).zip(0..).collect();
+    let back = |from: usize, edge: &Edge| place.get(&edge.block.0).is_some_and(|to| *to <= from);
+    cfg.order.iter().enumerate().any(|(from, block)| func.block(*block).end.edges().iter().any(|edge| back(from, edge)))
+}
+
+/// The most copies of a packet that comes to a member, and of these, that are made here.
+fn most(members: &[&Member<'_>], ways: &[Vec<(u32, Way)>], n: usize, known: &mut Vec<Option<u64>>) -> u64 {
+    if let Some(most) = known[n] {
+        return most;
+    }
+    // In a circle there is no most.
+    known[n] = Some(MOST + 1);
+    let mut behind = |way: &Way| if let Way::Member(to, _) = way { most(members, ways, *to as usize, known) } else { 0 };
+    let all = |sum: u64, more: u64| sum.saturating_add(more);
+    let copies =
+        sent(members[n]).filter_map(|port| ways[n].iter().find(|(id, _)| *id == port)).map(|(_, way)| behind(way).saturating_add(1));
+    let copies = copies.fold(0, all);
+    let further = all_links(members[n]).iter().map(|(_, way)| behind(way)).max().unwrap_or(0);
+    known[n] = Some(copies.saturating_add(further));
+    copies.saturating_add(further)
+}

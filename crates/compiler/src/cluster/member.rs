@@ -1,0 +1,190 @@
+//! The plan of one member: where its fast path exits to the slow path, which calls of the runtime the slow path makes, what the fast path may spend, and what it leaves out.
+//!
+//! All of that is known before code is made of either form, and so does not depend on the order in which forms are printed or lowered.
+
+use super::dead_work::DeadWork;
+use super::key_cache::{self, KeyCache};
+use super::tables::{Access, access};
+use super::{Member, Options, ops, ports};
+use crate::analysis::liveness;
+use crate::mir::cfg::Cfg;
+use crate::mir::states::States;
+use crate::mir::{Call, FastPath, Func, Helper, Op, Value};
+use netil::exec::DropReason;
+use netil::module::Table;
+use std::collections::{BTreeSet, HashMap};
+
+/// The most that the fast path may spend on one run of bytes: more than a packet has.
+const DEAREST: u32 = 258;
+
+/// What code of a member is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Whatever there is to do.
+    Slow,
+    /// What is done mostly, for packets that have just arrived, a budget that cannot run out, and tables that lie in memory; else it exits to the slow path.
+    Fast,
+    /// The prefetch slice: it ends where the element would, and writes nothing that lasts.
+    Prefetch,
+}
+
+/// In which forms copies are made without the runtime.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub slow: bool,
+    pub fast: bool,
+}
+
+/// Where a member is among all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The number of its first table among those of all members.
+    pub tables: u32,
+    /// The number of its first place in the key cache.
+    pub keys: u32,
+    /// Its fast path is a function of its own.
+    pub outlined: bool,
+    pub copies: Made,
+}
+
+/// What is decided about a member.
+pub(crate) struct MemberPlan {
+    pub place: Place,
+    pub keys: KeyCache,
+    /// Its first port and how many there are, if what follows is looked up by their numbers: then a drop can be a number, too, that behind the last.
+    pub by_exit: Option<(u32, u32)>,
+    /// The port that most packets leave by, if it is known.
+    pub hot_port: Option<u32>,
+    /// Whether packets are sent by computed ports.
+    pub computed_ports: bool,
+    /// What each operation that may call the runtime, and all behind it, uses.
+    pub live: HashMap<Value, Vec<Value>>,
+    /// What the fast path need not do.
+    pub dead: DeadWork,
+    /// It counts branches back, so that the budget may run out.
+    pub loops: bool,
+    /// Operations before which the fast path may exit, and the slow path is re-entered.
+    pub side_exits: BTreeSet<Value>,
+    /// The slow path's calls, and those of the prefetch slice.
+    pub calls: Calls,
+    pub slice_calls: Calls,
+    /// The budget with which the fast path may run.
+    pub budget: u32,
+    /// Why packets are dropped to which the fast path gives the number behind its last port.
+    pub dropped: Option<DropReason>,
+}
+
+impl MemberPlan {
+    pub(super) fn of(
+        member: &Member<'_>,
+        place: Place,
+        (by_exit, hot_port): (Option<(u32, u32)>, Option<u32>),
+        slice: Option<&Func>,
+        options: Options,
+    ) -> Self {
+        let (func, tables) = (&member.func, &member.program.module().tables);
+        let keys = slice.map_or_else(KeyCache::default, |slice| key_cache::places(slice, tables, options.prefetch_above, place.keys));
+        let mut dead = DeadWork::of(func);
+        dead.silent_stores.retain(|_| options.silent_stores);
+        let calls = |func: &Func, form| Calls::of(func, form, tables);
+        let dropped = by_exit.filter(|_| options.computed_ports).and_then(|ports| dropped(func, ports));
+        Self {
+            place,
+            keys,
+            by_exit,
+            hot_port,
+            computed_ports: options.computed_ports,
+            live: liveness::before_helpers(func),
+            dead,
+            loops: ops(func).any(|op| matches!(op, Op::Budget(..))),
+            side_exits: by_runtime(func, Form::Fast, tables).map(|(v, ..)| v).collect(),
+            calls: calls(func, Form::Slow),
+            slice_calls: slice.map_or_else(Calls::default, |slice| calls(slice, Form::Prefetch)),
+            budget: charges(func, place.copies).saturating_mul(DEAREST),
+            dropped,
+        }
+    }
+}
+
+/// Calls of the runtime.
+#[derive(Default)]
+pub(crate) struct Calls {
+    pub all: Vec<Call>,
+    numbers: HashMap<Value, usize>,
+}
+
+impl Calls {
+    fn of(func: &Func, form: Form, tables: &[Table]) -> Self {
+        let mut calls = Self::default();
+        for (v, helper, args) in by_runtime(func, form, tables) {
+            calls.numbers.insert(v, calls.all.len());
+            calls.all.push(call_of(func, v, helper, args));
+        }
+        calls
+    }
+
+    /// The number of an operation's call, and the call.
+    pub fn of_op(&self, v: Value) -> Option<(usize, Call)> {
+        self.numbers.get(&v).map(|number| (*number, self.all[*number]))
+    }
+}
+
+/// The call for a helper.
+fn call_of(func: &Func, v: Value, helper: Helper, args: &[Value]) -> Call {
+    if !helper.is_wide() {
+        return Call::Helper(helper, args.len());
+    }
+    let mut widths = [0; 2];
+    widths.iter_mut().zip(args).for_each(|(width, a)| *width = func.width(*a));
+    Call::Wide(helper, widths, func.width(v))
+}
+
+/// The helpers of a handler that a form leaves to the runtime, always or sometimes, in the order of blocks.
+fn by_runtime<'f>(func: &'f Func, form: Form, tables: &'f [Table]) -> impl Iterator<Item = (Value, Helper, &'f [Value])> {
+    let order = Cfg::new(func).order;
+    let values = order.into_iter().flat_map(|block| &func.block(block).ops);
+    let helper = |v: &Value| if let Op::Helper(helper, args, _) = func.op(*v)? { Some((*v, *helper, &args[..])) } else { None };
+    values.filter_map(helper).filter(move |(_, helper, args)| may_call(*helper, args.len(), form, tables))
+}
+
+/// Whether a form may leave a helper to the runtime.
+fn may_call(helper: Helper, args: usize, form: Form, tables: &[Table]) -> bool {
+    let access = |table: u32| tables.get(table as usize).and_then(access);
+    match (helper.row().fast, helper) {
+        (FastPath::InPlace, Helper::Hash) => args == 0,
+        (FastPath::InPlace, _) => false,
+        // The slow path tells tables any time.
+        (FastPath::MayExit, Helper::SetTime) => form == Form::Fast,
+        (FastPath::MayExit, Helper::PushHead) => form != Form::Prefetch,
+        (FastPath::MayExit | FastPath::Runtime, _) => true,
+        (FastPath::Lookup(table), _) => match form {
+            Form::Slow => true,
+            Form::Fast => !matches!(access(table), Some(Access::Prefix(_) | Access::LongPrefix(_))),
+            Form::Prefetch => false,
+        },
+        (FastPath::Entry(table), _) => form != Form::Fast || access(table).is_none(),
+    }
+}
+
+/// How often the fast path takes the price of a run of bytes from the budget.
+fn charges(func: &Func, made: Made) -> u32 {
+    let order = Cfg::new(func).order;
+    let values = order.iter().flat_map(|block| &func.block(*block).ops);
+    let charged = |v: &&Value| match func.op(**v) {
+        Some(Op::Helper(Helper::SendCopy(_), ..)) => made.fast,
+        Some(Op::Helper(helper, ..)) => {
+            helper.row().writes.meets(States::BUDGET) && matches!(helper.row().fast, FastPath::InPlace | FastPath::MayExit)
+        }
+        _ => false,
+    };
+    values.filter(charged).count() as u32
+}
+
+/// Why packets are dropped that may get a number like a port's instead: one reason, the first of the handler.
+fn dropped(func: &Func, by_exit: (u32, u32)) -> Option<DropReason> {
+    let reason = |block| match ports::by_number(func, block, true) {
+        None => ports::or_drop(func, block, true).filter(|of| (of.first, of.count) == by_exit).map(|of| of.reason),
+        Some(_) => None,
+    };
+    Cfg::new(func).order.into_iter().find_map(reason)
+}

@@ -1,0 +1,40 @@
+//! What code is made for: the machine, and how packets run on it.
+
+use crate::analysis::cost::CostModel;
+use crate::mir::Order;
+
+/// A machine, and how packets run on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// Byte order of loads that need no swap.
+    pub order: Order,
+    /// Bits of the widest register; where packets run in lanes, of a lane.
+    pub word: u16,
+    /// Many packets run at once, each in a lane: a branch divides the set of lanes, and a block that no lane reaches is stepped over.
+    pub lanes: bool,
+    /// What the machine charges for.
+    pub costs: CostModel,
+}
+
+impl Target {
+    /// This machine, one packet after the other.
+    pub const HERE: Self = Self {
+        order: if cfg!(target_endian = "big") { Order::Big } else { Order::Little },
+        word: 64,
+        lanes: false,
+        costs: CostModel::SERVER,
+    };
+    /// This machine, many packets at once.
+    pub const LANES: Self = Self { word: 32, lanes: true, ..Self::HERE };
+
+    /// The same with bytes in that order.
+    pub const fn in_order(self, order: Order) -> Self {
+        Self { order, ..self }
+    }
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self::HERE
+    }
+}
