@@ -1,8 +1,9 @@
 //! P4 programs by chance, from a seed: what each engine sends is what the program means, as it is worked out here from the language specification; the same program
 //! compiled for tracing, and as an element of a graph, sends the same. Packets go all ways through the parser.
 //!
-//! `NETVM_CASES`, `NETVM_SEED`: how many programs, and which. `NETVM_SHOW` prints a program that differs.
+//! `NETVM_CASES`, `NETVM_SEED`: how many programs, and which; `NETVM_BMV2`: where BMv2 and p4c are, which are then held against the same. `NETVM_SHOW` prints a program that differs.
 
+mod bmv2;
 mod meaning;
 mod program;
 mod values;
@@ -11,7 +12,7 @@ use netvm::application::{self, Application, Host, Stream};
 use netvm::io::{Capture, LinkType, Plan, Timestamp, Writer};
 use netvm::p4::{BigInt, Optimisation, Reading, Switch, optimisation};
 use netvm::{Settings, engines};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 struct Quiet;
 
@@ -150,4 +151,36 @@ fn programs_mean_what_the_language_says() {
     let packets: usize = all.iter().map(|(packets, _)| packets).sum();
     assert!(packets as u64 > cases * 3, "{packets} packets");
     assert!(all.iter().filter(|(_, met)| *met).count() * 4 > all.len(), "states that no packet meets");
+}
+
+/// BMv2 is asked where there is one (`NETVM_BMV2`); its commands are tried here in any case.
+#[test]
+fn bmv2_means_the_same() {
+    let (cases, first) = (setting("NETVM_CASES", 30).div_ceil(10), setting("NETVM_SEED", 1));
+    let dir = std::env::temp_dir().join(format!("netvm-p4-bmv2-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let bmv2 = std::env::var_os("NETVM_BMV2").map(PathBuf::from);
+    if bmv2.is_none() {
+        eprintln!("skipped: BMv2 itself; NETVM_BMV2 is to name a folder with simple_switch, simple_switch_CLI and p4c-bm2-ss");
+    }
+    for seed in first..first + cases {
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let program = program::make(&mut chance);
+        let packets: Vec<_> = program.packets(&mut chance, 40).into_iter().filter(|packet| !packet.is_empty()).collect();
+        let pipeline = p4::compile(Path::new("t.p4"), &program.text, reading(false, &[])).unwrap();
+        let switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).unwrap();
+        let commands = program.bmv2_commands(|table| switch.table(table).is_ok());
+        std::fs::write(dir.join("p.p4"), &program.text).unwrap();
+        std::fs::write(dir.join("e.txt"), &commands).unwrap();
+        let mut wanted = vec![Vec::new(); bmv2::PORTS];
+        for packet in &packets {
+            let (port, bytes, _) = program.run(packet);
+            wanted[port as usize].push(bytes);
+        }
+        assert_eq!(of_graph(&dir, (&engines::ALL[0], &[]), &packets), wanted, "seed {seed}, by BMv2's commands");
+        if let Some(bmv2) = &bmv2 {
+            assert_eq!(bmv2::sent(bmv2, &dir, &commands, packets.len()), wanted, "seed {seed}, BMv2");
+        }
+    }
+    std::fs::remove_dir_all(dir).unwrap();
 }
