@@ -5,9 +5,11 @@
 //! packets or listens to what it says, they are run so.
 
 use super::Switch;
-use super::switch::{Job, Journey, MAX_COPIES, Sent, Way, put};
-use netil::exec::ExchangeBuffer;
-use p4::pipeline::{info, ports};
+use super::switch::{Job, Journey, MAX_COPIES, MOST_SPARE, Sent, Way, address, get16, get32, put, sent};
+use netil::exec::{CloneOut, ExchangeBuffer};
+use p4::pipeline::{DROP, info, ports};
+use std::iter::Peekable;
+use std::vec::IntoIter;
 
 /// A packet that comes in.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +28,23 @@ struct Waiting {
     way: Way,
 }
 
+/// Whether ingress has asked for nothing else than one port, or none.
+fn goes_on(info: &[u8]) -> bool {
+    [info::SESSION, info::RESUBMIT, info::GROUP].iter().all(|at| get32(info, *at) == 0) && get16(info, info::DIGEST) == 0
+}
+
+/// The clones that a packet of a burst has made.
+fn of_packet(clones: &mut Peekable<IntoIter<CloneOut>>, packet: usize) -> Vec<ExchangeBuffer<'static>> {
+    let mut own = Vec::new();
+    while let Some(clone) = clones.next_if(|clone| clone.source as usize == packet) {
+        own.push(clone.buffer);
+    }
+    own
+}
+
+/// Times of a packet: microseconds since the first one, and nanoseconds since 1970.
+type Times = (u64, u64);
+
 impl Switch {
     /// Packets come in, one behind the other; for each what leaves, in order.
     pub fn receive_all(&mut self, packets: &[Arrived<'_>]) -> Vec<Vec<Sent>> {
@@ -33,27 +52,72 @@ impl Switch {
         if is_watched || !self.pipeline.order.ingress_at_once() {
             return packets.iter().map(|packet| self.receive(packet.port, packet.bytes, packet.time_ns)).collect();
         }
-        let mut journeys = self.ingress_at_once(packets);
+        let times: Vec<Times> = packets.iter().map(|packet| self.clock(packet.time_ns)).collect();
+        let mut buffers = std::mem::take(&mut self.spare);
+        buffers.resize_with(buffers.len().max(packets.len()), ExchangeBuffer::none);
+        for ((buffer, packet), time) in buffers.iter_mut().zip(packets).zip(&times) {
+            self.arrive(buffer, packet.bytes, packet.port, *time);
+        }
+        self.run_all(ports::INGRESS, &mut buffers[..packets.len()]);
+        let left: Vec<bool> = (0..packets.len()).map(|n| self.left(n)).collect();
+        let is_straight =
+            self.pipeline.order.egress_at_once() && left.iter().zip(&buffers).all(|(left, buffer)| *left && goes_on(&buffer.info));
+        let sent = if is_straight {
+            self.straight(&times, &mut buffers)
+        } else {
+            let came = buffers.drain(..packets.len()).zip(left).map(|(buffer, left)| left.then_some(buffer)).collect();
+            self.each_its_way(packets, &times, came)
+        };
+        buffers.append(&mut self.spare);
+        buffers.truncate(MOST_SPARE);
+        self.spare = buffers;
+        sent
+    }
+
+    /// Packets of which ingress has sent each to one port, or dropped it: they stay where they are.
+    fn straight(&mut self, times: &[Times], buffers: &mut [ExchangeBuffer<'static>]) -> Vec<Vec<Sent>> {
+        let mut waiting = Vec::with_capacity(times.len());
+        for (of, time) in times.iter().enumerate() {
+            let info = &mut buffers[of].info;
+            let to = get32(info, info::EGRESS_SPEC);
+            if to != DROP {
+                address(info, to, 0, self.pipeline.paths.unicast);
+                put(info, info::TIME, &time.0.to_le_bytes()[..6]);
+                buffers.swap(waiting.len(), of);
+                waiting.push(of);
+            }
+        }
+        self.run_all(ports::EGRESS, &mut buffers[..waiting.len()]);
+        let left: Vec<bool> = (0..waiting.len()).map(|n| self.left(n)).collect();
+        let mut clones = std::mem::take(&mut self.outcome.clones).into_iter().peekable();
+        let mut all: Vec<Vec<Sent>> = times.iter().map(|_| Vec::new()).collect();
+        for (n, of) in waiting.into_iter().enumerate() {
+            let own = of_packet(&mut clones, n);
+            if own.is_empty() && get32(&buffers[n].info, info::RECIRCULATE) == 0 {
+                all[of].extend(left[n].then(|| sent(&buffers[n])));
+                continue;
+            }
+            let buffer = std::mem::replace(&mut buffers[n], ExchangeBuffer::none());
+            let mut journey = Journey { time: times[of], copies: 2, ..Journey::default() };
+            self.behind_egress(buffer, left[n], own, Way { cause: "unicast", ..Way::default() }, &mut journey);
+            all[of] = self.rest(journey);
+        }
+        all
+    }
+
+    /// Packets behind ingress, those that left it.
+    fn each_its_way(&mut self, packets: &[Arrived<'_>], times: &[Times], came: Vec<Option<ExchangeBuffer<'static>>>) -> Vec<Vec<Sent>> {
+        let mut journeys = Vec::with_capacity(packets.len());
+        for ((packet, time), buffer) in packets.iter().zip(times).zip(came) {
+            let mut journey = Journey { time: *time, copies: 1, ..Journey::default() };
+            let way = Way { cause: "arrived", ..Way::default() };
+            self.behind_ingress(buffer, packet.bytes.into(), packet.port, way, &mut journey);
+            journeys.push(journey);
+        }
         if self.pipeline.order.egress_at_once() {
             self.egress_at_once(&mut journeys);
         }
         journeys.into_iter().map(|journey| self.rest(journey)).collect()
-    }
-
-    fn ingress_at_once<'p>(&mut self, packets: &[Arrived<'p>]) -> Vec<Journey<'p>> {
-        let mut journeys: Vec<Journey<'p>> = packets.iter().map(|packet| self.arrived(packet.time_ns)).collect();
-        let path = self.pipeline.paths.arrived;
-        let arrival = |(packet, journey): (&Arrived<'_>, &Journey<'_>)| self.arrival(packet.bytes, packet.port, path, &[], journey.time);
-        let mut buffers: Vec<ExchangeBuffer<'static>> = packets.iter().zip(&journeys).map(arrival).collect();
-        self.run_all(ports::INGRESS, &mut buffers);
-        let left: Vec<bool> = (0..packets.len()).map(|n| self.left(n)).collect();
-        for (n, buffer) in buffers.into_iter().enumerate() {
-            let (packet, journey) = (packets[n], &mut journeys[n]);
-            journey.copies = 1;
-            let way = Way { cause: "arrived", ..Way::default() };
-            self.behind_ingress(left[n].then_some(buffer), packet.bytes.into(), packet.port, way, journey);
-        }
-        journeys
     }
 
     /// Runs egress for all that waits there; what came round meanwhile stays.
@@ -73,10 +137,7 @@ impl Switch {
         let left: Vec<bool> = (0..buffers.len()).map(|n| self.left(n)).collect();
         let mut clones = std::mem::take(&mut self.outcome.clones).into_iter().peekable();
         for ((n, buffer), Waiting { of, way }) in buffers.into_iter().enumerate().zip(waiting) {
-            let mut own = Vec::new();
-            while let Some(clone) = clones.next_if(|clone| clone.source as usize == n) {
-                own.push(clone.buffer);
-            }
+            let own = of_packet(&mut clones, n);
             self.behind_egress(buffer, left[n], own, way, &mut journeys[of]);
         }
     }

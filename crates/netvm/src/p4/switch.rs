@@ -24,7 +24,7 @@ const MAX_ROUNDS: u32 = 64;
 /// The most packets that one may become.
 pub(super) const MAX_COPIES: usize = 4096;
 /// The most buffers that are kept.
-const MOST_SPARE: usize = 512;
+pub(super) const MOST_SPARE: usize = 512;
 
 /// A packet that left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +56,7 @@ pub(super) enum Job<'p> {
 }
 
 /// A packet that came in, and all that has become of it so far.
+#[derive(Default)]
 pub(super) struct Journey<'p> {
     pub jobs: Jobs<'p>,
     pub sent: Vec<Sent>,
@@ -133,14 +134,14 @@ pub struct Switch {
     pub(super) outcome: Outcome,
     start_ns: Option<u64>,
     /// Buffers whose memory may be used again.
-    spare: Vec<ExchangeBuffer<'static>>,
+    pub(super) spare: Vec<ExchangeBuffer<'static>>,
 }
 
-fn get32(info: &[u8], at: u32) -> u32 {
+pub(super) fn get32(info: &[u8], at: u32) -> u32 {
     info.get(at as usize..at as usize + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
 }
 
-fn get16(info: &[u8], at: u32) -> u16 {
+pub(super) fn get16(info: &[u8], at: u32) -> u16 {
     info.get(at as usize..at as usize + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
 }
 
@@ -148,6 +149,28 @@ pub(super) fn put(info: &mut [u8], at: u32, bytes: &[u8]) {
     if let Some(to) = info.get_mut(at as usize..at as usize + bytes.len()) {
         to.copy_from_slice(bytes);
     }
+}
+
+/// What a packet before ingress is told.
+fn address_arrival(info: &mut [u8], port: u32, path: u32, length: usize, time_us: u64) {
+    put(info, info::INGRESS_PORT, &port.to_le_bytes());
+    put(info, info::PATH, &path.to_le_bytes());
+    put(info, info::LENGTH, &(length as u32).to_le_bytes());
+    put(info, info::TIME, &time_us.to_le_bytes()[..6]);
+}
+
+/// Where a packet before egress goes, and how it comes there.
+pub(super) fn address(info: &mut [u8], port: u32, rid: u16, path: u32) {
+    put(info, info::EGRESS_PORT, &port.to_le_bytes());
+    put(info, info::RID, &rid.to_le_bytes());
+    put(info, info::PATH, &path.to_le_bytes());
+}
+
+/// A packet behind egress, as it leaves.
+pub(super) fn sent(buffer: &ExchangeBuffer<'static>) -> Sent {
+    let (out, bytes) = (&buffer.info, buffer.bytes());
+    let length = get32(out, info::TRUNCATE).checked_sub(1).map_or(bytes.len(), |most| bytes.len().min(most as usize));
+    Sent { port: get32(out, info::EGRESS_PORT), bytes: bytes[..length].to_vec() }
 }
 
 impl Switch {
@@ -192,11 +215,16 @@ impl Switch {
     }
 
     /// A packet without anything to do: time goes on.
-    pub(super) fn arrived<'p>(&mut self, time_ns: u64) -> Journey<'p> {
+    fn arrived<'p>(&mut self, time_ns: u64) -> Journey<'p> {
+        Journey { time: self.clock(time_ns), ..Journey::default() }
+    }
+
+    /// Time goes on to that of a packet: microseconds since the first one, and nanoseconds since 1970.
+    pub(super) fn clock(&mut self, time_ns: u64) -> (u64, u64) {
         let start = *self.start_ns.get_or_insert(time_ns);
         let time = time_ns.saturating_sub(start) / 1000;
         self.now_us = self.now_us.max(time);
-        Journey { jobs: Jobs::default(), sent: Vec::new(), time: (time, time_ns), copies: 0 }
+        (time, time_ns)
     }
 
     /// Does all that is to be done with a packet; what left, in order.
@@ -258,20 +286,23 @@ impl Switch {
     }
 
     /// A packet before ingress, with that at the beginning of its info memory.
-    pub(super) fn arrival(&mut self, bytes: &[u8], port: u32, path: u32, info: &[u8], time: (u64, u64)) -> ExchangeBuffer<'static> {
+    fn arrival(&mut self, bytes: &[u8], port: u32, path: u32, info: &[u8], time: (u64, u64)) -> ExchangeBuffer<'static> {
         let mut buffer = self.spare.pop().unwrap_or_else(ExchangeBuffer::none);
-        buffer.refill(bytes, self.pipeline.info_bytes as usize);
-        buffer.time_ns = time.1;
+        self.arrive(&mut buffer, bytes, port, time);
         put(&mut buffer.info, 0, info);
-        put(&mut buffer.info, info::INGRESS_PORT, &port.to_le_bytes());
-        put(&mut buffer.info, info::PATH, &path.to_le_bytes());
-        put(&mut buffer.info, info::LENGTH, &(bytes.len() as u32).to_le_bytes());
-        put(&mut buffer.info, info::TIME, &time.0.to_le_bytes()[..6]);
+        address_arrival(&mut buffer.info, port, path, bytes.len(), time.0);
         buffer
     }
 
+    /// Makes a buffer one with a packet that arrives.
+    pub(super) fn arrive(&self, buffer: &mut ExchangeBuffer<'static>, bytes: &[u8], port: u32, time: (u64, u64)) {
+        buffer.refill(bytes, self.pipeline.info_bytes as usize);
+        buffer.time_ns = time.1;
+        address_arrival(&mut buffer.info, port, self.pipeline.paths.arrived, bytes.len(), time.0);
+    }
+
     /// A buffer is not used any more.
-    fn spare(&mut self, buffer: ExchangeBuffer<'static>) {
+    fn keep(&mut self, buffer: ExchangeBuffer<'static>) {
         if self.spare.len() < MOST_SPARE {
             self.spare.push(buffer);
         }
@@ -303,23 +334,21 @@ impl Switch {
         if resubmit > 0 {
             let info = self.preserved(&buffer.info, resubmit);
             packet.jobs.push(Job::Ingress { bytes, port, path: paths.resubmitted, info, way: way.again("resubmitted") });
-            return self.spare(buffer);
+            return self.keep(buffer);
         }
         let group = get32(&buffer.info, info::GROUP);
         if group > 0 {
             self.multicast(&buffer, group, paths.multicast, &way, "multicast", packet);
-            return self.spare(buffer);
+            return self.keep(buffer);
         }
         match get32(&buffer.info, info::EGRESS_SPEC) {
-            DROP => self.spare(buffer),
+            DROP => self.keep(buffer),
             to => Self::enqueue(buffer, to, 0, paths.unicast, Way { cause: "unicast", ..way }, packet),
         }
     }
 
     fn enqueue(mut buffer: ExchangeBuffer<'static>, port: u32, rid: u16, path: u32, way: Way, packet: &mut Journey<'_>) {
-        put(&mut buffer.info, info::EGRESS_PORT, &port.to_le_bytes());
-        put(&mut buffer.info, info::RID, &rid.to_le_bytes());
-        put(&mut buffer.info, info::PATH, &path.to_le_bytes());
+        address(&mut buffer.info, port, rid, path);
         packet.jobs.push(Job::Egress { buffer, way });
     }
 
@@ -419,7 +448,7 @@ impl Switch {
         if left {
             self.leave(&buffer, &way, packet);
         }
-        self.spare(buffer);
+        self.keep(buffer);
     }
 
     /// Egress has sent a packet: it leaves, or comes round.
@@ -432,8 +461,7 @@ impl Switch {
             packet.jobs.push(Job::Ingress { bytes: bytes.to_vec().into(), port, path, info, way: way.again("recirculated") });
             return;
         }
-        let length = get32(out, info::TRUNCATE).checked_sub(1).map_or(bytes.len(), |most| bytes.len().min(most as usize));
-        packet.sent.push(Sent { port: get32(out, info::EGRESS_PORT), bytes: bytes[..length].to_vec() });
+        packet.sent.push(sent(buffer));
     }
 
     fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {
