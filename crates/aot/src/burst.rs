@@ -1,4 +1,4 @@
-//! What compiled code of linked elements sees of a burst: the structures of `linked.c` (compiler), field by field.
+//! What compiled code of fused elements sees of a burst: the structures of `fused.c` (compiler), field by field.
 
 use netil::pool::{Detail, Expected, Line, Pool, Slot};
 use std::ffi::c_void;

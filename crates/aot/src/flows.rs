@@ -1,4 +1,4 @@
-//! How many packets went where among linked elements: compiled code counts what cannot be inferred.
+//! How many packets went where among fused elements: compiled code counts what cannot be inferred.
 
 use compiler::cluster::{Count, Counters, Member, exits};
 use netil::cluster::Way;

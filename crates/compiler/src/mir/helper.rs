@@ -231,3 +231,42 @@ impl Helper {
         Effects { traps, reads: !reads.is_empty(), writes: !writes.is_empty(), geometry }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is asked of rows, of helpers about which a mistake would be silent: a lookup's clock is no trace of a packet, copies are not the packet's own.
+    #[test]
+    fn answers_follow_from_rows() {
+        use Helper::{
+            Checksum, Copy, Delete, EntryLoad, EntryStore, Find, Hash, InfoClear, Insert, PullHead, PushHead, SendCopy, SetTime, SetTimer,
+            Take,
+        };
+        let moves = Copy(Space::Packet, Space::Data);
+        let [all, keeps] = [
+            [Checksum, Hash, PullHead, PushHead, SetTime, InfoClear, Find(0), EntryLoad(0, 0), SendCopy(0), Delete],
+            [
+                moves,
+                Copy(Space::Info, Space::Shared),
+                Insert(0),
+                EntryStore(0, 0),
+                SetTimer(0),
+                Take,
+                Helper::Hold,
+                Helper::Receive(0),
+                Helper::CoproIn(0, 0),
+                Helper::DeleteEntry(0),
+            ],
+        ];
+        assert!(all.iter().all(|helper| !helper.keeps()) && keeps.iter().all(|helper| helper.keeps()));
+        let geometry: Vec<Helper> = all.iter().chain(&keeps).filter(|helper| helper.effects().geometry).copied().collect();
+        assert_eq!(geometry, [PullHead, PushHead, SetTime, Delete, Take, Helper::Hold, Helper::Receive(0)]);
+        let pure: Vec<Helper> = all.iter().chain(&keeps).filter(|helper| helper.effects() == Effects::default()).copied().collect();
+        assert_eq!(pure, [Hash]);
+        assert!([Checksum, Hash, PushHead, InfoClear].iter().all(|helper| helper.is_of_packet()));
+        assert!([SendCopy(0), Find(0), moves, Take].iter().all(|helper| !helper.is_of_packet()));
+        let stay: Vec<Helper> = all.iter().filter(|helper| helper.leaves_packet()).copied().collect();
+        assert_eq!(stay, [Checksum, Hash, Find(0), EntryLoad(0, 0)]);
+    }
+}

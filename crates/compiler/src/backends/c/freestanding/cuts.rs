@@ -11,6 +11,7 @@
 
 use crate::analysis::liveness;
 use crate::mir::cfg::Cfg;
+use crate::mir::states::States;
 use crate::mir::{Block, BlockData, Func, Helper, Op, Terminator, Type, Value};
 use netil::table::Space;
 use std::collections::BTreeSet;
@@ -267,16 +268,24 @@ fn is_plain(op: &Op, changed: bool) -> bool {
     }
 }
 
+/// Memories that last.
+const MEMORIES: States = States::DATA.and(States::SHARED);
+
 fn changes_memory(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Store(Space::Data | Space::Shared, ..) | Op::ExceptionStore(..) | Op::Helper(Helper::Copy(_, Space::Data | Space::Shared), ..)
-    )
+    match op {
+        Op::Store(space, ..) => States::memory(*space).meets(MEMORIES),
+        Op::Helper(helper, ..) => helper.row().writes.meets(MEMORIES),
+        op => matches!(op, Op::ExceptionStore(..)),
+    }
 }
 
 fn uses_memory(op: &Op) -> bool {
-    let copies = |op: &Op| matches!(op, Op::Helper(Helper::Copy(Space::Data | Space::Shared, _), ..));
-    changes_memory(op) || copies(op) || matches!(op, Op::Load(Space::Data | Space::Shared, ..) | Op::ExceptionLoad(_))
+    let reads = match op {
+        Op::Load(space, ..) => States::memory(*space).meets(MEMORIES),
+        Op::Helper(helper, ..) => helper.row().reads.meets(MEMORIES),
+        op => matches!(op, Op::ExceptionLoad(_)),
+    };
+    reads || changes_memory(op)
 }
 
 fn changed_table(op: &Op) -> Option<u32> {

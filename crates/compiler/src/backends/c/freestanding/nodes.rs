@@ -107,15 +107,10 @@ pub(super) fn copies(func: &Func) -> bool {
 
 /// Whether an operation keeps something for other packets.
 pub(super) fn keeps(op: &Op) -> bool {
-    let by_helper = |helper: &Helper| match helper {
-        Helper::Copy(_, to) => matches!(to, Space::Data | Space::Shared),
-        Helper::Insert(_) | Helper::DeleteEntry(_) | Helper::EntryStore(..) => true,
-        _ => false,
-    };
     match op {
         Op::Store(space, ..) => matches!(space, Space::Data | Space::Shared),
         Op::ExceptionStore(..) | Op::Random(_) => true,
-        Op::Helper(helper, ..) => by_helper(helper),
+        Op::Helper(helper, ..) => helper.keeps(),
         _ => false,
     }
 }
