@@ -468,7 +468,7 @@ functions! {
     fn netvm_pipeline_stop(pipeline: *const Pipe) -> c_int {
         // SAFETY: null, or a pipeline that is this thread's for the call.
         let pipe = unsafe { pipeline.as_ref() }.ok_or(Fault::null("the pipeline"));
-        status(pipe.and_then(|pipe| Ok(pipe.runs()?.stop())))
+        status(pipe.and_then(|pipe| pipe.runs().map(netvm::stages::Running::stop)))
     }
 
     /// 1 if everything has gone through, 0 if not, negative on failure.
