@@ -111,7 +111,7 @@ structures! {
         flow: pipeline::Flow,
         /// Handed to `make` and `flow`.
         context: *mut c_void,
-        /// Makes the unit of a replica, in its thread; null if the context itself is handed to `run`.
+        /// Makes the unit of a replica, in its thread; null if `run` gets the context itself, in all replicas.
         make: pipeline::Make,
         /// The work; null of a configuration.
         run: pipeline::Run,
