@@ -31,6 +31,7 @@ test: ## everything that must pass: format, lints, tests, documentation
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo test --workspace --quiet
+	scripts/models
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
 	@echo 'All tests passed.'
 

@@ -4,7 +4,8 @@
 //! those of the library rtrb, one by one and in chunks, and netvm's own, which know bursts only. Times are those of the clock on the wall and of all processors together: with fewer
 //! processors than threads only the latter tell.
 //!
-//! A stage boundary is measured as the difference between two pipelines: packets of 60 bytes from an input to a stage that counts them, with and without a stage between that hands them on.
+//! A stage boundary is measured as a difference: packets of 60 bytes go from an input to a stage that looks at each, on one core; then with a stage between that hands them on, on the same core or
+//! on another (two boundaries more, but no packet's bytes go to another core), and with the input on another core, so that all of them do.
 
 use netvm::stages::{Burst, Outlets, Packet, Pipeline, Stage, Turn};
 use rings::{Bell, Got, Inputs, Pushed, ring};
@@ -84,11 +85,20 @@ pub fn measure(rounds: usize) -> Vec<Row> {
         }
     }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    for (place, others) in [("one core", 0), ("two cores", 1)].into_iter().filter(|(_, others)| *others < cores) {
-        let runs: Vec<(Took, Took)> = (0..rounds).map(|_| (boundary(false, others), boundary(true, others))).collect();
-        rows.push(row(format!("input to stage, {place}"), 1, runs.iter().map(|(short, _)| *short).collect()));
-        let more = runs.iter().map(|(short, long)| (long.0 - short.0, long.1 - short.1));
-        rows.push(row(format!("another stage between, {place}"), 1, more.collect()));
+    let places = [Some([0, 0, 0]), (cores > 1).then_some([0, 1, 0]), (cores > 1).then_some([1, 1, 0])];
+    let names = ["another stage between, all on one core", "another stage between, on a core of its own", "the input on a core of its own"];
+    let runs: Vec<Vec<Took>> = (0..rounds)
+        .map(|_| {
+            let alone = boundary(false, [0; 3]);
+            let more = places
+                .into_iter()
+                .zip([true, true, false])
+                .map(|(place, with)| place.map_or((f64::NAN, f64::NAN), |at| boundary(with, at)));
+            [alone].into_iter().chain(more.map(|took| (took.0 - alone.0, took.1 - alone.1))).collect()
+        })
+        .collect();
+    for (at, name) in ["input to stage, on one core"].into_iter().chain(names).enumerate() {
+        rows.push(row(name.to_owned(), 1, runs.iter().map(|run| run[at]).collect()));
     }
     rows
 }
@@ -233,8 +243,8 @@ fn rings_of_bursts(consumers: usize) -> u64 {
     all(taking)
 }
 
-/// A pipeline's run; every other thread is on another core if `others` is 1.
-fn boundary(with_another: bool, others: usize) -> Took {
+/// A pipeline's run, with the cores of the input, the stage between and the last stage.
+fn boundary(with_another: bool, cores: [usize; 3]) -> Took {
     let mut pipeline = Pipeline::default();
     let counts = |_| {
         |burst: &mut Burst, _: &mut Outlets| {
@@ -262,14 +272,13 @@ fn boundary(with_another: bool, others: usize) -> Took {
     };
     let made = made.and_then(|()| pipeline.input("input", &[next], input).map(drop));
     let Ok(running) = made.and_then(|()| pipeline.start()) else { return (f64::NAN, f64::NAN) };
-    for (stage, core) in [("middle", others), ("last", 0)] {
+    for (stage, core) in [("middle", cores[1]), ("last", cores[2])] {
         let _ = running.move_to(stage, 0, Some(core));
     }
-    let core = if with_another { 0 } else { others };
     time(PACKETS, || {
         // The input moves as soon as it has begun.
         drop(begin);
-        let _ = running.move_to("input", 0, Some(core));
+        let _ = running.move_to("input", 0, Some(cores[0]));
         let _ = running.wait();
     })
 }

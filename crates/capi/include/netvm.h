@@ -179,7 +179,7 @@ typedef struct netvm_stage {
     netvm_stage_flow flow;
     /* Handed to make and flow. */
     void *context;
-    /* Makes the unit of a replica, in its thread; null if the context itself is handed to run. */
+    /* Makes the unit of a replica, in its thread; null if run gets the context itself, in all replicas. */
     netvm_stage_make make;
     /* The work; null of a configuration. */
     netvm_stage_run run;

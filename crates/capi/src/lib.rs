@@ -111,7 +111,7 @@ structures! {
         flow: pipeline::Flow,
         /// Handed to `make` and `flow`.
         context: *mut c_void,
-        /// Makes the unit of a replica, in its thread; null if the context itself is handed to `run`.
+        /// Makes the unit of a replica, in its thread; null if `run` gets the context itself, in all replicas.
         make: pipeline::Make,
         /// The work; null of a configuration.
         run: pipeline::Run,
@@ -468,7 +468,7 @@ functions! {
     fn netvm_pipeline_stop(pipeline: *const Pipe) -> c_int {
         // SAFETY: null, or a pipeline that is this thread's for the call.
         let pipe = unsafe { pipeline.as_ref() }.ok_or(Fault::null("the pipeline"));
-        status(pipe.and_then(|pipe| Ok(pipe.runs()?.stop())))
+        status(pipe.and_then(|pipe| pipe.runs().map(netvm::stages::Running::stop)))
     }
 
     /// 1 if everything has gone through, 0 if not, negative on failure.

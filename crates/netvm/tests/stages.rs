@@ -65,7 +65,9 @@ struct Seen {
     count: u64,
 }
 
-fn check(seen: &Arc<Mutex<Seen>>) -> impl Fn(usize) -> Box<dyn FnMut(&mut Burst, &mut Outlets)> + Send + Sync + 'static {
+type Checks = Box<dyn FnMut(&mut Burst, &mut Outlets)>;
+
+fn check(seen: &Arc<Mutex<Seen>>) -> impl Fn(usize) -> Checks + Send + Sync + 'static {
     let seen = Arc::clone(seen);
     move |_| {
         let seen = Arc::clone(&seen);

@@ -110,7 +110,7 @@ fn what_auto_chooses_is_told() {
     run(&format!("synth {capture} -c 200000")).good();
     let file = dir.write(
         "auto.click",
-        &format!("FromDump({capture}, STOP true) -> Strip(14) -> CheckIPHeader -> DecIPTTL -> Unstrip(14) -> Queue -> Discard;\n"),
+        format!("FromDump({capture}, STOP true) -> Strip(14) -> CheckIPHeader -> DecIPTTL -> Unstrip(14) -> Queue -> Discard;\n"),
     );
     let told = run(&format!("run {file} --place auto --explain-place")).bad(0);
     assert!(told.contains("replicas: 1\n") && told.contains("auto: one replica until it is known what packets cost"), "{told}");

@@ -204,7 +204,7 @@ pub(super) struct Begin {
 
 impl Begin {
     /// Whether the run begins.
-    fn is_on(self, made: Result<(), String>) -> bool {
+    fn begins(self, made: Result<(), String>) -> bool {
         let good = made.is_ok();
         // Who began the threads waits for all of them, so is there.
         let _ = self.ready.send(made);
@@ -214,7 +214,7 @@ impl Begin {
 
 /// An input, until it has ended.
 pub(super) fn run_input(own: &Own, mut function: Input, mut outlets: Outlets, begin: Begin) {
-    if !begin.is_on(Ok(())) {
+    if !begin.begins(Ok(())) {
         return;
     }
     let (mut busy, mut nap) = (0, Duration::ZERO);
@@ -252,7 +252,7 @@ pub(super) fn run_replica(own: &Own, (make, replica): (&Make, usize), mut inputs
         Ok(work) => (Ok(()), Some(work)),
         Err(error) => (Err(error), None),
     };
-    let (true, Some(mut work)) = (begin.is_on(made), work) else { return };
+    let (true, Some(mut work)) = (begin.begins(made), work) else { return };
     let (mut burst, mut busy, mut looks) = (Burst::default(), 0, 0);
     loop {
         own.answer_all(Some(&mut *work));
