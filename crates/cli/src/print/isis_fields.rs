@@ -95,7 +95,7 @@ fn field(line: &mut Line<'_>, kind: u8, value: View<'_>, packet: View<'_>, at: u
         143 | 144 => isis_bridges::print(line, kind, value)?,
         211 if value.len() > 0 => restart(line, value)?,
         229 => {
-            each(line, value, 2, |line, part| isis_reach::topology(line, part))?;
+            each(line, value, 2, isis_reach::topology)?;
             line.put(if value.len() % 2 == 1 { "\n\t      invalid MT-ID" } else { "" });
         }
         232 => each(line, value, 16, |line, part| text(line, "IPv6 interface address: ", &ip6::address_at(part, 0)?))?,
