@@ -22,8 +22,9 @@ const NAMES: &[(u8, &str)] = &[
     (237, "Multi-Topology IP6 Reachability"), (240, "Point-to-point Adjacency State"), (241, "Hello PDU Sequence Number"),
     (242, "IS-IS Router Capability"), (250, "Vendor Private"),
 ];
+/// Network layers by their numbers (ISO/IEC TR 9577).
 #[rustfmt::skip]
-const LAYERS: &[(u8, &str)] = &[
+pub(super) const LAYERS: &[(u8, &str)] = &[
     (0x00, "NULL"), (0x08, "Q.933"), (0x09, "LMI"), (0x80, "SNAP"), (0x81, "CLNP"), (0x82, "ES-IS"), (0x83, "IS-IS"), (0x84, "CONS"),
     (0x85, "IDRP"), (0x8a, "X25 ES-IS"), (0x8e, "IPv6"), (0xb1, "FRF.15"), (0xc1, "ISIS_SPB"), (0xcc, "IPv4"), (0xcf, "PPP"),
 ];

@@ -3,7 +3,7 @@
 //! Source: <https://www.tcpdump.org/linktypes.html>. Of other link types the bytes are shown.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, chdlc, ether, ip4, ip6, isis, llc, names, ppp, put, radio, wlan};
+use super::{Line, chdlc, ether, frame_relay, ip4, ip6, llc, names, ppp, put, radio, wlan};
 use netvm::io::LinkType;
 
 /// Prints a packet of that link type.
@@ -24,7 +24,7 @@ pub(super) fn print(line: &mut Line<'_>, link: LinkType, view: View<'_>) -> Prin
         _ if link.number() == AVS => radio::avs(line, view),
         _ if link.number() == PPI => radio::ppi(line, view),
         _ if link.number() == C_HDLC => chdlc::print(line, view),
-        _ if link.number() == FRAME_RELAY => frame_relay(line, view),
+        _ if link.number() == FRAME_RELAY => frame_relay::print(line, view),
         _ => {
             put!(line, "{link}, length {}", view.len());
             line.unknown(view);
@@ -56,37 +56,6 @@ pub(super) fn has_printer(link: LinkType) -> bool {
         LinkType::PPP_SERIAL,
     ];
     known.contains(&link) || [C_HDLC, FRAME_RELAY, WLAN, PRISM, RADIOTAP, AVS, PPI].contains(&link.number())
-}
-
-/// Frame relay: an address of two to four bytes, then what RFC 2427 says, or an EtherType as Cisco has it.
-fn frame_relay(line: &mut Line<'_>, view: View<'_>) -> Printed {
-    line.protocol = "fr";
-    let mut address = 1;
-    while view.u8(address - 1)? & 1 == 0 && address < 4 {
-        address += 1;
-    }
-    line.header = address + 2;
-    if view.u8(address)? != 3 {
-        let rest = view.skip(address + 2);
-        if !ether::payload(line, view.u16(address)?, rest)? {
-            put!(line, "UI {:02x}! ", view.u8(address)?);
-            line.unknown(rest);
-        }
-        return Ok(());
-    }
-    // A pad byte may stand before the protocol's number.
-    let at = address + 1 + usize::from(view.u8(address + 1)? == 0);
-    let rest = view.skip(at + 1);
-    match view.u8(at)? {
-        0xcc => ip4::print(line, rest),
-        0x8e => ip6::print(line, rest),
-        _ if isis::nlpid(line, view.skip(at))? => Ok(()),
-        number => {
-            put!(line, "NLPID unknown (0x{number:02x}), length {}: ", view.len());
-            line.unknown(rest);
-            Ok(())
-        }
-    }
 }
 
 fn frame(line: &mut Line<'_>, view: View<'_>) -> Printed {
@@ -127,20 +96,15 @@ fn loopback(line: &mut Line<'_>, view: View<'_>) -> Printed {
 
 fn raw(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "raw";
-    let version = view.u8(0)? >> 4;
-    let name = match version {
-        4 => "IP ",
-        6 => "IP6 ",
-        _ => {
-            put!(line, "IP{version}, length {}", view.len());
-            line.unknown(view);
-            return Ok(());
+    line.put(if line.style.link { "ip: " } else { "" });
+    match view.u8(0)? >> 4 {
+        4 => ip4::print(line, view),
+        6 => ip6::print(line, view),
+        version => {
+            put!(line, "unknown ip {version}");
+            Ok(())
         }
-    };
-    if line.style.link {
-        line.put(name);
     }
-    if version == 4 { ip4::print(line, view) } else { ip6::print(line, view) }
 }
 
 /// Which way a cooked packet went.

@@ -41,6 +41,7 @@ mod eigrp;
 mod escape;
 mod ether;
 mod flows;
+mod frame_relay;
 mod hex;
 mod hsrp;
 mod icmp;
