@@ -1,4 +1,5 @@
-//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, PPP, Cisco HDLC, frame relay, 802.11.
+//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, what Linux's packet filter logs, PPP, Cisco HDLC,
+//! frame relay, 802.11.
 //!
 //! Source: <https://www.tcpdump.org/linktypes.html>. Of other link types the bytes are shown.
 
@@ -24,6 +25,7 @@ pub(super) fn print(line: &mut Line<'_>, link: LinkType, view: View<'_>) -> Prin
         _ if link.number() == AVS => radio::avs(line, view),
         _ if link.number() == PPI => radio::ppi(line, view),
         _ if link.number() == C_HDLC => chdlc::print(line, view),
+        _ if link.number() == NFLOG => nflog(line, view),
         _ if link.number() == FRAME_RELAY => frame_relay::print(line, view),
         _ => {
             put!(line, "{link}, length {}", view.len());
@@ -40,6 +42,7 @@ const RADIOTAP: u32 = 127;
 const AVS: u32 = 163;
 const PPI: u32 = 192;
 const FRAME_RELAY: u32 = 107;
+const NFLOG: u32 = 239;
 
 /// True for link types that [`print`] reads.
 pub(super) fn has_printer(link: LinkType) -> bool {
@@ -55,7 +58,7 @@ pub(super) fn has_printer(link: LinkType) -> bool {
         LinkType::PPP,
         LinkType::PPP_SERIAL,
     ];
-    known.contains(&link) || [C_HDLC, FRAME_RELAY, WLAN, PRISM, RADIOTAP, AVS, PPI].contains(&link.number())
+    known.contains(&link) || [C_HDLC, FRAME_RELAY, NFLOG, WLAN, PRISM, RADIOTAP, AVS, PPI].contains(&link.number())
 }
 
 fn frame(line: &mut Line<'_>, view: View<'_>) -> Printed {
@@ -102,6 +105,58 @@ fn raw(line: &mut Line<'_>, view: View<'_>) -> Printed {
         6 => ip6::print(line, view),
         version => {
             put!(line, "unknown ip {version}");
+            Ok(())
+        }
+    }
+}
+
+/// What Linux's packet filter logs: fields, the last of which is the packet. Their byte order is the capturing host's: taken as little-endian.
+fn nflog(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    const PACKET: u16 = 9;
+    line.protocol = "nflog";
+    let [family, version] = view.array(0)?;
+    let resource = view.u16(2)?;
+    if version != 0 {
+        put!(line, "version {version} (unknown)");
+        return Ok(());
+    }
+    let head = |line: &mut Line<'_>, len: usize| {
+        let name = names::find(&[(2, "IPv4"), (10, "IPv6")], family);
+        put!(line, "version {version}, resource ID {resource}");
+        match (line.style.quiet, name) {
+            (false, _) => put!(line, ", family {} ({family})", name.unwrap_or("Unknown")),
+            (true, Some(name)) => put!(line, ", {name}"),
+            (true, None) => put!(line, ", Unknown NFLOG (0x{family:02x})"),
+        }
+        put!(line, ", length {len}: ");
+    };
+    if line.style.link {
+        head(line, view.len());
+    }
+    let mut at = 4;
+    while at < view.len() {
+        let (size, kind) = (u16::from_le_bytes(view.array(at)?), u16::from_le_bytes(view.array(at + 2)?));
+        let size = usize::from(size).next_multiple_of(4);
+        if size < 4 || view.take(at, size).is_err() {
+            line.header = at;
+            return Err(Cut);
+        }
+        if kind == PACKET {
+            at += 4;
+            break;
+        }
+        at += size;
+    }
+    line.header = at;
+    let packet = view.skip(at);
+    match family {
+        2 => ip4::print(line, packet),
+        10 => ip6::print(line, packet),
+        _ => {
+            if !line.style.link {
+                head(line, packet.len() + 4);
+            }
+            line.unknown(packet);
             Ok(())
         }
     }
