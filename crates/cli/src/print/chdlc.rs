@@ -14,11 +14,11 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     let (address, protocol) = (view.u8(0)?, view.u16(2)?);
     if line.style.link {
         match address {
-            0x0f => line.put("unicast "),
-            0x8f => line.put("bcast "),
-            _ => put!(line, "0x{address:02x} "),
+            0x0f => line.put("unicast"),
+            0x8f => line.put("bcast"),
+            _ => put!(line, "0x{address:02x}"),
         }
-        put!(line, "{} (0x{protocol:04x}), length {}: ", super::names::ethertype(protocol), view.len());
+        put!(line, ", ethertype {} (0x{protocol:04x}), length {}: ", super::names::ethertype(protocol), view.len());
     }
     let rest = view.skip(HEADER);
     match protocol {

@@ -78,7 +78,7 @@ fn coverage(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
         let found = view.u16(6)?;
         let most = if covered & 15 == 0 { view.len() } else { (usize::from(words) + usize::from(covered & 15) - 1) * 4 };
         put!(line, ", cksum 0x{found:04x} ");
-        match checksum::expected(found, view.first(most).captured(), checksum::pseudo(ip.src, ip.dst, 33, view)) {
+        match checksum::expected(found, view.first(most).captured(), checksum::pseudo(ip.src, ip.last, 33, view)) {
             None => line.put("(correct)"),
             Some(right) => put!(line, "(incorrect -> 0x{right:04x})"),
         }

@@ -4,7 +4,7 @@
 //! `dns_record`, names in `dns_name`.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, dns_name, dns_record, put};
+use super::{Line, dns_name, dns_record, names, put};
 
 const HEADER: usize = 12;
 
@@ -44,14 +44,22 @@ impl Header {
     }
 
     fn operation(&self) -> String {
-        match self.flags >> 11 & 15 {
-            0 => String::new(),
-            1 => " inv_q".to_owned(),
-            2 => " stat".to_owned(),
-            4 => " notify".to_owned(),
-            5 => " update".to_owned(),
-            n => format!(" op{n}"),
-        }
+        let names = [
+            (0, ""),
+            (1, " inv_q"),
+            (2, " stat"),
+            (4, " notify"),
+            (5, " update"),
+            (9, " updateA"),
+            (10, " updateD"),
+            (11, " updateDA"),
+            (12, " updateM"),
+            (13, " updateMA"),
+            (14, " zoneInit"),
+            (15, " zoneRef"),
+        ];
+        let number = self.flags >> 11 & 15;
+        names::find_or(&names, number, || format!(" op{number}"))
     }
 }
 

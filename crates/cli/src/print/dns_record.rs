@@ -29,7 +29,7 @@ const TYPES: &[(u16, &str)] = &[
 #[rustfmt::skip]
 const RESULTS: &[(u16, &str)] = &[
     (0, ""), (1, " FormErr"), (2, " ServFail"), (3, " NXDomain"), (4, " NotImp"), (5, " Refused"), (6, " YXDomain"), (7, " YXRRSet"),
-    (8, " NXRRSet"), (9, " NotAuth"), (10, " NotZone"), (16, " BadVers"),
+    (8, " NXRRSet"), (9, " NotAuth"), (10, " NotZone"), (15, " NoChange"), (16, " BadVers"), (23, " BadCookie"),
 ];
 
 /// How a result is shown; nothing if all is well.

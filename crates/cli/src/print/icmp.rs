@@ -1,12 +1,15 @@
-//! ICMP (RFC 792 and successors); with `-v` also the packet that an error is about.
+//! ICMP (RFC 792 and successors); with `-v` also the packet that an error is about and what routers say of the way it came (RFC 4884,
+//! RFC 4950).
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
-use super::{Line, checksum, ip4, names, put};
+use super::{Line, checksum, hex, ip4, names, put};
 use std::net::Ipv4Addr;
 
 /// Where the offending packet begins in an error message.
 const INNER: usize = 8;
+/// Where objects follow that packet's beginning (RFC 4884, section 5).
+const OBJECTS: usize = 136;
 
 pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     line.protocol = "icmp";
@@ -22,6 +25,54 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
         let inner = view.skip(INNER);
         ip4::print(line, inner.claiming(inner.u16(2)?.into()))?;
     }
+    let may_have_objects = matches!(view.u8(0)?, 3 | 11 | 12) && view.len() > OBJECTS;
+    if line.style.verbose > 0 && may_have_objects {
+        line.protocol = "icmp";
+        extension(line, view)?;
+    }
+    Ok(())
+}
+
+/// Prints the objects behind the packet's beginning. Where no length says that there are any, the checksum must.
+fn extension(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    let all = view.skip(OBJECTS);
+    let (announced, version, found) = (view.u8(5)? != 0, all.u8(0)? >> 4, all.u16(2)?);
+    all.u8(4)?;
+    let wrong = checksum::expected(found, all.captured(), 0).is_some();
+    if !announced && all.is_whole() && wrong {
+        return Ok(());
+    }
+    put!(line, "\n\tICMP Multi-Part extension v{version}");
+    if version != 2 {
+        line.put(" packet not supported");
+        return Ok(());
+    }
+    if all.is_whole() {
+        let what = if wrong { "incorrect" } else { "correct" };
+        put!(line, ", checksum 0x{found:04x} ({what}), length {}", all.len());
+    }
+    let mut rest = all.skip(4);
+    while rest.len() > 4 {
+        let (length, class, kind) = (usize::from(rest.u16(0)?), rest.u8(2)?, rest.u8(3)?);
+        let name = names::find(&[(1, "MPLS Stack Entry"), (2, "Interface Identification")], class).unwrap_or("unknown");
+        put!(line, "\n\t  {name} Object ({class}), Class-Type: {kind}, length {length}");
+        if class == 0 || length < 4 {
+            break;
+        }
+        object(line, (class, kind), rest.skip(4), length - 4)?;
+        rest = rest.skip(length);
+    }
+    Ok(())
+}
+
+fn object(line: &mut Line<'_>, kind: (u8, u8), value: View<'_>, length: usize) -> Printed {
+    if kind != (1, 1) {
+        hex::indented(&mut line.text, value.first(length).captured(), "\n\t    ");
+        return Ok(());
+    }
+    let entry = value.u32(0)?;
+    let bottom = if entry & 0x100 != 0 { ", [S]" } else { "" };
+    put!(line, "\n\t    label {}, tc {}{bottom}, ttl {}", entry >> 12, entry >> 9 & 7, entry & 0xff);
     Ok(())
 }
 

@@ -47,7 +47,7 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
 
 fn sum(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     let found = view.u16(2)?;
-    match checksum::expected(found, view.captured(), checksum::pseudo(ip.src, ip.dst, 58, view)) {
+    match checksum::expected(found, view.captured(), checksum::pseudo(ip.src, ip.last, 58, view)) {
         Some(right) => put!(line, "[bad icmp6 cksum 0x{found:04x} -> 0x{right:04x}!] "),
         None => line.put("[icmp6 sum ok] "),
     }

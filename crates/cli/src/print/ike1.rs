@@ -216,7 +216,7 @@ fn notification(line: &mut Line<'_>, body: View<'_>, rest: View<'_>) -> Printed 
         8192 if ipsec => "RESERVED".to_owned(),
         8192..16_384 if ipsec => format!("#{}", kind - 8192),
         16_384 => "CONNECTED".to_owned(),
-        16_384..24_576 => format!("#{}", kind - 16_384),
+        16_385..24_576 => format!("#{}", kind - 16_384),
         24_576..32_768 if ipsec => {
             let names = ["RESPONDER-LIFETIME", "REPLAY-STATUS", "INITIAL-CONTACT"];
             let at = kind - 24_576;

@@ -141,7 +141,14 @@ fn body(line: &mut Line<'_>, view: View<'_>, header: usize) -> Printed {
         put!(line, "{src} > {dst}: ip-proto-{protocol}");
         return Ok(());
     }
-    let mut ip = Ip { src: src.into(), dst: dst.into(), ttl: view.u8(8)?, fragmented: fragment & MORE_FRAGMENTS != 0, shown: false };
+    let mut ip = Ip {
+        src: src.into(),
+        dst: dst.into(),
+        last: dst.into(),
+        ttl: view.u8(8)?,
+        fragmented: fragment & MORE_FRAGMENTS != 0,
+        shown: false,
+    };
     if !matches!(protocol, 6 | 17 | 33 | 132) {
         put!(line, "{src} > {dst}: ");
         ip.shown = true;

@@ -50,7 +50,8 @@ fn packet(line: &mut Line<'_>, view: View<'_>) -> Printed {
     if line.style.verbose > 0 {
         fields(line, view, protocol, payload)?;
     }
-    let ip = Ip { src: read(view, 8)?, dst: read(view, 24)?, ttl: view.u8(7)?, fragmented: false, shown: false };
+    let dst = read(view, 24)?;
+    let ip = Ip { src: read(view, 8)?, dst, last: dst, ttl: view.u8(7)?, fragmented: false, shown: false };
     let rest = view.skip(HEADER);
     // A jumbogram, or a segment too long for the field: as far as the packet goes.
     let rest = if payload == 0 { rest } else { rest.claiming(payload) };
@@ -88,7 +89,7 @@ fn walk(line: &mut Line<'_>, mut ip: Ip, mut protocol: u8, mut rest: View<'_>) -
         let size = match protocol {
             0 => options(line, rest, "hbh", "HBH ")?,
             60 => options(line, rest, "dstopt", "DSTOPT ")?,
-            43 => match routing(line, rest)? {
+            43 => match routing(line, rest, &mut ip)? {
                 Some(size) => size,
                 None => return Ok(()),
             },
@@ -135,29 +136,41 @@ fn each_option(line: &mut Line<'_>, mut view: View<'_>) -> Printed {
     Ok(())
 }
 
-fn routing(line: &mut Line<'_>, view: View<'_>) -> Result<Option<usize>, Cut> {
+fn routing(line: &mut Line<'_>, view: View<'_>, ip: &mut Ip) -> Result<Option<usize>, Cut> {
     line.protocol = "rt6";
     let (len, kind) = (view.u8(1)?, view.u8(2)?);
     let note = if kind == 0 { " [Deprecated]" } else { "" };
     put!(line, "RT6 (len={len}, type={kind}{note}, segleft={}", view.u8(3)?);
-    if matches!(kind, 0 | 2) && (view.u32(4)? != 0 || line.style.verbose > 0) {
-        put!(line, ", rsv=0x{:x}", view.u32(4)?);
-    }
-    let addresses = match kind {
-        0 | 2 => usize::from(len) / 2,
-        4 => usize::from(view.u8(4)?) + 1,
+    let shown = line.style.verbose > 0;
+    match kind {
+        0 | 2 if shown || view.u32(4)? != 0 => put!(line, ", rsv=0x{:x}", view.u32(4)?),
+        0 | 2 => {}
+        4 => {
+            put!(line, ", last-entry={}", view.u8(4)?);
+            if shown || view.u8(5)? != 0 {
+                put!(line, ", flags=0x{:x}", view.u8(5)?);
+            }
+            put!(line, ", tag={:x}", view.u16(6)?);
+        }
         _ => {
             line.put(" (unknown type)");
             line.invalid();
             return Ok(None);
         }
-    };
-    if kind == 4 {
-        put!(line, ", last-entry={}, tag={:x}", view.u8(4)?, view.u16(6)?);
     }
+    if len % 2 == 1 {
+        put!(line, " (invalid length {len})");
+        line.invalid();
+        return Ok(None);
+    }
+    let addresses = usize::from(len) / 2;
     for i in 0..addresses {
         let IpAddr::V6(a) = read(view, 8 + 16 * i)? else { break };
         put!(line, ", [{i}]{}", address(a));
+        // Segments stand in the order of the way back (RFC 8754, section 2).
+        if kind != 4 || i == 0 {
+            ip.last = a.into();
+        }
     }
     line.put(") ");
     Ok(Some((usize::from(len) + 1) * 8))

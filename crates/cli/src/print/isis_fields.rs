@@ -22,8 +22,9 @@ const NAMES: &[(u8, &str)] = &[
     (237, "Multi-Topology IP6 Reachability"), (240, "Point-to-point Adjacency State"), (241, "Hello PDU Sequence Number"),
     (242, "IS-IS Router Capability"), (250, "Vendor Private"),
 ];
+/// Network layers by their numbers (ISO/IEC TR 9577).
 #[rustfmt::skip]
-const LAYERS: &[(u8, &str)] = &[
+pub(super) const LAYERS: &[(u8, &str)] = &[
     (0x00, "NULL"), (0x08, "Q.933"), (0x09, "LMI"), (0x80, "SNAP"), (0x81, "CLNP"), (0x82, "ES-IS"), (0x83, "IS-IS"), (0x84, "CONS"),
     (0x85, "IDRP"), (0x8a, "X25 ES-IS"), (0x8e, "IPv6"), (0xb1, "FRF.15"), (0xc1, "ISIS_SPB"), (0xcc, "IPv4"), (0xcf, "PPP"),
 ];
@@ -95,7 +96,7 @@ fn field(line: &mut Line<'_>, kind: u8, value: View<'_>, packet: View<'_>, at: u
         143 | 144 => isis_bridges::print(line, kind, value)?,
         211 if value.len() > 0 => restart(line, value)?,
         229 => {
-            each(line, value, 2, |line, part| isis_reach::topology(line, part))?;
+            each(line, value, 2, isis_reach::topology)?;
             line.put(if value.len() % 2 == 1 { "\n\t      invalid MT-ID" } else { "" });
         }
         232 => each(line, value, 16, |line, part| text(line, "IPv6 interface address: ", &ip6::address_at(part, 0)?))?,

@@ -1,9 +1,10 @@
-//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, PPP, Cisco HDLC, frame relay, 802.11.
+//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, what Linux's packet filter logs, PPP, Cisco HDLC,
+//! frame relay, 802.11.
 //!
 //! Source: <https://www.tcpdump.org/linktypes.html>. Of other link types the bytes are shown.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, chdlc, ether, ip4, ip6, isis, llc, names, ppp, put, radio, wlan};
+use super::{Line, chdlc, ether, frame_relay, ip4, ip6, llc, names, ppp, put, radio, wlan};
 use netvm::io::LinkType;
 
 /// Prints a packet of that link type.
@@ -24,7 +25,8 @@ pub(super) fn print(line: &mut Line<'_>, link: LinkType, view: View<'_>) -> Prin
         _ if link.number() == AVS => radio::avs(line, view),
         _ if link.number() == PPI => radio::ppi(line, view),
         _ if link.number() == C_HDLC => chdlc::print(line, view),
-        _ if link.number() == FRAME_RELAY => frame_relay(line, view),
+        _ if link.number() == NFLOG => nflog(line, view),
+        _ if link.number() == FRAME_RELAY => frame_relay::print(line, view),
         _ => {
             put!(line, "{link}, length {}", view.len());
             line.unknown(view);
@@ -40,6 +42,7 @@ const RADIOTAP: u32 = 127;
 const AVS: u32 = 163;
 const PPI: u32 = 192;
 const FRAME_RELAY: u32 = 107;
+const NFLOG: u32 = 239;
 
 /// True for link types that [`print`] reads.
 pub(super) fn has_printer(link: LinkType) -> bool {
@@ -55,38 +58,7 @@ pub(super) fn has_printer(link: LinkType) -> bool {
         LinkType::PPP,
         LinkType::PPP_SERIAL,
     ];
-    known.contains(&link) || [C_HDLC, FRAME_RELAY, WLAN, PRISM, RADIOTAP, AVS, PPI].contains(&link.number())
-}
-
-/// Frame relay: an address of two to four bytes, then what RFC 2427 says, or an EtherType as Cisco has it.
-fn frame_relay(line: &mut Line<'_>, view: View<'_>) -> Printed {
-    line.protocol = "fr";
-    let mut address = 1;
-    while view.u8(address - 1)? & 1 == 0 && address < 4 {
-        address += 1;
-    }
-    line.header = address + 2;
-    if view.u8(address)? != 3 {
-        let rest = view.skip(address + 2);
-        if !ether::payload(line, view.u16(address)?, rest)? {
-            put!(line, "UI {:02x}! ", view.u8(address)?);
-            line.unknown(rest);
-        }
-        return Ok(());
-    }
-    // A pad byte may stand before the protocol's number.
-    let at = address + 1 + usize::from(view.u8(address + 1)? == 0);
-    let rest = view.skip(at + 1);
-    match view.u8(at)? {
-        0xcc => ip4::print(line, rest),
-        0x8e => ip6::print(line, rest),
-        _ if isis::nlpid(line, view.skip(at))? => Ok(()),
-        number => {
-            put!(line, "NLPID unknown (0x{number:02x}), length {}: ", view.len());
-            line.unknown(rest);
-            Ok(())
-        }
-    }
+    known.contains(&link) || [C_HDLC, FRAME_RELAY, NFLOG, WLAN, PRISM, RADIOTAP, AVS, PPI].contains(&link.number())
 }
 
 fn frame(line: &mut Line<'_>, view: View<'_>) -> Printed {
@@ -127,20 +99,67 @@ fn loopback(line: &mut Line<'_>, view: View<'_>) -> Printed {
 
 fn raw(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "raw";
-    let version = view.u8(0)? >> 4;
-    let name = match version {
-        4 => "IP ",
-        6 => "IP6 ",
-        _ => {
-            put!(line, "IP{version}, length {}", view.len());
-            line.unknown(view);
-            return Ok(());
+    line.put(if line.style.link { "ip: " } else { "" });
+    match view.u8(0)? >> 4 {
+        4 => ip4::print(line, view),
+        6 => ip6::print(line, view),
+        version => {
+            put!(line, "unknown ip {version}");
+            Ok(())
         }
+    }
+}
+
+/// What Linux's packet filter logs: fields, the last of which is the packet. Their byte order is the capturing host's: taken as little-endian.
+fn nflog(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    const PACKET: u16 = 9;
+    line.protocol = "nflog";
+    let [family, version] = view.array(0)?;
+    let resource = view.u16(2)?;
+    if version != 0 {
+        put!(line, "version {version} (unknown)");
+        return Ok(());
+    }
+    let head = |line: &mut Line<'_>, len: usize| {
+        let name = names::find(&[(2, "IPv4"), (10, "IPv6")], family);
+        put!(line, "version {version}, resource ID {resource}");
+        match (line.style.quiet, name) {
+            (false, _) => put!(line, ", family {} ({family})", name.unwrap_or("Unknown")),
+            (true, Some(name)) => put!(line, ", {name}"),
+            (true, None) => put!(line, ", Unknown NFLOG (0x{family:02x})"),
+        }
+        put!(line, ", length {len}: ");
     };
     if line.style.link {
-        line.put(name);
+        head(line, view.len());
     }
-    if version == 4 { ip4::print(line, view) } else { ip6::print(line, view) }
+    let mut at = 4;
+    while at < view.len() {
+        let (size, kind) = (u16::from_le_bytes(view.array(at)?), u16::from_le_bytes(view.array(at + 2)?));
+        let size = usize::from(size).next_multiple_of(4);
+        if size < 4 || view.take(at, size).is_err() {
+            line.header = at;
+            return Err(Cut);
+        }
+        if kind == PACKET {
+            at += 4;
+            break;
+        }
+        at += size;
+    }
+    line.header = at;
+    let packet = view.skip(at);
+    match family {
+        2 => ip4::print(line, packet),
+        10 => ip6::print(line, packet),
+        _ => {
+            if !line.style.link {
+                head(line, packet.len() + 4);
+            }
+            line.unknown(packet);
+            Ok(())
+        }
+    }
 }
 
 /// Which way a cooked packet went.

@@ -7,7 +7,8 @@
 //! Where this differs from tcpdump 4.99.3, and why:
 //! - Of what TCP and UDP carry, `apps` lists what is decoded; other lines end with `length N` (docs/printing.md says which and how far).
 //! - Protocols without a printer here give their name, or number, and length.
-//! - `-v` shows no options of neighbour discovery and PPP. `-ttt` and `-ttttt` count hours on past a day.
+//! - `-v` shows no fields of OpenFlow, ForCES and SCTP chunks. `-ttt` and `-ttttt` count hours on past a day.
+//! - Port 8472 is VXLAN, as Linux has it; tcpdump reads OTV there.
 //! - `-e` shows no names of network card makers; cooked captures number interfaces, tcpdump names them after those of the machine
 //!   it happens to run on.
 //! - `-x` of frames behind a PPI header shows what follows the inner header; tcpdump counts that header twice.
@@ -40,6 +41,7 @@ mod eigrp;
 mod escape;
 mod ether;
 mod flows;
+mod frame_relay;
 mod hex;
 mod hsrp;
 mod icmp;

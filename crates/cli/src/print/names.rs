@@ -63,7 +63,7 @@ const MAKERS: &[(u32, &str)] = &[
 
 #[rustfmt::skip]
 const ETHERTYPES: &[(u16, &str)] = &[
-    (0x0200, "PUP"), (0x0500, "Sprite"), (0x0600, "NS"), (0x0800, "IPv4"), (0x0806, "ARP"), (0x1000, "Trail"),
+    (0x0200, "PUP"), (0x0500, "Sprite"), (0x0600, "NS"), (0x00fe, "GRE-OSI"), (0x0800, "IPv4"), (0x0806, "ARP"), (0x1000, "Trail"),
     (0x6001, "MOP DL"), (0x6002, "MOP RC"), (0x6003, "DN"), (0x6004, "LAT"), (0x6007, "SCA"), (0x6558, "TEB"),
     (0x8035, "Reverse ARP"), (0x8038, "Lanbridge"), (0x803c, "DEC DNS"), (0x803e, "DEC DTS"), (0x805b, "VEXP"),
     (0x805c, "VPROD"), (0x809b, "Appletalk"), (0x80f3, "Appletalk ARP"), (0x8100, "802.1Q"), (0x8137, "IPX"),

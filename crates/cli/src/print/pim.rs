@@ -152,7 +152,7 @@ fn sum(ip: &Ip, kind: u8, view: View<'_>) -> Result<&'static str, Cut> {
     let right = |part: View<'_>| {
         let pseudo = match ip.src {
             IpAddr::V4(_) => 0,
-            IpAddr::V6(_) => checksum::pseudo(ip.src, ip.dst, 103, part),
+            IpAddr::V6(_) => checksum::pseudo(ip.src, ip.last, 103, part),
         };
         part.is_whole().then(|| checksum::expected(found, part.captured(), pseudo).is_none())
     };

@@ -111,7 +111,7 @@ fn numbers(line: &mut Line<'_>, ip: &Ip, segment: &Segment, view: View<'_>) -> R
 fn sum(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     let found = view.u16(16)?;
     put!(line, ", cksum 0x{found:04x}");
-    match checksum::expected(found, view.captured(), checksum::pseudo(ip.src, ip.dst, 6, view)) {
+    match checksum::expected(found, view.captured(), checksum::pseudo(ip.src, ip.last, 6, view)) {
         Some(right) => put!(line, " (incorrect -> 0x{right:04x})"),
         None => line.put(" (correct)"),
     }

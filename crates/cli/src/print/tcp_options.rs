@@ -71,7 +71,7 @@ fn option(line: &mut Line<'_>, kind: u8, data: View<'_>, sack_base: u32, flags: 
         34 => fast_open(line, data)?,
         254 => return experiment(line, data),
         _ => {
-            line.put(if data.len() > 0 { " 0x" } else { " " });
+            line.put(if data.len() > 0 { " 0x" } else { "" });
             digits(line, data.take(0, data.len())?);
         }
     }

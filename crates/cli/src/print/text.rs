@@ -95,7 +95,8 @@ fn token(view: View<'_>, at: usize) -> Option<(&[u8], usize)> {
     Some((word, at + end + blanks))
 }
 
-/// Prints a line of text; its length with its end, or 0 if it is no text. A line without an end is cut.
+/// Prints a line of text; its length with its end, or 0 if it is no text. A line without an end is cut; where the captured bytes end before
+/// it does, it is not shown.
 fn one(line: &mut Line<'_>, prefix: &str, view: View<'_>) -> Result<usize, Cut> {
     let bytes = view.captured();
     let other = |b: &u8| !matches!(b, b' '..=b'~' | b'\t');
@@ -103,17 +104,15 @@ fn one(line: &mut Line<'_>, prefix: &str, view: View<'_>) -> Result<usize, Cut> 
     let size = match bytes.get(end..).unwrap_or(&[]) {
         [b'\n', ..] => end + 1,
         [b'\r', b'\n', ..] => end + 2,
-        [] | [b'\r'] if !view.is_whole() => return cut(line, prefix, &bytes[..end]),
-        [] => return cut(line, prefix, bytes),
+        [] | [b'\r'] if !view.is_whole() => return Err(Cut),
+        [] => {
+            printable(line, prefix, bytes);
+            return Err(Cut);
+        }
         _ => return Ok(0),
     };
     printable(line, prefix, &bytes[..end]);
     Ok(size)
-}
-
-fn cut(line: &mut Line<'_>, prefix: &str, bytes: &[u8]) -> Result<usize, Cut> {
-    printable(line, prefix, bytes);
-    Err(Cut)
 }
 
 fn printable(line: &mut Line<'_>, prefix: &str, bytes: &[u8]) {

@@ -9,6 +9,8 @@ use std::net::IpAddr;
 pub(super) struct Ip {
     pub src: IpAddr,
     pub dst: IpAddr,
+    /// Where a routing header leads in the end, which checksums cover; without one, `dst`.
+    pub last: IpAddr,
     /// Time to live, or hop limit.
     pub ttl: u8,
     /// The first of several fragments.

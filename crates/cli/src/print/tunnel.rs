@@ -88,7 +88,6 @@ fn gre_0(line: &mut Line<'_>, view: View<'_>, flags: u16, protocol: u16) -> Prin
     gre_type(line, protocol, view.len());
     let rest = view.skip(at);
     match protocol {
-        0x0000 => line.put("keep-alive"),
         0x0800 => ip4::print(line, rest)?,
         0x86dd => ip6::print(line, rest)?,
         0x8847 | 0x8848 => line.nested(|line| mpls(line, rest))?,

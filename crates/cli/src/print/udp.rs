@@ -57,7 +57,7 @@ fn sum(line: &mut Line<'_>, ip: &Ip, datagram: View<'_>, found: u16) {
     if !datagram.is_whole() {
         return;
     }
-    match checksum::expected(found, datagram.captured(), checksum::pseudo(ip.src, ip.dst, 17, datagram)) {
+    match checksum::expected(found, datagram.captured(), checksum::pseudo(ip.src, ip.last, 17, datagram)) {
         Some(right) => put!(line, "[bad udp cksum 0x{found:04x} -> 0x{right:04x}!] "),
         None => line.put("[udp sum ok] "),
     }

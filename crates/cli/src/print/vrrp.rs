@@ -36,7 +36,7 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
 
 /// Whether the checksum is wrong, the addresses, and the password of version 2.
 fn addresses(line: &mut Line<'_>, ip: &Ip, version: u8, authentication: u8, view: View<'_>) -> Printed {
-    let pseudo = if version == 3 { checksum::pseudo(ip.src, ip.dst, 112, view) } else { 0 };
+    let pseudo = if version == 3 { checksum::pseudo(ip.src, ip.last, 112, view) } else { 0 };
     if view.is_whole() && checksum::expected(view.u16(6)?, view.captured(), pseudo).is_some() {
         put!(line, ", (bad vrrp cksum {:x})", view.u16(6)?);
     }
@@ -48,11 +48,11 @@ fn addresses(line: &mut Line<'_>, ip: &Ip, version: u8, authentication: u8, view
     line.put(":");
     let mut rest = view.skip(8);
     for i in 0..count {
-        line.put(if i == 0 { " " } else { "," });
-        match ip.src.is_ipv4() {
-            true => put!(line, "{}", rest.v4(0)?),
-            false => line.put(&ip6::address_at(rest, 0)?),
-        }
+        let address = match ip.src.is_ipv4() {
+            true => rest.v4(0)?.to_string(),
+            false => ip6::address_at(rest, 0)?,
+        };
+        put!(line, "{}{address}", if i == 0 { " " } else { "," });
         rest = rest.skip(if ip.src.is_ipv4() { 4 } else { 16 });
     }
     if authentication == SIMPLE {
