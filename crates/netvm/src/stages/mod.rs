@@ -39,7 +39,7 @@
 //! goes in a circle.
 //!
 //! Invariants:
-//! - No packet is lost or doubled. A stage that is too slow holds up those before it; only what is sent to a stage that has failed is lost, and counted.
+//! - No packet is lost or doubled. A stage that is too slow holds up those before it. Only when a stage has failed, what waits for it is lost, and what is sent to it, which is counted.
 //! - Packets of one flow stay in order on each way through the stages: all of them come to the same replica, as [`Stage::flow`] says, by one ring. So it is when a thread moves to another
 //!   core, and when the number of replicas changes ([`Running::set_replicas`]).
 //! - At most [`ROOM`] bursts of [`BURST`] packets wait between two threads.
