@@ -3,7 +3,7 @@
 //!
 //! Both ways must send the same before they are timed. A time is the processor's.
 
-use super::bmv2::Bmv2;
+use super::bmv2::{self, Bmv2};
 use super::p4::{self, Whole};
 use crate::tables::processor_time;
 use crate::traffic::{PORTS, Popularity};
@@ -71,7 +71,8 @@ fn row(whole: &Whole, rounds: usize, bmv2: Option<&Bmv2>) -> Result<Row, String>
         bursts.push(timed(packets.len(), || drop(by_bursts(&mut burst, &packets))));
     }
     let [single_ns, burst_ns] = [singles, bursts].map(|mut times| super::median(&mut times).unwrap_or(f64::NAN));
-    let beside = bmv2.map(|bmv2| bmv2.run(whole, &by_port(&ways[0])));
+    let few = &packets[..bmv2::PACKETS.min(packets.len())];
+    let beside = bmv2.map(|bmv2| bmv2.run(whole, &by_port(&by_one(&mut started(whole)?, few))));
     let (bmv2_ns, bmv2_wrong) = match beside {
         None => (None, None),
         Some(Ok(ran)) => (Some(ran.ns), ran.wrong),
