@@ -107,11 +107,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_switch_sends_what_the_element_sends() {
-        let whole = p4::whole_forward("P4 forward", 100, Popularity::Uniform);
-        let sent = by_bursts(&mut started(&whole).unwrap(), &arrived(&whole));
-        let _cleared = super::super::sides::Cleared;
-        let element = p4::forward(100).by(&engines::ALL[0], engines::Settings::default()).unwrap().outputs(1).unwrap();
-        assert_eq!(by_port(&sent), element);
+    fn programs_send_all_packets_and_the_same_ones_in_bursts() {
+        let forward = p4::whole_forward("P4 forward", 100, Popularity::Uniform);
+        for whole in [forward, p4::whole_switch(64), p4::whole_acl(100), p4::whole_meters(100)] {
+            let packets = &arrived(&whole)[..2000];
+            let sent = by_one(&mut started(&whole).unwrap(), packets);
+            assert_eq!(by_bursts(&mut started(&whole).unwrap(), packets), sent, "{}", whole.application);
+            // A switch does not send frames back.
+            assert!(sent.len() > packets.len() / 2 && sent.len() <= packets.len(), "{}: {}", whole.application, sent.len());
+            assert_eq!(by_port(&sent).concat().len(), sent.len() * crate::traffic::LENGTH);
+        }
     }
 }
