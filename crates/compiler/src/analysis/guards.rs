@@ -3,12 +3,19 @@
 //! The token that a load or store takes is that of a check, or of a proof, whose byte ranges together cover those of the access. Addresses are compared as base + offset,
 //! as far as sums do not wrap: since their parts are small, or since checks and branches on every way to the access say so ([`super::lengths`]).
 //!
-//! Left out: that the bytes of a `proved` token do lie inside their memory, which the pass that made it must know.
+//! Left out: that the bytes of a `proved` token do lie inside their memory, which the pass that made it must know; accesses of checks of more than [`MOST`] ranges whose address is another value
+//! than those of the ranges.
 
 use super::lengths::Lengths;
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Extent, Func, Op, Value};
 use netil::table::Space;
+use std::collections::HashMap;
+
+/// Ranges of a check that are looked through for each access; of more, they are looked up by address.
+const FEW: usize = 16;
+/// Ranges of a check whose addresses are compared as sums.
+const MOST: usize = 4096;
 
 /// Says which access of a function is not guarded, if one is.
 ///
@@ -16,7 +23,7 @@ use netil::table::Space;
 /// The access, and its token.
 pub(crate) fn check(func: &Func) -> Result<(), String> {
     let cfg = Cfg::new(func);
-    let mut guards = Guards { func, fixed: !func.changes_geometry(), lengths: Lengths::default(), wrong: None };
+    let mut guards = Guards { func, fixed: !func.changes_geometry(), lengths: Lengths::default(), large: HashMap::new(), wrong: None };
     cfg.walk(&mut guards, |guards, b| guards.enter(&cfg, b), |guards, mark| guards.lengths.back_to(mark));
     guards.wrong.map_or(Ok(()), Err)
 }
@@ -26,6 +33,8 @@ struct Guards<'a> {
     /// The packet's length never changes, so that facts about it hold.
     fixed: bool,
     lengths: Lengths,
+    /// By token with many ranges and address, the ranges: sorted, and apart.
+    large: HashMap<(Value, Value), Vec<(u64, u64)>>,
     wrong: Option<String>,
 }
 
@@ -60,11 +69,15 @@ impl Guards<'_> {
     }
 
     /// Whether a token covers all bytes of an access: space, address, offset, bytes.
-    fn covers(&self, token: Value, (space, addr, offset, bytes): (Space, Value, u32, u32)) -> bool {
-        let Some(Op::Check(of, extents) | Op::Proved(of, extents)) = self.func.op(token) else { return false };
-        let alike = |e: &Extent| e.addr == addr && e.offset <= offset && u64::from(offset) + u64::from(bytes) <= e.end();
-        if *of == space && extents.iter().any(alike) {
+    fn covers(&mut self, token: Value, (space, addr, offset, bytes): (Space, Value, u32, u32)) -> bool {
+        let func = self.func;
+        let Some(Op::Check(of, extents) | Op::Proved(of, extents)) = func.op(token) else { return false };
+        let range = (u64::from(offset), u64::from(offset) + u64::from(bytes));
+        if *of == space && self.has(token, extents, addr, range) {
             return true;
+        }
+        if extents.len() > MOST {
+            return *of == space;
         }
         let place = |addr: Value, offset: u32| {
             let form = self.lengths.linear(self.func, addr);
@@ -78,6 +91,39 @@ impl Guards<'_> {
         let end = ranges.iter().fold(first, |end, (from, to)| if *from <= end { end.max(*to) } else { end });
         *of == space && end >= first + u64::from(bytes)
     }
+}
+
+impl Guards<'_> {
+    /// Whether a range behind an address is in one of a token's ranges behind the same.
+    fn has(&mut self, token: Value, extents: &[Extent], addr: Value, (from, to): (u64, u64)) -> bool {
+        if extents.len() <= FEW {
+            return extents.iter().any(|e| e.addr == addr && u64::from(e.offset) <= from && to <= e.end());
+        }
+        // Once for each token: then there is an entry for the address of its first range.
+        if !self.large.contains_key(&(token, extents[0].addr)) {
+            let mut by_address: HashMap<Value, Vec<(u64, u64)>> = HashMap::new();
+            for e in extents {
+                by_address.entry(e.addr).or_default().push((u64::from(e.offset), e.end()));
+            }
+            by_address.values_mut().for_each(apart);
+            self.large.extend(by_address.into_iter().map(|(addr, ranges)| ((token, addr), ranges)));
+        }
+        let Some(ranges) = self.large.get(&(token, addr)) else { return false };
+        let at = ranges.partition_point(|(first, _)| *first <= from);
+        at > 0 && to <= ranges[at - 1].1
+    }
+}
+
+/// Sorts ranges, and makes one of those that touch.
+fn apart(ranges: &mut Vec<(u64, u64)>) {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, before| {
+        let touch = next.0 <= before.1;
+        if touch {
+            before.1 = before.1.max(next.1);
+        }
+        touch
+    });
 }
 
 #[cfg(test)]
@@ -97,6 +143,28 @@ mod tests {
         func.append(b, Type::Int(8 * bytes), Op::Load(space, Order::Big, twelve, offset, token));
         func.block_mut(b).end = Terminator::Drop(DropReason::Verdict);
         check(&func)
+    }
+
+    #[test]
+    fn ranges_of_large_checks_are_looked_up() {
+        // Behind 12, which is what the load adds to: of each eight bytes the first four, and the last eight whole.
+        let check = |access: (u32, u16)| {
+            let mut func = Func { kind: HandlerKind::Push, blocks: Vec::new(), values: Vec::new(), module_sets: 0, sets: Vec::new() };
+            let b = func.new_block(&[Type::Int(32)]);
+            let twelve = func.append(b, Type::Int(32), Op::Const(12));
+            let mut extents: Vec<_> = (0..40).map(|k| Extent { addr: twelve, offset: 8 * k, size: 4, site: 0 }).collect();
+            extents.push(Extent { addr: twelve, offset: 8 * 39 + 4, size: 4, site: 0 });
+            let token = func.append(b, Type::Token, Op::Check(Space::Packet, extents));
+            func.append(b, Type::Int(8 * access.1), Op::Load(Space::Packet, Order::Big, twelve, access.0, token));
+            func.block_mut(b).end = Terminator::Drop(DropReason::Verdict);
+            check(&func)
+        };
+        for covered in [(0, 4), (160, 2), (162, 2), (312, 8), (314, 4)] {
+            assert_eq!(check(covered), Ok(()));
+        }
+        for beyond in [(4, 1), (162, 4), (316, 8), (400, 1)] {
+            assert!(check(beyond).is_err(), "{beyond:?}");
+        }
     }
 
     #[test]
