@@ -148,14 +148,14 @@ mod tests {
     #[test]
     fn ranges_of_large_checks_are_looked_up() {
         // Behind 12, which is what the load adds to: of each eight bytes the first four, and the last eight whole.
-        let check = |access: (u32, u16)| {
+        let check = |(offset, bytes): (u32, u16)| {
             let mut func = Func { kind: HandlerKind::Push, blocks: Vec::new(), values: Vec::new(), module_sets: 0, sets: Vec::new() };
             let b = func.new_block(&[Type::Int(32)]);
             let twelve = func.append(b, Type::Int(32), Op::Const(12));
             let mut extents: Vec<_> = (0..40).map(|k| Extent { addr: twelve, offset: 8 * k, size: 4, site: 0 }).collect();
             extents.push(Extent { addr: twelve, offset: 8 * 39 + 4, size: 4, site: 0 });
-            let token = func.append(b, Type::Token, Op::Check(Space::Packet, extents));
-            func.append(b, Type::Int(8 * access.1), Op::Load(Space::Packet, Order::Big, twelve, access.0, token));
+            let token = func.append(b, Type::Token, Op::Check(Space::Packet, extents.into()));
+            func.append(b, Type::Int(8 * bytes), Op::Load(Space::Packet, Order::Big, twelve, offset, token));
             func.block_mut(b).end = Terminator::Drop(DropReason::Verdict);
             check(&func)
         };
