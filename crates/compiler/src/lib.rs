@@ -6,9 +6,9 @@
 //!
 //! - [`mir`]: the intermediate representation, its printer and its checker
 //! - [`translate`]: bytecode to MIR
-//! - [`analysis`]: what is found out about a function: ranges, effects, liveness, branch probability, costs
+//! - `analysis`: what is found out about a function: ranges, effects, liveness, branch probability, costs
 //! - [`passes`]: the optimiser
-//! - [`cluster`]: elements that run fused; [`vector`]: filters for many packets at once
+//! - [`cluster`]: elements that run fused; `vector`: filters for many packets at once
 //! - [`backends`]: C, eBPF
 //! - [`sets`], [`switches`]: how a set is tested and a switch is lowered, chosen by size and density
 #![forbid(unsafe_code)]

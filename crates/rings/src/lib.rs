@@ -8,7 +8,7 @@
 //!  [`channel`]: whole epochs, with a sender that can be let go on without room ([`Relief`])
 //! ```
 //!
-//! Everything here is tested in all orders that the memory model allows, within bounds (loom), and in random orders (shuttle): `scripts/models`. For that, [`sync`] says what the
+//! Everything here is tested in all orders that the memory model allows, within bounds (loom), and in random orders (shuttle): `scripts/models`. For that, `sync` says what the
 //! primitives are.
 //!
 //! Invariants: nothing grows without bound but what [`Relief`] states; nobody spins without bound; no unsafe code.

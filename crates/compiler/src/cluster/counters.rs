@@ -1,7 +1,7 @@
 //! Counter placement: counters are placed only where flow conservation cannot derive the count.
 //!
 //! Packets that leave by an exit's queue need no counter if no other port leads there: the queue's length tells. Of a member's other ports one needs none: what came
-//! in less all else went by it. That is the one behind which most members are, as elements turn few packets away. Members that share code ([`super::identical`]) have counters at the same ports.
+//! in less all else went by it. That is the one behind which most members are, as elements turn few packets away. Members that share code (`super::identical`) have counters at the same ports.
 //! Source: Ball, Larus, "Optimally Profiling and Tracing Programs" (1994).
 
 use super::Member;

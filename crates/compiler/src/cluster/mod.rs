@@ -1,16 +1,16 @@
-//! Clusters: elements of an application that run fused, as one function. What is decided about them stands here, before anything is printed or lowered: [`Fusion`] has it all.
+//! Clusters: elements of an application that run fused, as one function. What is decided about them stands here, before anything is printed or lowered: `Fusion` has it all.
 //!
 //! A packet goes all the way before the next one starts, as in the reference schedule; header tests, offsets and annotations of neighbouring elements are seen
 //! together. A handler has two forms: the fast path for packets that have just arrived, and the slow path for everything. Where the fast path needs the runtime
 //! (coprocessors, packets made anew, insertions into tables), it leaves by a side exit and re-enters on the slow path at the same operation.
 //!
-//! - [`dispatch`]: where output ports lead; [`ports`]: computed ports
-//! - [`identical`]: identical-function merging
-//! - [`member`]: the plan of one member: side exits, calls, prices
-//! - [`counters`]: counter placement; [`exit_queues`]: where queues of exits lie; [`copies`]: copies that fused code makes
-//! - [`prefetch`]: prefetch slices, with [`shadow`] memory and the [`key_cache`]
-//! - [`dead_work`], [`silent_stores`], [`checksums`]: work that need not be done
-//! - [`tables`]: tables that fused code looks into without the runtime
+//! - `dispatch`: where output ports lead; `ports`: computed ports
+//! - `identical`: identical-function merging
+//! - `member`: the plan of one member: side exits, calls, prices
+//! - [`counters`]: counter placement; `exit_queues`: where queues of exits lie; `copies`: copies that fused code makes
+//! - `prefetch`: prefetch slices, with `shadow` memory and the `key_cache`
+//! - `dead_work`, `silent_stores`, `checksums`: work that need not be done
+//! - `tables`: tables that fused code looks into without the runtime
 //!
 //! Invariants: a member's code stands once for each form; copies go before their packet; data memories, tables and the rest are each member's own.
 //! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: pull handlers.

@@ -1,6 +1,6 @@
 //! C for a cluster ([`crate::cluster`]): the handlers of fused elements as functions called from one place, each handler's sends jumps to the next element's.
 //!
-//! Printed from a [`Fusion`], which has all that is decided. Packets that have just arrived go by the fast path; what
+//! Printed from a `Fusion`, which has all that is decided. Packets that have just arrived go by the fast path; what
 //! is rare or large (coprocessors, packets made anew, insertions into tables) is done by the runtime, in a call of the slow path that gives it
 //! the packet as it is. What ends at a port that no member is behind goes into an exit queue or is handed over at once.
 //!
