@@ -72,6 +72,25 @@ fn fields(line: &mut Line<'_>, protocol: u8, view: View<'_>) -> Printed {
         LACP => &["Terminator", "Actor Information", "Partner Information", "Collector Information"],
         _ => &["Terminator", "Marker Information"],
     };
+    let heading =
+        |kind: u8, length: usize| format!("{} TLV (0x{kind:02x}), length {length}", names.get(usize::from(kind)).unwrap_or(&"Unknown"));
+    each(line, view, heading, |line, kind, part| {
+        let value = part.skip(HEAD);
+        field(line, protocol, kind, value)?;
+        if line.style.verbose > 1 {
+            hex::indented(&mut line.text, value.captured(), "\n\t  ");
+        }
+        Ok(())
+    })
+}
+
+/// Types with lengths, which count the two bytes before the value, up to type 0: a line with the heading of each, and what is printed of it.
+fn each(
+    line: &mut Line<'_>,
+    view: View<'_>,
+    heading: impl Fn(u8, usize) -> String,
+    print: impl Fn(&mut Line<'_>, u8, View<'_>) -> Printed,
+) -> Printed {
     let mut rest = view;
     while rest.len() > 0 {
         if rest.len() < HEAD {
@@ -79,7 +98,7 @@ fn fields(line: &mut Line<'_>, protocol: u8, view: View<'_>) -> Printed {
             break;
         }
         let (kind, length) = (rest.u8(0)?, usize::from(rest.u8(1)?));
-        put!(line, "\n\t{} TLV (0x{kind:02x}), length {length}", names.get(usize::from(kind)).unwrap_or(&"Unknown"));
+        put!(line, "\n\t{}", heading(kind, length));
         if kind == 0 {
             break;
         }
@@ -91,11 +110,7 @@ fn fields(line: &mut Line<'_>, protocol: u8, view: View<'_>) -> Printed {
             line.put(TOO_SHORT);
             break;
         }
-        let value = View::new(&rest.take(0, length)?[HEAD..], length - HEAD);
-        field(line, protocol, kind, value)?;
-        if line.style.verbose > 1 {
-            hex::indented(&mut line.text, value.captured(), "\n\t  ");
-        }
+        print(line, kind, View::new(rest.take(0, length)?, length))?;
         rest = rest.skip(length);
     }
     Ok(())
@@ -172,26 +187,9 @@ fn maintenance(line: &mut Line<'_>, view: View<'_>) -> Printed {
 
 /// Information or events; the length of each counts what precedes its value.
 fn parts(line: &mut Line<'_>, view: View<'_>, what: &str, names: &[(u8, &'static str)]) -> Printed {
-    let mut rest = view;
-    while rest.len() > 0 {
-        if rest.len() < HEAD {
-            line.put(TOO_SHORT);
-            break;
-        }
-        let (kind, length) = (rest.u8(0)?, usize::from(rest.u8(1)?));
-        put!(line, "\n\t  {} {what} Type ({kind}), length {length}", names::find(names, kind).unwrap_or("Reserved"));
-        if kind == 0 {
-            break;
-        }
-        if length < HEAD {
-            put!(line, "\n\t    ERROR: illegal length - should be >= {HEAD}");
-            break;
-        }
-        if rest.len() < length {
-            line.put(TOO_SHORT);
-            break;
-        }
-        let part = View::new(rest.take(0, length)?, length);
+    let heading =
+        |kind: u8, length: usize| format!("  {} {what} Type ({kind}), length {length}", names::find(names, kind).unwrap_or("Reserved"));
+    each(line, view, heading, |line, kind, part| {
         let known = match (what, kind) {
             ("Information", 1 | 2) => information(line, part)?,
             ("Link Event", 1..=4) => event(line, part)?,
@@ -200,9 +198,8 @@ fn parts(line: &mut Line<'_>, view: View<'_>, what: &str, names: &[(u8, &'static
         if line.style.verbose > 1 || !known {
             hex::indented(&mut line.text, part.captured(), "\n\t  ");
         }
-        rest = rest.skip(length);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn wrong_length(line: &mut Line<'_>, part: View<'_>, right: usize) -> bool {
