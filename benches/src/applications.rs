@@ -104,9 +104,9 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
     rows(&makers, only, |case, entries| row(case, entries, rounds))
 }
 
-/// The same applications on two threads.
-pub fn measure_cores(rounds: usize, only: &[String]) -> Vec<cores::Row> {
-    let makers: [(&str, Maker, &[usize]); 12] = [
+/// The same applications on several threads, with so many replicas each.
+pub fn measure_cores(rounds: usize, only: &[String], replicas: &[usize]) -> Vec<cores::Row> {
+    let makers: [(&str, Maker, &[usize]); 13] = [
         ("p4-forward", p4::forward, &ROUTES[..1]),
         ("p4-paper", p4::paper, &ROUTES[..1]),
         ("p4-acl", p4::acl, &[10_000]),
@@ -114,13 +114,15 @@ pub fn measure_cores(rounds: usize, only: &[String]) -> Vec<cores::Row> {
         ("router", router, &ROUTES[..2]),
         ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
         ("nat", nat, &[4096]),
+        // All packets are of one flow, which only replicated state lets several cores have.
+        ("nat-one", nat, &[1]),
         ("switch", switch, &STATIONS[1..2]),
         ("firewall", firewall, &RULES[1..2]),
         ("stateful", stateful, &FLOWS[..1]),
         ("count", count, &FLOWS[..1]),
         ("balancer", balancer, &FLOWS[..1]),
     ];
-    rows(&makers, only, |case, entries| cores::row(case, entries, rounds))
+    rows(&makers, only, |case, entries| cores::row(case, entries, rounds, replicas))
 }
 
 /// Threads moved and replicas changed while packets flow.

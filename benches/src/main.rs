@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on two threads; `moves` moves threads while packets flow; `queues` what threads hand packets over with; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on several threads; `moves` moves threads while packets flow; `queues` what threads hand packets over with; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -60,6 +60,10 @@ struct Args {
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
+    /// Replicas of applications in the section `cores`
+    #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = [2_usize])]
+    replicas: Vec<usize>,
+
     /// Packets in the mixed trace
     #[arg(long, default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
     packets: u32,
@@ -108,7 +112,7 @@ enum Section {
     Tables,
     /// Routers, translator, switch, firewalls, counting and a balancer, on packets in memory
     Applications,
-    /// The same on two threads, with each way to share state
+    /// The same on several threads, with each way to share state
     Cores,
     /// Threads moved from core to core, and replicas that come and go, while packets in memory flow
     Moves,
@@ -183,7 +187,7 @@ fn measure(args: &Args) -> Result<Results, String> {
     in_memory(args, &mut results)?;
     machine::unpin(processors);
     if args.wants(Section::Cores) {
-        results.cores = applications::measure_cores(args.rounds as usize, &args.only);
+        results.cores = applications::measure_cores(args.rounds as usize, &args.only, &args.replicas);
     }
     if args.wants(Section::Moves) {
         results.moves = applications::measure_moves();

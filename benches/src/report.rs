@@ -95,11 +95,11 @@ fn on_moves(out: &mut String, rows: &[applications::moves::Row]) {
     }
 }
 
-/// Applications on two threads, a line for each side.
+/// Applications on several threads, a line for each side.
 fn on_cores(out: &mut String, rows: &[applications::cores::Row]) {
     let _ = writeln!(
         out,
-        "\nns/packet on the wall of applications on two threads (median; times as fast as one thread; transactions that conflicted)"
+        "\nns/packet on the wall of applications on several threads (median; times as fast as one thread; transactions that conflicted)"
     );
     for applications::cores::Row { application, entries, shared, sides } in rows {
         let _ = writeln!(
@@ -110,8 +110,8 @@ fn on_cores(out: &mut String, rows: &[applications::cores::Row]) {
         for side in sides {
             let aborted = side.aborted.map(|aborted| format!(", {aborted:.1} %")).unwrap_or_default();
             let _ = match (side.median_ns, side.speedup, &side.wrong) {
-                (Some(ns), Some(times), _) => writeln!(out, "  {:<36} {ns:8.1} ({times:.2}{aborted})", side.side),
-                (_, _, wrong) => writeln!(out, "  {:<36} {}", side.side, wrong.as_deref().unwrap_or("no time")),
+                (Some(ns), Some(times), _) => writeln!(out, "  {:>3} × {:<30} {ns:8.1} ({times:.2}{aborted})", side.replicas, side.side),
+                (_, _, wrong) => writeln!(out, "  {:>3} × {:<30} {}", side.replicas, side.side, wrong.as_deref().unwrap_or("no time")),
             };
         }
     }

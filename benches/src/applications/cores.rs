@@ -1,4 +1,5 @@
-//! Applications on two threads beside one: replicas that keep the order of all packets, and those that keep the order of flows, with each way to share state.
+//! Applications on several threads beside one: replicas that keep the order of all packets, with state in order or replicated, and those that keep the order of flows, with each way to
+//! share state.
 //!
 //! Times are those of the clock on the wall: threads run at the same time. The time of processors, all threads together, tells on a busy machine what the wall does not: where it is that of
 //! one thread, two are twice as fast when each has a processor to itself. Sides with nothing in common must send as many packets as one thread; how many a switch floods, and how
@@ -30,6 +31,8 @@ pub struct Row {
 pub struct Timing {
     /// Which.
     pub side: &'static str,
+    /// How many replicas: threads that have elements, beside sources and what is in order where the order of all packets is kept.
+    pub replicas: usize,
     /// On the wall, per packet; none if it is wrong.
     pub median_ns: Option<f64>,
     /// How many times as fast as one thread.
@@ -47,18 +50,17 @@ pub struct Timing {
 enum Way {
     One,
     Total,
+    Replicate,
     Flow(Policy),
 }
 
 const WAYS: [(&str, Way); 4] = [
-    ("one thread", Way::One),
-    ("two, order of all", Way::Total),
-    ("two, order of flows, lock", Way::Flow(Policy::Lock)),
-    ("two, order of flows, transactions", Way::Flow(Policy::Transaction)),
+    ("order of all", Way::Total),
+    ("order of all, replicated", Way::Replicate),
+    ("order of flows, lock", Way::Flow(Policy::Lock)),
+    ("order of flows, transactions", Way::Flow(Policy::Transaction)),
 ];
 
-/// Threads that have elements.
-const REPLICAS: usize = 2;
 /// Packets that are timed, about.
 const TIMED: usize = 10_000_000;
 
@@ -102,42 +104,53 @@ pub(super) struct Bench {
     pub(super) packets: usize,
 }
 
-/// Measures an application.
+/// The sides: one thread, and each way with each number of replicas. Nothing is replicated where all elements with state are found by flow, or none has any.
+fn sides(bench: &Bench, replicas: &[usize]) -> Result<Vec<(&'static str, Way, usize)>, String> {
+    let replicates = !bench.placement(Way::Replicate)?.replayed.is_empty();
+    let ways = WAYS.iter().filter(|(_, way)| *way != Way::Replicate || replicates);
+    let all = replicas.iter().flat_map(|replicas| ways.clone().map(|(side, way)| (*side, *way, *replicas)));
+    Ok([("one thread", Way::One, 1)].into_iter().chain(all).collect())
+}
+
+/// Measures an application, with so many replicas each.
 ///
 /// # Errors
 /// Its configuration cannot be read, or not be placed.
-pub fn row(case: Case, entries: usize, rounds: usize) -> Result<Row, String> {
+pub fn row(case: Case, entries: usize, rounds: usize, replicas: &[usize]) -> Result<Row, String> {
     let name = case.application;
     let bench = Bench::of(case)?;
     let placement = bench.placement(Way::Flow(Policy::Lock))?;
     let shared =
         placement.of(netvm::application::Stage::Shared).map(|at| bench.application.application().instances[at].class.clone()).collect();
     let passes = (TIMED / bench.packets).max(2) as u64;
-    let mut runs: Vec<Vec<Result<Ran, String>>> = WAYS.iter().map(|_| Vec::new()).collect();
+    let sides = sides(&bench, replicas)?;
+    let mut runs: Vec<Vec<Result<Ran, String>>> = sides.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
-        for ((_, way), runs) in WAYS.iter().zip(&mut runs).filter(|(_, runs)| runs.iter().all(Result::is_ok)) {
-            runs.push(bench.run(*way, passes));
+        for ((_, way, replicas), runs) in sides.iter().zip(&mut runs).filter(|(_, runs)| runs.iter().all(Result::is_ok)) {
+            runs.push(bench.run(*way, *replicas, passes));
         }
     }
     let exact = placement.of(netvm::application::Stage::Shared).next().is_none();
     let sent = runs[0].first().and_then(|run| run.as_ref().ok()).map(|run| run.sent);
-    let mut sides: Vec<Timing> = WAYS.iter().zip(runs).map(|((side, _), runs)| timing(side, runs, sent.filter(|_| exact))).collect();
+    let is_exact = |way: Way| exact || !matches!(way, Way::Flow(_));
+    let timing = |((side, way, replicas), runs): (&(_, Way, usize), _)| timing((*side, *replicas), runs, sent.filter(|_| is_exact(*way)));
+    let mut sides: Vec<Timing> = sides.iter().zip(runs).map(timing).collect();
     let one = sides[0].median_ns;
     sides.iter_mut().for_each(|side| side.speedup = one.zip(side.median_ns).map(|(one, ns)| one / ns));
     let told: String = sides
         .iter()
         .map(|t| {
             let [ns, speedup, cpu] = [t.median_ns, t.speedup, t.processor_ns].map(|x| x.unwrap_or(f64::NAN));
-            format!("  {} {ns:.1} ({speedup:.2}; {cpu:.1})", t.side)
+            format!("  {} × {} {ns:.1} ({speedup:.2}; {cpu:.1})", t.replicas, t.side)
         })
         .collect();
     eprintln!("{name} {entries}{told}");
     Ok(Row { application: name, entries, shared, sides })
 }
 
-fn timing(side: &'static str, runs: Vec<Result<Ran, String>>, sent: Option<u64>) -> Timing {
+fn timing((side, replicas): (&'static str, usize), runs: Vec<Result<Ran, String>>, sent: Option<u64>) -> Timing {
     let runs: Result<Vec<Ran>, String> = runs.into_iter().collect();
-    let none = |wrong| Timing { side, median_ns: None, speedup: None, processor_ns: None, aborted: None, wrong: Some(wrong) };
+    let none = |wrong| Timing { side, replicas, median_ns: None, speedup: None, processor_ns: None, aborted: None, wrong: Some(wrong) };
     match runs {
         Err(wrong) => none(wrong),
         Ok(runs) => match runs.iter().find(|run| sent.is_some_and(|sent| run.sent != sent)) {
@@ -147,7 +160,7 @@ fn timing(side: &'static str, runs: Vec<Result<Ran, String>>, sent: Option<u64>)
                 let mut processors: Vec<f64> = runs.iter().map(|run| run.processor_ns).collect();
                 let processor_ns = super::median(&mut processors);
                 let aborted = runs.iter().filter_map(|run| run.aborted).next_back();
-                Timing { side, median_ns: super::median(&mut times), speedup: None, processor_ns, aborted, wrong: None }
+                Timing { side, replicas, median_ns: super::median(&mut times), speedup: None, processor_ns, aborted, wrong: None }
             }
         },
     }
@@ -167,6 +180,7 @@ impl Bench {
     fn placement(&self, way: Way) -> Result<Placement, String> {
         match way {
             Way::One | Way::Total => Placement::new(self.application.application(), &[]),
+            Way::Replicate => Placement::total(self.application.application(), &[], &Policies(vec![(None, Policy::Replicate)])),
             Way::Flow(policy) => Placement::by_flow(self.application.application(), &[], &Policies(vec![(None, policy)])),
         }
     }
@@ -177,9 +191,9 @@ impl Bench {
     }
 
     /// One run, after one of a single pass whose time is taken off.
-    fn run(&self, way: Way, passes: u64) -> Result<Ran, String> {
-        let (first, _, _) = self.time(way, 1)?;
-        let (all, stats, aborted) = self.time(way, 1 + passes)?;
+    fn run(&self, way: Way, replicas: usize, passes: u64) -> Result<Ran, String> {
+        let (first, _, _) = self.time(way, replicas, 1)?;
+        let (all, stats, aborted) = self.time(way, replicas, 1 + passes)?;
         let per_packet = |part: fn(&Took) -> f64| (part(&all) - part(&first)) / (passes as f64 * self.packets as f64);
         let sent =
             stats.nodes.iter().filter(|(_, class, _)| class == "ToDevice" || class == "Discard").map(|(.., node)| node.packets).sum();
@@ -190,7 +204,7 @@ impl Bench {
     }
 
     /// Nanoseconds from the first packet to the end.
-    fn time(&self, way: Way, passes: u64) -> Result<(Took, Stats, Option<f64>), String> {
+    fn time(&self, way: Way, replicas: usize, passes: u64) -> Result<(Took, Stats, Option<f64>), String> {
         let engine = engines::find("aot").ok_or("no engine aot")?;
         let (settings, host) = (self.settings(passes), Box::new(Silent));
         if way == Way::One {
@@ -202,7 +216,7 @@ impl Bench {
             return Ok((begun.took(), graph.stats(), None));
         }
         let placement = self.placement(way)?;
-        let started = self.application.start_on(placement, REPLICAS, engine, engines::Settings::default(), settings, host);
+        let started = self.application.start_on(placement, replicas, engine, engines::Settings::default(), settings, host);
         let mut cores = started.map_err(|error| error.to_string())?;
         let begun = Begun::now();
         cores.start();

@@ -7,7 +7,7 @@ mod needs;
 mod chaos;
 #[path = "apps/traffic.rs"]
 mod traffic;
-use netvm::application::{Application, Graph, Host, Reading, Settings, Stats, Stream};
+use netvm::application::{Application, Graph, Host, Policies, Policy, Reading, Settings, Stats, Stream};
 use netvm::engines::{self, EngineInfo};
 use netvm::scripts::scenarios::run::{self, Found, Job};
 use netvm::scripts::scenarios::{self, Config, Scenario, drops, judge, packet, shown};
@@ -149,11 +149,18 @@ fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (
         }
     }
     let first = first.unwrap();
-    for replicas in if damaging { &[1, 2, 3][..] } else { &[4] } {
+    let replicate = Policies(vec![(None, Policy::Replicate)]);
+    for (replicas, policies) in
+        if damaging { vec![1, 2, 3] } else { vec![4] }.into_iter().flat_map(|n| [(n, Policies::default()), (n, replicate.clone())])
+    {
         let (folder, jit) = (folder(&format!("{name}-cores-{replicas}")), engines::find("jit").unwrap());
-        let found = run::run_on(&job, jit, engines::Settings::default(), &folder, *replicas).unwrap_or_else(|error| panic!("{error}"));
+        let found = run::run_on(&job, jit, engines::Settings::default(), &folder, replicas, &policies);
         remove(&folder);
-        assert_same(&found, &first, &format!("{}: {replicas} replicas", config.display()));
+        assert_same(
+            &found.unwrap_or_else(|error| panic!("{error}")),
+            &first,
+            &format!("{}: {replicas} replicas, {policies:?}", config.display()),
+        );
     }
     (job.inputs, first)
 }

@@ -5,6 +5,8 @@ mod graphs;
 mod ports;
 #[path = "cores/readers.rs"]
 mod readers;
+#[path = "cores/replay.rs"]
+mod replay;
 #[path = "cores/verdicts.rs"]
 mod verdicts;
 
@@ -57,6 +59,7 @@ const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Total,
+    Replicate,
     Flow(Policy),
 }
 
@@ -76,6 +79,7 @@ fn run_on(
     let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
     let placement = match place {
         Place::Total => Placement::new(application.application(), &relax),
+        Place::Replicate => Placement::total(application.application(), &relax, &Policies(vec![(None, Policy::Replicate)])),
         Place::Flow(policy) => Placement::by_flow(application.application(), &relax, &Policies(vec![(None, policy)])),
     };
     let placement = placement.unwrap_or_else(|why| panic!("{why}"));

@@ -190,8 +190,13 @@ pub fn placed(text: &str, input: &Path, out: &Path) -> String {
 
 /// Mixed traffic as a capture, every seventh packet with a byte that is wrong, time to live 1 here and there.
 pub fn capture() -> Vec<u8> {
+    capture_of(3000)
+}
+
+/// The same of so many packets.
+pub fn capture_of(packets: usize) -> Vec<u8> {
     let mut file = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
-    for (n, (time, mut frame)) in synth::mixed_trace(11, 3000).into_iter().enumerate() {
+    for (n, (time, mut frame)) in synth::mixed_trace(11, packets).into_iter().enumerate() {
         let at = 14 + n % 40;
         match frame.get_mut(at) {
             Some(byte) if n % 7 == 0 => *byte ^= 1 << (n % 8),

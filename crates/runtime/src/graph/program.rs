@@ -346,7 +346,12 @@ impl Program {
     pub(super) fn event(&mut self, event: u32, time: u64, now: u64) -> (Ended, ExchangeBuffer<'static>) {
         let mut buffer = ExchangeBuffer::none();
         (buffer.port, buffer.time_ns) = (event, time);
+        let number = self.state.packet_number;
         self.run(HandlerKind::Pull, &mut buffer);
+        if event >= event::CONTROL {
+            // People's handlers are no packets: packets have the random numbers that they have without them.
+            self.state.packet_number = number;
+        }
         self.look_at_timers(time, now);
         (self.result_of(&buffer), buffer)
     }

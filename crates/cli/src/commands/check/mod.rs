@@ -67,7 +67,7 @@ pub(crate) struct Args {
     order: Kept,
 
     /// How state that replicas have in common is to be shared (netvm run --state)
-    #[arg(long, value_name = "[NAME=]lock|transaction|copies", value_parser = parse_state, requires = "order")]
+    #[arg(long, value_name = "[NAME=]lock|transaction|copies|replicate", value_parser = parse_state, requires = "placement")]
     state: Vec<State>,
 
     /// Print the summary of a folder, the placement, or the warnings about a P4 program, as JSON

@@ -33,7 +33,7 @@ impl Kept {
     /// Where elements run then.
     pub(crate) fn place(self, application: &Application, relax: &[String], state: &[State]) -> Result<Placement, String> {
         match self {
-            Self::Total => Placement::new(application.application(), relax),
+            Self::Total => Placement::total(application.application(), relax, &Policies(state.to_vec())),
             Self::Flow => Placement::by_flow(application.application(), relax, &Policies(state.to_vec())),
         }
     }
@@ -42,14 +42,15 @@ impl Kept {
 /// How state is shared: by all elements, or by one.
 pub(crate) type State = (Option<String>, Policy);
 
-/// `lock`, `transaction`, `copies`, or one of them for an element or class: `NAME=lock`.
+/// `replicate`, `lock`, `transaction`, `copies`, or one of them for an element or class: `NAME=lock`.
 pub(crate) fn parse_state(text: &str) -> Result<State, String> {
     let (of, policy) = text.rsplit_once('=').map_or((None, text), |(of, policy)| (Some(of.to_owned()), policy));
     match policy {
         "lock" => Ok((of, Policy::Lock)),
         "transaction" => Ok((of, Policy::Transaction)),
         "copies" => Ok((of, Policy::Copies)),
-        _ => Err("expected lock, transaction or copies, or ELEMENT=lock and the like".to_owned()),
+        "replicate" => Ok((of, Policy::Replicate)),
+        _ => Err("expected lock, transaction, copies or replicate, or ELEMENT=lock and the like".to_owned()),
     }
 }
 

@@ -186,9 +186,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t, requires = "place")]
     order: cores::Kept,
 
-    /// How replicas of --order flow share the state that they have in common, of all elements or of those of one name or class: under a lock, by transactions where
-    /// the program is fit for them (--explain-place tells; the handler ELEMENT.transactions counts them), or by copies that each replica reads without a lock
-    #[arg(long, value_name = "[NAME=]lock|transaction|copies", value_parser = cores::parse_state, requires = "order")]
+    /// How replicas share state, of all elements or of those of one name or class. With --order flow: under a lock, by transactions where the program is fit for them (--explain-place
+    /// tells; the handler ELEMENT.transactions counts them), or by copies that each replica reads without a lock. Where the order of all packets is kept: replicate lets elements that must
+    /// see all packets run in replicas, each of which does to its own state what the packets of all do; --explain-place tells which
+    #[arg(long, value_name = "[NAME=]lock|transaction|copies|replicate", value_parser = cores::parse_state, requires = "place")]
     state: Vec<cores::State>,
 
     /// An element or a class whose state may be kept by each replica for itself: numbers that its handlers say are summed, other results may differ from those of

@@ -176,7 +176,8 @@ impl Crew {
         let mut workers = Workers::new(self.base.clone());
         let name = format!("replica {}", self.made);
         let level = input.level();
-        let spawned = workers.spawn(&name, Stage::Replica, move |own| run_replica(own, &part, rings, Ends { input, output, returns }));
+        let spawned =
+            workers.spawn(&name, Stage::Replica, move |own| run_replica(own, &part, rings, Ends { input, output, returns }, None));
         spawned.map_err(|error| error.to_string())?;
         let (mut began, mut new, mut ready) = workers.into_parts();
         threads.append(&mut began);

@@ -1,6 +1,7 @@
 //! Handlers and statistics of elements that run on other threads: who has them, and what several replicas say together.
 
 use super::super::RECORD;
+use super::agreed::{Agreed, agreed, settle};
 use super::channel::Relief;
 use super::threads::{Gauge, Thread, is_called};
 use super::{Graph, Stage, lock};
@@ -8,7 +9,7 @@ use crate::control::why;
 use runtime::graph::ring::Elsewhere;
 use runtime::graph::{Described, Fault, Stats};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
@@ -21,6 +22,8 @@ pub(super) enum Request {
     Go,
     Read(String, String, Sender<Result<String, String>>),
     Write(String, String, Sender<Result<(), String>>),
+    /// The same when all replicas do.
+    Agree(Agreed),
     Stats(Sender<WorkerStats>),
     Elements(Sender<Vec<Described>>),
     /// Somebody wants the thread to move.
@@ -47,6 +50,7 @@ pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Opti
         Request::Go => {}
         Request::Read(handler, text, reply) => drop(reply.send(graph.read(&handler, &text, None))),
         Request::Write(handler, text, reply) => drop(reply.send(graph.write(&handler, &text, None))),
+        Request::Agree(asked) => gauge.agreements.agree(asked, graph),
         Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: gauge.stage == Stage::Source })),
         Request::Elements(reply) => drop(reply.send(graph.elements())),
         Request::Move => gauge.make_moves(),
@@ -142,6 +146,10 @@ pub(super) struct Directory {
     written: Mutex<Option<Vec<Written>>>,
     /// By element.
     stages: HashMap<String, Stage>,
+    /// Elements whose state each replica has of all packets.
+    replayed: HashSet<String>,
+    /// Held by who writes to one of them.
+    agreeing: Mutex<()>,
     /// What handlers said before there were packets.
     bases: HashMap<String, u64>,
 }
@@ -156,11 +164,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const GONE: &str = "the thread of this element has ended";
 
 impl Directory {
-    pub(super) fn new(workers: Vec<Worker>, [sources, replicas]: [Vec<String>; 2], bases: HashMap<String, u64>) -> Self {
+    /// `sources`, `replicas`: the elements of these stages; `replayed`: those whose state each replica has of all packets.
+    pub(super) fn new(
+        workers: Vec<Worker>,
+        [sources, replicas]: [Vec<String>; 2],
+        replayed: HashSet<String>,
+        bases: HashMap<String, u64>,
+    ) -> Self {
         let stage = |names: Vec<String>, stage| names.into_iter().map(move |name| (name, stage));
+        let stages = stage(sources, Stage::Source).chain(stage(replicas, Stage::Replica)).collect();
         let workers = Mutex::new(workers.into_iter().map(Arc::new).collect());
-        let written = Mutex::new(Some(Vec::new()));
-        Self { workers, written, stages: stage(sources, Stage::Source).chain(stage(replicas, Stage::Replica)).collect(), bases }
+        Self { workers, written: Mutex::new(Some(Vec::new())), stages, replayed, agreeing: Mutex::new(()), bases }
     }
 
     fn workers(&self) -> Vec<Arc<Worker>> {
@@ -224,8 +238,24 @@ impl Directory {
         lock(&self.workers).iter().any(|worker| worker.gauge.is_behind())
     }
 
+    /// Writes in all replicas between the same two packets. They get on to that although who asks takes nothing from them meanwhile.
+    fn write_agreed(&self, workers: &[Arc<Worker>], handler: &str, text: &str) -> Result<(), String> {
+        let _one = lock(&self.agreeing);
+        let _held: Vec<_> = workers.iter().take(1).map(|worker| worker.relief.hold()).collect();
+        let gone = || Err(GONE.to_owned());
+        let mut waits = Vec::new();
+        for (nth, worker) in workers.iter().enumerate() {
+            let (asked, wait) = agreed(handler, crate::p4::of_replica(text, nth));
+            if !worker.send(Request::Agree(asked)) {
+                return gone();
+            }
+            waits.push(wait);
+        }
+        settle(&waits).unwrap_or_else(gone)
+    }
+
     fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, String> {
-        let element = handler.rsplit_once('.').map_or(handler, |(element, _)| element);
+        let element = element_of(handler);
         let stage = *self.stages.get(element).ok_or_else(|| format!("no element named '{element}'"))?;
         Ok(self.workers().into_iter().filter(|worker| worker.gauge.stage == stage).collect())
     }
@@ -280,7 +310,11 @@ impl Elsewhere for Directory {
             let text = crate::p4::of_replica(text, nth);
             worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))
         };
-        let values = self.who_has(handler)?.into_iter().enumerate().map(ask).collect::<Result<Vec<String>, String>>()?;
+        let mut workers = self.who_has(handler)?;
+        if self.replayed.contains(element_of(handler)) {
+            workers.truncate(1);
+        }
+        let values = workers.into_iter().enumerate().map(ask).collect::<Result<Vec<String>, String>>()?;
         together(handler, values, self.bases.get(handler).copied())
     }
 
@@ -290,6 +324,9 @@ impl Elsewhere for Directory {
             worker.ask(|reply| Request::Write(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))
         };
         let workers = self.who_has(handler)?;
+        if self.replayed.contains(element_of(handler)) {
+            return self.write_agreed(&workers, handler, text);
+        }
         workers.iter().enumerate().try_for_each(ask)?;
         if workers.iter().any(|worker| worker.gauge.stage == Stage::Replica) {
             let mut written = lock(&self.written);
@@ -314,6 +351,10 @@ impl Elsewhere for Directory {
     fn spread(&self, handler: &str, text: &str) -> Result<(), String> {
         if self.who_has(handler).is_ok() { self.write(handler, &crate::p4::of_replica(text, 1)) } else { Ok(()) }
     }
+}
+
+fn element_of(handler: &str) -> &str {
+    handler.split_once('.').map_or(handler, |(element, _)| element)
 }
 
 /// What replicas say together: by how much numbers have grown is summed; anything else must be said by all.

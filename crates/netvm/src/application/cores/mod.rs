@@ -14,10 +14,13 @@
 //!
 //! Live devices are received from by the sources and sent to by the rest; an epoch is what has come so far.
 //!
+//! Where state is replicated, each replica has all packets: [`replay`].
+//!
 //! Where only the order of each flow is kept, each replica has the whole application: [`flows`].
 //!
 //! Left out: timers in replicas, but in those of flows; TAP interfaces, which are open once only.
 
+mod agreed;
 mod channel;
 mod crew;
 mod cut;
@@ -28,6 +31,7 @@ mod planner;
 mod policy;
 mod ports;
 mod readers;
+mod replay;
 mod state;
 mod threads;
 mod workers;
@@ -83,6 +87,8 @@ struct Making {
 #[derive(Default)]
 struct Run {
     stops: AtomicBool,
+    /// A source has asked for the end, at its own.
+    source_ends: AtomicBool,
     read: AtomicU64,
     total: AtomicU64,
 }
@@ -235,7 +241,7 @@ impl Cores {
                 run.stop();
                 false
             }
-            Mode::Total(epochs) => epochs.turn(rest, *live, gauge),
+            Mode::Total(epochs) => epochs.turn(rest, run, *live, gauge),
             // A thread that has failed holds up those that wait for it to go on.
             Mode::Flow(_) if threads.iter().any(JoinHandle::is_finished) => false,
             Mode::Flow(others) => others.turn(rest, directory, run),
@@ -244,7 +250,7 @@ impl Cores {
 }
 
 impl Epochs {
-    fn turn(&mut self, rest: &mut Graph, live: bool, gauge: &Gauge) -> bool {
+    fn turn(&mut self, rest: &mut Graph, run: &Run, live: bool, gauge: &Gauge) -> bool {
         match self.receive() {
             Next::Epoch(batches) => {
                 gauge.count(batches.iter().map(Batch::packets).sum());
@@ -254,6 +260,10 @@ impl Epochs {
             Next::Nothing => {}
             Next::End => {
                 self.inputs.clear();
+                if run.source_ends.swap(false, Ordering::AcqRel) {
+                    // No timer runs behind that.
+                    let _ = rest.write("stop", "", None);
+                }
                 rest.close();
                 // A run on live devices would go on with timers for ever.
                 return !live && rest.turn();

@@ -7,11 +7,13 @@
 //! addresses of their flow. State that is not found by flow is then in common: one replica at a time runs the element, under a lock. Where an element's state can be divided by ports,
 //! packets go to replicas by these ([`super::ports`]).
 //!
+//! An element that must see all packets is in replicas, too, if the user asks for that ([`Policy::Replicate`]): then all replicas have all packets ([`super::replay`]).
+//!
 //! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE paper, section 3 (stages).
 
 use super::super::order::{Counters, Exempt, Place, first_trace};
 use super::super::scratch::Scratch;
-use super::policy::{Policies, Policy, memory};
+use super::policy::{Policies, Policy, memory, not_again};
 use super::state::line_of;
 use super::{ports, readers};
 use compiler::mir::{Func, Helper, Op, Value};
@@ -79,6 +81,8 @@ pub struct Placement {
     pub seldom: BTreeSet<u32>,
     /// By source: the end of its packets whose port says which replica has them, where not their addresses do.
     pub ends: BTreeMap<usize, Toward>,
+    /// Elements to whose state each replica does what all packets do.
+    pub replayed: BTreeSet<usize>,
 }
 
 impl Placement {
@@ -87,21 +91,35 @@ impl Placement {
     /// # Errors
     /// Why it cannot be cut into stages.
     pub fn new(application: &Application, relax: &[String]) -> Result<Self, String> {
+        Self::total(application, relax, &Policies::default())
+    }
+
+    /// The same; `policies` name elements that may be in replicas although they must see all packets ([`Policy::Replicate`]).
+    ///
+    /// # Errors
+    /// Also a policy that is for another order; a name that there is not.
+    pub fn total(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
         let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
+        policies.check(application, Order::Total)?;
         let all = application.instances.iter().enumerate();
         if let Some(source) = all.clone().find(|(at, instance)| sources[*at] && calls(instance)) {
             return Err(format!("`{}` calls handlers at its end", source.1.name));
         }
         let watched = watched(application);
-        let reason = |(at, instance): (usize, &Instance)| match sources[at] {
-            true => None,
-            false if watched.contains(&at) => Some("a script looks at it while packets flow".to_owned()),
-            false => keeps(application, at, instance, relaxed.contains(&at)),
+        let need = |(at, instance): (usize, &Instance)| match sources[at] {
+            true => (false, None),
+            false if watched.contains(&at) => (false, Some("a script looks at it while packets flow".to_owned())),
+            false => need(application, (at, instance), relaxed.contains(&at), policies),
         };
-        let reasons: Vec<Option<String>> = all.map(reason).collect();
+        let (again, reasons): (Vec<bool>, Vec<Option<String>>) = all.map(need).unzip();
         let stages = stages(application, &sources, &reasons);
-        let in_replicas = |at: &u32| stages[*at as usize] == Stage::Replica;
-        let flow = if application.by_flow.iter().any(in_replicas) { Flow::Addresses } else { Flow::Any };
+        let in_replicas = |at: usize| stages[at] == Stage::Replica;
+        let replayed: BTreeSet<usize> = (0..stages.len()).filter(|at| again[*at] && in_replicas(*at)).collect();
+        let flow = match application.by_flow.iter().any(|at| in_replicas(*at as usize)) {
+            _ if !replayed.is_empty() => Flow::All,
+            true => Flow::Addresses,
+            false => Flow::Any,
+        };
         Ok(Self {
             stages,
             reasons,
@@ -112,6 +130,7 @@ impl Placement {
             readers: BTreeMap::new(),
             seldom: BTreeSet::new(),
             ends: BTreeMap::new(),
+            replayed,
         })
     }
 
@@ -121,9 +140,7 @@ impl Placement {
     /// An element that must see the packets of all flows; a name that there is not.
     pub fn by_flow(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
         let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
-        if let Some(unknown) = policies.unknown(application) {
-            return Err(format!("--state {unknown}: no element has that name or class"));
-        }
+        policies.check(application, Order::Flow)?;
         let divided = Divided::of(application, &relaxed, &sources);
         let (mut stages, mut reasons) = (Vec::new(), Vec::new());
         for (at, instance) in application.instances.iter().enumerate() {
@@ -166,6 +183,7 @@ impl Placement {
             readers: read,
             seldom,
             ends: divided.ends,
+            replayed: BTreeSet::new(),
         })
     }
 
@@ -191,6 +209,9 @@ impl Placement {
         if self.order == Order::Flow {
             return Some("each has the whole configuration");
         }
+        if self.flow == Flow::All {
+            return Some("each has the state of all packets, which a new one would lack");
+        }
         (self.flow == Flow::Addresses).then_some("elements keep state by flow, and flows would come to replicas that do not have theirs")
     }
 
@@ -202,6 +223,7 @@ impl Placement {
         };
         match self.flow {
             Flow::Any => "any replica".to_owned(),
+            Flow::All => "all replicas: one runs them, the others only change their state".to_owned(),
             Flow::Addresses if self.ends.is_empty() => "replicas by the two addresses of their flow".to_owned(),
             Flow::Addresses => format!("replicas by ports: {}", self.ends.iter().map(by_port).collect::<Vec<_>>().join(", ")),
         }
@@ -225,6 +247,7 @@ impl Placement {
                 let Instance { name, class, .. } = &application.instances[at];
                 let why = match (&self.reasons[at], stage) {
                     _ if self.relaxed.contains(&at) && stage == Stage::Replica => ": relaxed, each replica has its own state",
+                    (_, Stage::Replica) if self.replayed.contains(&at) => ": each replica has the state of all packets",
                     (_, Stage::Replica) if self.policies.contains_key(&at) => &format!(": {}", self.policy_shown(at)),
                     (Some(why), Stage::Rest) => &format!(": {why}"),
                     (Some(why), Stage::Shared) => &format!(": {}: {why}", self.policy_shown(at)),
@@ -442,8 +465,35 @@ fn stages(application: &Application, sources: &[bool], reasons: &[Option<String>
     sources.iter().zip(&rest).map(stage).collect()
 }
 
+/// Whether an element is in replicas because all of them do to its state what all packets do, and why it must see all packets in their order otherwise; none if it need not.
+fn need(application: &Application, (at, instance): (usize, &Instance), relaxed: bool, policies: &Policies) -> (bool, Option<String>) {
+    // Where all replicas have all packets, those of a flow are not one replica's.
+    let by_flow = application.by_flow.contains(&(at as u32)) && !policies.has(Policy::Replicate);
+    let Some(kept) = keeps(application, (at, instance), relaxed, by_flow) else { return (false, None) };
+    if policies.of(&instance.name, &instance.class) != Policy::Replicate {
+        return (false, Some(kept));
+    }
+    match cannot_be_replayed(application, at, instance) {
+        None => (true, None),
+        Some(why) if why == kept => (false, Some(kept)),
+        Some(why) => (false, Some(format!("{kept}; it cannot be replicated, because {why}"))),
+    }
+}
+
+/// Why replicas cannot do to an element's state what the packets of others do.
+fn cannot_be_replayed(application: &Application, at: usize, instance: &Instance) -> Option<String> {
+    let Body::Program(program) = &instance.body else { return Some(format!("{} is an element of the runtime", instance.class)) };
+    if application.shares(at as u32) {
+        return Some(TOGETHER.to_owned());
+    }
+    if program.module().handler(HandlerKind::Pull).is_some_and(asks) {
+        return Some("it asks for packets itself".to_owned());
+    }
+    if sets_timers(program) { Some(TIMERS.to_owned()) } else { not_again(program) }
+}
+
 /// Why an element must see all packets in their order; none if it need not.
-fn keeps(application: &Application, at: usize, instance: &Instance, relaxed: bool) -> Option<String> {
+fn keeps(application: &Application, (at, instance): (usize, &Instance), relaxed: bool, by_flow: bool) -> Option<String> {
     match &instance.body {
         Body::Native(_) if SUMS.contains(&instance.class.as_str()) && !behind_pull(application, at) => None,
         Body::Native(_) => Some(format!("{} is an element of the runtime", instance.class)),
@@ -451,7 +501,7 @@ fn keeps(application: &Application, at: usize, instance: &Instance, relaxed: boo
             if application.shares(at as u32) {
                 return Some(TOGETHER.to_owned());
             }
-            program_keeps(program, variables(application, at), relaxed, application.by_flow.contains(&(at as u32)))
+            program_keeps(program, variables(application, at), relaxed, by_flow)
         }
     }
 }

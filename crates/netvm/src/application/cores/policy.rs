@@ -4,6 +4,7 @@
 
 use super::super::order::Counters;
 use super::super::scratch::Scratch;
+use super::placement::Order as Kept;
 use compiler::mir::{Func, Helper, Op, Order, Value};
 use compiler::passes;
 use netil::Verified;
@@ -23,6 +24,8 @@ pub enum Policy {
     Transaction,
     /// Each reads a copy of its replica, and holds a lock only if it changes something.
     Copies,
+    /// Each replica has a state of its own, to which it does what the packets of all do ([`super::replay`]).
+    Replicate,
 }
 
 /// Policies as a user gives them: for all elements, or for those of a name or class. The last that fits counts.
@@ -34,6 +37,31 @@ impl Policies {
     pub fn of(&self, name: &str, class: &str) -> Policy {
         let fits = |of: &Option<String>| of.as_deref().is_none_or(|of| of == name || of == class);
         self.0.iter().rev().find(|(of, _)| fits(of)).map_or(Policy::Lock, |(_, policy)| *policy)
+    }
+
+    /// Whether they are for replicas that keep that order.
+    ///
+    /// # Errors
+    /// One is not; a name that no element and no class has.
+    pub(super) fn check(&self, application: &Application, order: Kept) -> Result<(), String> {
+        if let Some(unknown) = self.unknown(application) {
+            return Err(format!("--state {unknown}: no element has that name or class"));
+        }
+        match order {
+            Kept::Flow if self.has(Policy::Replicate) => {
+                Err("--state replicate keeps the order of all packets: leave out --order flow".to_owned())
+            }
+            Kept::Total if self.0.iter().any(|(_, policy)| *policy != Policy::Replicate) => {
+                Err("--state lock, transaction and copies are for --order flow; where the order of all packets is kept, there is replicate"
+                    .to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether some element may have that one.
+    pub fn has(&self, policy: Policy) -> bool {
+        self.0.iter().any(|(_, its)| *its == policy)
     }
 
     /// A name that no element and no class has.
@@ -54,9 +82,7 @@ const LASTING: &[&str] = &["console", "regexp", "stringmatching"];
 /// Why it cannot.
 pub(super) fn memory(program: &Verified) -> Result<Memory, String> {
     let module = program.module();
-    if let Some(unit) = module.coprocessors.iter().find(|unit| !LASTING.contains(&unit.name.as_str())) {
-        return Err(format!("coprocessor {} keeps state", unit.name));
-    }
+    coprocessors(program)?;
     if module.data_size as usize > MOST_MEMORY || program.shared_size() > 0 {
         return Err(format!("its variables are shared, or more than {MOST_MEMORY} bytes"));
     }
@@ -65,6 +91,27 @@ pub(super) fn memory(program: &Verified) -> Result<Memory, String> {
     match ops(&func).find_map(|(_, op)| lasting(op)) {
         Some(what) => Err(what.to_owned()),
         None => Ok(Memory { sums: sums(program, &func), scratch: Scratch::of(program).ranges() }),
+    }
+}
+
+/// Whether its coprocessors keep nothing of packets.
+fn coprocessors(program: &Verified) -> Result<(), String> {
+    let keeps = |unit: &&netil::module::CoproUse| !LASTING.contains(&unit.name.as_str());
+    match program.module().coprocessors.iter().find(keeps) {
+        Some(unit) => Err(format!("coprocessor {} keeps state", unit.name)),
+        None => Ok(()),
+    }
+}
+
+/// Why what a program does to its state cannot be done again elsewhere, on packets that only look the same; none if it can. Random numbers can: they follow from the packet's number.
+pub(super) fn not_again(program: &Verified) -> Option<String> {
+    if let Err(why) = coprocessors(program) {
+        return Some(why);
+    }
+    match compiler::optimised(program, HandlerKind::Push, &passes::Options::default()) {
+        Ok(Some((func, _))) => ops(&func).find_map(|(_, op)| lasting(op)).map(str::to_owned),
+        Ok(None) => Some("packets are pulled through it".to_owned()),
+        Err(error) => Some(error.to_string()),
     }
 }
 

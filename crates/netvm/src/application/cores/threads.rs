@@ -5,6 +5,7 @@
 //!
 //! Source: sched_setaffinity(2).
 
+use super::agreed::Agreements;
 use super::channel::Level;
 use super::{Stage, lock};
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
@@ -47,13 +48,15 @@ pub(super) struct Gauge {
     wishes: Mutex<Vec<Wish>>,
     /// Somebody wants something: a move, or an answer.
     asked: AtomicBool,
+    /// What it writes when other replicas do.
+    pub(super) agreements: Agreements,
 }
 
 impl Gauge {
     pub(super) fn new(name: &str, stage: Stage) -> Self {
         let (id, core, packets) = (AtomicU32::new(0), AtomicUsize::new(ANY), AtomicU64::new(0));
         let (levels, wishes, asked) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
-        Self { name: name.to_owned(), stage, id, core, packets, levels, wishes, asked }
+        Self { name: name.to_owned(), stage, id, core, packets, levels, wishes, asked, agreements: Agreements::default() }
     }
 
     /// The calling thread is it.

@@ -3,6 +3,7 @@
 use super::channel::{Receiver as Input, Relief, Sender as Output, channel};
 use super::crew::{Change, Crew};
 use super::handlers::{Directory, Request, Worker, answer};
+use super::replay::{Replayed, Replica};
 use super::threads::Gauge;
 use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, run_epoch};
 use crate::Error;
@@ -84,13 +85,15 @@ impl Workers {
         let link = Link { flow, senders, spare, change: Arc::clone(&change) };
         self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, link))?;
         let Some(middle) = middle.map(Arc::new) else { return Ok((receivers, None)) };
+        let replayed = Replayed::of(&middle, &placement.replayed).map(Arc::new);
         let mut results = Vec::new();
         for (n, input) in receivers.into_iter().enumerate() {
             let (output, result) = channel(&relief);
             let (part, rings) = (Arc::clone(&middle), Rings { numbers: true, annotated: annotated.clone(), ..Rings::default() });
             let (returns, level) = (returns.clone(), input.level());
+            let replays = replayed.clone().map(|replayed| (n, replayed));
             self.spawn(&format!("replica {n}"), Stage::Replica, move |own| {
-                run_replica(own, &part, rings, Ends { input, output, returns })
+                run_replica(own, &part, rings, Ends { input, output, returns }, replays)
             })?;
             self.workers.last().into_iter().for_each(|worker| worker.gauge().waits(level.clone()));
             results.push(result);
@@ -159,7 +162,8 @@ impl Workers {
             }
         }
         let members = [Stage::Source, Stage::Replica].map(|stage| present(placement, stage, application));
-        let directory = Arc::new(Directory::new(self.workers, members, bases));
+        let replayed = placement.replayed.iter().map(|at| application.instances[*at].name.clone()).collect();
+        let directory = Arc::new(Directory::new(self.workers, members, replayed, bases));
         if faults.is_empty() {
             return Ok((self.threads, directory));
         }
@@ -202,7 +206,12 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
     }
     graph.start();
     let mut turns = 0_u32;
-    while !run.is_stopped() && graph.turn() {
+    while !run.is_stopped() {
+        let to_end = graph.is_to_end();
+        if !graph.turn() {
+            run.source_ends.store(to_end, Ordering::Release);
+            break;
+        }
         turns = turns.wrapping_add(1);
         if live || turns.is_multiple_of(TURNS) || gauge.is_asked() {
             note_progress(&mut graph, &run);
@@ -245,26 +254,32 @@ pub(super) struct Ends {
     pub returns: Sender<Batch>,
 }
 
-pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
+/// `replays`: the number of a replica that replays the packets of others, and what.
+pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, replays: Option<(usize, Arc<Replayed>)>) {
     let Own { mut making, run, told, fails, requests, ready, gauge } = own;
     // Its packets come from the sources, with their times.
     making.settings.live.clear();
     let (inbox, outbox) = (Arc::clone(&rings.inbox), Arc::clone(&rings.outbox));
-    let mut graph = match finish_graph(part, making, rings, None, Box::new(Teller { told, live: false })) {
-        Ok(graph) => graph,
+    let (mut graph, mut replica) = match replica_graphs(part, making, rings, &told, replays) {
+        Ok(graphs) => graphs,
         Err(error) => return drop(ready.send(Err(error))),
     };
-    graph.open();
     let _ = ready.send(Ok(numbers(&mut graph, |_| true)));
     if !wait_for_go(&mut graph, &requests, &gauge) {
         return;
     }
     graph.start();
+    replica.iter_mut().for_each(|replica| replica.others.start());
     let mut begun = false;
     while let Some(batch) = ends.receive(|| requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)))) {
         let (span, width) = (batch.span(), batch.width());
         gauge.count(batch.packets());
-        run_epoch(&mut graph, &inbox, vec![batch], &mut begun).into_iter().for_each(|batch| ends.give_back(batch));
+        let emptied = match &mut replica {
+            Some(replica) => replica.run_epoch(&mut graph, &inbox, batch, &mut begun),
+            None => run_epoch(&mut graph, &inbox, vec![batch], &mut begun),
+        };
+        emptied.into_iter().for_each(|batch| ends.give_back(batch));
+        gauge.agreements.pass(&mut graph);
         let mut result = std::mem::take(&mut *lock(&outbox));
         result.spans(span);
         result.is_one_of(width);
@@ -278,6 +293,24 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends) {
     drop(ends);
     graph.close();
     serve(&mut graph, &requests, &fails, &gauge);
+}
+
+/// The graph of a replica, and what replays the packets of others, if it does that.
+fn replica_graphs(
+    part: &Part,
+    mut making: Making,
+    rings: Rings,
+    told: &Sender<(Stream, Vec<u8>)>,
+    replays: Option<(usize, Arc<Replayed>)>,
+) -> Result<(Graph, Option<Replica>), NotMade> {
+    let teller = || Teller { told: told.clone(), live: false };
+    let inbox = Arc::clone(&rings.inbox);
+    replays.iter().for_each(|(_, replayed)| replayed.share(&mut making));
+    let mut graph = finish_graph(part, making.clone(), rings, None, Box::new(teller()))?;
+    graph.open();
+    let Some((index, replayed)) = replays else { return Ok((graph, None)) };
+    let others = replayed.graph(making, &inbox, teller())?;
+    Ok((graph, Some(Replica { index, others, reached: 0 })))
 }
 
 impl Ends {
@@ -301,7 +334,7 @@ impl Ends {
 
 /// What handlers of some elements say before there are packets, as far as these are numbers.
 pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> HashMap<String, u64> {
-    let handlers = graph.readable().into_iter().filter(|name| name.rsplit_once('.').is_some_and(|(element, _)| of(element)));
+    let handlers = graph.readable().into_iter().filter(|name| name.split_once('.').is_some_and(|(element, _)| of(element)));
     let number = |name: String| {
         let value = graph.read(&name, "", None).ok()?.trim().parse().ok()?;
         Some((name, value))

@@ -78,7 +78,7 @@ pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folde
     })
 }
 
-/// The same on several threads, with so many replicas.
+/// The same on several threads, with so many replicas, and policies for elements that must see all packets.
 ///
 /// # Errors
 /// As [`run`], and if it cannot be placed.
@@ -88,9 +88,10 @@ pub fn run_on(
     engines: engines::Settings,
     folder: &Path,
     replicas: usize,
+    policies: &Policies,
 ) -> Result<Found, String> {
     start(job, folder, |application, settings, host| {
-        let placement = Placement::new(application.application(), &[])?;
+        let placement = Placement::total(application.application(), &[], policies)?;
         let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(|error| error.to_string())?;
         Ok(Running::Cores(Box::new(cores)))
     })

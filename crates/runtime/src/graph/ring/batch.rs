@@ -6,6 +6,7 @@
 //! A packet whose annotations nobody behind looks at is bytes in one piece of memory; others travel as they are.
 
 use super::super::Packet;
+use super::dispatch::Flow;
 use crate::io::LinkType;
 
 /// Packets begin at multiples of this, in bytes, so that one can be copied by whole cache lines.
@@ -97,6 +98,14 @@ impl Batch {
         self.entries.push(Entry { number, lane, what });
     }
 
+    /// Becomes a copy of a batch of packets that are bytes.
+    pub(super) fn copy(&mut self, other: &Self) {
+        self.clear();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.entries.extend(other.entries.iter().filter_map(Entry::copied));
+        (self.span, self.width) = (other.span, other.width);
+    }
+
     /// Adds a packet with its annotations.
     pub(super) fn add_whole(&mut self, number: u32, lane: u16, packet: Packet) {
         self.entries.push(Entry { number, lane, what: What::Whole(Box::new(packet)) });
@@ -108,6 +117,22 @@ impl Batch {
     }
 }
 
+impl Entry {
+    /// When it came.
+    pub fn time_ns(&self) -> u64 {
+        match &self.what {
+            What::Bytes { time_ns, .. } => *time_ns,
+            What::Whole(packet) => packet.buffer.time_ns,
+        }
+    }
+
+    /// The same of a packet that is bytes, in a copy of them.
+    fn copied(&self) -> Option<Self> {
+        let What::Bytes { at, len, wire_len, time_ns, link } = self.what else { return None };
+        Some(Self { number: self.number, lane: self.lane, what: What::Bytes { at, len, wire_len, time_ns, link } })
+    }
+}
+
 /// Batches of an epoch, and the order in which their packets arrive.
 #[derive(Debug, Default)]
 pub struct Inbox {
@@ -115,12 +140,23 @@ pub struct Inbox {
     /// Which batch, which packet of it.
     order: Vec<(u32, u32)>,
     next: usize,
+    /// Where those end that may arrive now, if not all may.
+    end: Option<usize>,
+}
+
+/// Packets that arrive one after the other and belong to one replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Which replica.
+    pub replica: usize,
+    /// When the last one came.
+    pub last_ns: u64,
 }
 
 impl Inbox {
     /// Takes batches of one epoch, whose packets then arrive in the order of their numbers; those of one number in the order of the batch that has them.
     pub fn fill(&mut self, batches: Vec<Batch>) {
-        self.next = 0;
+        (self.next, self.end) = (0, None);
         self.order.clear();
         self.batches = batches;
         match &self.batches[..] {
@@ -134,20 +170,39 @@ impl Inbox {
     /// Gives the batches back, all of whose packets have arrived.
     pub fn drain(&mut self) -> Vec<Batch> {
         self.order.clear();
-        self.next = 0;
+        (self.next, self.end) = (0, None);
         std::mem::take(&mut self.batches)
+    }
+
+    /// Lets the packets arrive that come next and belong to one of so many replicas, each of which has all packets; none if no more are there.
+    pub fn begin_run(&mut self, replicas: usize) -> Option<Run> {
+        let replica = |place: &(u32, u32)| Flow::owner(self.entry(*place).number, replicas);
+        let first = replica(self.order.get(self.next)?);
+        let length = self.order[self.next..].iter().take_while(|place| replica(place) == first).count();
+        let last_ns = self.order[self.next..self.next + length].iter().map(|place| self.entry(*place).time_ns()).max()?;
+        self.end = Some(self.next + length);
+        Some(Run { replica: first, last_ns })
+    }
+
+    fn entry(&self, (batch, entry): (u32, u32)) -> &Entry {
+        &self.batches[batch as usize].entries[entry as usize]
+    }
+
+    /// What may arrive now.
+    fn open(&self) -> &[(u32, u32)] {
+        &self.order[..self.end.unwrap_or(self.order.len()).min(self.order.len())]
     }
 
     /// The packet that arrives next, and its place in the order.
     pub(super) fn peek(&self) -> Option<(usize, &Batch, &Entry)> {
-        let (batch, entry) = *self.order.get(self.next)?;
+        let (batch, entry) = *self.open().get(self.next)?;
         let batch = &self.batches[batch as usize];
         Some((self.next, batch, &batch.entries[entry as usize]))
     }
 
     /// The packet at that place of the order.
     pub(super) fn at(&self, place: usize) -> Option<(&Batch, &Entry)> {
-        let (batch, entry) = *self.order.get(place)?;
+        let (batch, entry) = *self.open().get(place)?;
         let batch = self.batches.get(batch as usize)?;
         Some((batch, &batch.entries[entry as usize]))
     }
@@ -159,7 +214,7 @@ impl Inbox {
 
     /// The next one arrives; one that travels as it is changes hands.
     pub(super) fn take(&mut self) -> Option<(usize, Entry)> {
-        let (batch, entry) = *self.order.get(self.next)?;
+        let (batch, entry) = *self.open().get(self.next)?;
         let (place, batch) = (self.next, &mut self.batches[batch as usize]);
         let it = &mut batch.entries[entry as usize];
         let gone = What::Bytes { at: 0, len: 0, wire_len: 0, time_ns: 0, link: LinkType::EN10MB };
@@ -198,6 +253,7 @@ fn sort(batches: &[Batch], order: &mut Vec<(u32, u32)>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dispatch::OWN_RUN;
     use super::*;
 
     fn batch(numbers: &[u32]) -> Batch {
@@ -214,6 +270,21 @@ mod tests {
             Some((number, inbox.bytes(place, at, len)[0]))
         })
         .collect()
+    }
+
+    #[test]
+    fn runs_of_one_replica_arrive_by_themselves() {
+        let mut inbox = Inbox::default();
+        let run = OWN_RUN;
+        inbox.fill(vec![batch(&[0, 1, run, run + 1, 2 * run])]);
+        assert!(inbox.begin_run(2).is_some_and(|run| run.replica == 0) && arrive(&mut inbox) == [(0, 0), (1, 1)]);
+        assert!(inbox.begin_run(2).is_some_and(|run| run.replica == 1) && arrive(&mut inbox) == [(run, 0), (run + 1, 1)]);
+        assert!(inbox.begin_run(2).is_some_and(|run| run.replica == 0) && arrive(&mut inbox) == [(2 * run, 0)]);
+        assert_eq!(inbox.begin_run(2), None);
+        let mut copied = Batch::default();
+        copied.copy(&batch(&[3, 9]));
+        inbox.fill(vec![copied]);
+        assert_eq!(arrive(&mut inbox), [(3, 3), (9, 9)]);
     }
 
     #[test]

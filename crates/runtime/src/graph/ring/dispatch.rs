@@ -9,6 +9,8 @@ use netil::pool::Pool;
 const EPOCH: u32 = 3072;
 /// Arrivals that follow each other and go to one replica where any may have them.
 const RUN: u32 = 64;
+/// The same where all replicas have all packets: as many as go through elements at once.
+pub(super) const OWN_RUN: u32 = 256;
 
 /// Which replica has a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub enum Flow {
     Any,
     /// All packets between two addresses have the same, whichever comes first (`io::flow` says how).
     Addresses,
+    /// All have it. One of them, by its number, runs it; the others only do again what it does to state.
+    All,
 }
 
 impl Flow {
@@ -26,7 +30,14 @@ impl Flow {
         match self {
             Self::Any => (number / RUN) as usize % replicas,
             Self::Addresses => flow::replica(link, bytes, replicas),
+            // The first batch is what the others become copies of.
+            Self::All => 0,
         }
+    }
+
+    /// The one of so many replicas that an arrival with that number belongs to where all have it.
+    pub(super) fn owner(number: u32, replicas: usize) -> usize {
+        (number / OWN_RUN) as usize % replicas.max(1)
     }
 }
 
@@ -75,6 +86,9 @@ impl Dispatcher {
             return;
         }
         let span = self.first.map(|first| (first, self.last));
+        if let (Flow::All, Some((first, others))) = (self.flow, self.batches.split_first_mut()) {
+            others.iter_mut().for_each(|batch| batch.copy(first));
+        }
         self.batches.iter_mut().for_each(|batch| batch.span = span);
         self.wanted = (self.handover)(&mut self.batches);
         self.number = 0;

@@ -65,13 +65,6 @@ impl FromRing {
     }
 }
 
-fn time_of(entry: &Entry) -> u64 {
-    match &entry.what {
-        What::Bytes { time_ns, .. } => *time_ns,
-        What::Whole(packet) => packet.buffer.time_ns,
-    }
-}
-
 impl Native for FromRing {
     fn is_source(&self) -> bool {
         true
@@ -82,7 +75,7 @@ impl Native for FromRing {
     }
 
     fn next_arrival(&mut self, _: &mut Ctx<'_>) -> Option<u64> {
-        lock(&self.rings.inbox).peek().map(|(_, _, entry)| time_of(entry))
+        lock(&self.rings.inbox).peek().map(|(_, _, entry)| entry.time_ns())
     }
 
     fn arrive(&mut self, ctx: &mut Ctx<'_>) {

@@ -18,7 +18,7 @@ mod batch;
 mod dispatch;
 mod ends;
 
-pub use batch::{Batch, Inbox};
+pub use batch::{Batch, Inbox, Run};
 pub use dispatch::{Dispatcher, Flow, Handover};
 pub(super) use ends::make;
 pub use ends::{FROM_RING, Rings, TO_RING};
@@ -141,6 +141,16 @@ impl Graph {
     pub fn run_up_to(&mut self, until: u64) {
         self.horizon = Some(until);
         while self.turn() {}
+    }
+
+    /// Packets that another graph has run are before those that come: it is no earlier than then.
+    pub fn reach(&mut self, time: u64) {
+        self.clock.reach(time);
+    }
+
+    /// Whether a source has asked for the end, which comes with the next turn.
+    pub fn is_to_end(&self) -> bool {
+        self.stops > 0
     }
 
     /// Nothing arrives any more: the run goes on to its end.
