@@ -15,6 +15,7 @@
 //! through slices.
 
 mod even;
+mod kept;
 mod tags;
 
 use crate::buffer::{ExchangeBuffer, Place, ROOM};
@@ -23,6 +24,7 @@ use std::ops::{Deref, DerefMut};
 use tags::Tags;
 
 pub use even::{Even, Late, Lines};
+pub use kept::Kept;
 
 /// A cache line, in bytes.
 const LINE: usize = 64;

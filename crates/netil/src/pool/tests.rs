@@ -193,3 +193,30 @@ fn packets_keep_their_tags_and_lengths_on_the_wire() {
         assert_eq!((pool.wire_len(id), pool.tag(id), pool.lift(id).wire_len()), (wire_len, 8, wire_len));
     }
 }
+
+/// From one pool to another: what was pulled can come back, annotations and times are there.
+#[test]
+fn packets_change_pools_as_they_are() {
+    let (mut from, mut to) = (Pool::new(4, 8), Pool::new(4, 8));
+    let mut packet = ExchangeBuffer::borrowed(b"0123456789").into_owned();
+    (packet.time_ns, packet.missing) = (77, 3);
+    packet.info.extend_from_slice(b"abcdefgh");
+    packet.pull(4).unwrap();
+    let id = from.place(packet.clone(), 5).unwrap();
+    let kept = from.keep(id).unwrap();
+    assert_eq!((kept.bytes, kept.front, kept.info, kept.time_ns, kept.missing), (&b"0123456789"[..], 4, &b"abcdefgh"[..], 77, 3));
+    to.enter(9);
+    let there = to.put_kept(&kept, 6).unwrap();
+    assert_eq!((to.bytes(there), to.slot(there).entry(), to.tag(there), to.wire_len(there)), (&b"456789"[..], 9, 6, 9));
+    assert!(to.check(&[there]));
+    for mut packet in [to.lift(there), kept.buffer()] {
+        assert_eq!((packet.bytes(), &packet.info[..], packet.time_ns, packet.missing), (&b"456789"[..], &b"abcdefgh"[..], 77, 3));
+        packet.unpull(4).unwrap();
+        assert_eq!(packet.bytes(), b"0123456789");
+    }
+    let large = vec![1; 3000];
+    let long = super::Kept { bytes: &large, front: 2000, ..kept };
+    let id = to.put_kept(&long, 0).unwrap();
+    assert!(to.keep(id).is_none() && to.bytes(id).len() == 1000);
+    assert!(from.keep(from.size() as u32 - 1).is_none());
+}

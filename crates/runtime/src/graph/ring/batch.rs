@@ -3,11 +3,13 @@
 //! An epoch is a run of arrivals, numbered from 0 in the order in which one graph would have taken them. Every stage hands on one batch an epoch, empty or not, so that
 //! who receives from several replicas knows when an epoch is complete and can put its packets in the order of their numbers.
 //!
-//! A packet whose annotations nobody behind looks at is bytes in one piece of memory; others travel as they are.
+//! A packet whose annotations nobody behind looks at is bytes in one piece of memory; others have their annotations and what was pulled off them before their bytes. Those that were led
+//! back, and those too large for a slot, travel as they are.
 
 use super::super::Packet;
 use super::dispatch::Flow;
 use crate::io::LinkType;
+use netil::pool::Kept;
 
 /// Packets begin at multiples of this, in bytes, so that one can be copied by whole cache lines.
 const LINE: usize = 64;
@@ -21,6 +23,8 @@ pub struct Batch {
     pub(super) span: Option<(u64, u64)>,
     /// How many batches the epoch has.
     width: u32,
+    /// Bytes of annotations of each packet that has them with it.
+    info: usize,
 }
 
 /// A packet of a batch.
@@ -40,6 +44,16 @@ pub(super) enum What {
         at: usize,
         len: u32,
         wire_len: u32,
+        time_ns: u64,
+        link: LinkType,
+    },
+    /// Where its annotations begin, which its bytes and those pulled off follow: so many.
+    Kept {
+        at: usize,
+        len: u32,
+        front: u32,
+        moved: u32,
+        missing: u32,
         time_ns: u64,
         link: LinkType,
     },
@@ -98,6 +112,25 @@ impl Batch {
         self.entries.push(Entry { number, lane, what });
     }
 
+    /// Adds a copy of a packet with its annotations.
+    pub(super) fn add_kept(&mut self, number: u32, lane: u16, packet: &Kept<'_>, link: LinkType) {
+        let (at, len) = (self.bytes.len(), packet.bytes.len() as u32);
+        self.info = packet.info.len();
+        self.bytes.extend_from_slice(packet.info);
+        self.bytes.extend_from_slice(packet.bytes);
+        self.bytes.resize(self.bytes.len().next_multiple_of(LINE), 0);
+        let Kept { front, moved, missing, time_ns, .. } = *packet;
+        self.entries.push(Entry { number, lane, what: What::Kept { at, len, front, moved, missing, time_ns, link } });
+    }
+
+    /// The packet of an entry that has its annotations, if it is one.
+    pub(super) fn kept(&self, entry: &Entry) -> Option<(Kept<'_>, LinkType)> {
+        let What::Kept { at, len, front, moved, missing, time_ns, link } = entry.what else { return None };
+        let info = self.bytes.get(at..at + self.info)?;
+        let bytes = self.bytes.get(at + self.info..at + self.info + len as usize)?;
+        Some((Kept { bytes, front, moved, info, time_ns, missing }, link))
+    }
+
     /// Becomes a copy of a batch of packets that are bytes.
     pub(super) fn copy(&mut self, other: &Self) {
         self.clear();
@@ -121,15 +154,35 @@ impl Entry {
     /// When it came.
     pub fn time_ns(&self) -> u64 {
         match &self.what {
-            What::Bytes { time_ns, .. } => *time_ns,
+            What::Bytes { time_ns, .. } | What::Kept { time_ns, .. } => *time_ns,
             What::Whole(packet) => packet.buffer.time_ns,
         }
     }
 
     /// The same of a packet that is bytes, in a copy of them.
     fn copied(&self) -> Option<Self> {
-        let What::Bytes { at, len, wire_len, time_ns, link } = self.what else { return None };
-        Some(Self { number: self.number, lane: self.lane, what: What::Bytes { at, len, wire_len, time_ns, link } })
+        Some(Self { number: self.number, lane: self.lane, what: self.what.copied()? })
+    }
+}
+
+impl What {
+    /// The same of a packet that is bytes.
+    fn copied(&self) -> Option<Self> {
+        match *self {
+            Self::Bytes { at, len, wire_len, time_ns, link } => Some(Self::Bytes { at, len, wire_len, time_ns, link }),
+            Self::Kept { at, len, front, moved, missing, time_ns, link } => {
+                Some(Self::Kept { at, len, front, moved, missing, time_ns, link })
+            }
+            Self::Whole(_) => None,
+        }
+    }
+
+    /// Its link type.
+    pub fn link(&self) -> LinkType {
+        match self {
+            Self::Bytes { link, .. } | Self::Kept { link, .. } => *link,
+            Self::Whole(packet) => packet.link,
+        }
     }
 }
 
@@ -142,6 +195,13 @@ pub struct Inbox {
     next: usize,
     /// Where those end that may arrive now, if not all may.
     end: Option<usize>,
+}
+
+/// A packet that arrives: its place in the order, and the batch that its bytes are in.
+pub(super) struct Taken<'i> {
+    pub place: usize,
+    pub batch: &'i Batch,
+    pub entry: Entry,
 }
 
 /// Packets that arrive one after the other and belong to one replica.
@@ -213,26 +273,17 @@ impl Inbox {
     }
 
     /// The next one arrives; one that travels as it is changes hands.
-    pub(super) fn take(&mut self) -> Option<(usize, Entry)> {
+    pub(super) fn take(&mut self) -> Option<Taken<'_>> {
         let (batch, entry) = *self.open().get(self.next)?;
         let (place, batch) = (self.next, &mut self.batches[batch as usize]);
-        let it = &mut batch.entries[entry as usize];
+        let Entry { number, lane, .. } = batch.entries[entry as usize];
         let gone = What::Bytes { at: 0, len: 0, wire_len: 0, time_ns: 0, link: LinkType::EN10MB };
-        let what = match &it.what {
-            What::Bytes { at, len, wire_len, time_ns, link } => {
-                What::Bytes { at: *at, len: *len, wire_len: *wire_len, time_ns: *time_ns, link: *link }
-            }
-            What::Whole(_) => std::mem::replace(&mut it.what, gone),
-        };
+        let it = &mut batch.entries[entry as usize].what;
+        let what = if let What::Whole(_) = it { std::mem::replace(it, gone) } else { it.copied().unwrap_or(gone) };
         self.next += 1;
-        Some((place, Entry { number: it.number, lane: it.lane, what }))
+        Some(Taken { place, batch, entry: Entry { number, lane, what } })
     }
 
-    /// The bytes of a packet of the batch at that place of the order.
-    pub(super) fn bytes(&self, place: usize, at: usize, len: u32) -> &[u8] {
-        let bytes = self.order.get(place).map(|(batch, _)| self.batches[*batch as usize].from(at)).unwrap_or_default();
-        bytes.get(..len as usize).unwrap_or_default()
-    }
 }
 
 /// Entries in the order of their numbers, by counting: numbers are small and dense.
@@ -266,8 +317,9 @@ mod tests {
 
     fn arrive(inbox: &mut Inbox) -> Vec<(u32, u8)> {
         std::iter::from_fn(|| {
-            let (place, Entry { number, what: What::Bytes { at, len, .. }, .. }) = inbox.take()? else { return None };
-            Some((number, inbox.bytes(place, at, len)[0]))
+            let taken = inbox.take()?;
+            let Entry { number, what: What::Bytes { at, .. }, .. } = taken.entry else { return None };
+            Some((number, taken.batch.from(at)[0]))
         })
         .collect()
     }

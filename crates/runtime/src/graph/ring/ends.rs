@@ -2,7 +2,7 @@
 
 use super::super::native::{Ctx, Native};
 use super::super::{Packet, packet};
-use super::batch::{Batch, Entry, Inbox, Plain, What};
+use super::batch::{Batch, Entry, Inbox, Plain, Taken, What};
 use crate::io::LinkType;
 use netil::pool::Arrival;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,15 +52,22 @@ impl FromRing {
         if self.rings.numbers { LinkType::from_file(NUMBERED + place as u32) } else { link }
     }
 
-    fn packet(&self, inbox: &Inbox, place: usize, entry: Entry, ctx: &Ctx<'_>) -> Packet {
+    fn packet(&self, taken: Taken<'_>, ctx: &Ctx<'_>) -> Packet {
+        let Taken { place, batch, entry } = taken;
+        if let Some((kept, link)) = batch.kept(&entry) {
+            return Packet { buffer: kept.buffer(), rounds: 0, link: self.link(place, link) };
+        }
         match entry.what {
             What::Whole(packet) => *packet,
             What::Bytes { at, len, wire_len, time_ns, link } => {
-                let mut packet = Packet::new(inbox.bytes(place, at, len), time_ns, ctx.info());
+                let bytes = batch.from(at).get(..len as usize).unwrap_or_default();
+                let mut packet = Packet::new(bytes, time_ns, ctx.info());
                 packet.buffer.set_wire_len(wire_len);
                 packet.link = self.link(place, link);
                 packet
             }
+            // What the batch does not have is no packet.
+            What::Kept { time_ns, .. } => Packet::new(&[], time_ns, ctx.info()),
         }
     }
 }
@@ -80,10 +87,7 @@ impl Native for FromRing {
 
     fn arrive(&mut self, ctx: &mut Ctx<'_>) {
         let inbox = Arc::clone(&self.rings.inbox);
-        let taken = {
-            let mut inbox = lock(&inbox);
-            inbox.take().map(|(place, entry)| (u32::from(entry.lane), self.packet(&inbox, place, entry, ctx)))
-        };
+        let taken = lock(&inbox).take().map(|taken| (u32::from(taken.entry.lane), self.packet(taken, ctx)));
         if let Some((lane, packet)) = taken {
             ctx.emit(lane, packet);
         }
@@ -98,7 +102,10 @@ impl Native for FromRing {
             let (lane, before) = (entry.lane, slots.len());
             let Some(number) = ctx.entry_of(u32::from(lane)) else { break };
             ctx.pool().enter(number);
-            let (taken, time) = put(&inbox, first, lane, (most - before, until), slots, ctx);
+            let (taken, time) = match entry.what {
+                What::Kept { .. } => put_kept(&inbox, first, lane, (most - before, until), slots, ctx),
+                _ => put(&inbox, first, lane, (most - before, until), slots, ctx),
+            };
             if taken == 0 {
                 break;
             }
@@ -130,6 +137,19 @@ fn put(inbox: &Inbox, first: usize, lane: u16, (most, until): (usize, u64), slot
     (slots.len() - before, last)
 }
 
+/// The same of packets with their annotations.
+fn put_kept(inbox: &Inbox, first: usize, lane: u16, (most, until): (usize, u64), slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> (usize, u64) {
+    let (before, mut last) = (slots.len(), 0);
+    for place in first..first + most {
+        let Some((batch, entry)) = inbox.at(place).filter(|(_, entry)| entry.lane == lane && entry.time_ns() < until) else { break };
+        let Some((kept, link)) = batch.kept(entry) else { break };
+        let Some(slot) = ctx.pool().put_kept(&kept, link.number()) else { break };
+        slots.push(slot);
+        last = kept.time_ns;
+    }
+    (slots.len() - before, last)
+}
+
 struct ToRing {
     /// By input.
     lanes: Vec<u16>,
@@ -148,10 +168,24 @@ impl ToRing {
     /// The number of the arrival that a packet with this tag came from, and its link type.
     fn origin(&self, inbox: &Inbox, link: LinkType) -> (u32, LinkType) {
         let place = link.number().wrapping_sub(NUMBERED) as usize;
-        match inbox.at(place) {
-            Some((_, Entry { number, what: What::Bytes { link, .. }, .. })) => (*number, *link),
-            Some((_, Entry { number, what: What::Whole(packet), .. })) => (*number, packet.link),
-            None => (0, LinkType::EN10MB),
+        inbox.at(place).map_or((0, LinkType::EN10MB), |(_, entry)| (entry.number, entry.what.link()))
+    }
+}
+
+impl ToRing {
+    /// Hands on packets with their annotations.
+    fn push_kept(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
+        let lane = self.lane(port);
+        for slot in slots {
+            let pool = ctx.pool();
+            if let Some(kept) = pool.keep(*slot) {
+                let (number, link) = self.origin(&lock(&self.rings.inbox), LinkType::from_file(pool.tag(*slot)));
+                lock(&self.rings.outbox).add_kept(number, lane, &kept, link);
+                pool.give_back(&[*slot]);
+            } else {
+                let packet = ctx.lift(*slot);
+                self.push(port, packet, ctx);
+            }
         }
     }
 }
@@ -178,11 +212,7 @@ impl Native for ToRing {
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         let lane = self.lane(port);
         if self.is_annotated(lane) {
-            for slot in slots {
-                let packet = ctx.lift(*slot);
-                self.push(port, packet, ctx);
-            }
-            return;
+            return self.push_kept(port, slots, ctx);
         }
         let (inbox, mut outbox) = (lock(&self.rings.inbox), lock(&self.rings.outbox));
         let pool = ctx.pool();
