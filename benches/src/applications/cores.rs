@@ -54,11 +54,12 @@ enum Way {
     Flow(Policy),
 }
 
-const WAYS: [(&str, Way); 4] = [
+const WAYS: [(&str, Way); 5] = [
     ("order of all", Way::Total),
     ("order of all, replicated", Way::Replicate),
     ("order of flows, lock", Way::Flow(Policy::Lock)),
     ("order of flows, transactions", Way::Flow(Policy::Transaction)),
+    ("order of flows, copies", Way::Flow(Policy::Copies)),
 ];
 
 /// Packets that are timed, about.

@@ -122,9 +122,9 @@ fn hosts_reach_a_server_through_the_translator() {
     address(&row.client, "in", "10.0.0.2/8", Some("10.0.0.1"));
     address(&row.server, "out", "192.0.2.2/27", None);
     let by_flow = ["--engine", "jit", "--place", "rtc:2", "--order", "flow"];
-    for more in
-        [&["--engine", "interp"][..], &["--engine", "jit"], &["--engine", "aot"], &["--engine", "jit", "--place", "rtc:2"], &by_flow]
-    {
+    let in_order = ["--engine", "jit", "--place", "rtc:2"];
+    let replicated = ["--engine", "jit", "--place", "rtc:2", "--state", "replicate"];
+    for more in [&["--engine", "interp"][..], &["--engine", "jit"], &["--engine", "aot"], &in_order, &by_flow, &replicated] {
         let (udp, tcp) = serve(&row.server, "192.0.2.2");
         let running = row.run("nat/nat.click", &[more, &["--map", "inside=dev:in", "--map", "outside=dev:out"]].concat());
         row.client.inside(|| {
