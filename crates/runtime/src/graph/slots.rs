@@ -39,6 +39,12 @@ impl Graph {
     /// Lets packets of the pool enter a native element, in order; one that is full gets its tasks run first.
     pub(super) fn enter_slots(&mut self, to: End, mut slots: &[u32]) {
         let node = to.instance as usize;
+        if !self.keeps_slots(node) {
+            return slots.chunks(1).for_each(|slot| {
+                self.enter_now(to, slot);
+                self.run_tasks();
+            });
+        }
         while !slots.is_empty() {
             let mut room = self.room(node);
             if room == 0 {
@@ -63,7 +69,7 @@ impl Graph {
 
     fn enter_now(&mut self, to: End, now: &[u32]) {
         let node = to.instance as usize;
-        self.moved = true;
+        (self.moved, self.restless) = (true, true);
         self.nodes[node].stats.packets += now.len() as u64;
         if let Some(recorder) = &mut self.recorder {
             recorder.slots_enter(now, node);
@@ -73,6 +79,10 @@ impl Graph {
         self.end_run_of(node, begun);
         self.settle();
         self.move_slots();
+    }
+
+    fn keeps_slots(&self, node: usize) -> bool {
+        if let Body::Native(Some(native)) = &self.nodes[node].body { native.keeps_slots() } else { false }
     }
 
     /// Packets that a native element can take without losing one.

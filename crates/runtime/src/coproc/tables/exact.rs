@@ -289,9 +289,12 @@ impl Exact {
 
     /// The entry in that slot is new.
     fn renew(&mut self, slot: usize, now: u64) {
-        let range = self.value_range(slot);
+        let (range, end) = (self.value_range(slot), self.end(now));
         self.slots[range].fill(0);
-        self.set_end(slot, self.end(now));
+        self.set_state(slot, end);
+        if let Some(deadlines) = &mut self.deadlines {
+            deadlines.put(slot, end);
+        }
     }
 
     fn stash_slot(&mut self, key: Box<[u64]>) -> usize {
@@ -342,14 +345,17 @@ impl Exact {
 
     /// Splits some buckets if the table is too full, or until there are twice as many: those not yet split hold more than their share.
     fn grow(&mut self, splits: usize) {
-        for _ in 0..splits {
+        let mut left = splits;
+        while left > 0 {
             let buckets = self.head[head::BUCKETS] as usize;
             let taken = if buckets * self.shape.stride < ROOMY { TAKEN_IF_SMALL } else { TAKEN };
             let full = self.filled() * 100 > buckets * taken;
             if buckets == self.most_buckets || buckets.is_power_of_two() && !full {
                 return;
             }
-            self.split();
+            let now = left.min((buckets + 1).next_power_of_two() - buckets);
+            (0..now).for_each(|_| self.split());
+            left -= now;
         }
     }
 
@@ -362,6 +368,10 @@ impl Exact {
         }
         self.head[head::BUCKETS] += 1;
         let (from, to) = ((new & self.head[head::MASK] >> 1) as usize, new as usize);
+        // Most are empty.
+        if self.state(from) == FREE {
+            return;
+        }
         let mut gaps = [0; PROBES];
         let mut count = 0;
         for slot in from..(from + PROBES).min(to) {
@@ -495,6 +505,7 @@ impl Table for Exact {
         }
         while self.reclaim(now) {}
         self.head[head::TIMEOUT] = timeout_ns;
+        self.deadlines.iter_mut().for_each(Deadlines::begin_anew);
         let lasts = |table: &Self, slot: &usize| table.state(*slot) == NEVER;
         let ending: Vec<usize> = self.occupied().filter(|slot| !lasts(self, slot)).collect();
         for slot in ending {

@@ -283,6 +283,10 @@ impl Native for ToDump {
         }
     }
 
+    fn keeps_slots(&self) -> bool {
+        !self.passes
+    }
+
     fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         if !self.passes {
             return self.write_slots(slots, ctx);
