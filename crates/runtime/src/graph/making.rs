@@ -26,7 +26,7 @@ pub(super) struct Maker {
     node: usize,
     /// The entry of the cluster that its packets come in by; 0 where they go elsewhere first.
     entry: u32,
-    /// The queues that other tasks empty.
+    /// The queues that other tasks empty, in the order of declaration.
     emptied: Vec<usize>,
     /// Something makes copies.
     copies: bool,
@@ -71,20 +71,19 @@ impl Graph {
 
     /// True if what a task sends comes to no task that had its turn before.
     fn is_in_order(&self) -> bool {
-        self.tasks.iter().enumerate().all(|(turn, task)| {
-            let behind = self.behind(*task);
-            self.tasks[..turn].iter().all(|before| !behind.contains(before))
-        })
-    }
-
-    /// All that packets come to from an element.
-    fn behind(&self, node: usize) -> BTreeSet<usize> {
-        let (mut seen, mut work) = (BTreeSet::new(), vec![node]);
-        while let Some(at) = work.pop() {
-            let next = self.nodes[at].outputs.iter().flatten().map(|way| way.to.instance as usize);
-            work.extend(next.filter(|next| seen.insert(*next)));
+        // By element, the first task that packets come to from there.
+        let mut first = vec![usize::MAX; self.nodes.len()];
+        for (turn, task) in self.tasks.iter().enumerate() {
+            let mut work = vec![*task];
+            while let Some(node) = work.pop() {
+                if first[node] == usize::MAX {
+                    first[node] = turn;
+                    work.extend(self.nodes[node].inputs.iter().flatten().map(|from| from.instance as usize));
+                }
+            }
         }
-        seen
+        let behind = |task: &usize| self.nodes[*task].outputs.iter().flatten().map(|way| first[way.to.instance as usize]).min();
+        self.tasks.iter().enumerate().all(|(turn, task)| behind(task).is_none_or(|first| first >= turn))
     }
 
     /// What is to be known of it, if it makes packets in bursts.
@@ -106,7 +105,8 @@ impl Graph {
             push.is_some_and(|push| push.code.iter().any(|inst| inst.op == Op::PktSendDup))
         });
         let emptied = self.tasks.iter().skip(1).map(|task| Some(self.nodes[*task].inputs.first()?.first()?.instance as usize));
-        let emptied: Vec<usize> = emptied.collect::<Option<_>>()?;
+        let mut emptied: Vec<usize> = emptied.collect::<Option<_>>()?;
+        emptied.sort_unstable();
         let entry = self.entry_of_slots(way.to).unwrap_or(0);
         Some(Maker { node, entry, emptied, copies, ends: false, makes: false })
     }
@@ -165,7 +165,7 @@ impl Graph {
 
     /// Whether packets that come to a queue now would each have been taken out before the next came.
     pub(super) fn keeps_up(&self, queue: usize) -> bool {
-        self.maker.as_ref().is_some_and(|maker| maker.makes && maker.emptied.contains(&queue))
+        self.maker.as_ref().is_some_and(|maker| maker.makes && maker.emptied.binary_search(&queue).is_ok())
     }
 
     /// True for the task that makes packets in bursts: it is none of those that handle them.
