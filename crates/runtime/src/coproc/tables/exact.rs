@@ -297,6 +297,13 @@ impl Exact {
         }
     }
 
+    /// The entry in that slot is used.
+    fn refresh(&mut self, slot: usize, now: u64) {
+        if self.ends() {
+            self.set_state(slot, self.end(now).max(self.state(slot)));
+        }
+    }
+
     fn stash_slot(&mut self, key: Box<[u64]>) -> usize {
         let slot = self.stash.free.pop().unwrap_or_else(|| {
             self.stash.used += 1;
@@ -423,23 +430,29 @@ impl Table for Exact {
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let now = self.tick(now_ns);
         let Search::Live(slot) = self.search(key, now) else { return 0 };
-        if refresh && self.ends() {
-            self.set_state(slot, self.end(now).max(self.state(slot)));
+        if refresh {
+            self.refresh(slot, now);
         }
         slot as u32 + 1
     }
 
     fn insert(&mut self, key: &[u64], now_ns: u64) -> u32 {
-        let found = self.find(key, now_ns, true);
         let now = self.tick(now_ns);
-        if found != 0 {
-            return found;
+        let mut found = self.search(key, now);
+        if let Search::Live(slot) = found {
+            self.refresh(slot, now);
+            return slot as u32 + 1;
         }
+        let before = [head::BUCKETS, head::FILLED].map(|word| self.head[word]);
         if !self.make_room(now) {
             return 0;
         }
         self.grow(SPLITS);
-        let slot = match self.search(key, now) {
+        // Where nothing was taken out and nothing has moved, what was found is so still.
+        if before != [head::BUCKETS, head::FILLED].map(|word| self.head[word]) {
+            found = self.search(key, now);
+        }
+        let slot = match found {
             Search::Live(slot) => slot,
             Search::Ended(slot) => {
                 self.renew(slot, now);
