@@ -128,7 +128,7 @@ const SOURCES: [(&str, &str, &[&str]); 22] = [
     ),
     (
         "small queues behind elements that take packets out of bursts",
-        "FromDump(IN, STOP true) -> Strip(1) -> RandomSample(0.9) -> q :: Queue(3) -> Unqueue -> ToDump(OUT0) -> p :: Queue(2) -> Unqueue -> Strip(1) -> RandomSample(0.8) -> o :: Queue(2) -> ToDump(OUT1);",
+        "FromDump(IN, STOP true) -> Strip(1) -> ToDump(OUT0) -> q :: Queue(3) -> Unqueue -> RandomSample(0.9) -> p :: Queue(2) -> Unqueue -> Strip(1) -> RandomSample(0.8) -> o :: Queue(2) -> ToDump(OUT1);",
         &["q.drops", "p.drops", "o.drops"],
     ),
     (

@@ -83,7 +83,7 @@ pub const MADE: [(&str, &str, &[&str]); 19] = [
     ),
     (
         "small queues behind elements that take packets out of bursts",
-        "s :: InfiniteSource(LIMIT 2000) -> RandomSample(0.9) -> q :: Queue(3) -> Unqueue -> Strip(1) -> RandomSample(0.8) -> a :: Queue(4) -> u :: Unqueue -> ToDump(OUT0) -> b :: Queue(2)
+        "s :: InfiniteSource(LIMIT 2000) -> Strip(2) -> ToDump(OUT2) -> Queue(2) -> Unqueue -> RandomSample(0.9) -> q :: Queue(3) -> Unqueue -> Strip(1) -> RandomSample(0.8) -> a :: Queue(4) -> u :: Unqueue -> ToDump(OUT0) -> b :: Queue(2)
          -> Unqueue -> ToDump(OUT1);",
         &["q.drops", "a.drops", "b.drops", "u.count", "q.highwater_length"],
     ),

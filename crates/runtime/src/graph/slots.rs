@@ -39,12 +39,6 @@ impl Graph {
     /// Lets packets of the pool enter a native element, in order; one that is full gets its tasks run first.
     pub(super) fn enter_slots(&mut self, to: End, mut slots: &[u32]) {
         let node = to.instance as usize;
-        if !self.keeps_slots(node) {
-            return slots.chunks(1).for_each(|slot| {
-                self.enter_now(to, slot);
-                self.run_tasks();
-            });
-        }
         while !slots.is_empty() {
             let mut room = self.room(node);
             if room == 0 {
@@ -79,10 +73,6 @@ impl Graph {
         self.end_run_of(node, begun);
         self.settle();
         self.move_slots();
-    }
-
-    fn keeps_slots(&self, node: usize) -> bool {
-        if let Body::Native(Some(native)) = &self.nodes[node].body { native.keeps_slots() } else { false }
     }
 
     /// Packets that a native element can take without losing one.

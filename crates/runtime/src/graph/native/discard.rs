@@ -60,10 +60,6 @@ impl Native for Discard {
         self.count += 1;
     }
 
-    fn keeps_slots(&self) -> bool {
-        true
-    }
-
     fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         self.discard_slots(slots, ctx);
     }

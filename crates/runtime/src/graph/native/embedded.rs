@@ -342,10 +342,6 @@ impl Native for Sink {
         self.send(&packet, ctx);
     }
 
-    fn keeps_slots(&self) -> bool {
-        true
-    }
-
     fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         self.send_slots(slots, ctx);
     }

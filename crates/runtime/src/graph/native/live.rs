@@ -318,10 +318,6 @@ impl Native for Sink {
         self.send(&packet);
     }
 
-    fn keeps_slots(&self) -> bool {
-        true
-    }
-
     fn only_empties(&self) -> bool {
         self.pulls
     }

@@ -292,11 +292,6 @@ pub trait Native {
         let _ = slots;
     }
 
-    /// Whether packets in the pool stay there, or end here. Of others each is done with before the next comes, with the tasks behind it.
-    fn keeps_slots(&self) -> bool {
-        false
-    }
-
     /// The tasks behind packets that were made at once have run: a queue may have got longer all the same.
     fn kept_up(&mut self) {}
 

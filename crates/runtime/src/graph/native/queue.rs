@@ -211,10 +211,6 @@ impl Native for Queue {
         self.most = self.most.max(most);
     }
 
-    fn keeps_slots(&self) -> bool {
-        true
-    }
-
     fn drop_slots(&mut self, slots: &mut Vec<u32>) {
         slots.extend(std::mem::take(&mut self.waiting).order.into_iter().filter(|slot| *slot != ELSEWHERE));
     }

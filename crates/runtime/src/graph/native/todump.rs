@@ -283,8 +283,9 @@ impl Native for ToDump {
         }
     }
 
-    fn keeps_slots(&self) -> bool {
-        !self.passes
+    /// Packets that go on do so each by itself.
+    fn room(&self) -> usize {
+        if self.passes { 0 } else { usize::MAX }
     }
 
     fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {

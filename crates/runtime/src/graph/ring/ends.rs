@@ -182,10 +182,6 @@ impl Native for ToRing {
         }
     }
 
-    fn keeps_slots(&self) -> bool {
-        true
-    }
-
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         let lane = self.lane(port);
         if self.is_annotated(lane) {
