@@ -111,18 +111,18 @@ impl Case {
 
     /// All packets once; how many left.
     fn pass(&self, embedded: &mut Embedded, burst: usize, now: &mut u64) -> Result<usize, String> {
-        let outputs: Vec<String> =
-            embedded.ports().filter(|port| *port != self.input || self.application == "nat").map(str::to_owned).collect();
+        let input = embedded.port(self.input)?;
+        let outputs: Vec<usize> = (0..embedded.ports().count()).filter(|port| *port != input || self.application == "nat").collect();
         let mut sent = 0;
         for packets in self.packets.chunks(burst) {
             for packet in packets {
                 *now += INTERVAL;
                 let lent = Lent { bytes: &packet.bytes, wire_len: packet.bytes.len() as u32, time_ns: *now, link: LinkType::EN10MB };
-                embedded.push(self.input, lent)?;
+                embedded.push_to(input, lent);
             }
             embedded.run();
             for output in &outputs {
-                sent += embedded.take(output, |packet| std::hint::black_box(packet.bytes.len()) > 0)?;
+                sent += embedded.take_from(*output, |packet| std::hint::black_box(packet.bytes.len()) > 0);
             }
         }
         Ok(sent)

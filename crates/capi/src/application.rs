@@ -54,13 +54,14 @@ impl Running {
         let packets = unsafe { array(packets, count, "the array of packets") }?;
         // SAFETY: as this function's.
         let times = unsafe { array(times, if times.is_null() { 0 } else { count }, "the array of times") }?;
+        let port = self.0.port(device).map_err(|why| Fault::refused(&why))?;
         let mut taken = 0;
         for (n, packet) in packets.iter().take(c_int::MAX as usize).enumerate() {
             // SAFETY: as this function's.
             let bytes = unsafe { packet.bytes() }?;
             let time_ns = times.get(n).copied().unwrap_or(0);
             let lent = Lent { bytes, wire_len: packet.on_wire(), time_ns, link: LinkType::EN10MB };
-            if !self.0.push(device, lent).map_err(|why| Fault::refused(&why))? {
+            if !self.0.push_to(port, lent) {
                 break;
             }
             taken += 1;

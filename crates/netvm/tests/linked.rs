@@ -2,6 +2,7 @@
 
 mod graphs;
 
+use graphs::made::MADE;
 use graphs::{CONFIGURATIONS, capture, engines as unkept, filter, run, run_with};
 use netvm::application::{Replay, Settings};
 use netvm::engines;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
 /// with as many of another source its end is found when the arrival behind a burst is looked for.
-const SOURCES: [(&str, &str, &[&str]); 21] = [
+const SOURCES: [(&str, &str, &[&str]); 22] = [
     (
         "text of a driver that looks at elements at times between packets and at the end",
         "FromDump(IN, STOP true) -> a :: Counter -> Strip(1) -> q :: Queue -> ToDump(OUT0); FromDump(SHORT, STOP true) -> b :: Counter -> Queue -> ToDump(OUT1);
@@ -126,6 +127,11 @@ const SOURCES: [(&str, &str, &[&str]); 21] = [
         &["a.count", "b.byte_count", "s.drops", "t.drops"],
     ),
     (
+        "small queues behind elements that take packets out of bursts",
+        "FromDump(IN, STOP true) -> Strip(1) -> ToDump(OUT0) -> q :: Queue(3) -> Unqueue -> RandomSample(0.9) -> p :: Queue(2) -> Unqueue -> Strip(1) -> RandomSample(0.8) -> o :: Queue(2) -> ToDump(OUT1);",
+        &["q.drops", "p.drops", "o.drops"],
+    ),
+    (
         "text from one of three sources",
         "FromDump(IN, STOP true) -> k :: Counter -> q :: Queue(5) -> ToDump(OUT0); FromDump(IN, STOP false) -> Print(x, 4) -> k;
          FromDump(IN, STOP false) -> Paint(1) -> Strip(2) -> k; Idle -> Queue -> ToDump(OUT1);",
@@ -143,7 +149,7 @@ fn linked_elements_do_what_they_do_one_after_the_other() {
 
 #[test]
 fn chained_elements_do_what_they_do_one_after_the_other() {
-    assert_eq!(compare("jit"), CONFIGURATIONS.len() + SOURCES.len());
+    assert_eq!(compare("jit"), CONFIGURATIONS.len() + SOURCES.len() + MADE.len());
 }
 
 /// All configurations by an engine and by the interpreter. In how many of them machine code is chained by the engine `jit`.
@@ -155,7 +161,7 @@ fn compare(engine: &str) -> usize {
     std::fs::write(&short, first_records(&capture(), 128)).unwrap();
     let [plain, linked] = ["interp", engine].map(|name| engines::find(name).unwrap());
     let mut chained = 0;
-    for (name, text, reads) in CONFIGURATIONS.into_iter().chain(SOURCES) {
+    for (name, text, reads) in CONFIGURATIONS.into_iter().chain(SOURCES).chain(MADE) {
         let text = text.replace("SHORT", &short.display().to_string());
         let wanted = run(&text, reads, plain, &folder, &input);
         assert_eq!(wanted.text.is_empty(), !name.starts_with("text"), "{name}");

@@ -19,8 +19,7 @@
 use super::{Application, Graph, Host, Settings, Stream, native};
 use crate::Error;
 use crate::engines::{self, EngineInfo};
-use runtime::graph::native::embedded::{Lent, PacketPort};
-use std::collections::BTreeMap;
+use runtime::graph::native::embedded::{Batch, Lent, MOST, PacketPort};
 use std::sync::Arc;
 
 /// A host that prints nothing, for programs that do not care what elements print.
@@ -33,10 +32,29 @@ impl Host for Silent {
 /// An application whose devices are queues of the program around it.
 pub struct Embedded {
     graph: Graph,
-    ports: BTreeMap<String, Arc<PacketPort>>,
+    ports: Vec<Port>,
+    /// The port that was named last.
+    named: usize,
     begun: bool,
     /// The latest time of a packet so far.
     now: u64,
+}
+
+/// A device.
+struct Port {
+    name: String,
+    port: Arc<PacketPort>,
+    /// What comes with the next run.
+    coming: Batch,
+}
+
+impl Port {
+    /// Lets those come that were pushed.
+    fn give(&mut self) {
+        if !self.coming.is_empty() {
+            self.port.give(&mut self.coming);
+        }
+    }
 }
 
 impl Application {
@@ -58,23 +76,32 @@ impl Application {
                 settings.ports.entry(name).or_default();
             }
         }
-        let ports = settings.ports.clone();
+        let port =
+            |(name, port): (&String, &Arc<PacketPort>)| Port { name: name.clone(), port: Arc::clone(port), coming: Batch::default() };
+        let ports = settings.ports.iter().map(port).collect();
         let mut graph = self.start(engine, engines, settings, host)?;
         graph.open();
         graph.start();
-        Ok(Embedded { graph, ports, begun: false, now: 0 })
+        Ok(Embedded { graph, ports, named: 0, begun: false, now: 0 })
     }
 }
 
 impl Embedded {
-    fn port(&self, device: &str) -> Result<&Arc<PacketPort>, String> {
-        let all = || self.ports.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        self.ports.get(device).ok_or_else(|| format!("no device is called `{device}`; there are {}", all()))
+    /// The number of a device, for [`Self::push_to`] and [`Self::take_from`]: its place among [the ports](Self::ports).
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn port(&self, device: &str) -> Result<usize, String> {
+        if self.ports.get(self.named).is_some_and(|port| port.name == device) {
+            return Ok(self.named);
+        }
+        let found = self.ports.iter().position(|port| port.name == device);
+        found.ok_or_else(|| format!("no device is called `{device}`; there are {}", self.ports().collect::<Vec<_>>().join(", ")))
     }
 
     /// The names of all ports.
     pub fn ports(&self) -> impl Iterator<Item = &str> {
-        self.ports.keys().map(String::as_str)
+        self.ports.iter().map(|port| port.name.as_str())
     }
 
     /// A packet comes by a device; it waits for [`Self::run`]. A time before that of an earlier packet is that packet's. False if the
@@ -83,18 +110,29 @@ impl Embedded {
     /// # Errors
     /// There is no such device.
     pub fn push(&mut self, device: &str, packet: Lent<'_>) -> Result<bool, String> {
+        self.named = self.port(device)?;
+        Ok(self.push_to(self.named, packet))
+    }
+
+    /// As [`Self::push`], by the device's [number](Self::port); false, too, if there is none of that number.
+    pub fn push_to(&mut self, port: usize, packet: Lent<'_>) -> bool {
         let time_ns = packet.time_ns.max(self.now);
-        let taken = self.port(device)?.push(Lent { time_ns, ..packet });
-        self.now = if taken { time_ns } else { self.now };
-        if taken && !self.begun {
+        let Some(port) = self.ports.get_mut(port) else { return false };
+        let has_room = port.coming.len() + port.port.waiting()[0] < MOST;
+        if !has_room || !port.coming.push(Lent { time_ns, ..packet }) {
+            return false;
+        }
+        self.now = time_ns;
+        if !self.begun {
             self.begun = true;
             self.graph.begin_at(time_ns);
         }
-        Ok(taken)
+        true
     }
 
     /// Runs all that has come, and timers that are due by then.
     pub fn run(&mut self) {
+        self.ports.iter_mut().for_each(Port::give);
         self.graph.run_up_to(self.now);
     }
 
@@ -109,7 +147,12 @@ impl Embedded {
     /// # Errors
     /// There is no such device.
     pub fn take(&mut self, device: &str, wants: impl FnMut(Lent<'_>) -> bool) -> Result<usize, String> {
-        Ok(self.port(device)?.take(wants))
+        Ok(self.take_from(self.port(device)?, wants))
+    }
+
+    /// As [`Self::take`], by the device's [number](Self::port); none if there is none of that number.
+    pub fn take_from(&mut self, port: usize, wants: impl FnMut(Lent<'_>) -> bool) -> usize {
+        self.ports.get(port).map_or(0, |port| port.port.take(wants))
     }
 
     /// Whether an element has ended the run.
@@ -119,6 +162,7 @@ impl Embedded {
 
     /// The graph: handlers, statistics.
     pub fn graph(&mut self) -> &mut Graph {
+        self.ports.iter_mut().for_each(Port::give);
         &mut self.graph
     }
 }

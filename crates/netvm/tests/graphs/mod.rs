@@ -1,6 +1,7 @@
 //! Configurations of several shapes, traffic for them, and what a run on an engine gives.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub mod made;
 pub mod runtimes;
 
 use netvm::application::{Application, Host, Reading, Settings, Stream};

@@ -63,6 +63,12 @@ impl Bucket {
         self.tokens >= u128::from(tokens) * UNIT
     }
 
+    /// How many tokens there are.
+    pub(super) fn available(&mut self, now: u64) -> u64 {
+        self.fill(now);
+        u64::try_from(self.tokens / UNIT).unwrap_or(u64::MAX)
+    }
+
     /// How long until there are so many tokens, in nanoseconds; `None`: never.
     pub(super) fn wait(&mut self, tokens: u64, now: u64) -> Option<u64> {
         self.fill(now);

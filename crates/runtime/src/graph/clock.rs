@@ -48,6 +48,10 @@ impl Clock {
         self.now
     }
 
+    pub(super) fn is_simulated(&self) -> bool {
+        self.kind == Kind::Simulated
+    }
+
     pub(super) fn is_real(&self) -> bool {
         self.kind == Kind::Real
     }
@@ -83,8 +87,16 @@ impl Clock {
 
     /// A round of tasks was done.
     pub(super) fn round(&mut self) {
-        if self.kind == Kind::Simulated {
-            self.now = self.now.saturating_add(ROUND);
-        }
+        self.rounds(1);
+    }
+
+    /// So many rounds were done.
+    pub(super) fn rounds(&mut self, rounds: u64) {
+        self.now = self.now.saturating_add(self.round_ns().saturating_mul(rounds));
+    }
+
+    /// By how much a round lets time go on.
+    pub(super) fn round_ns(&self) -> u64 {
+        if self.kind == Kind::Simulated { ROUND } else { 0 }
     }
 }

@@ -7,7 +7,7 @@ use super::native::Ctx;
 use super::program::Ended;
 use super::share::Slot;
 use super::together::{Together, exchange};
-use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
+use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet};
 use crate::io::LinkType;
 use netil::exec::{ExchangeBuffer, Source, State};
 
@@ -18,6 +18,13 @@ const TOO_OFTEN: &str = "led back too often";
 /// once, so they are counted here, too.
 pub(super) const MAX_WAY_COPIES: u32 = 1 << 16;
 const TOO_MANY: &str = "too many copies of one packet";
+
+/// A packet about to enter an element.
+pub(super) struct Push {
+    pub(super) node: usize,
+    pub(super) port: u32,
+    pub(super) packet: Packet,
+}
 
 impl Graph {
     /// Lets a packet leave an element by an output: on the stack, or in the queue of those led back.
@@ -98,6 +105,7 @@ impl Graph {
         match &self.nodes[push.node].body {
             Body::Program(_) => self.push_program(push, None),
             Body::Native(_) => {
+                self.restless = true;
                 let begun = self.begin_run();
                 self.with_native(push.node, |native, ctx| native.push(push.port, push.packet, ctx));
                 self.end_run_of(push.node, begun);

@@ -12,21 +12,21 @@ pub type Linking = Box<dyn FnOnce() -> Option<Made> + Send>;
 /// A cluster that is to be, or is being, made beside the work.
 pub(super) struct Later {
     application: Arc<Application>,
-    /// Arrivals from which it is worth its while.
+    /// Packets that arrived, or were made, from which it is worth its while.
     after: u64,
     linking: Option<Linking>,
     made: Option<Receiver<Option<Made>>>,
 }
 
 impl Graph {
-    /// As [`Graph::link`], with a cluster that another thread makes once there were so many arrivals. What runs as one gives what it gave before, so it does not matter when it is there.
+    /// As [`Graph::link`], with a cluster that another thread makes once there were so many packets. What runs as one gives what it gave before, so it does not matter when it is there.
     pub fn link_later(&mut self, application: Arc<Application>, after: u64, linking: Linking) {
         self.later = Some(Later { application, after, linking: Some(linking), made: None });
     }
 
     /// Begins to make what is to be made later, or takes it when it is there.
     pub(super) fn look_for_links(&mut self) {
-        let Some(later) = self.later.as_mut().filter(|later| self.arrivals >= later.after) else { return };
+        let Some(later) = self.later.as_mut().filter(|later| self.arrivals + self.made >= later.after) else { return };
         if let Some(linking) = later.linking.take() {
             let (sender, receiver) = channel();
             // Nobody may be there any more when it is made.

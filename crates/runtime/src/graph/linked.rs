@@ -24,9 +24,9 @@ use std::sync::MutexGuard;
 
 /// The most arrivals of a burst: what is done once for each takes half a microsecond, and more where four devices send, and so many packets' beginnings stay in the second-level
 /// cache. (A switch: 512 cost 0.7 ns a packet more, 256 3.6; more than 1,024 cost a router 1 ns.)
-const BURST: usize = 768;
+pub(super) const BURST: usize = 768;
 /// Packets that the pool has room for; when there are more, they come one at a time, each in memory of its own.
-const SLOTS: u32 = 4096;
+pub(super) const SLOTS: u32 = 4096;
 
 /// A cluster of this graph.
 pub(super) struct Linked {
@@ -54,6 +54,11 @@ pub(super) struct Found {
 }
 
 impl Linked {
+    /// Whether arrivals, or packets that are made, are run in bursts.
+    pub(super) fn takes_bursts(&self) -> bool {
+        self.most > 1
+    }
+
     /// The elements that are members.
     pub(super) fn members(&self) -> impl Iterator<Item = usize> {
         self.plan.members.iter().map(|node| *node as usize)
@@ -111,16 +116,14 @@ impl Graph {
                 self.count_linked(&before, &mut stats.iter_mut().collect::<Vec<_>>());
                 self.nodes.iter_mut().zip(stats).for_each(|(node, stats)| node.stats = stats);
             }
-            None => {
-                self.pool = Pool::new(SLOTS, self.info.size);
-                crate::io::sys::prefer_large_pages(self.pool.memory());
-            }
+            None => self.need_pool(),
         }
         // Who records looks at packets before they are run.
         self.pool.defer(cluster.brings() && self.recorder.is_none());
         let (by_node, singles) = (self.by_node(&entries), cluster.takes_single_packets());
-        self.linked =
-            Some(Linked { cluster, plan, entries, by_node, singles, sources, course: Course::new(timed), most, pool: Pool::default() });
+        let (course, pool) = (Course::new(timed), Pool::default());
+        self.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, singles, sources, course, most, pool }));
+        self.find_maker();
     }
 
     fn by_node(&self, entries: &HashMap<(usize, u32), u32>) -> Vec<Vec<Option<u32>>> {
@@ -167,7 +170,9 @@ impl Graph {
                 plan.members.contains(&(node as u32)) && !program.is_pulled() && self.clock.follows_captures()
             }
             Body::Program(_) => true,
-            Body::Native(native) => native.as_ref().is_some_and(|native| native.is_source() || native.takes_bursts()),
+            Body::Native(native) => native
+                .as_ref()
+                .is_some_and(|native| native.is_source() || native.takes_bursts() || native.makes() && self.only_maker() == Some(node)),
         }
     }
 
@@ -227,7 +232,7 @@ impl Graph {
     }
 
     /// Runs arrivals that were taken, up to a timer.
-    fn run_linked(&mut self, mut linked: Linked) {
+    fn run_linked(&mut self, mut linked: Box<Linked>) {
         let several = self.run_some(&mut linked);
         let course = &mut linked.course;
         let is_over = course.rest().is_empty() && !(several.is_some() && course.next().is_some());
@@ -326,7 +331,7 @@ impl Graph {
     /// Runs the cluster on one packet, which something in the graph has sent.
     pub(super) fn enter_cluster(&mut self, push: Push, entry: u32) {
         let Some(mut linked) = self.linked.take() else { return };
-        let Linked { cluster, plan, pool, .. } = &mut linked;
+        let Linked { cluster, plan, pool, .. } = &mut *linked;
         let (rounds, mark) = (push.packet.rounds, Some(self.pending.len()));
         self.pool.enter(entry);
         if let Some(recorder) = &mut self.recorder {
@@ -356,7 +361,7 @@ impl Graph {
     /// Runs the cluster on packets of the pool that something behind it has sent.
     pub(super) fn run_slots(&mut self, slots: &[u32], entry: u32) {
         let Some(mut linked) = self.linked.take() else { return };
-        let Linked { cluster, plan, pool, .. } = &mut linked;
+        let Linked { cluster, plan, pool, .. } = &mut *linked;
         self.pool.enter_again(slots, entry);
         std::mem::swap(&mut self.pool, pool);
         self.with_all(&plan.members, |graph| {
@@ -397,14 +402,16 @@ impl Graph {
         result
     }
 
-    /// All tasks until none has work, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
+    /// All tasks until none has work but that which makes the packets, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
     pub(super) fn run_tasks(&mut self) {
         let mut worked = true;
-        while std::mem::take(&mut worked) {
+        while std::mem::take(&mut worked) && std::mem::take(&mut self.restless) {
             for index in 0..self.tasks.len() {
-                worked |= self.task(self.tasks[index]);
+                let task = self.tasks[index];
+                worked |= !self.is_maker(task) && self.task(task);
             }
         }
+        self.restless |= self.maker.is_some();
     }
 
     /// When the next arrival at this source comes, if that is the next thing to happen; it has then been counted.

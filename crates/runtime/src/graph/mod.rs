@@ -32,6 +32,7 @@ mod hosts;
 mod kinds;
 mod later;
 mod linked;
+mod making;
 mod mappings;
 mod merging;
 mod meter;
@@ -78,6 +79,7 @@ pub(crate) use text::seconds;
 
 use crate::io::device::Spec;
 use clock::Clock;
+use flow::Push;
 use netil::Verified;
 use netil::app::{Application, Body as Source, End, Instance};
 use netil::copro::Coprocessor;
@@ -237,7 +239,7 @@ pub struct Graph {
     ended: bool,
     exhausted: bool,
     /// Elements that run as one.
-    linked: Option<linked::Linked>,
+    linked: Option<Box<linked::Linked>>,
     later: Option<later::Later>,
     /// What ran as one, and how long.
     linked_packets: u64,
@@ -251,8 +253,14 @@ pub struct Graph {
     /// What was found by looking ahead of a burst, when somebody asked for the end there.
     found: Option<linked::Found>,
     meter: Option<meter::Meter>,
+    /// The element that makes packets in bursts.
+    maker: Option<making::Maker>,
+    /// Packets that were made in bursts.
+    made: u64,
     /// What one handler run may spend.
     budget: u32,
+    /// A task may find something to do: a packet has come to a native element, or a task has ended its turn otherwise than by finding nothing.
+    restless: bool,
     /// A packet moved since this was last set to false.
     moved: bool,
     pull_depth: u32,
@@ -265,13 +273,6 @@ pub struct Graph {
     waited: u64,
     /// For a stage among others: more may arrive, no earlier than that.
     horizon: Option<u64>,
-}
-
-/// A packet about to enter an element.
-struct Push {
-    node: usize,
-    port: u32,
-    packet: Packet,
 }
 
 /// An element.
@@ -430,6 +431,7 @@ impl Graph {
             stops: 0,
             ended: false,
             exhausted: false,
+            restless: true,
             moved: false,
             linked: None,
             later: None,
@@ -441,6 +443,8 @@ impl Graph {
             leaving: VecDeque::new(),
             found: None,
             meter: None,
+            maker: None,
+            made: 0,
             budget,
             pull_depth: 0,
             copies: 0,

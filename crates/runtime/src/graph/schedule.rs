@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::os::fd::AsFd;
 
 /// Rounds of tasks after which the next event comes although there still is work: tasks that make packets for ever must not keep others waiting.
-const BUSY: u32 = 1 << 16;
+pub(super) const BUSY: u32 = 1 << 16;
 /// Rounds of tasks after the end was asked for.
 const LAST_ROUNDS: u32 = 128;
 /// The most packets that a task may handle in one turn.
@@ -31,6 +31,7 @@ impl Graph {
             self.nodes[node].queues_behind = self.find_behind(node, |native| native.is_full().is_some());
             self.nodes[node].empties = self.find_what_it_empties(node);
         }
+        self.find_maker();
     }
 
     /// Does a little: a round of tasks, or an event. False when the run has ended.
@@ -79,20 +80,26 @@ impl Graph {
     /// What is on its way when the end is asked for still goes on, as far as that takes no more than some rounds and no timer.
     fn last_rounds(&mut self) {
         let stops = std::mem::take(&mut self.stops);
+        self.maker.iter_mut().for_each(|maker| maker.ends = true);
         for _ in 0..LAST_ROUNDS {
             if self.ended || !self.round() {
                 break;
             }
         }
         self.stops += stops;
+        self.maker.iter_mut().for_each(|maker| maker.ends = false);
     }
 
     /// Each task once, in the order of declaration. True if one had work.
     pub(super) fn round(&mut self) -> bool {
+        if !std::mem::take(&mut self.restless) {
+            return false;
+        }
         let mut worked = false;
         for index in 0..self.tasks.len() {
             worked |= self.task(self.tasks[index]);
             if self.ended || self.stops > 0 {
+                self.restless = true;
                 return true;
             }
         }
@@ -116,7 +123,7 @@ impl Graph {
         let mut worked = false;
         for _ in 0..MAX_BURST {
             if self.is_idle(node) {
-                break;
+                return worked;
             }
             self.moved = false;
             self.watch(|observer, _| observer.wakes(node));
@@ -124,12 +131,16 @@ impl Graph {
             let done = self.with_native(node, |native, ctx| native.task(ctx)).unwrap_or(Task::Idle);
             self.end_run_of(node, begun);
             self.settle();
-            self.move_slots();
+            if !self.leaving.is_empty() {
+                self.move_slots();
+                self.keep_up(node);
+            }
             worked |= self.moved || done != Task::Idle;
             if done != Task::Again || self.ended || self.stops > 0 {
                 break;
             }
         }
+        self.restless = true;
         worked
     }
 

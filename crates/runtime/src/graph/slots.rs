@@ -63,7 +63,7 @@ impl Graph {
 
     fn enter_now(&mut self, to: End, now: &[u32]) {
         let node = to.instance as usize;
-        self.moved = true;
+        (self.moved, self.restless) = (true, true);
         self.nodes[node].stats.packets += now.len() as u64;
         if let Some(recorder) = &mut self.recorder {
             recorder.slots_enter(now, node);

@@ -190,7 +190,9 @@ impl Graph {
         }
         self.note_gone(old, kept, &mut succession);
         self.keep_shared(old);
+        self.keep_pool(old);
         (self.arrivals, self.waited, self.meter) = (old.arrivals, old.waited, old.meter.take());
+        self.made = old.made;
         self.begin_anew(kept);
         succession
     }
@@ -211,6 +213,20 @@ impl Graph {
             if name.contains('@') || !self.by_name.contains_key(name) {
                 succession.gone.push(name.clone());
             }
+        }
+    }
+
+    /// Packets that wait in queues lie in the pool. Where annotations lie elsewhere no queue is kept.
+    fn keep_pool(&mut self, old: &mut Self) {
+        for at in 0..old.nodes.len() {
+            old.with_native(at, |native, ctx| {
+                let mut slots = Vec::new();
+                native.drop_slots(&mut slots);
+                ctx.pool().give_back(&slots);
+            });
+        }
+        if old.pool.info_size() == self.info.size {
+            self.pool = std::mem::take(&mut old.pool);
         }
     }
 

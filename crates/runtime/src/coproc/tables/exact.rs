@@ -289,9 +289,19 @@ impl Exact {
 
     /// The entry in that slot is new.
     fn renew(&mut self, slot: usize, now: u64) {
-        let range = self.value_range(slot);
+        let (range, end) = (self.value_range(slot), self.end(now));
         self.slots[range].fill(0);
-        self.set_end(slot, self.end(now));
+        self.set_state(slot, end);
+        if let Some(deadlines) = &mut self.deadlines {
+            deadlines.put(slot, end);
+        }
+    }
+
+    /// The entry in that slot is used.
+    fn refresh(&mut self, slot: usize, now: u64) {
+        if self.ends() {
+            self.set_state(slot, self.end(now).max(self.state(slot)));
+        }
     }
 
     fn stash_slot(&mut self, key: Box<[u64]>) -> usize {
@@ -342,14 +352,17 @@ impl Exact {
 
     /// Splits some buckets if the table is too full, or until there are twice as many: those not yet split hold more than their share.
     fn grow(&mut self, splits: usize) {
-        for _ in 0..splits {
+        let mut left = splits;
+        while left > 0 {
             let buckets = self.head[head::BUCKETS] as usize;
             let taken = if buckets * self.shape.stride < ROOMY { TAKEN_IF_SMALL } else { TAKEN };
             let full = self.filled() * 100 > buckets * taken;
             if buckets == self.most_buckets || buckets.is_power_of_two() && !full {
                 return;
             }
-            self.split();
+            let now = left.min((buckets + 1).next_power_of_two() - buckets);
+            (0..now).for_each(|_| self.split());
+            left -= now;
         }
     }
 
@@ -362,6 +375,10 @@ impl Exact {
         }
         self.head[head::BUCKETS] += 1;
         let (from, to) = ((new & self.head[head::MASK] >> 1) as usize, new as usize);
+        // Most are empty.
+        if self.state(from) == FREE {
+            return;
+        }
         let mut gaps = [0; PROBES];
         let mut count = 0;
         for slot in from..(from + PROBES).min(to) {
@@ -413,23 +430,29 @@ impl Table for Exact {
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let now = self.tick(now_ns);
         let Search::Live(slot) = self.search(key, now) else { return 0 };
-        if refresh && self.ends() {
-            self.set_state(slot, self.end(now).max(self.state(slot)));
+        if refresh {
+            self.refresh(slot, now);
         }
         slot as u32 + 1
     }
 
     fn insert(&mut self, key: &[u64], now_ns: u64) -> u32 {
-        let found = self.find(key, now_ns, true);
         let now = self.tick(now_ns);
-        if found != 0 {
-            return found;
+        let mut found = self.search(key, now);
+        if let Search::Live(slot) = found {
+            self.refresh(slot, now);
+            return slot as u32 + 1;
         }
+        let before = [head::BUCKETS, head::FILLED].map(|word| self.head[word]);
         if !self.make_room(now) {
             return 0;
         }
         self.grow(SPLITS);
-        let slot = match self.search(key, now) {
+        // Where nothing was taken out and nothing has moved, what was found is so still.
+        if before != [head::BUCKETS, head::FILLED].map(|word| self.head[word]) {
+            found = self.search(key, now);
+        }
+        let slot = match found {
             Search::Live(slot) => slot,
             Search::Ended(slot) => {
                 self.renew(slot, now);
@@ -495,6 +518,7 @@ impl Table for Exact {
         }
         while self.reclaim(now) {}
         self.head[head::TIMEOUT] = timeout_ns;
+        self.deadlines.iter_mut().for_each(Deadlines::begin_anew);
         let lasts = |table: &Self, slot: &usize| table.state(*slot) == NEVER;
         let ending: Vec<usize> = self.occupied().filter(|slot| !lasts(self, slot)).collect();
         for slot in ending {

@@ -64,6 +64,10 @@ impl Native for Discard {
         self.discard_slots(slots, ctx);
     }
 
+    fn only_empties(&self) -> bool {
+        self.pulls
+    }
+
     fn is_task(&self) -> bool {
         self.pulls
     }

@@ -8,7 +8,8 @@ use super::fromdump::is_pulled;
 use super::{Control, Ctx, Native, Ready, Setup, Task, controls};
 use crate::io::LinkType;
 use netil::pool::Arrival;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most packets of a queue.
 pub const MOST: usize = 1 << 16;
@@ -30,7 +31,7 @@ pub struct Lent<'b> {
 
 /// Packets one behind the other.
 #[derive(Debug, Default)]
-struct Queue {
+pub struct Batch {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
     /// The first that has not been taken.
@@ -40,72 +41,133 @@ struct Queue {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: usize,
-    len: usize,
+    len: u32,
     wire_len: u32,
     time_ns: u64,
     link: LinkType,
 }
 
-impl Queue {
-    /// False if there is no room.
-    fn push(&mut self, packet: Lent<'_>) -> bool {
+impl Batch {
+    /// A packet, behind those that are there. Of more bytes than packets may have the first are taken. False if there is no room.
+    #[inline]
+    pub fn push(&mut self, packet: Lent<'_>) -> bool {
         if self.next == self.entries.len() {
-            self.bytes.clear();
-            self.entries.clear();
-            self.next = 0;
+            self.clear();
         }
-        if self.entries.len() >= MOST || self.bytes.len() + packet.bytes.len() > MOST_BYTES {
+        let Lent { bytes, wire_len, time_ns, link } = packet;
+        let bytes = &bytes[..bytes.len().min(netil::exec::MAX_PACKET as usize)];
+        if self.entries.len() >= MOST || self.bytes.len() + bytes.len() > MOST_BYTES {
             return false;
         }
-        let (at, len) = (self.bytes.len(), packet.bytes.len());
-        self.bytes.extend_from_slice(packet.bytes);
-        let Lent { wire_len, time_ns, link, .. } = packet;
-        self.entries.push(Entry { at, len, wire_len, time_ns, link });
+        let (at, len) = (self.bytes.len(), bytes.len() as u32);
+        self.bytes.extend_from_slice(bytes);
+        self.entries.push(Entry { at, len, wire_len: wire_len.max(len), time_ns, link });
         true
     }
 
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+        self.next = 0;
+    }
+
+    /// Packets that have not been taken.
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.next
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     fn has_room(&self) -> bool {
-        self.next == self.entries.len() || self.entries.len() < MOST && self.bytes.len() + netil::exec::MAX_PACKET as usize <= MOST_BYTES
+        self.is_empty() || self.entries.len() < MOST && self.bytes.len() + netil::exec::MAX_PACKET as usize <= MOST_BYTES
     }
 
     /// Those that have not been taken, in order.
     fn waiting(&self) -> impl Iterator<Item = Lent<'_>> {
         self.entries[self.next..].iter().map(|entry| {
             let Entry { at, len, wire_len, time_ns, link } = *entry;
-            Lent { bytes: &self.bytes[at..at + len], wire_len, time_ns, link }
+            Lent { bytes: &self.bytes[at..at + len as usize], wire_len, time_ns, link }
         })
+    }
+}
+
+/// Packets that go one way, and what can be told of them without a lock: mostly there are none.
+#[derive(Debug, Default)]
+struct Way {
+    batch: Mutex<Batch>,
+    count: AtomicUsize,
+    /// When the first of them came.
+    first_ns: AtomicU64,
+    is_full: AtomicBool,
+}
+
+impl Way {
+    fn with<T>(&self, work: impl FnOnce(&mut Batch) -> T) -> T {
+        let mut batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = work(&mut batch);
+        self.first_ns.store(batch.entries.get(batch.next).map_or(0, |entry| entry.time_ns), Ordering::Relaxed);
+        self.is_full.store(!batch.has_room(), Ordering::Relaxed);
+        self.count.store(batch.len(), Ordering::Release);
+        result
+    }
+
+    fn len(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    fn has_room(&self) -> bool {
+        !self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// When the first came that has not been taken.
+    fn first(&self) -> Option<u64> {
+        (self.len() > 0).then(|| self.first_ns.load(Ordering::Relaxed))
     }
 }
 
 /// A device of an embedded graph: what came for it, and what it sent.
 #[derive(Debug, Default)]
 pub struct PacketPort {
-    into: Mutex<Queue>,
-    from: Mutex<Queue>,
-}
-
-fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
+    into: Way,
+    from: Way,
 }
 
 impl PacketPort {
     /// A packet comes; false if there is no room for it. Of more bytes than packets may have the first are taken.
     pub fn push(&self, packet: Lent<'_>) -> bool {
-        let bytes = &packet.bytes[..packet.bytes.len().min(netil::exec::MAX_PACKET as usize)];
-        lock(&self.into).push(Lent { bytes, wire_len: packet.wire_len.max(bytes.len() as u32), ..packet })
+        self.into.with(|batch| batch.push(packet))
+    }
+
+    /// Packets come, as far as there is room; those stay in their batch that there is none for. Where none wait, memory changes hands.
+    pub fn give(&self, packets: &mut Batch) {
+        self.into.with(|batch| {
+            if batch.is_empty() {
+                std::mem::swap(batch, packets);
+                return packets.clear();
+            }
+            let count = packets.waiting().take_while(|packet| batch.push(*packet)).count();
+            packets.next += count;
+        });
     }
 
     /// Takes packets that were sent, in order, as long as the caller wants more; how many.
     pub fn take(&self, mut wants: impl FnMut(Lent<'_>) -> bool) -> usize {
-        let mut queue = lock(&self.from);
-        let count = queue.waiting().take_while(|packet| wants(*packet)).count();
-        queue.next += count;
-        count
+        if self.from.len() == 0 {
+            return 0;
+        }
+        self.from.with(|batch| {
+            let count = batch.waiting().take_while(|packet| wants(*packet)).count();
+            batch.next += count;
+            count
+        })
     }
 
     /// How many packets wait for the graph, and for the program.
     pub fn waiting(&self) -> [usize; 2] {
-        [&self.into, &self.from].map(|queue| lock(queue).waiting().count())
+        [&self.into, &self.from].map(Way::len)
     }
 }
 
@@ -125,12 +187,15 @@ struct Source {
 
 impl Source {
     fn take(&mut self, ctx: &Ctx<'_>) -> Option<Packet> {
-        let mut queue = lock(&self.port.into);
-        let next = queue.waiting().next().filter(|_| self.active)?;
-        let mut packet = Packet::new(&next.bytes[..next.bytes.len().min(self.snaplen)], next.time_ns, ctx.info());
-        packet.buffer.set_wire_len(next.wire_len);
-        packet.link = next.link;
-        queue.next += 1;
+        let (active, snaplen) = (self.active, self.snaplen);
+        let packet = self.port.into.with(|batch| {
+            let next = batch.waiting().next().filter(|_| active)?;
+            let mut packet = Packet::new(&next.bytes[..next.bytes.len().min(snaplen)], next.time_ns, ctx.info());
+            packet.buffer.set_wire_len(next.wire_len);
+            packet.link = next.link;
+            batch.next += 1;
+            Some(packet)
+        })?;
         self.count += 1;
         Some(packet)
     }
@@ -142,7 +207,7 @@ impl Native for Source {
     }
 
     fn next_arrival(&mut self, _: &mut Ctx<'_>) -> Option<u64> {
-        lock(&self.port.into).waiting().next().filter(|_| self.active).map(|packet| packet.time_ns)
+        self.port.into.first().filter(|_| self.active)
     }
 
     fn arrive(&mut self, ctx: &mut Ctx<'_>) {
@@ -152,19 +217,22 @@ impl Native for Source {
     }
 
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let port = Arc::clone(&self.port);
-        let mut queue = lock(&port.into);
-        let link = queue.waiting().next().filter(|_| self.active)?.link;
-        let (before, mut last) = (slots.len(), None);
+        if !self.active || self.port.into.len() == 0 {
+            return None;
+        }
+        let (before, snaplen) = (slots.len(), self.snaplen);
         let room = most.saturating_sub(before).min(ctx.pool().room());
-        let coming = queue.waiting().take(room).take_while(|packet| packet.time_ns < until && packet.link == link).map(|packet| {
-            last = Some(packet.time_ns);
-            let len = packet.bytes.len().min(self.snaplen);
-            Arrival { bytes: packet.bytes, len, time_ns: packet.time_ns, wire_len: packet.wire_len }
+        let last = self.port.into.with(|batch| {
+            let (link, mut last) = (batch.waiting().next()?.link, None);
+            let coming = batch.waiting().take(room).take_while(|packet| packet.time_ns < until && packet.link == link).map(|packet| {
+                last = Some(packet.time_ns);
+                Arrival { bytes: packet.bytes, len: packet.bytes.len().min(snaplen), time_ns: packet.time_ns, wire_len: packet.wire_len }
+            });
+            ctx.pool().put_many(coming, link.number(), slots);
+            batch.next += slots.len() - before;
+            last
         });
-        ctx.pool().put_many(coming, link.number(), slots);
         let count = slots.len() - before;
-        queue.next += count;
         self.count += count as u64;
         last.filter(|_| count > 0)
     }
@@ -175,7 +243,7 @@ impl Native for Source {
 
     fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
         self.count -= slots.len() as u64;
-        lock(&self.port.into).next -= slots.len();
+        self.port.into.with(|batch| batch.next -= slots.len());
         ctx.pool().give_back(slots);
     }
 
@@ -226,21 +294,25 @@ struct Sink {
 impl Sink {
     fn send(&mut self, packet: &Packet, ctx: &mut Ctx<'_>) {
         let (bytes, wire_len, time_ns) = (packet.buffer.bytes(), packet.wire_len(), packet.buffer.time_ns);
-        match lock(&self.port.from).push(Lent { bytes, wire_len, time_ns, link: packet.link }) {
+        match self.port.from.with(|batch| batch.push(Lent { bytes, wire_len, time_ns, link: packet.link })) {
             true => self.count += 1,
             false => ctx.drop_packet(packet, "nobody takes what was sent"),
         }
     }
 
     fn send_slots(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
-        let port = Arc::clone(&self.port);
-        let mut queue = lock(&port.from);
+        if slots.is_empty() {
+            return;
+        }
         let pool = ctx.pool();
-        let sent = slots.iter().take_while(|slot| {
-            let (bytes, time_ns, link) = (pool.bytes(**slot), pool.slot(**slot).time_ns, LinkType::from_file(pool.tag(**slot)));
-            queue.push(Lent { bytes, wire_len: pool.wire_len(**slot), time_ns, link })
+        let sent = self.port.from.with(|batch| {
+            let sent = slots.iter().take_while(|slot| {
+                let (bytes, time_ns, link) = (pool.bytes(**slot), pool.slot(**slot).time_ns, LinkType::from_file(pool.tag(**slot)));
+                batch.push(Lent { bytes, wire_len: pool.wire_len(**slot), time_ns, link })
+            });
+            sent.count()
         });
-        let (sent, left) = slots.split_at(sent.count());
+        let (sent, left) = slots.split_at(sent);
         self.count += sent.len() as u64;
         pool.give_back(sent);
         for slot in left {
@@ -280,7 +352,7 @@ impl Native for Sink {
 
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
         // What does not fit stays in the queue.
-        if !lock(&self.port.from).has_room() {
+        if !self.port.from.has_room() {
             return Task::Idle;
         }
         if self.take_slots(ctx) {
@@ -296,7 +368,7 @@ impl Native for Sink {
     }
 
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        lock(&self.port.from).has_room() && ctx.any_input()
+        self.port.from.has_room() && ctx.any_input()
     }
 
     fn controls(&self) -> Vec<Control> {

@@ -55,6 +55,9 @@ pub(super) static RANDOM: NativeClass = NativeClass {
     ..CLASS
 };
 
+/// Random bytes that are made at once.
+const RANDOM_BYTES: u64 = 1 << 18;
+
 /// Packets that are made, up to a limit: what all sources of this kind have.
 pub(super) struct Made {
     pub data: Vec<u8>,
@@ -95,7 +98,28 @@ fn repeated(data: &[u8], length: usize) -> Vec<u8> {
 
 impl Made {
     pub(super) fn may(&self) -> bool {
-        self.active && (self.limit < 0 || self.count < self.limit as u64)
+        self.left() > 0
+    }
+
+    /// How many it may make still.
+    pub(super) fn left(&self) -> u64 {
+        match u64::try_from(self.limit) {
+            _ if !self.active => 0,
+            Ok(limit) => limit.saturating_sub(self.count),
+            Err(_) => u64::MAX,
+        }
+    }
+
+    /// How many it may make before the last one, with which more happens.
+    pub(super) fn before_last(&self) -> u64 {
+        self.left().saturating_sub(1)
+    }
+
+    /// So many packets at once, as many as may be made.
+    pub(super) fn packets(&mut self, count: u64, turn: (u64, u64), ctx: &mut Ctx<'_>) {
+        let data = &self.data[..];
+        ctx.make(turn, (0..count as usize).map(|_| data));
+        self.count += count;
     }
 
     /// The next packet; at the limit the end of the run is asked for.
@@ -174,6 +198,35 @@ impl InfiniteSource {
         Some(packet)
     }
 
+    /// Packets of several turns at once, where they may be made so. None if not.
+    fn many(&mut self, ctx: &mut Ctx<'_>) -> Option<Task> {
+        let (turn, len) = ((self.burst, self.turn), self.made.data.len() as u64);
+        let most = if self.random.is_some() { RANDOM_BYTES.checked_div(len).unwrap_or(0) } else { u64::MAX };
+        let count = ctx.may_make(turn, self.made.before_last().min(most));
+        if count < 2 || !self.timestamp {
+            return None;
+        }
+        match self.random {
+            Some(seed) => self.random = Some(self.random_packets(count, seed, ctx)),
+            None => self.made.packets(count, turn, ctx),
+        }
+        self.turn = (self.turn + count) % self.burst;
+        Some(if self.turn == 0 { Task::Done } else { Task::Again })
+    }
+
+    /// So many packets of random bytes; the seed of the next ones.
+    fn random_packets(&mut self, count: u64, mut seed: u64, ctx: &mut Ctx<'_>) -> u64 {
+        let len = self.made.data.len();
+        let mut bytes = vec![0; len * count as usize];
+        for packet in bytes.chunks_exact_mut(len) {
+            seed = fill(packet, seed);
+        }
+        ctx.make((self.burst, self.turn), bytes.chunks_exact(len));
+        self.made.count += count;
+        self.made.data.copy_from_slice(&bytes[bytes.len() - len..]);
+        seed
+    }
+
     /// What happens once the limit is reached.
     fn end(&mut self, ctx: &mut Ctx<'_>) {
         if self.made.stop {
@@ -190,10 +243,17 @@ impl Native for InfiniteSource {
         !self.pulled
     }
 
+    fn makes(&self) -> bool {
+        !self.pulled
+    }
+
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
         if ctx.is_full_behind() {
             self.turn = 0;
             return Task::Idle;
+        }
+        if let Some(done) = self.many(ctx) {
+            return done;
         }
         let Some(packet) = self.packet(ctx) else {
             self.turn = 0;

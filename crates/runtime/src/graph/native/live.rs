@@ -318,6 +318,10 @@ impl Native for Sink {
         self.send(&packet);
     }
 
+    fn only_empties(&self) -> bool {
+        self.pulls
+    }
+
     fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         self.send_slots(slots, ctx);
     }

@@ -218,6 +218,16 @@ pub trait Native {
         false
     }
 
+    /// True if its task makes packets, several at once where it [may](Ctx::may_make).
+    fn makes(&self) -> bool {
+        false
+    }
+
+    /// True if its task takes packets out of what is at input 0, one a turn at least while there are any and it may, and does nothing else but handle these.
+    fn only_empties(&self) -> bool {
+        self.only_pulls()
+    }
+
     /// Its turn.
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
         let _ = ctx;
@@ -276,6 +286,14 @@ pub trait Native {
     fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
         let _ = (slots, ctx);
     }
+
+    /// Gives the slots of packets in the pool that it holds: it is no more.
+    fn drop_slots(&mut self, slots: &mut Vec<u32>) {
+        let _ = slots;
+    }
+
+    /// The tasks behind packets that were made at once have run: a queue may have got longer all the same.
+    fn kept_up(&mut self) {}
 
     /// Packets in the pool come in at a push input.
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
@@ -389,6 +407,11 @@ impl<'g> Ctx<'g> {
         self.graph.clock.now()
     }
 
+    /// True if time is the host's.
+    pub fn is_real(&self) -> bool {
+        self.graph.clock.is_real()
+    }
+
     /// True if arrivals make the time of the run.
     pub fn follows_captures(&self) -> bool {
         self.graph.clock.follows_captures()
@@ -462,6 +485,11 @@ impl<'g> Ctx<'g> {
     /// The entry that packets of an output have if they go into linked elements.
     pub(crate) fn entry_of(&self, output: u32) -> Option<u32> {
         self.graph.nodes[self.node].entries.get(output as usize).copied().flatten()
+    }
+
+    /// Whether each packet that comes to this queue now would have been taken out before the next came.
+    pub(super) fn keeps_up(&self) -> bool {
+        self.graph.keeps_up(self.node)
     }
 
     /// Where packets lie that are run in bursts.

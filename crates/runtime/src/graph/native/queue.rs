@@ -207,6 +207,15 @@ impl Native for Queue {
             return;
         }
         self.waiting.order.extend(slots);
+        let most = if ctx.keeps_up() { usize::from(!slots.is_empty()) } else { self.waiting.len() };
+        self.most = self.most.max(most);
+    }
+
+    fn drop_slots(&mut self, slots: &mut Vec<u32>) {
+        slots.extend(std::mem::take(&mut self.waiting).order.into_iter().filter(|slot| *slot != ELSEWHERE));
+    }
+
+    fn kept_up(&mut self) {
         self.most = self.most.max(self.waiting.len());
     }
 

@@ -7,6 +7,8 @@ use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 
 /// How long a source may be late and still make up for it.
 const BURST: u64 = 20_000_000;
+/// Packets of a turn, and how many of them have been made before.
+const TURN: (u64, u64) = (1, 0);
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "RatedSource",
@@ -41,6 +43,18 @@ struct RatedSource {
 }
 
 impl RatedSource {
+    /// All packets that it is time for at once, where they may be made so. In simulated time each has a time of its own.
+    fn many(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let now = ctx.now();
+        let due = if ctx.is_real() { self.bucket.available(now) } else { 0 };
+        let count = ctx.may_make(TURN, self.made.before_last().min(due));
+        if count < 2 || !self.bucket.take(count, now) {
+            return false;
+        }
+        self.made.packets(count, TURN, ctx);
+        true
+    }
+
     /// The next packet if it is time for one; else the timer is set for when it is.
     fn packet(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
         if !self.made.may() {
@@ -65,7 +79,14 @@ impl Native for RatedSource {
         !self.pulled
     }
 
+    fn makes(&self) -> bool {
+        !self.pulled
+    }
+
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+        if self.many(ctx) {
+            return Task::Done;
+        }
         let Some(packet) = self.packet(ctx) else { return Task::Idle };
         ctx.emit(0, packet);
         Task::Done

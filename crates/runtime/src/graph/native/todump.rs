@@ -283,6 +283,11 @@ impl Native for ToDump {
         }
     }
 
+    /// Packets that go on do so each by itself.
+    fn room(&self) -> usize {
+        if self.passes { 0 } else { usize::MAX }
+    }
+
     fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         if !self.passes {
             return self.write_slots(slots, ctx);

@@ -63,6 +63,10 @@ impl Native for Unqueue {
         true
     }
 
+    fn only_empties(&self) -> bool {
+        true
+    }
+
     fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
         if self.take_slots(ctx) {
             return Task::Done;

@@ -93,6 +93,31 @@ fn bursts_go_through_a_cluster_and_queues_however_small() {
 }
 
 #[test]
+fn packets_that_wait_in_the_pool_are_there_for_the_graph_that_comes_next() {
+    let packets = vec![&[7u8; 60][..]; 100];
+    let settings = || {
+        let replays = [("eth0".to_owned(), Arc::new(Replay::new(packets.clone(), 10, 10)))].into();
+        Settings { replays, ..Settings::default() }
+    };
+    let text = |more: &str| format!("f :: FromDevice(eth0)\n p :: pass\n q :: Queue(1000)\n i :: Idle\n f -> p -> q -> i\n {more}");
+    let app = application(&text("g :: Queue\n j :: Idle\n g -> j"), &[PASS]);
+    let (mut first, _) = graph(&app, settings()).unwrap();
+    first.link(&app, plan(&app), Box::new(Simple { lets_out: true, entered: 0 }));
+    let mut first = finish(first);
+    assert_eq!((first.read("q.length", "", None).unwrap(), first.pool.room()), ("1000".to_owned(), 3096));
+    for (more, length) in [("d :: Discard", "1000"), ("", "0")] {
+        let app = application(&if length == "0" { text("").replace("q ::", "r ::").replace("-> q", "-> r") } else { text(more) }, &[PASS]);
+        let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
+        let (mut next, _) = first.succeed(&app, &factories, settings()).unwrap_or_else(|faults| panic!("{}", faults[0].message));
+        next.link(&app, plan(&app), Box::new(Simple { lets_out: true, entered: 0 }));
+        let queue = if length == "0" { "r" } else { "q" };
+        assert_eq!(next.read(&format!("{queue}.length"), "", None).unwrap(), length);
+        assert_eq!(next.pool.room(), 4096 - length.parse::<usize>().unwrap());
+        first = next;
+    }
+}
+
+#[test]
 fn what_a_cluster_drops_is_counted_and_leaves_room() {
     let (app, mut graph) = thousand(1000);
     graph.link(&app, plan(&app), Box::new(Simple { lets_out: false, entered: 0 }));

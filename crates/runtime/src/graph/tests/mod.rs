@@ -3,6 +3,7 @@
 mod elements;
 mod flow;
 mod linked;
+mod made;
 mod scripts;
 
 use super::{Factories, Graph, Host, Settings, Stream};

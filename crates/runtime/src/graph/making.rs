@@ -1,0 +1,205 @@
+//! Elements that make packets whenever they have a turn, in bursts: what several turns would make is put into the pool at once.
+//!
+//! Packets of a burst have the times that their turns would have had. Invariant: nobody can tell a burst from turns of one packet each. So there are bursts only where
+//! - one element makes packets, none arrive, and no other graph or stage takes part;
+//! - all programs are members of the cluster, or there are none, and all that is behind takes bursts, as for arrivals ([`super::linked`]);
+//! - other tasks only empty queues, come behind what fills these, and find them empty again after each turn: a turn makes one packet, and nothing makes copies;
+//! - no timer is due between, no queue that the maker waits for gets full, and the end has not been asked for.
+//!
+//! What a maker does at its end, it does with a last packet of its own.
+
+use super::linked::{BURST, SLOTS};
+use super::native::{Ctx, Native};
+use super::schedule::BUSY;
+use super::turns::moments;
+use super::{Body, Graph};
+use crate::io::{LinkType, sys};
+use netil::cluster::Plan;
+use netil::module::HandlerKind;
+use netil::pool::{Arrival, Pool};
+use netil::table::Op;
+use std::collections::BTreeSet;
+
+/// The element that makes packets in bursts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Maker {
+    node: usize,
+    /// The entry of the cluster that its packets come in by; 0 where they go elsewhere first.
+    entry: u32,
+    /// The queues that other tasks empty, in the order of declaration.
+    emptied: Vec<usize>,
+    /// Something makes copies.
+    copies: bool,
+    /// The end was asked for: what is on its way goes on, a packet each turn.
+    pub(super) ends: bool,
+    /// Packets of a burst are on their way.
+    makes: bool,
+}
+
+impl Graph {
+    /// Finds the element that makes packets in bursts. Elements were linked, or have other neighbours.
+    pub(super) fn find_maker(&mut self) {
+        self.maker = self.only_maker().and_then(|node| self.maker_at(node));
+        if self.maker.is_some() {
+            self.need_pool();
+        }
+    }
+
+    /// Has a pool for bursts.
+    pub(super) fn need_pool(&mut self) {
+        if self.pool.size() == 0 {
+            self.pool = Pool::new(SLOTS, self.info.size);
+            sys::prefer_large_pages(self.pool.memory());
+        }
+    }
+
+    /// The element that makes packets, if nobody else sends any.
+    pub(super) fn only_maker(&self) -> Option<usize> {
+        let settings = &self.settings;
+        let alone = settings.rings.is_none() && settings.share.is_none() && settings.elsewhere.is_none() && self.sources.is_empty();
+        let (first, others) = self.tasks.split_first().filter(|_| alone)?;
+        let makes = self.native(*first).is_some_and(Native::makes);
+        (makes && others.iter().all(|task| self.native(*task).is_some_and(Native::only_empties)) && self.is_in_order()).then_some(*first)
+    }
+
+    fn native(&self, node: usize) -> Option<&dyn Native> {
+        match &self.nodes[node].body {
+            Body::Native(native) => native.as_deref(),
+            Body::Program(_) => None,
+        }
+    }
+
+    /// True if what a task sends comes to no task that had its turn before.
+    fn is_in_order(&self) -> bool {
+        // By element, the first task that packets come to from there.
+        let mut first = vec![usize::MAX; self.nodes.len()];
+        for (turn, task) in self.tasks.iter().enumerate() {
+            let mut work = vec![*task];
+            while let Some(node) = work.pop() {
+                if first[node] == usize::MAX {
+                    first[node] = turn;
+                    work.extend(self.nodes[node].inputs.iter().flatten().map(|from| from.instance as usize));
+                }
+            }
+        }
+        let behind = |task: &usize| self.nodes[*task].outputs.iter().flatten().map(|way| first[way.to.instance as usize]).min();
+        self.tasks.iter().enumerate().all(|(turn, task)| behind(task).is_none_or(|first| first >= turn))
+    }
+
+    /// What is to be known of it, if it makes packets in bursts.
+    fn maker_at(&self, node: usize) -> Option<Maker> {
+        let way = self.nodes[node].outputs.first()?.first().filter(|way| !way.recirculates)?;
+        let programs =
+            self.nodes.iter().enumerate().filter_map(|(node, of)| if let Body::Program(of) = &of.body { Some((node, of)) } else { None });
+        let mut programs = programs.peekable();
+        match &self.linked {
+            Some(linked) if linked.takes_bursts() => {
+                let members: BTreeSet<usize> = linked.members().collect();
+                programs.clone().all(|(node, _)| members.contains(&node)).then_some(())?;
+            }
+            None if programs.peek().is_none() && self.one_at_a_time(&Plan::default()).is_empty() => {}
+            _ => return None,
+        }
+        let copies = programs.any(|(_, of)| {
+            let push = of.program.module().handler(HandlerKind::Push);
+            push.is_some_and(|push| push.code.iter().any(|inst| inst.op == Op::PktSendDup))
+        });
+        let emptied = self.tasks.iter().skip(1).map(|task| Some(self.nodes[*task].inputs.first()?.first()?.instance as usize));
+        let mut emptied: Vec<usize> = emptied.collect::<Option<_>>()?;
+        emptied.sort_unstable();
+        let entry = self.entry_of_slots(way.to).unwrap_or(0);
+        Some(Maker { node, entry, emptied, copies, ends: false, makes: false })
+    }
+
+    /// How many packets an element may make at once that makes so many in a turn, and has made some of those; no more than `limit`. Those of whole turns, or of this one.
+    fn may_make(&self, node: usize, (burst, made): (u64, u64), limit: u64) -> u64 {
+        let watched = self.recorder.is_some() || self.observer.is_some();
+        let waits = !(self.pending.is_empty() && self.leaving.is_empty() && self.recirculated.is_empty()) || self.is_asked();
+        let Some(maker) = self.maker.as_ref().filter(|maker| maker.node == node && !maker.ends && !watched && !waits) else { return 0 };
+        let is_empty = |queue: &usize| self.native(*queue).is_some_and(Native::is_empty);
+        let keep_up = maker.emptied.is_empty() || burst == 1 && !maker.copies && maker.emptied.iter().all(is_empty);
+        let full = &self.nodes[node].queues_behind;
+        if !keep_up || maker.copies && !full.is_empty() {
+            return 0;
+        }
+        // As long as one of them has room the others may be full.
+        let room = full.iter().map(|queue| self.room(*queue)).max().unwrap_or(usize::MAX);
+        let most = BURST.min(self.pool.room()).min(room) as u64;
+        match (most.min(limit), burst.saturating_sub(made)) {
+            (most, left) if made > 0 || most < left => most.min(left),
+            (most, _) => (most / burst).min(self.free_rounds()) * burst,
+        }
+    }
+
+    /// Rounds of tasks before anything else happens, this one among them.
+    fn free_rounds(&self) -> u64 {
+        if !self.clock.is_simulated() {
+            return u64::MAX;
+        }
+        let due = self.next_timer().map_or(u64::MAX, |(when, _)| when);
+        let rounds = moments(self.clock.now(), self.clock.round_ns(), due) as u64;
+        rounds.min(u64::from(BUSY - self.busy_rounds.min(BUSY))).max(1)
+    }
+
+    /// That many rounds of tasks have been done at once.
+    fn pass_rounds(&mut self, rounds: u64) {
+        self.clock.rounds(rounds);
+        if self.clock.is_simulated() {
+            self.busy_rounds += u32::try_from(rounds).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// Brings the tasks behind a burst of packets to an end that a task has made.
+    pub(super) fn keep_up(&mut self, node: usize) {
+        if !self.maker.as_ref().is_some_and(|maker| maker.node == node && maker.makes) {
+            return;
+        }
+        self.run_tasks();
+        let Some(mut maker) = self.maker.take() else { return };
+        for queue in &maker.emptied {
+            self.with_native(*queue, |native, _| native.kept_up());
+        }
+        maker.makes = false;
+        self.maker = Some(maker);
+    }
+
+    /// Whether packets that come to a queue now would each have been taken out before the next came.
+    pub(super) fn keeps_up(&self, queue: usize) -> bool {
+        self.maker.as_ref().is_some_and(|maker| maker.makes && maker.emptied.binary_search(&queue).is_ok())
+    }
+
+    /// True for the task that makes packets in bursts: it is none of those that handle them.
+    pub(super) fn is_maker(&self, node: usize) -> bool {
+        self.maker.as_ref().is_some_and(|maker| maker.node == node)
+    }
+}
+
+impl Ctx<'_> {
+    /// How many packets may be made at once by an element that makes `turn.0` of them in a turn, `turn.1` of which this turn has made already. None if they are to be made
+    /// one by one.
+    pub(super) fn may_make(&self, turn: (u64, u64), limit: u64) -> u64 {
+        self.graph.may_make(self.node, turn, limit)
+    }
+
+    /// Makes packets at once, as many as [may be](Self::may_make), which leave by output 0.
+    pub(super) fn make<'b>(&mut self, (burst, made): (u64, u64), packets: impl ExactSizeIterator<Item = &'b [u8]>) {
+        let graph = &mut *self.graph;
+        let (mut time_ns, step, mut in_turn, count) = (graph.clock.now(), graph.clock.round_ns(), made, packets.len() as u64);
+        let coming = packets.map(|bytes| {
+            if in_turn == burst {
+                (in_turn, time_ns) = (0, time_ns + step);
+            }
+            in_turn += 1;
+            Arrival { bytes, len: bytes.len(), time_ns, wire_len: bytes.len() as u32 }
+        });
+        let mut slots = Vec::with_capacity(BURST);
+        if let Some(maker) = &mut graph.maker {
+            maker.makes = true;
+            graph.pool.enter(maker.entry);
+        }
+        graph.pool.put_many(coming, LinkType::EN10MB.number(), &mut slots);
+        graph.pass_rounds((made + count).saturating_sub(1) / burst.max(1));
+        graph.made += count;
+        self.emit_slots(0, slots);
+    }
+}

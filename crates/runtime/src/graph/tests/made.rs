@@ -1,0 +1,147 @@
+//! Packets that elements make in bursts.
+
+use super::linked::plan;
+use super::*;
+use netil::cluster::{Cluster, Host as Outside};
+use netil::pool::Pool;
+use std::sync::Mutex;
+
+/// By burst of a cluster, packets' times and first bytes.
+type Seen = Arc<Mutex<Vec<Vec<(u64, u8)>>>>;
+
+/// Lets all packets out, and notes what comes.
+struct Watching(Seen, u64);
+
+impl Cluster for Watching {
+    fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Outside) {
+        let burst = slots.iter().map(|slot| (pool.slot(*slot).time_ns, pool.bytes(*slot).first().copied().unwrap_or(0)));
+        self.0.lock().unwrap().push(burst.collect());
+        self.1 += slots.len() as u64;
+        host.exit(0, slots, pool);
+    }
+
+    fn entered(&self) -> Vec<u64> {
+        vec![self.1]
+    }
+
+    fn takes_single_packets(&self) -> bool {
+        true
+    }
+}
+
+/// A host with a clock that goes on by a microsecond each time that it is looked at.
+#[derive(Clone, Default)]
+struct Clock(Rc<RefCell<u64>>);
+
+impl Host for Clock {
+    fn write(&mut self, _: Stream, _: &[u8]) {}
+
+    fn clock(&self) -> Option<u64> {
+        *self.0.borrow_mut() += 1000;
+        Some(*self.0.borrow())
+    }
+}
+
+const PASS: (&str, &str) = ("pass", "segment .ports push_input a push_output b ends segment .push pkt.send b ends");
+const COPY: (&str, &str) = ("copy", "segment .ports push_input a push_output b ends segment .push pkt.senddup b pkt.send b ends");
+
+fn run_of(text: &str, programs: &[(&str, &str)], host: Option<Clock>, linked: bool) -> (Graph, Vec<Vec<(u64, u8)>>) {
+    let app = application(text, programs);
+    let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
+    let host: Box<dyn Host> = host.map_or(Box::new(Console::default()) as Box<dyn Host>, |clock| Box::new(clock));
+    let mut graph = Graph::new(&app, &factories, Settings::default(), host).unwrap_or_else(|faults| panic!("{}", faults[0].message));
+    let seen = Seen::default();
+    if linked {
+        graph.link(&app, plan(&app), Box::new(Watching(Arc::clone(&seen), 0)));
+    }
+    graph.start();
+    while graph.turn() {}
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    (graph, seen)
+}
+
+/// What several turns would make goes through the cluster at once, with the times of those turns.
+#[test]
+fn turns_are_bursts_with_times_of_their_own() {
+    for (burst, most) in [(1, 6), (3, 6), (700, 7), (5000, 8)] {
+        let text = format!("s :: InfiniteSource(\\<07> | LIMIT 3000 | BURST {burst})\n p :: pass\n d :: Discard\n s -> p -> d");
+        let (mut graph, seen) = run_of(&text, &[PASS], None, true);
+        let begin = 1_000_000_000_000_000_000;
+        assert!(seen.concat().iter().copied().eq((0..3000).map(|n| (begin + n / burst * 1000, 7))), "{burst}");
+        assert!(seen.len() <= most, "{burst}: {}", seen.len());
+        assert_eq!(["s.count", "d.count"].map(|handler| graph.read(handler, "", None).unwrap()), ["3000", "3000"]);
+        let packets: Vec<u64> = graph.stats().nodes.iter().map(|node| node.2.packets).collect();
+        assert_eq!((packets, graph.pool.room()), (vec![0, 3000, 3000], 4096), "{burst}");
+    }
+}
+
+/// How many bursts come, of 1,000 packets, in graphs that make bursts of them and such that may not.
+#[test]
+fn bursts_are_made_where_nobody_can_tell() {
+    let source = "s :: InfiniteSource(LIMIT 1000)\n p :: pass\n d :: Discard\n";
+    let twice = "s :: InfiniteSource(LIMIT 500)\n t :: InfiniteSource(LIMIT 500)\n p :: pass\n d :: Discard\n s -> p -> d\n t -> p";
+    for (name, text, bursts) in [
+        ("alone", format!("{source} s -> p -> d"), 3),
+        ("a queue on its way", format!("{source} q :: Queue\n u :: Unqueue\n s -> q -> u -> p -> d"), 3),
+        ("a small queue on its way", format!("{source} q :: Queue(3)\n u :: Unqueue\n s -> q -> u -> p -> d"), 334),
+        ("a queue behind", format!("{source} q :: Queue\n e :: Discard\n s -> p -> q -> e"), 3),
+        ("random bytes", "s :: RandomSource(40 | LIMIT 1000)\n p :: pass\n d :: Discard\n s -> p -> d".to_owned(), 3),
+        ("two of them", twice.to_owned(), 1000),
+        (
+            "several a turn, and a queue",
+            format!("{source} q :: Queue\n u :: Unqueue\n s -> q -> u -> p -> d").replace("1000", "1000 | BURST 2"),
+            1000,
+        ),
+        ("a task before", format!("q :: Queue\n u :: Unqueue\n {source} s -> q -> u -> p -> d"), 1000),
+        ("copies and a queue", format!("{source} q :: Queue\n u :: Unqueue\n c :: copy\n s -> q -> u -> c -> d"), 2000),
+        ("an element that works at its times", format!("{source} q :: Queue\n u :: RatedUnqueue(1000000)\n s -> p -> q -> u -> d"), 1000),
+        ("no times", format!("{source} s -> p -> d").replace("1000", "1000 | TIMESTAMP false"), 1000),
+    ] {
+        let (mut graph, seen) = run_of(&text, &[PASS, COPY], None, true);
+        let runs = seen.iter().filter(|burst| !burst.is_empty()).count();
+        let wanted = if name == "copies and a queue" { 1000 } else { bursts };
+        assert_eq!((seen.concat().len(), runs), (1000, wanted), "{name}");
+        assert_eq!(graph.read("s.count", "", None).unwrap(), if name == "two of them" { "500" } else { "1000" }, "{name}");
+    }
+}
+
+/// A graph without programs needs no cluster.
+#[test]
+fn native_elements_alone_take_bursts() {
+    let text = "s :: InfiniteSource(LIMIT 5000)\n q :: Queue(50)\n u :: Unqueue\n d :: Discard\n s -> q -> u -> d";
+    let (mut graph, _) = run_of(text, &[], None, false);
+    let handlers = ["d.count", "q.length", "q.drops", "q.highwater_length"];
+    let told = handlers.map(|handler| graph.read(handler, "", None).unwrap());
+    assert_eq!((told, graph.pool.room()), (["5000", "0", "0", "1"].map(str::to_owned), 4096));
+    assert!(graph.made > 4000, "{}", graph.made);
+    // With a program that runs on its own they come one by one.
+    let (graph, _) = run_of("s :: InfiniteSource(LIMIT 50)\n p :: pass\n d :: Discard\n s -> p -> d", &[PASS], None, false);
+    assert_eq!(graph.made, 0);
+}
+
+/// Once the end is asked for, a turn is a packet again.
+#[test]
+fn at_the_end_a_turn_is_a_packet() {
+    let text = "s :: InfiniteSource\n p :: pass\n d :: Discard\n t :: TimedSource(0.002 | y | LIMIT 1 | STOP true)\n e :: Discard\n s -> p -> d\n t -> e";
+    let count = |linked| {
+        let (mut graph, seen) = run_of(text, &[PASS], None, linked);
+        (graph.read("d.count", "", None).unwrap(), seen.len())
+    };
+    let (bursts, single) = (count(true), count(false));
+    assert_eq!(bursts.0, single.0);
+    assert!((130..150).contains(&bursts.1), "{}", bursts.1);
+}
+
+/// By the host's clock, packets of a rate come together as far as it is time for them.
+#[test]
+fn packets_of_a_rate_that_are_late_come_together() {
+    let text = "s :: RatedSource(x | RATE 5000000 | LIMIT 20000)\n p :: pass\n d :: Discard\n s -> p -> d";
+    let (mut graph, seen) = run_of(text, &[PASS], Some(Clock::default()), true);
+    let all = seen.concat();
+    assert_eq!((all.len(), graph.read("s.count", "", None).unwrap()), (20_000, "20000".to_owned()));
+    assert!(seen.len() < 5000 && seen.iter().any(|burst| burst.len() > 100), "{}", seen.len());
+    assert!(all.is_sorted() && seen.iter().all(|burst| burst.iter().all(|packet| packet.0 == burst[0].0)));
+    // No more than what the bucket held at first, and what came in the time.
+    let (first, last) = (all[0].0, all[19_999].0);
+    assert!(20_000 <= 100_000 + (last - first) / 200 + 1);
+}
