@@ -3,10 +3,11 @@
 use netvm::application::{Application, Lent, Settings, Silent};
 use netvm::engines;
 use netvm::io::{LinkType, synth};
-use netvm::stages::{BURST, Burst, Counts, Outlets, Packet, Pipeline, ROOM, Stage, Turn};
+use netvm::stages::{BURST, Burst, Counts, Injector, Outlets, Packet, Pipeline, ROOM, Stage, Turn};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 #[allow(dead_code, reason = "the example's own main")]
@@ -67,6 +68,27 @@ fn traffic(source: u32, count: u32, traffic: &Arc<Traffic>) -> impl FnMut(&mut O
     }
 }
 
+/// The same by calls, from a thread of the test's own; now and then all goes on, and sometimes nothing comes for a while.
+fn inject(mut injector: Injector, count: u32, traffic: &Arc<Traffic>) -> JoinHandle<()> {
+    let traffic = Arc::clone(traffic);
+    std::thread::spawn(move || {
+        let (mut numbers, mut next, mut sent) = (Numbers(3), [0; 50], 0);
+        while sent < count || !traffic.enough.load(Ordering::Relaxed) {
+            let flow = numbers.below(50) as u32;
+            let bytes: Vec<u8> = [3, flow, next[flow as usize]].map(u32::to_le_bytes).concat();
+            assert!(injector.send((flow % 2) as usize, Packet::new(&bytes, 0)));
+            next[flow as usize] += 1;
+            sent += 1;
+            traffic.sent.fetch_add(1, Ordering::Relaxed);
+            if numbers.below(200) == 0 {
+                injector.flush();
+                std::thread::sleep(Duration::from_micros(numbers.below(100)));
+            }
+        }
+        assert!(!injector.send(2, Packet::new(&[], 0)), "there is no such output");
+    })
+}
+
 /// What came to the last stage: of each flow how many, which were in order.
 #[derive(Default)]
 struct Seen {
@@ -115,7 +137,10 @@ fn flows_stay_in_order_through_moves_and_replicas() {
     pipeline.stage(Stage::new("right", forward).to("last").flow(flow)).unwrap();
     pipeline.input("one", &["left", "right"], traffic(1, EACH, &sent)).unwrap();
     pipeline.input("two", &["left"], traffic(2, EACH, &sent)).unwrap();
-    let running = pipeline.start().unwrap();
+    pipeline.injector("three", &["left", "right"]).unwrap();
+    let mut running = pipeline.start().unwrap();
+    let caller = inject(running.injector("three").unwrap(), EACH, &sent);
+    assert!(running.injector("three").is_none() && running.injector("one").is_none());
     let (mut numbers, mut moves, mut changes) = (Numbers(7), 0, 0);
     let cores = std::thread::available_parallelism().unwrap().get() as u64;
     let begun = Instant::now();
@@ -130,11 +155,13 @@ fn flows_stay_in_order_through_moves_and_replicas() {
         sent.enough.store(moves > 20 && changes > 5, Ordering::Relaxed);
     }
     sent.enough.store(true, Ordering::Relaxed);
+    caller.join().unwrap();
+    assert!(running.move_to("three", 0, None).unwrap_err().contains("the program around"));
     let counts = running.wait().unwrap();
     assert!(moves > 20 && changes > 5, "{moves} moves, {changes} changes of replicas");
     let all = sent.sent.load(Ordering::Relaxed);
     let inputs: u64 = counts.iter().filter(|it| it.is_input).map(|it| it.sent).sum();
-    assert!(all >= u64::from(2 * EACH) && inputs == all && counts.iter().all(|it| it.lost == 0), "{counts:?}");
+    assert!(all >= u64::from(3 * EACH) && inputs == all && counts.iter().all(|it| it.lost == 0), "{counts:?}");
     assert_eq!([seen.lock().unwrap().count, sum(&counts, "last"), sum(&counts, "left") + sum(&counts, "right")], [all; 3]);
     assert!(counts.iter().filter(|it| it.stage == "left").filter(|it| it.packets > 0).count() > 2, "{counts:?}");
 }
@@ -313,4 +340,35 @@ fn a_stage_that_fails_ends_the_run_and_is_named() {
     assert!(running.move_to("c", 0, None).unwrap_err().contains("has ended"));
     assert!(running.counts().iter().any(|it| it.lost > 0));
     assert_eq!(running.wait().unwrap_err(), "c 0 has failed");
+}
+
+/// A pipeline that is asked to end takes nothing more, and waits for nobody.
+#[test]
+fn calls_send_until_the_end_is_asked_for() {
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    let sink = move |_| {
+        let counted = Arc::clone(&counted);
+        move |burst: &mut Burst, _: &mut Outlets| drop(counted.fetch_add(burst.len() as u64, Ordering::Relaxed))
+    };
+    let mut pipeline = Pipeline::default();
+    pipeline.stage(Stage::new("sink", sink)).unwrap();
+    pipeline.injector("in", &["sink"]).unwrap().injector("nobody's", &["sink"]).unwrap();
+    assert!(pipeline.injector("in", &["sink"]).is_err() && pipeline.injector("x", &["nowhere"]).is_err());
+    let mut running = pipeline.start().unwrap();
+    let mut injector = running.injector("in").unwrap();
+    let mut burst = Burst::default();
+    (0..10).for_each(|n| burst.push(Packet::new(&[n], 0)));
+    assert!(injector.send_all(0, &mut burst) && burst.is_empty() && injector.send(0, Packet::new(&[1], 0)) && !injector.is_ended());
+    injector.flush();
+    let begun = Instant::now();
+    while count.load(Ordering::Relaxed) < 11 && begun.elapsed() < PATIENCE {
+        std::thread::yield_now();
+    }
+    assert!(running.read("in", 0, "x", "").is_err());
+    running.stop();
+    assert!(!injector.send(0, Packet::new(&[1], 0)) && injector.is_ended());
+    let counts = running.wait().unwrap();
+    assert_eq!((sum(&counts, "sink"), count.load(Ordering::Relaxed)), (11, 11));
+    drop(injector);
 }

@@ -1,6 +1,6 @@
 //! A gate that those pass who bring work in: closed, everything behind them comes to rest.
 //!
-//! Invariant: while it is closed, each of those who pass it either waits at it, or has left for good.
+//! Invariant: while it is closed, each of those who pass it either waits at it, or has left, for good or until it comes again.
 
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, wait};
 use std::time::Duration;
@@ -30,7 +30,16 @@ impl Gate {
         lock(&self.state).inside += 1;
     }
 
-    /// One has left for good.
+    /// One that has left comes again: waits as long as it is closed.
+    pub fn come_again(&self) {
+        let mut state = lock(&self.state);
+        while state.closed {
+            state = wait(&self.changed, state, Duration::from_millis(20)).0;
+        }
+        state.inside += 1;
+    }
+
+    /// One has left.
     pub fn leave(&self) {
         lock(&self.state).inside -= 1;
         self.changed.notify_all();

@@ -35,8 +35,8 @@
 //! ```
 //!
 //! A stage is a function of a burst of packets ([`Stage::new`]), or a configuration of elements ([`Stage::elements`]). What it sends goes to the stages that it names; what it leaves
-//! in the burst ends there. An input is a function that is called again and again, or that sends packets in a loop of its own. Stages are registered from the last to the first, so nothing
-//! goes in a circle.
+//! in the burst ends there. An input is a function that is called again and again, or that sends packets in a loop of its own, or it is the caller's thread ([`Injector`]). Stages are registered
+//! from the last to the first, so nothing goes in a circle.
 //!
 //! Invariants:
 //! - No packet is lost or doubled. A stage that is too slow holds up those before it. Only when a stage has failed, what waits for it is lost, and what is sent to it, which is counted.
@@ -45,15 +45,17 @@
 //! - At most [`ROOM`] bursts of [`BURST`] packets wait between two threads.
 //!
 //! Source: NRTE paper, section 3: explicit stages (inputs), implicit ones with their queues, flow classifiers, replicas, one ring for each pair, and the program A, B, C.
-//! Left out: circles, inputs that the caller's thread runs.
+//! Left out: circles.
 
 mod burst;
 mod elements;
+mod injector;
 mod outlets;
 mod running;
 mod worker;
 
 pub use burst::{Burst, Packet, PacketMut};
+pub use injector::Injector;
 pub use outlets::Outlets;
 pub use running::{Counts, Running};
 
@@ -187,7 +189,8 @@ struct Registered {
 struct RegisteredInput {
     name: String,
     outputs: Vec<usize>,
-    function: Input,
+    /// None: who has the injector sends.
+    function: Option<Input>,
 }
 
 /// Stages, queues and inputs, before they run.
@@ -223,8 +226,20 @@ impl Pipeline {
         to: &[&str],
         function: impl FnMut(&mut Outlets) -> Turn + Send + 'static,
     ) -> Result<&mut Self, String> {
+        self.register(name, to, Some(Box::new(function)))
+    }
+
+    /// Registers an input that a thread of the program around it runs: [`Running::injector`] gives what it sends by.
+    ///
+    /// # Errors
+    /// As [`Self::input`].
+    pub fn injector(&mut self, name: &str, to: &[&str]) -> Result<&mut Self, String> {
+        self.register(name, to, None)
+    }
+
+    fn register(&mut self, name: &str, to: &[&str], function: Option<Input>) -> Result<&mut Self, String> {
         let outputs = self.known(name, to.iter().copied())?;
-        self.inputs.push(RegisteredInput { name: name.to_owned(), outputs, function: Box::new(function) });
+        self.inputs.push(RegisteredInput { name: name.to_owned(), outputs, function });
         Ok(self)
     }
 

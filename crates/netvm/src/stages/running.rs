@@ -2,7 +2,7 @@
 
 use super::outlets::{Lane, Outlet};
 use super::worker::{Begin, Ending, Own, Request, Run, Seen, run_input, run_replica};
-use super::{Burst, Outlets, Pipeline, ROOM, Registered, Target};
+use super::{Burst, Injector, Outlets, Pipeline, ROOM, Registered, RegisteredInput, Target, injector};
 use rings::{Bell, Consumer, Inputs, ring};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -53,6 +53,16 @@ pub struct Running {
     run: Arc<Run>,
     /// In the order in which packets go through.
     threads: Vec<Thread>,
+    /// Inputs that threads of the program around it run.
+    sources: Vec<Source>,
+}
+
+/// An input that a thread of the program around it runs.
+struct Source {
+    name: String,
+    source: Arc<injector::Source>,
+    /// Somebody has what it sends by.
+    taken: bool,
 }
 
 /// The ends of rings that lead to a replica.
@@ -108,8 +118,8 @@ impl Starter {
     ) -> Result<(), String> {
         let (says, ready) = mpsc::channel();
         let (go, goes) = mpsc::channel();
-        let ending = Ending { own: Arc::clone(&seen.own), is_input: target.is_none() };
-        if ending.is_input {
+        let ending = Ending { own: Arc::clone(&seen.own), passes: target.is_none() };
+        if ending.passes {
             seen.own.run.gate.enter();
         }
         let begin = Begin { ready: says, go: goes };
@@ -131,7 +141,7 @@ impl Starter {
         let made = ready.iter().enumerate().map(|(at, ready)| ready.recv().unwrap_or_else(|_| Err(failed(at))));
         // All are waited for.
         let made: Vec<Result<(), String>> = made.collect();
-        let running = Running { run, threads };
+        let running = Running { run, threads, sources: Vec::new() };
         if let Some(error) = made.into_iter().find_map(Result::err) {
             // Those that wait to go on end.
             drop(go);
@@ -155,11 +165,16 @@ impl Pipeline {
         let mut plan = Plan::new(&stages);
         let run = Arc::clone(&plan.run);
         let mut starter = Starter { threads: Vec::new(), ready: Vec::new(), go: Vec::new() };
-        for input in inputs {
+        let (mut sources, mut callers) = (Vec::new(), Vec::new());
+        for RegisteredInput { name, outputs, function } in inputs {
             let own = Arc::new(Own::new(&run));
-            let (outlets, function) = (plan.outlets(&input.outputs, &own), input.function);
-            let seen = Seen { own, rest: None };
-            starter.spawn((&input.name, 0), None, seen, move |own, begin| run_input(own, function, outlets, begin))?;
+            let (outlets, seen) = (plan.outlets(&outputs, &own), Seen { own: Arc::clone(&own), rest: None });
+            if let Some(function) = function {
+                starter.spawn((&name, 0), None, seen, move |own, begin| run_input(own, function, outlets, begin))?;
+                continue;
+            }
+            callers.push(Thread { stage: name.clone(), replica: 0, target: None, seen, handle: None });
+            sources.push(Source { name, source: injector::Source::new(own, outlets), taken: false });
         }
         // From the first to the last, so that all rings to a stage are there.
         for (at, stage) in stages.iter().enumerate().rev() {
@@ -171,11 +186,21 @@ impl Pipeline {
                 starter.spawn((&stage.target.name, replica), Some(Arc::clone(&stage.target)), seen, work)?;
             }
         }
-        starter.finish(run)
+        let mut running = starter.finish(run)?;
+        running.threads.splice(0..0, callers);
+        running.sources = sources;
+        Ok(running)
     }
 }
 
 impl Running {
+    /// What the thread that has it sends packets by, for an [injector](Pipeline::injector) of that name that nobody has taken yet.
+    pub fn injector(&mut self, name: &str) -> Option<Injector> {
+        let source = self.sources.iter_mut().find(|source| source.name == name && !source.taken)?;
+        source.taken = true;
+        Some(source.source.injector())
+    }
+
     fn thread(&self, stage: &str, replica: usize) -> Result<&Thread, String> {
         let found = self.threads.iter().find(|thread| thread.stage == stage && thread.replica == replica);
         found.ok_or_else(|| {
@@ -186,7 +211,13 @@ impl Running {
 
     fn ask<T>(&self, stage: &str, replica: usize, request: impl FnOnce(Sender<Result<T, String>>) -> Request) -> Result<T, String> {
         let (reply, answer) = mpsc::channel();
-        self.thread(stage, replica)?.seen.own.ask(request(reply));
+        let thread = self.thread(stage, replica)?;
+        if self.sources.iter().any(|source| source.name == stage) {
+            return Err(format!(
+                "{stage} is a thread of the program around the pipeline, which has no handlers and is moved by the program"
+            ));
+        }
+        thread.seen.own.ask(request(reply));
         answer.recv().unwrap_or_else(|_| Err(format!("{stage} {replica} has ended")))
     }
 
@@ -257,6 +288,7 @@ impl Running {
     /// Asks all inputs to end; what has come still goes through.
     pub fn stop(&self) {
         self.run.stop();
+        self.sources.iter().for_each(|source| source.source.end());
         self.threads.iter().for_each(|thread| thread.seen.own.bell.ring());
     }
 
@@ -265,7 +297,7 @@ impl Running {
         self.threads.iter().all(|thread| thread.seen.own.has_ended())
     }
 
-    /// Waits until all has gone through, which it does when the inputs have ended.
+    /// Waits until all has gone through, which it does when the inputs have ended; injectors that nobody has taken end now.
     ///
     /// # Errors
     /// A thread has failed.
@@ -275,6 +307,7 @@ impl Running {
     }
 
     fn join(&mut self) -> Vec<String> {
+        self.sources.iter().filter(|source| !source.taken).for_each(|source| source.source.end());
         let ended = self.threads.iter_mut().filter_map(|thread| Some((&thread.stage, thread.replica, thread.handle.take()?.join())));
         let failed = ended.filter(|(.., result)| result.is_err());
         failed.map(|(stage, replica, _)| format!("{stage} {replica} has failed")).collect()

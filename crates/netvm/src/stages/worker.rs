@@ -178,8 +178,8 @@ impl Own {
 /// Says that a thread has ended, however it does. If it failed, the run ends.
 pub(super) struct Ending {
     pub own: Arc<Own>,
-    /// It passes the gate.
-    pub is_input: bool,
+    /// It passes the gate, and is inside.
+    pub passes: bool,
 }
 
 impl Drop for Ending {
@@ -187,7 +187,7 @@ impl Drop for Ending {
         if std::thread::panicking() {
             self.own.run.stop();
         }
-        if self.is_input {
+        if self.passes {
             self.own.run.gate.leave();
         }
         let mut requests = lock(&self.own.requests);

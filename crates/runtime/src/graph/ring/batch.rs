@@ -283,7 +283,6 @@ impl Inbox {
         self.next += 1;
         Some(Taken { place, batch, entry: Entry { number, lane, what } })
     }
-
 }
 
 /// Entries in the order of their numbers, by counting: numbers are small and dense.
