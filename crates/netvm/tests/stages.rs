@@ -349,7 +349,9 @@ fn calls_send_until_the_end_is_asked_for() {
     let counted = Arc::clone(&count);
     let sink = move |_| {
         let counted = Arc::clone(&counted);
-        move |burst: &mut Burst, _: &mut Outlets| drop(counted.fetch_add(burst.len() as u64, Ordering::Relaxed))
+        move |burst: &mut Burst, _: &mut Outlets| {
+            counted.fetch_add(burst.len() as u64, Ordering::Relaxed);
+        }
     };
     let mut pipeline = Pipeline::default();
     pipeline.stage(Stage::new("sink", sink)).unwrap();
