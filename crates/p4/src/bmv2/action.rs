@@ -65,9 +65,9 @@ impl<'a> Action<'a> {
         text.from(origin(&self.node));
         text.line(&format!("{heading}({}) {{", params.join(", ")));
         text.lines(first);
-        match flow::write(&nodes, if nodes.is_empty() { END } else { 0 }, text) {
+        match flow::write_rounds(&nodes, if nodes.is_empty() { END } else { 0 }, text) {
             Ok(()) => {}
-            Err(Unwritten::Circle(n)) => return self.primitives[n].wrong("a jump leads back here"),
+            Err(Unwritten::Circle(n)) => return self.primitives[n].wrong("this primitive does nothing but come back to itself"),
             Err(Unwritten::Deep) => return self.node.wrong("conditions in this action are nested too deep"),
         }
         text.line("}");
@@ -128,6 +128,9 @@ impl<'a> Statements<'_, 'a> {
 
     /// An assignment.
     pub fn assign(&mut self, to: &Node<'_>, value: &Node<'_>) -> Read<Vec<String>> {
+        if let Some(Place { text, kind: Kind::Error }) = self.scope.place(&inner(to)?)? {
+            return Ok(vec![format!("{text} = {};", self.scope.error(value)?)]);
+        }
         let target = self.target(to)?;
         let text = match target.kind {
             Kind::Bits(w) => self.scope.modulo(value, w)?,
@@ -147,8 +150,16 @@ impl<'a> Statements<'_, 'a> {
             ("no_op", []) => return Ok(Vec::new()),
             ("assign" | "assign_VL" | "modify_field", [to, value]) => return self.assign(to, value),
             ("mark_to_drop", [_]) | ("drop" | "mark_to_drop", []) => "mark_to_drop(standard_metadata);".to_owned(),
-            ("exit", []) => "exit;".to_owned(),
-            ("add_header", [header]) => format!("{}.setValid();", self.scope.header(header)?.0),
+            ("exit", []) => {
+                let mut lines = self.scope.layout.keep();
+                lines.push("exit;".to_owned());
+                return Ok(lines);
+            }
+            ("add_header", [header]) => {
+                let (place, ty) = self.scope.header(header)?;
+                return Ok(self.scope.layout.made_valid(&place, ty));
+            }
+            ("add_header_fast", [header]) => format!("{}.setValid();", self.scope.header(header)?.0),
             ("remove_header", [header]) => format!("{}.setInvalid();", self.scope.header(header)?.0),
             ("assign_header" | "copy_header", [to, from]) => self.copied(to, from)?,
             ("assign_union", [to, from]) => format!("{} = {};", self.scope.union(to)?.place, self.scope.union(from)?.place),
@@ -201,9 +212,7 @@ impl<'a> Statements<'_, 'a> {
     fn arithmetic(&mut self, op: &str, args: &[Node<'_>]) -> Read<Option<Vec<String>>> {
         let (to, left, right) = match (op, args) {
             ("add_to_field" | "subtract_from_field", [to, value]) => (to, to, value),
-            ("add" | "subtract" | "bit_xor" | "bit_or" | "bit_and" | "shift_left" | "shift_right" | "modify_field", [to, a, b]) => {
-                (to, a, b)
-            }
+            ("add" | "subtract" | "bit_xor" | "bit_or" | "bit_and" | "shift_left" | "shift_right", [to, a, b]) => (to, a, b),
             ("modify_field_rng_uniform", [to, a, b]) => (to, a, b),
             _ => return Ok(None),
         };
@@ -220,10 +229,6 @@ impl<'a> Statements<'_, 'a> {
                 self.scope.before.push(format!("bit<{w}> {temp};"));
                 self.scope.before.push(format!("random({temp}, {low}, {high});"));
                 temp
-            }
-            "modify_field" => {
-                let (old, new, mask) = (self.scope.modulo(to, w)?, self.scope.modulo(left, w)?, self.scope.modulo(right, w)?);
-                format!("({old} & ~{mask}) | ({new} & {mask})")
             }
             _ => {
                 let sign = match op {

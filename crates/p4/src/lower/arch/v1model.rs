@@ -94,11 +94,7 @@ fn function(l: &mut Lower<'_>, name: &str, args: Args<'_>, call: &Expr) -> Lower
         "clone_preserving_field_list" => l.clone_packet(args, args.get(2).and_then(Option::as_ref), call)?,
         "resubmit_preserving_field_list" | "resubmit" => l.again(l.asked.resubmit, name, args, call)?,
         "recirculate_preserving_field_list" | "recirculate" => l.again(l.asked.recirculate, name, args, call)?,
-        "truncate" => {
-            l.amount(arg(args, 0, call)?)?;
-            l.code.op(Op::Inc1);
-            l.code.set(l.asked.truncate);
-        }
+        "truncate" => l.truncate(args, call)?,
         "digest" => {
             let data = arg(args, 1, call)?;
             let name = l.digest_name(&data.ty);
@@ -176,6 +172,7 @@ impl Lower<'_> {
         }
         self.code.push(0);
         self.set_field(&standard, "egress_spec", 32)?;
+        self.restore_truncation();
         self.run_block(parts, 3, &[Some(headers), Some(metadata), Some(&standard)])?;
         self.run_block(parts, 4, &[Some(headers), Some(metadata)])?;
         let sent = self.code.label();
@@ -241,6 +238,38 @@ impl Lower<'_> {
         self.set_field(&standard, "egress_spec", 32)?;
         self.code.push(0);
         self.set_field(&standard, "mcast_grp", 32)
+    }
+
+    /// Of several lengths the smallest counts.
+    fn truncate(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let (length, known) = (self.code.new_local(32), self.asked.truncate);
+        let (first, end) = (self.code.label(), self.code.label());
+        self.amount(arg(args, 0, call)?)?;
+        self.code.op(Op::Inc1);
+        self.code.set(length);
+        self.code.get(known);
+        self.code.branch(Op::JEq, first);
+        self.code.get(known);
+        self.code.get(length);
+        self.code.branch(Op::JCmpL, end);
+        self.code.bind(first);
+        self.code.get(length);
+        self.code.set(known);
+        self.code.bind(end);
+        Ok(())
+    }
+
+    /// What ingress said of the length holds for the packet itself, and not for its copies.
+    fn restore_truncation(&mut self) {
+        let copy = self.code.label();
+        self.code.push(info::PATH);
+        self.code.w(Op::WiLoad, 32);
+        self.code.push(PATHS.unicast);
+        self.code.branch(Op::JCmpNeq, copy);
+        self.code.push(info::TRUNCATE);
+        self.code.w(Op::WiLoad, 32);
+        self.code.set(self.asked.truncate);
+        self.code.bind(copy);
     }
 
     fn clone_packet(&mut self, args: Args<'_>, list: Option<&Expr>, call: &Expr) -> Lowered<()> {
