@@ -251,12 +251,12 @@ impl Maker<'_> {
         }
     }
 
-    /// A header becomes valid or invalid. Fields of one that was invalid have no value until they get one.
+    /// A header becomes valid or invalid. Fields of one that was invalid are 0, which the language leaves open.
     fn made_valid(&mut self) -> Statement {
         let (n, valid) = (self.chance.below(self.scope.headers.len() as u64) as usize, self.chance.below(2) == 0);
         let (name, clears) = (self.scope.headers[n].clone(), valid && self.scope.careful);
         let text = format!("{name}.set{}();\n", if valid { "Valid" } else { "Invalid" });
-        let all = self.scope.vars.iter().enumerate().filter(|(_, var)| var.header == Some(n) && clears);
+        let all = self.scope.vars.iter().enumerate().filter(|(_, var)| var.header == Some(n) && valid);
         let (fields, zeros): (Vec<usize>, Vec<String>) = all.map(|(n, var)| (n, format!("{} = 0;\n", var.text))).unzip();
         let effect = move |w: &mut World| {
             if !w.valid[n] {
@@ -324,7 +324,7 @@ impl Maker<'_> {
         (text, Box::new(effect))
     }
 
-    /// A function with parameters of all directions, and a call of it.
+    /// An action with parameters of all directions, perhaps with a loop, and a call of it.
     fn called(&mut self) -> Statement {
         let name = self.name("f");
         let (a, mut b) = (self.scope.any(self.chance), self.scope.any(self.chance));
@@ -340,6 +340,9 @@ impl Maker<'_> {
         let (second, g) = self.scope.assignment(self.chance, q, 2);
         (self.scope.seen, self.scope.headers) = (outer, headers);
         let (early, ends) = self.plain_condition(p);
+        let rounds = [1, 1, 2, 3][self.chance.below(4) as usize];
+        let counted = format!("for (bit<8> {name}_i = 0; {name}_i < {rounds}; {name}_i = {name}_i + 1) {{\n{second}}}\n");
+        let second = if rounds > 1 { counted } else { second };
         let types = (type_of(from.width, from.signed), type_of(to.width, to.signed));
         let _ = write!(
             self.declared,
@@ -350,7 +353,9 @@ impl Maker<'_> {
             (w.values[p], w.values[q]) = (x(w), w.values[b].clone());
             f(w);
             if !ends(w) {
-                g(w);
+                for _ in 0..rounds {
+                    g(w);
+                }
             }
             w.values[b] = w.values[q].clone();
             Goes::On

@@ -9,6 +9,9 @@ use super::text::{Names, Text, origin, quoted};
 use num_traits::ToPrimitive;
 use std::collections::HashMap;
 
+/// The port that drops.
+const DROP_PORT: &str = "511";
+
 /// An action of the file.
 pub(super) struct Action<'a> {
     pub name: &'a str,
@@ -149,7 +152,8 @@ impl<'a> Statements<'_, 'a> {
         let line = match (op, args.as_slice()) {
             ("no_op", []) => return Ok(Vec::new()),
             ("assign" | "assign_VL" | "modify_field", [to, value]) => return self.assign(to, value),
-            ("mark_to_drop", [_]) | ("drop" | "mark_to_drop", []) => "mark_to_drop(standard_metadata);".to_owned(),
+            ("mark_to_drop", [metadata]) => return self.dropped(metadata),
+            ("drop" | "mark_to_drop", []) => "mark_to_drop(standard_metadata);".to_owned(),
             ("exit", []) => {
                 let mut lines = self.scope.layout.keep();
                 lines.push("exit;".to_owned());
@@ -161,7 +165,7 @@ impl<'a> Statements<'_, 'a> {
             }
             ("add_header_fast", [header]) => format!("{}.setValid();", self.scope.header(header)?.0),
             ("remove_header", [header]) => format!("{}.setInvalid();", self.scope.header(header)?.0),
-            ("assign_header" | "copy_header", [to, from]) => self.copied(to, from)?,
+            ("assign_header" | "copy_header", [to, from]) => return self.copied(to, from),
             ("assign_union", [to, from]) => format!("{} = {};", self.scope.union(to)?.place, self.scope.union(from)?.place),
             ("assign_header_stack" | "assign_union_stack", [to, from]) => {
                 format!("{} = {};", self.scope.stack(to)?.place, self.scope.stack(from)?.place)
@@ -175,12 +179,33 @@ impl<'a> Statements<'_, 'a> {
         Ok(vec![line])
     }
 
-    fn copied(&mut self, to: &Node<'_>, from: &Node<'_>) -> Read<String> {
+    /// The standard metadata, or a copy of them that the program has, say that the packet is dropped.
+    fn dropped(&mut self, metadata: &Node<'a>) -> Read<Vec<String>> {
+        let name = metadata.need("value")?;
+        if name.text()? == "standard_metadata" {
+            return Ok(vec!["mark_to_drop(standard_metadata);".to_owned()]);
+        }
+        let (place, ty) = self.scope.header(metadata)?;
+        let fields = &self.scope.layout.types[ty].fields;
+        let set = |(name, value): (&str, &str)| fields.iter().find(|f| f.name == name).map(|f| format!("{place}.{} = {value};", f.ident));
+        Ok([("egress_spec", DROP_PORT), ("mcast_grp", "0")].into_iter().filter_map(set).collect())
+    }
+
+    /// Of an invalid header no field is copied.
+    fn copied(&mut self, to: &Node<'_>, from: &Node<'_>) -> Read<Vec<String>> {
         let ((to_text, a), (from_text, b)) = (self.scope.header(to)?, self.scope.header(from)?);
         if a != b {
             return from.wrong("the headers are of different types");
         }
-        Ok(format!("{to_text} = {from_text};"))
+        let lines = [
+            format!("if ({from_text}.isValid()) {{"),
+            format!("{to_text} = {from_text};"),
+            "}".to_owned(),
+            "else {".to_owned(),
+            format!("{to_text}.setInvalid();"),
+            "}".to_owned(),
+        ];
+        Ok(lines.into())
     }
 
     fn more(&mut self, op: &str, args: &[Node<'a>], node: &Node<'a>) -> Read<Vec<String>> {

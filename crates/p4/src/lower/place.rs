@@ -355,13 +355,26 @@ impl Lower<'_> {
         let place = self.place(object)?;
         match builtin {
             Builtin::IsValid => self.is_valid(&place, object.span),
-            Builtin::SetValid | Builtin::SetInvalid => {
-                self.code.push(u32::from(builtin == Builtin::SetValid));
+            Builtin::SetValid => self.make_valid(&place, object.span),
+            Builtin::SetInvalid => {
+                self.code.push(0);
                 self.store_valid(&place);
                 Ok(())
             }
             Builtin::PushFront(n) | Builtin::PopFront(n) => self.shift(&place, n, matches!(builtin, Builtin::PushFront(_)), object.span),
         }
+    }
+
+    /// A header that was invalid has fields of 0 then, as in BMv2.
+    fn make_valid(&mut self, place: &Place, span: Span) -> Lowered<()> {
+        let end = self.code.label();
+        self.load_leaf(place, 0, Leaf::Valid);
+        self.code.branch(Op::JNe, end);
+        self.clear(place, span)?;
+        self.code.push(1);
+        self.store_valid(place);
+        self.code.bind(end);
+        Ok(())
     }
 
     pub(super) fn is_valid(&mut self, place: &Place, span: Span) -> Lowered<()> {

@@ -85,7 +85,7 @@ fn lower(l: &mut Lower<'_>, parts: &Parts) -> Lowered<(Saved, Paths)> {
 
 fn function(l: &mut Lower<'_>, name: &str, args: Args<'_>, call: &Expr) -> Lowered<Called> {
     match name {
-        "mark_to_drop" => l.mark_to_drop()?,
+        "mark_to_drop" => l.mark_to_drop(args)?,
         "hash" => l.hash(args, call)?,
         "random" => l.random(args, call)?,
         "verify_checksum" | "verify_checksum_with_payload" => l.verify_checksum(args, call, name.ends_with("payload"))?,
@@ -232,8 +232,10 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn mark_to_drop(&mut self) -> Lowered<()> {
-        let standard = self.standard.clone();
+    /// The metadata that are meant may be a copy, which a parameter is.
+    fn mark_to_drop(&mut self, args: Args<'_>) -> Lowered<()> {
+        let given = args.first().and_then(Option::as_ref);
+        let standard = given.map_or(Ok(self.standard.clone()), |metadata| self.place(metadata))?;
         self.code.push(DROP_PORT);
         self.set_field(&standard, "egress_spec", 32)?;
         self.code.push(0);
