@@ -222,7 +222,10 @@ impl<'a> Statements<'_, 'a> {
             ("log_msg", [format, values]) => {
                 let format = quoted(format.need("value")?.text()?);
                 let mut all = Vec::new();
-                for value in values.need("value")?.list()? {
+                // p4c writes an empty object where there are none.
+                let values = values.need("value")?;
+                let values = if values.is_object() { Vec::new() } else { values.list()? };
+                for value in values {
                     all.push(self.scope.exact(&value)?.0);
                 }
                 let data = if all.is_empty() { String::new() } else { format!(", {{ {} }}", all.join(", ")) };

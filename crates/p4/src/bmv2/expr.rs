@@ -484,6 +484,8 @@ impl Scope<'_> {
                 let zero = if signed { format!("(int<{width}>){width}w0") } else { format!("{width}w0") };
                 Ok(format!("({text} != {zero})"))
             }
+            // A number that is made of a condition.
+            ("b2d", _) => self.condition(&right),
             ("not", _) => Ok(format!("(!{})", self.condition(&right)?)),
             ("valid", _) => self.header(&right).map(|(place, _)| format!("{place}.isValid()")),
             ("valid_union", _) => self.union(&right).map(|union| format!("{}.isValid()", union.place)),
