@@ -184,13 +184,14 @@ impl Case {
         Self { seed, dir, commands, packets: packets.len(), wanted }
     }
 
-    /// How BMv2 differs, if it does.
-    fn in_bmv2(&self, bmv2: &Path) -> Option<String> {
+    /// Whether BMv2 sends the same; false if p4c ends with a fault of its own, as with loops that do nothing.
+    fn in_bmv2(&self, bmv2: &Path) -> Result<bool, String> {
         let place = format!("seed {}, in {}", self.seed, self.dir.display());
         match bmv2::sent(bmv2, &self.dir, &self.commands, (self.packets, self.seed)) {
-            Err(why) => Some(format!("{place}: {why}")),
-            Ok(sent) if sent == self.wanted => None,
-            Ok(sent) => Some(format!("{place}: BMv2 sends {sent:02x?} and not {:02x?}", self.wanted)),
+            Err(why) if why.contains("Compiler Bug") => Ok(false),
+            Err(why) => Err(format!("{place}: {why}")),
+            Ok(sent) if sent == self.wanted => Ok(true),
+            Ok(sent) => Err(format!("{place}: BMv2 sends {sent:02x?} and not {:02x?}", self.wanted)),
         }
     }
 }
@@ -205,13 +206,19 @@ fn bmv2_means_the_same() {
     if bmv2.is_none() {
         eprintln!("skipped: BMv2 itself; NETVM_BMV2 is to name a folder with simple_switch, simple_switch_CLI and p4c-bm2-ss");
     }
-    let mut differ = Vec::new();
+    let (mut same, mut differ) = (0, Vec::new());
     for (some, bmv2) in cases.chunks(8).zip(bmv2.iter().cycle()) {
         std::thread::scope(|scope| {
             let threads: Vec<_> = some.iter().map(|case| scope.spawn(move || case.in_bmv2(bmv2))).collect();
-            differ.extend(threads.into_iter().filter_map(|thread| thread.join().unwrap()));
+            for result in threads.into_iter().map(|thread| thread.join().unwrap()) {
+                match result {
+                    Ok(compared) => same += usize::from(compared),
+                    Err(why) => differ.push(why),
+                }
+            }
         });
     }
     assert!(differ.is_empty(), "{}", differ.join("\n"));
+    assert!(bmv2.is_none() || same * 3 > cases.len(), "p4c has compiled {same} of {} programs", cases.len());
     std::fs::remove_dir_all(dir).unwrap();
 }

@@ -449,7 +449,11 @@ impl Maker<'_> {
             let width = [1, 4, 8, 16, 32, 48][self.chance.below(6) as usize];
             // BMv2 counts bits of a prefix from the first byte's beginning.
             let width = if kind == "lpm" && self.scope.careful { width.max(8) } else { width };
-            let (key, value) = self.scope.number(self.chance, width, false, 1);
+            let (mut key, mut value) = self.scope.number(self.chance, width, false, 1);
+            if self.scope.careful && key.contains(" & ") {
+                // p4c makes a mask of a constant there, and BMv2 masks what entries ask for as well.
+                (key, value) = self.scope.number(self.chance, width, false, 0);
+            }
             let _ = writeln!(text, "{key} : {kind} @name(\"k{k}\");");
             keys.push(Key { kind, width, value });
         }
