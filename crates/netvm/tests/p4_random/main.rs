@@ -58,7 +58,7 @@ fn reading(marks: bool, without: &'static [Optimisation]) -> Reading<'static> {
 /// The program of a seed on all quick engines; how many packets were sent, and how many of its states were met.
 fn try_one(seed: u64) -> (usize, bool) {
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let program = program::make(&mut chance, seed % 4 == 0);
+    let program = program::make(&mut chance, seed.is_multiple_of(4));
     let packets = program.packets(&mut chance, 40);
     let wanted: Vec<_> = packets.iter().map(|packet| program.run(packet)).collect();
     let met = (0..program.headers.len()).all(|state| wanted.iter().any(|(.., met)| met.contains(&state)));
@@ -121,7 +121,7 @@ fn elements_in_compiled_c_mean_the_same() {
     std::fs::create_dir_all(&dir).unwrap();
     for seed in first..first + cases {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let program = program::make(&mut chance, seed % 4 == 0);
+        let program = program::make(&mut chance, seed.is_multiple_of(4));
         let packets = program.packets(&mut chance, 40);
         let packets: Vec<_> = packets.into_iter().filter(|packet| !packet.is_empty()).collect();
         let pipeline = p4::compile(Path::new("t.p4"), &program.text, reading(false, &[])).unwrap();
