@@ -80,7 +80,7 @@ impl Lower<'_> {
     }
 
     /// Groups of leaves that begin and end with bytes; a `varbit` is a group of its own, of no bits.
-    fn groups(&self, ty: &Type, span: Span) -> Lowered<Vec<Group>> {
+    pub(super) fn groups(&self, ty: &Type, span: Span) -> Lowered<Vec<Group>> {
         let mut groups: Vec<Group> = Vec::new();
         let mut open = false;
         for (n, leaf) in (0u32..).zip(self.leaves(ty, span)?) {

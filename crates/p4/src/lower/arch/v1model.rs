@@ -5,7 +5,7 @@
 //! Source: BMv2, `docs/simple_switch.md`.
 
 use super::{Architecture, Called, HEADERS, METADATA, OTHER, Parts};
-use crate::hir::Expr;
+use crate::hir::{Expr, Type};
 use crate::lower::externs::{Args, arg};
 use crate::lower::kept::Half;
 use crate::lower::place::Place;
@@ -68,7 +68,8 @@ fn lower(l: &mut Lower<'_>, parts: &Parts) -> Lowered<(Saved, Paths)> {
         l.code.set(local);
     }
     let standard = l.standard.clone();
-    let saved = l.saved(&[(&headers, None), (&metadata, Some(&[])), (&standard, None)], parts.span)?;
+    let grown = l.track_length(parts)?;
+    let saved = l.saved(&[(&headers, None), (&metadata, Some(&[])), (&standard, None), (&grown, None)], parts.span)?;
     let (egress, queued) = (l.code.label(), l.code.label());
     l.code.get(l.mode);
     l.code.push(ports::EGRESS);
@@ -135,6 +136,7 @@ impl Lower<'_> {
         self.clear(headers, span)?;
         self.restore(saved, true);
         self.clear(&standard, span)?;
+        self.begin_length();
         self.note_length();
         for (name, at, width) in [
             ("ingress_port", info::INGRESS_PORT, 32),
@@ -170,6 +172,7 @@ impl Lower<'_> {
         ] {
             self.set_from_info(&standard, name, at, width)?;
         }
+        self.add_grown()?;
         self.code.push(0);
         self.set_field(&standard, "egress_spec", 32)?;
         self.restore_truncation();
@@ -259,6 +262,31 @@ impl Lower<'_> {
         self.code.set(known);
         self.code.bind(end);
         Ok(())
+    }
+
+    /// The place of the bytes that headers add to the packet's length behind ingress.
+    pub(super) fn track_length(&mut self, parts: &Parts) -> Lowered<Place> {
+        let grown = self.new_place(&Type::Bit(32), parts.span)?;
+        self.grown = Some(grown.base);
+        Ok(grown)
+    }
+
+    /// No header has changed the packet.
+    pub(super) fn begin_length(&mut self) {
+        if let Some(grown) = self.grown {
+            self.code.push(0);
+            self.code.set(grown);
+        }
+    }
+
+    /// Egress sees the length with what ingress has added.
+    pub(super) fn add_grown(&mut self) -> Lowered<()> {
+        let (Some(grown), standard) = (self.grown, self.standard.clone()) else { return Ok(()) };
+        let width = self.get_field(&standard, "packet_length")?;
+        self.code.resize(width, 32);
+        self.code.get(grown);
+        self.code.op(Op::Add);
+        self.set_field(&standard, "packet_length", 32)
     }
 
     /// What ingress said of the length holds for the packet itself, and not for its copies.
