@@ -154,16 +154,26 @@ fn of_p4(out: &mut String, results: &Results) {
         let gigabits = 8.0 * row.length as f64 / row.median_ns;
         let _ = writeln!(out, "{:>6}  {:6}{:>8.1}{rate:>8.2}{gigabits:>8.1}", row.length, row.engine, row.median_ns);
     }
-    let _ =
-        writeln!(out, "\nns/packet of P4 programs with the switch around them: one by one, bursts of 64, BMv2's simple_switch (median)");
-    for row in &results.p4_whole {
+    beside_bmv2(out, &results.p4_whole);
+}
+
+/// P4 programs by themselves beside BMv2.
+fn beside_bmv2(out: &mut String, rows: &[applications::whole::Row]) {
+    let _ = writeln!(
+        out,
+        "\nns/packet of P4 programs with the switch around them, one by one and in bursts of 64, as elements in machine code and in compiled C (median), in BMv2's simple_switch; \
+         how many times that is of bursts and both elements"
+    );
+    for row in rows {
+        let quick = || std::iter::once(&row.burst_ns).chain(&row.element_ns);
         let bmv2 = match (row.bmv2_ns, &row.bmv2_wrong) {
-            (Some(ns), None) => format!("{ns:>10.0} ({:.0} times)", ns / row.burst_ns),
+            (Some(ns), None) => quick().fold(format!("{ns:>10.0}"), |text, own| text + &format!("{:>7.0}", ns / own)),
             (Some(ns), Some(wrong)) => format!("{ns:>10.0}, {wrong}"),
             (None, Some(wrong)) => format!("  {wrong}"),
             (None, None) => format!("{NONE:>10}"),
         };
-        let _ = writeln!(out, "{:24}{:>8.0}{:>8.0}{bmv2}", row.program, row.single_ns, row.burst_ns);
+        let own: String = quick().map(|ns| format!("{ns:>8.1}")).collect();
+        let _ = writeln!(out, "{:24}{:>8.0}{own}{bmv2}", row.program, row.single_ns);
     }
 }
 

@@ -14,11 +14,11 @@ const OTHERWISE: &str = include_str!("../conformance-p4.txt");
 
 /// What a list is about.
 #[derive(Clone, Copy)]
-struct Kind {
+pub(super) struct Kind {
     /// The first word of its lines.
-    word: &'static str,
+    pub word: &'static str,
     /// What happens that should not.
-    happens: &'static str,
+    pub happens: &'static str,
 }
 
 const STF: Kind = Kind { word: "fails", happens: "fails" };
@@ -28,22 +28,22 @@ const ERROR: Kind = Kind { word: "accepted", happens: "is accepted" };
 
 /// The architectures whose programs are run.
 #[derive(Clone, Copy, PartialEq)]
-enum Arch {
+pub(super) enum Arch {
     V1model,
     Psa,
 }
 
 /// What came out.
 #[derive(Default)]
-struct Tally {
+pub(super) struct Tally {
     fine: usize,
     known: usize,
-    untrue: usize,
+    pub untrue: usize,
 }
 
 impl Tally {
     /// Notes one case: how it came out otherwise than it should, if it did.
-    fn note(&mut self, kind: Kind, name: &str, otherwise: Option<String>) {
+    pub fn note(&mut self, kind: Kind, name: &str, otherwise: Option<String>) {
         match (otherwise, reason(kind, name)) {
             (None, None) => self.fine += 1,
             (Some(_), Some(_)) => self.known += 1,
@@ -56,6 +56,17 @@ impl Tally {
                 println!("{name}: is as it should be, and the list says that it {}", kind.happens);
             }
         }
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { fine, known, untrue } = self;
+        write!(
+            f,
+            "{fine}/{} passed, {known} came out otherwise for the reason that is listed, {untrue} came out otherwise",
+            fine + known + untrue
+        )
     }
 }
 
@@ -101,10 +112,7 @@ pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
         ("P4Info of samples for PSA", "equal", &psa_infos),
         ("wrong programs", "refused", &errors),
     ];
-    for (what, good, Tally { fine, known, untrue }) in &rows {
-        let all = fine + known + untrue;
-        println!("{what}: {fine}/{all} {good}, {known} came out otherwise for the reason that is listed, {untrue} came out otherwise");
-    }
+    rows.iter().for_each(|(what, good, tally)| println!("{what}: {}", tally.to_string().replace("passed", good)));
     warnings.iter().for_each(|(kind, count)| println!("warnings about samples: {count} times: {kind}"));
     Ok(rows.iter().all(|(_, _, tally)| tally.untrue == 0))
 }
@@ -138,7 +146,7 @@ pub fn tutorials(netvm: &Path, folder: &Path, tests: &Path) -> io::Result<bool> 
     Ok(wrong == 0 && accepted > 0)
 }
 
-fn name(program: &Path) -> String {
+pub(super) fn name(program: &Path) -> String {
     program.file_stem().map_or(String::new(), |n| n.to_string_lossy().into_owned())
 }
 
@@ -227,7 +235,7 @@ fn objects(text: &str) -> Vec<String> {
 }
 
 /// Programs with their tests, in the order of their names.
-fn tests(testdata: &Path) -> io::Result<Vec<(PathBuf, PathBuf, Arch)>> {
+pub(super) fn tests(testdata: &Path) -> io::Result<Vec<(PathBuf, PathBuf, Arch)>> {
     let mut found = Vec::new();
     for folder in ["p4_16_samples", "p4_16_samples/parser-inline"] {
         for entry in fs::read_dir(testdata.join(folder))? {
@@ -267,7 +275,7 @@ fn is_whole(program: &Path) -> bool {
 }
 
 /// How a test failed, if it did.
-fn one(netvm: &Path, program: &Path, test: &Path) -> io::Result<Option<String>> {
+pub(super) fn one(netvm: &Path, program: &Path, test: &Path) -> io::Result<Option<String>> {
     let output = Command::new("timeout").arg(TIME).arg(netvm).arg("test").arg(program).arg(test).stdin(Stdio::null()).output()?;
     if output.status.success() {
         return Ok(None);

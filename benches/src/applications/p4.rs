@@ -13,6 +13,7 @@ use std::path::PathBuf;
 const RULES: usize = 500;
 
 /// A program by itself. Commands are those of BMv2, which it takes, too.
+#[derive(Clone)]
 pub struct Whole {
     /// What it is called in tables of results.
     pub application: &'static str,
@@ -34,7 +35,7 @@ impl Whole {
     }
 
     /// As an element between devices, compiled without some optimisations of P4.
-    fn element(self, without: &[&str]) -> Case {
+    pub fn element(self, without: &[&str]) -> Case {
         let (entries, file) = (sides::scratch().join(format!("{}.txt", self.name)), sides::scratch().join(format!("{}.click", self.name)));
         let without: String = without.iter().map(|name| format!(", WITHOUT {name}")).collect();
         let (source, size) = (self.source(), self.size);

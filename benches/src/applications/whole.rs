@@ -1,7 +1,7 @@
-//! P4 programs by themselves, with the switch around them that clones, multicasts and takes packets round: one packet after the other and in bursts, beside BMv2 where it is built
-//! ([`super::bmv2`]).
+//! P4 programs by themselves, with the switch around them that clones, multicasts and takes packets round: one packet after the other and in bursts; as elements of a graph; and beside
+//! BMv2 where it is built ([`super::bmv2`]).
 //!
-//! Both ways must send the same before they are timed. A time is the processor's.
+//! Both ways of the switch must send the same before they are timed, and elements on all engines. A time is the processor's.
 
 use super::bmv2::{self, Bmv2};
 use super::p4::{self, Whole};
@@ -17,6 +17,9 @@ const BURST: usize = 64;
 /// Packets that are timed in a round.
 const TIMED: usize = 1 << 16;
 
+/// Engines of elements, and passes over the trace in a round.
+pub const ENGINES: [(&str, u64); 2] = [("jit", 2), ("aot", 8)];
+
 /// One program.
 #[derive(Serialize)]
 pub struct Row {
@@ -26,6 +29,8 @@ pub struct Row {
     pub single_ns: f64,
     /// In bursts.
     pub burst_ns: f64,
+    /// As an element, on each of [`ENGINES`].
+    pub element_ns: Vec<f64>,
     /// BMv2, if it is there.
     pub bmv2_ns: Option<f64>,
     /// Why it has no time, or what it did otherwise.
@@ -41,7 +46,12 @@ pub fn measure(rounds: usize, bmv2: Option<&Path>) -> Result<Vec<Row>, String> {
     let bmv2 = bmv2.map(Bmv2::find).transpose()?;
     let forward = p4::whole_forward("P4 forward", 1_000, Popularity::Uniform);
     let all = [forward, p4::whole_switch(4_096), p4::whole_paper(1_000), p4::whole_acl(10_000), p4::whole_meters(56_000)];
-    all.into_iter().map(|whole| row(&whole, rounds, bmv2.as_ref())).collect()
+    all.into_iter()
+        .map(|whole| {
+            let row = row(&whole, rounds, bmv2.as_ref())?;
+            Ok(Row { element_ns: as_element(&whole, rounds)?, ..row })
+        })
+        .collect()
 }
 
 fn started(whole: &Whole) -> Result<Switch, String> {
@@ -79,7 +89,22 @@ fn row(whole: &Whole, rounds: usize, bmv2: Option<&Bmv2>) -> Result<Row, String>
         Some(Err(why)) => (None, Some(why)),
     };
     eprintln!("{}  one by one {single_ns:.0}  bursts {burst_ns:.0}", whole.application);
-    Ok(Row { program: whole.application, single_ns, burst_ns, bmv2_ns, bmv2_wrong })
+    Ok(Row { program: whole.application, single_ns, burst_ns, element_ns: Vec::new(), bmv2_ns, bmv2_wrong })
+}
+
+/// What a packet takes in an element.
+fn as_element(whole: &Whole, rounds: usize) -> Result<Vec<f64>, String> {
+    let side = |engine: &'static engines::EngineInfo| whole.clone().element(&[]).by(engine, engines::Settings::default());
+    let wanted = side(&engines::ALL[0])?.outputs(1)?;
+    let one = |(engine, passes)| {
+        let mut side = side(engines::find(engine).ok_or("an engine that there is not")?)?;
+        if side.outputs(1)? != wanted {
+            return Err(format!("{}: {engine} sends other packets than the interpreter", whole.application));
+        }
+        let mut times = (0..rounds).map(|_| side.ns(passes).map(|(ns, _)| ns)).collect::<Result<Vec<f64>, String>>()?;
+        Ok(super::median(&mut times).unwrap_or(f64::NAN))
+    };
+    ENGINES.into_iter().map(one).collect()
 }
 
 fn by_one(switch: &mut Switch, packets: &[Arrived<'_>]) -> Vec<Sent> {

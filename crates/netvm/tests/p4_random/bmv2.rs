@@ -1,19 +1,24 @@
 //! The same programs in BMv2's simple_switch, where somebody has built it: `NETVM_BMV2=DIR`.
 //!
-//! DIR has `simple_switch`, `simple_switch_CLI` and p4c's `p4c-bm2-ss`, there, in `bin` or in `targets/simple_switch`. Packets come from a capture and go to captures, which the switch reads and
-//! writes itself (`--use-files`), after a while in which its tables are filled. Source: BMv2, `docs/runtime_CLI.md`.
+//! DIR has `simple_switch`, `simple_switch_CLI` and p4c's `p4c-bm2-ss`, there, in `bin` or in `targets/simple_switch`. Packets go to captures that the switch writes itself, and come
+//! through a pipe that it takes for a capture (`--use-files`), when its tables are filled. Source: BMv2, `docs/runtime_CLI.md`.
 
 use super::program::{Program, Table};
 use netvm::io::Capture;
 use netvm::p4::{BigInt, KeyMatch};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Seconds until the switch reads packets.
-const WAIT: u32 = 4;
-/// Where it lets the control plane in.
-const THRIFT: &str = "9392";
+/// How often the switch is asked, ten times a second at most, until it is ready.
+const PATIENCE: u32 = 200;
+/// Opening does not wait for who reads: `O_NONBLOCK` of Linux.
+const NO_WAIT: i32 = 0o4000;
+/// Where switches let the control plane in: the first port, and how many there are.
+const THRIFT: (u64, u64) = (20_000, 10_000);
 /// Output ports of programs.
 pub const PORTS: usize = 8;
 
@@ -25,6 +30,22 @@ impl Drop for Running {
         // It may have ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    /// The beginning of what it reads, when it does.
+    fn input(&mut self, pipe: &Path) -> Result<File, String> {
+        for _ in 0..PATIENCE {
+            if let Ok(file) = File::options().write(true).custom_flags(NO_WAIT).open(pipe) {
+                return Ok(file);
+            }
+            if let Ok(Some(status)) = self.0.try_wait() {
+                return Err(format!("simple_switch has ended: {status}"));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Err("simple_switch does not read packets".to_owned())
     }
 }
 
@@ -66,32 +87,55 @@ fn written(kind: &str, width: u32, key: &KeyMatch) -> String {
     }
 }
 
-/// What the switch sends by each port of what comes in by port 0: `in.pcap` of the folder, for the program `p.p4` there.
-pub fn sent(bmv2: &Path, dir: &Path, commands: &str, count: usize) -> Vec<Vec<Vec<u8>>> {
-    let json = dir.join("p.json");
-    let made = Command::new(find(bmv2, "p4c-bm2-ss")).args(["--std", "p4-16", "-o"]).arg(&json).arg(dir.join("p.p4")).output().unwrap();
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let file = |port: usize, way: &str| dir.join(format!("bmv2-{port}_{way}.pcap"));
-    for port in 0..PORTS {
-        // Of a program before.
-        let _ = std::fs::remove_file(file(port, "out"));
-        // At others than the first nothing comes: the capture's header.
-        let all = std::fs::read(dir.join("in.pcap")).unwrap();
-        std::fs::write(file(port, "in"), if port == 0 { &all[..] } else { &all[..24] }).unwrap();
+/// What a command says, if it is well.
+fn said(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+/// Has entries made, once the switch lets somebody in.
+fn fill(bmv2: &Path, dir: &Path, commands: &str, thrift: &str) -> Result<(), String> {
+    // What no packet can come to p4c leaves out, and tables without an effect.
+    let made = std::fs::read_to_string(dir.join("p.json")).unwrap();
+    let is_there = |line: &&str| line.split(' ').nth(1).is_some_and(|table| made.contains(&format!(".{table}\"")));
+    let commands: Vec<&str> = commands.lines().filter(is_there).collect();
+    std::fs::write(dir.join("bmv2.txt"), commands.join("\n") + "\n").unwrap();
+    let mut last = String::new();
+    for _ in 0..PATIENCE {
+        let input = File::open(dir.join("bmv2.txt")).unwrap();
+        match said(Command::new(find(bmv2, "simple_switch_CLI")).args(["--thrift-port", thrift]).stdin(input)) {
+            Ok(filled) if filled.contains("Error") || filled.contains("Invalid") => return Err(filled),
+            Ok(filled) if !filled.contains("Could not") => return Ok(()),
+            Ok(why) | Err(why) => last = why,
+        }
+        std::thread::sleep(Duration::from_millis(100));
     }
+    Err(last)
+}
+
+/// What the switch sends by each port of what comes in by port 0: `in.pcap` of the folder, for the program `p.p4` there. Switches with other numbers may run beside it.
+pub fn sent(bmv2: &Path, dir: &Path, commands: &str, (count, number): (usize, u64)) -> Result<Vec<Vec<Vec<u8>>>, String> {
+    let thrift = (THRIFT.0 + (u64::from(std::process::id()) * 64 + number) % THRIFT.1).to_string();
+    let json = dir.join("p.json");
+    said(Command::new(find(bmv2, "p4c-bm2-ss")).args(["--std", "p4-16", "-o"]).arg(&json).arg(dir.join("p.p4")))?;
+    let file = |port: usize, way: &str| dir.join(format!("bmv2-{port}_{way}.pcap"));
+    let all = std::fs::read(dir.join("in.pcap")).unwrap();
+    let (head, packets) = all.split_at(24);
+    said(Command::new("mkfifo").arg(file(0, "in")))?;
+    // At others than the first nothing comes: the capture's header.
+    (1..PORTS).for_each(|port| std::fs::write(file(port, "in"), head).unwrap());
     let mut command = Command::new(find(bmv2, "simple_switch"));
-    command.args(["--use-files", &WAIT.to_string(), "--thrift-port", THRIFT, "--log-level", "off"]);
+    command.args(["--use-files", "0", "--thrift-port", &thrift, "--log-level", "off"]);
     for port in 0..PORTS {
         command.args(["-i", &format!("{port}@{}", dir.join(format!("bmv2-{port}")).display())]);
     }
     let child = command.arg(&json).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let _running = Running(child);
-    std::thread::sleep(Duration::from_secs(1));
-    std::fs::write(dir.join("bmv2.txt"), commands).unwrap();
-    let input = std::fs::File::open(dir.join("bmv2.txt")).unwrap();
-    let filled = Command::new(find(bmv2, "simple_switch_CLI")).args(["--thrift-port", THRIFT]).stdin(input).output().unwrap();
-    let said = String::from_utf8_lossy(&filled.stdout).into_owned();
-    assert!(filled.status.success() && !said.contains("Error") && !said.contains("Invalid"), "{said}");
+    let mut running = Running(child);
+    let mut input = running.input(&file(0, "in"))?;
+    input.write_all(head).unwrap();
+    fill(bmv2, dir, commands, &thrift)?;
+    input.write_all(packets).unwrap();
     let read = |port: usize| -> Vec<Vec<u8>> {
         let Ok(mut capture) = Capture::open(file(port, "out")) else { return Vec::new() };
         let mut all = Vec::new();
@@ -105,8 +149,8 @@ pub fn sent(bmv2: &Path, dir: &Path, commands: &str, count: usize) -> Vec<Vec<Ve
         std::thread::sleep(Duration::from_millis(200));
         let all: Vec<_> = (0..PORTS).map(read).collect();
         if all.iter().map(Vec::len).sum::<usize>() >= count {
-            return all;
+            return Ok(all);
         }
     }
-    (0..PORTS).map(read).collect()
+    Ok((0..PORTS).map(read).collect())
 }

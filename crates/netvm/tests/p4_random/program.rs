@@ -80,17 +80,19 @@ struct Maker<'c> {
     names: u32,
 }
 
-pub(crate) fn make(chance: &mut Chance) -> Program {
-    let (mut scope, mut headers, mut types) = (Scope::default(), Vec::new(), String::new());
+/// Makes a program; a careful one for BMv2, see [`Scope::careful`].
+pub(crate) fn make(chance: &mut Chance, careful: bool) -> Program {
+    let (mut scope, mut headers, mut types) = (Scope { careful, ..Scope::default() }, Vec::new(), String::new());
     for h in 0..2 + chance.below(3) as usize {
         let (first, mut widths, mut bits) = (scope.vars.len(), Vec::new(), 0);
         let _ = writeln!(types, "header h{h}_t {{");
         while bits % 8 != 0 || bits == 0 || chance.below(3) > 0 && bits < 300 {
             let odd = [1, 3, 4, 7, 8, 9, 12, 16, 32, 48, 65, 128][chance.below(12) as usize];
             let width = if bits % 8 != 0 && chance.below(2) == 0 { 8 - bits % 8 } else { odd };
-            let signed = chance.below(4) == 0 && width > 1;
+            // Careful programs select by the first field at the worst, as p4c confuses signed ones with others.
+            let signed = chance.below(4) == 0 && width > 1 && !(careful && widths.is_empty());
             let _ = writeln!(types, "{} f{};", type_of(width, signed), widths.len());
-            scope.vars.push(Var { text: format!("h.h{h}.f{}", widths.len()), width, signed });
+            scope.vars.push(Var { text: format!("h.h{h}.f{}", widths.len()), width, signed, header: Some(h) });
             widths.push(width);
             bits += width;
         }
@@ -102,7 +104,7 @@ pub(crate) fn make(chance: &mut Chance) -> Program {
     let _ = writeln!(types, "struct H {{ {members}}}\nstruct M {{");
     for (name, width, signed) in META {
         let _ = writeln!(types, "{} {name};", type_of(width, signed));
-        scope.vars.push(Var { text: format!("m.{name}"), width, signed });
+        scope.vars.push(Var { text: format!("m.{name}"), width, signed, header: None });
     }
     types += "}\n";
     scope.seen = (0..scope.vars.len()).collect();
@@ -133,6 +135,7 @@ fn parser(chance: &mut Chance, headers: &[Header], scope: &Scope) -> Vec<State> 
     let mut states = Vec::new();
     for (n, header) in headers.iter().enumerate() {
         let key = header.first + chance.below(header.widths.len() as u64) as usize;
+        let key = if scope.careful && scope.vars[key].signed { header.first } else { key };
         let Var { width, signed, .. } = scope.vars[key];
         let mut cases = Vec::new();
         let shown = |v: &BigInt| if signed { format!("(int<{width}>){width}w{}", wrap(v, width, false)) } else { format!("{width}w{v}") };
@@ -140,11 +143,15 @@ fn parser(chance: &mut Chance, headers: &[Header], scope: &Scope) -> Vec<State> 
             let value = wrap(&chance.number(width), width, signed);
             let to = n + 1 + chance.below((count - n) as u64 + 1) as usize;
             let (a, b) = (value.clone(), wrap(&chance.number(width), width, signed));
+            // Of what holds for all keys p4c makes a second default case, and BMv2 takes the last one.
+            let b = if scope.careful && b == BigInt::from(0) { BigInt::from(1) } else { b };
             let (text, holds): (String, Holds) = match chance.below(3) {
                 0 => (shown(&a), Box::new(move |k| *k == a)),
                 1 if !signed => (format!("{} &&& {}", shown(&a), shown(&b)), Box::new(move |k| k & &b == &a & &b)),
                 _ => {
                     let (low, high) = (a.clone().min(b.clone()), a.max(b));
+                    let all = scope.careful && (&high - &low + 1u32).bits() > u64::from(width);
+                    let high = if all { low.clone() } else { high };
                     (format!("{} .. {}", shown(&low), shown(&high)), Box::new(move |k| *k >= low && *k <= high))
                 }
             };
@@ -186,7 +193,7 @@ impl Maker<'_> {
 
     /// A new variable that is seen from here on.
     fn var(&mut self, text: String, width: u32, signed: bool) -> usize {
-        self.scope.vars.push(Var { text, width, signed });
+        self.scope.vars.push(Var { text, width, signed, header: None });
         self.scope.seen.push(self.scope.vars.len() - 1);
         self.scope.vars.len() - 1
     }
@@ -207,15 +214,7 @@ impl Maker<'_> {
 
     fn statement(&mut self, depth: u32, in_loop: bool) -> Statement {
         match self.chance.below(if depth > 0 { 16 } else { 8 }) {
-            0 => {
-                let (n, valid) = (self.chance.below(self.scope.headers.len() as u64) as usize, self.chance.below(2) == 0);
-                let text = format!("{}.set{}();\n", self.scope.headers[n], if valid { "Valid" } else { "Invalid" });
-                let effect = move |w: &mut World| {
-                    w.valid[n] = valid;
-                    Goes::On
-                };
-                (text, Box::new(effect))
-            }
+            0 => self.made_valid(),
             1 => {
                 let (width, signed) = ([1, 8, 13, 32, 70][self.chance.below(5) as usize], self.chance.below(3) == 0);
                 let signed = signed && width > 1;
@@ -232,7 +231,8 @@ impl Maker<'_> {
             8 | 9 => self.branch(depth, in_loop),
             10 | 11 => self.applied(depth, in_loop),
             12 => self.cases(depth, in_loop),
-            13 => self.repeated(depth),
+            // p4c leaves the loop out of a control, and keeps its body.
+            13 if !self.scope.careful => self.repeated(depth),
             14 => {
                 let (condition, holds) = self.scope.condition(self.chance, 1);
                 let (word, goes) = match self.chance.below(4) {
@@ -243,12 +243,30 @@ impl Maker<'_> {
                 };
                 (format!("if ({condition}) {{ {word}; }}\n"), Box::new(move |w| if holds(w) { goes } else { Goes::On }))
             }
-            15 => self.called(),
+            13 | 15 => self.called(),
             _ => {
                 let to = self.scope.any(self.chance);
                 self.scope.assignment(self.chance, to, 3)
             }
         }
+    }
+
+    /// A header becomes valid or invalid. Fields of one that was invalid are 0, which the language leaves open.
+    fn made_valid(&mut self) -> Statement {
+        let (n, valid) = (self.chance.below(self.scope.headers.len() as u64) as usize, self.chance.below(2) == 0);
+        let (name, clears) = (self.scope.headers[n].clone(), valid && self.scope.careful);
+        let text = format!("{name}.set{}();\n", if valid { "Valid" } else { "Invalid" });
+        let all = self.scope.vars.iter().enumerate().filter(|(_, var)| var.header == Some(n) && valid);
+        let (fields, zeros): (Vec<usize>, Vec<String>) = all.map(|(n, var)| (n, format!("{} = 0;\n", var.text))).unzip();
+        let effect = move |w: &mut World| {
+            if !w.valid[n] {
+                fields.iter().for_each(|field| w.values[*field] = BigInt::from(0));
+            }
+            w.valid[n] = valid;
+            Goes::On
+        };
+        let text = if clears { format!("if (!{name}.isValid()) {{\n{text}{}}}\n", zeros.concat()) } else { text };
+        (text, Box::new(effect))
     }
 
     fn branch(&mut self, depth: u32, in_loop: bool) -> Statement {
@@ -287,7 +305,7 @@ impl Maker<'_> {
         let (name, count) = (self.name("i"), 1 + self.chance.below(3));
         let seen = self.scope.seen.len();
         // The body does not write to it.
-        self.scope.vars.push(Var { text: name.clone(), width: 8, signed: false });
+        self.scope.vars.push(Var { text: name.clone(), width: 8, signed: false, header: None });
         let n = self.scope.vars.len() - 1;
         let (body, effect) = self.block(depth - 1, true);
         self.scope.seen.truncate(seen);
@@ -306,10 +324,13 @@ impl Maker<'_> {
         (text, Box::new(effect))
     }
 
-    /// A function with parameters of all directions, and a call of it.
+    /// An action with parameters of all directions, perhaps with a loop, and a call of it.
     fn called(&mut self) -> Statement {
         let name = self.name("f");
-        let (a, b) = (self.scope.any(self.chance), self.scope.any(self.chance));
+        let (a, mut b) = (self.scope.any(self.chance), self.scope.any(self.chance));
+        while self.scope.careful && self.scope.vars[b].header.is_some() {
+            b = self.scope.any(self.chance);
+        }
         let (from, to) = (self.scope.vars[a].clone(), self.scope.vars[b].clone());
         let (value, x) = self.scope.number(self.chance, from.width, from.signed, 1);
         let outer = std::mem::take(&mut self.scope.seen);
@@ -319,6 +340,9 @@ impl Maker<'_> {
         let (second, g) = self.scope.assignment(self.chance, q, 2);
         (self.scope.seen, self.scope.headers) = (outer, headers);
         let (early, ends) = self.plain_condition(p);
+        let rounds = [1, 1, 2, 3][self.chance.below(4) as usize];
+        let counted = format!("for (bit<8> {name}_i = 0; {name}_i < {rounds}; {name}_i = {name}_i + 1) {{\n{second}}}\n");
+        let second = if rounds > 1 { counted } else { second };
         let types = (type_of(from.width, from.signed), type_of(to.width, to.signed));
         let _ = write!(
             self.declared,
@@ -329,7 +353,9 @@ impl Maker<'_> {
             (w.values[p], w.values[q]) = (x(w), w.values[b].clone());
             f(w);
             if !ends(w) {
-                g(w);
+                for _ in 0..rounds {
+                    g(w);
+                }
             }
             w.values[b] = w.values[q].clone();
             Goes::On
@@ -421,7 +447,13 @@ impl Maker<'_> {
             let many = matches!(kind, "lpm" | "range") && std::mem::replace(&mut has_prefix, true);
             let kind = if many { "exact" } else { kind };
             let width = [1, 4, 8, 16, 32, 48][self.chance.below(6) as usize];
-            let (key, value) = self.scope.number(self.chance, width, false, 1);
+            // BMv2 counts bits of a prefix from the first byte's beginning.
+            let width = if kind == "lpm" && self.scope.careful { width.max(8) } else { width };
+            let (mut key, mut value) = self.scope.number(self.chance, width, false, 1);
+            if self.scope.careful && key.contains(" & ") {
+                // p4c makes a mask of a constant there, and BMv2 masks what entries ask for as well.
+                (key, value) = self.scope.number(self.chance, width, false, 0);
+            }
             let _ = writeln!(text, "{key} : {kind} @name(\"k{k}\");");
             keys.push(Key { kind, width, value });
         }
@@ -438,7 +470,10 @@ impl Maker<'_> {
         );
         let mut entries = Vec::new();
         for rank in 0..self.chance.below(7) {
-            let keys = keys.iter().map(|key| self.entry_key(key)).collect();
+            let keys: Vec<KeyMatch> = keys.iter().map(|key| self.entry_key(key)).collect();
+            if entries.iter().any(|e: &Entry| e.keys == keys) {
+                continue;
+            }
             let action = self.chance.below(actions.len() as u64) as usize;
             let args = self.arguments(&actions[action]).into_iter().map(|(_, v)| v).collect();
             entries.push(Entry { keys, priority: rank as u32 + 1, action, args });

@@ -9,6 +9,8 @@ pub(crate) struct Var {
     pub text: String,
     pub width: u32,
     pub signed: bool,
+    /// The header that it is a field of.
+    pub header: Option<usize>,
 }
 
 /// What a program works on: variables, and which headers are valid.
@@ -59,6 +61,8 @@ pub(crate) struct Scope {
     pub seen: Vec<usize>,
     /// How headers are written.
     pub headers: Vec<String>,
+    /// Only what the language defines and p4c's back end for BMv2 takes: fields of valid headers are read, there are no quotients, and bits are written to unsigned numbers only.
+    pub careful: bool,
 }
 
 impl Scope {
@@ -74,11 +78,19 @@ impl Scope {
     }
 
     fn leaf(&self, chance: &mut Chance, width: u32, signed: bool) -> Expression<BigInt> {
+        let shown = |value: &BigInt| if signed { format!("(int<{width}>){width}w{value}") } else { format!("{width}w{value}") };
         if let Some(n) = self.like(chance, width, signed).filter(|_| chance.below(4) > 0) {
-            return (self.vars[n].text.clone(), Box::new(move |w| w.values[n].clone()));
+            let text = self.vars[n].text.clone();
+            return match self.vars[n].header.filter(|_| self.careful) {
+                None => (text, Box::new(move |w| w.values[n].clone())),
+                Some(h) => {
+                    let text = format!("({}.isValid() ? {text} : ({}))", format_args!("h.h{h}"), shown(&BigInt::from(0)));
+                    (text, Box::new(move |w| if w.valid[h] { w.values[n].clone() } else { BigInt::from(0) }))
+                }
+            };
         }
         let value = chance.number(width);
-        let text = if signed { format!("(int<{width}>){width}w{value}") } else { format!("{width}w{value}") };
+        let text = shown(&value);
         let value = wrap(&value, width, signed);
         (format!("({text})"), Box::new(move |_| value.clone()))
     }
@@ -134,7 +146,7 @@ impl Scope {
     fn binary(&self, chance: &mut Chance, width: u32, signed: bool, depth: u32) -> Expression<BigInt> {
         let ((a, x), (b, y)) = (self.number(chance, width, signed, depth - 1), self.number(chance, width, signed, depth - 1));
         let ops = ["+", "-", "*", "&", "|", "^", "|+|", "|-|", "/", "%"];
-        let op = ops[chance.below(if signed { 8 } else { 10 }) as usize];
+        let op = ops[chance.below(if signed || self.careful { 8 } else { 10 }) as usize];
         if let "/" | "%" = op {
             let by: BigInt = chance.number(width.min(20)) + 1;
             let by = if by.bits() > u64::from(width) { BigInt::from(1) } else { by };
@@ -214,8 +226,8 @@ impl Scope {
 
     /// An assignment to a variable or to some of its bits.
     pub fn assignment(&self, chance: &mut Chance, to: usize, depth: u32) -> Statement {
-        let Var { text, width, signed } = self.vars[to].clone();
-        if width > 2 && chance.below(4) == 0 {
+        let Var { text, width, signed, .. } = self.vars[to].clone();
+        if width > 2 && chance.below(4) == 0 && !(signed && self.careful) {
             let low = chance.below(u64::from(width) - 1) as u32;
             let size = 1 + chance.below(u64::from(width - low)) as u32;
             let (value, x) = self.number(chance, size, false, depth);

@@ -9,6 +9,9 @@ use super::text::{Names, Text, origin, quoted};
 use num_traits::ToPrimitive;
 use std::collections::HashMap;
 
+/// The port that drops.
+const DROP_PORT: &str = "511";
+
 /// An action of the file.
 pub(super) struct Action<'a> {
     pub name: &'a str,
@@ -65,9 +68,9 @@ impl<'a> Action<'a> {
         text.from(origin(&self.node));
         text.line(&format!("{heading}({}) {{", params.join(", ")));
         text.lines(first);
-        match flow::write(&nodes, if nodes.is_empty() { END } else { 0 }, text) {
+        match flow::write_rounds(&nodes, if nodes.is_empty() { END } else { 0 }, text) {
             Ok(()) => {}
-            Err(Unwritten::Circle(n)) => return self.primitives[n].wrong("a jump leads back here"),
+            Err(Unwritten::Circle(n)) => return self.primitives[n].wrong("this primitive does nothing but come back to itself"),
             Err(Unwritten::Deep) => return self.node.wrong("conditions in this action are nested too deep"),
         }
         text.line("}");
@@ -128,6 +131,9 @@ impl<'a> Statements<'_, 'a> {
 
     /// An assignment.
     pub fn assign(&mut self, to: &Node<'_>, value: &Node<'_>) -> Read<Vec<String>> {
+        if let Some(Place { text, kind: Kind::Error }) = self.scope.place(&inner(to)?)? {
+            return Ok(vec![format!("{text} = {};", self.scope.error(value)?)]);
+        }
         let target = self.target(to)?;
         let text = match target.kind {
             Kind::Bits(w) => self.scope.modulo(value, w)?,
@@ -146,11 +152,20 @@ impl<'a> Statements<'_, 'a> {
         let line = match (op, args.as_slice()) {
             ("no_op", []) => return Ok(Vec::new()),
             ("assign" | "assign_VL" | "modify_field", [to, value]) => return self.assign(to, value),
-            ("mark_to_drop", [_]) | ("drop" | "mark_to_drop", []) => "mark_to_drop(standard_metadata);".to_owned(),
-            ("exit", []) => "exit;".to_owned(),
-            ("add_header", [header]) => format!("{}.setValid();", self.scope.header(header)?.0),
+            ("mark_to_drop", [metadata]) => return self.dropped(metadata),
+            ("drop" | "mark_to_drop", []) => "mark_to_drop(standard_metadata);".to_owned(),
+            ("exit", []) => {
+                let mut lines = self.scope.layout.keep();
+                lines.push("exit;".to_owned());
+                return Ok(lines);
+            }
+            ("add_header", [header]) => {
+                let (place, ty) = self.scope.header(header)?;
+                return Ok(self.scope.layout.made_valid(&place, ty));
+            }
+            ("add_header_fast", [header]) => format!("{}.setValid();", self.scope.header(header)?.0),
             ("remove_header", [header]) => format!("{}.setInvalid();", self.scope.header(header)?.0),
-            ("assign_header" | "copy_header", [to, from]) => self.copied(to, from)?,
+            ("assign_header" | "copy_header", [to, from]) => return self.copied(to, from),
             ("assign_union", [to, from]) => format!("{} = {};", self.scope.union(to)?.place, self.scope.union(from)?.place),
             ("assign_header_stack" | "assign_union_stack", [to, from]) => {
                 format!("{} = {};", self.scope.stack(to)?.place, self.scope.stack(from)?.place)
@@ -164,12 +179,33 @@ impl<'a> Statements<'_, 'a> {
         Ok(vec![line])
     }
 
-    fn copied(&mut self, to: &Node<'_>, from: &Node<'_>) -> Read<String> {
+    /// The standard metadata, or a copy of them that the program has, say that the packet is dropped.
+    fn dropped(&mut self, metadata: &Node<'a>) -> Read<Vec<String>> {
+        let name = metadata.need("value")?;
+        if name.text()? == "standard_metadata" {
+            return Ok(vec!["mark_to_drop(standard_metadata);".to_owned()]);
+        }
+        let (place, ty) = self.scope.header(metadata)?;
+        let fields = &self.scope.layout.types[ty].fields;
+        let set = |(name, value): (&str, &str)| fields.iter().find(|f| f.name == name).map(|f| format!("{place}.{} = {value};", f.ident));
+        Ok([("egress_spec", DROP_PORT), ("mcast_grp", "0")].into_iter().filter_map(set).collect())
+    }
+
+    /// Of an invalid header no field is copied.
+    fn copied(&mut self, to: &Node<'_>, from: &Node<'_>) -> Read<Vec<String>> {
         let ((to_text, a), (from_text, b)) = (self.scope.header(to)?, self.scope.header(from)?);
         if a != b {
             return from.wrong("the headers are of different types");
         }
-        Ok(format!("{to_text} = {from_text};"))
+        let lines = [
+            format!("if ({from_text}.isValid()) {{"),
+            format!("{to_text} = {from_text};"),
+            "}".to_owned(),
+            "else {".to_owned(),
+            format!("{to_text}.setInvalid();"),
+            "}".to_owned(),
+        ];
+        Ok(lines.into())
     }
 
     fn more(&mut self, op: &str, args: &[Node<'a>], node: &Node<'a>) -> Read<Vec<String>> {
@@ -186,7 +222,10 @@ impl<'a> Statements<'_, 'a> {
             ("log_msg", [format, values]) => {
                 let format = quoted(format.need("value")?.text()?);
                 let mut all = Vec::new();
-                for value in values.need("value")?.list()? {
+                // p4c writes an empty object where there are none.
+                let values = values.need("value")?;
+                let values = if values.is_object() { Vec::new() } else { values.list()? };
+                for value in values {
                     all.push(self.scope.exact(&value)?.0);
                 }
                 let data = if all.is_empty() { String::new() } else { format!(", {{ {} }}", all.join(", ")) };
@@ -201,9 +240,7 @@ impl<'a> Statements<'_, 'a> {
     fn arithmetic(&mut self, op: &str, args: &[Node<'_>]) -> Read<Option<Vec<String>>> {
         let (to, left, right) = match (op, args) {
             ("add_to_field" | "subtract_from_field", [to, value]) => (to, to, value),
-            ("add" | "subtract" | "bit_xor" | "bit_or" | "bit_and" | "shift_left" | "shift_right" | "modify_field", [to, a, b]) => {
-                (to, a, b)
-            }
+            ("add" | "subtract" | "bit_xor" | "bit_or" | "bit_and" | "shift_left" | "shift_right", [to, a, b]) => (to, a, b),
             ("modify_field_rng_uniform", [to, a, b]) => (to, a, b),
             _ => return Ok(None),
         };
@@ -220,10 +257,6 @@ impl<'a> Statements<'_, 'a> {
                 self.scope.before.push(format!("bit<{w}> {temp};"));
                 self.scope.before.push(format!("random({temp}, {low}, {high});"));
                 temp
-            }
-            "modify_field" => {
-                let (old, new, mask) = (self.scope.modulo(to, w)?, self.scope.modulo(left, w)?, self.scope.modulo(right, w)?);
-                format!("({old} & ~{mask}) | ({new} & {mask})")
             }
             _ => {
                 let sign = match op {

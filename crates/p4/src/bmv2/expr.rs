@@ -339,6 +339,16 @@ impl Scope<'_> {
         }
     }
 
+    /// A parser's error: a field of that kind, or a number.
+    pub fn error(&mut self, node: &Node<'_>) -> Read<String> {
+        if let Some(Place { text, kind: Kind::Error }) = self.place(&inner(node)?)? {
+            return Ok(text);
+        }
+        let number = self.modulo(node, 32)?;
+        let known = |n: &(String, BigInt)| format!("{number} == {} ? error.{} : ", literal(&n.1, 32), n.0);
+        Ok(format!("({}error.NoError)", self.errors.iter().map(known).collect::<String>()))
+    }
+
     fn field_value(&mut self, place: &Place, w: u64, node: &Node<'_>) -> Read<String> {
         match place.kind {
             Kind::Bits(k) => Ok(cast(&place.text, k.into(), w)),
@@ -474,6 +484,8 @@ impl Scope<'_> {
                 let zero = if signed { format!("(int<{width}>){width}w0") } else { format!("{width}w0") };
                 Ok(format!("({text} != {zero})"))
             }
+            // A number that is made of a condition.
+            ("b2d", _) => self.condition(&right),
             ("not", _) => Ok(format!("(!{})", self.condition(&right)?)),
             ("valid", _) => self.header(&right).map(|(place, _)| format!("{place}.isValid()")),
             ("valid_union", _) => self.union(&right).map(|union| format!("{}.isValid()", union.place)),
@@ -503,6 +515,12 @@ impl Scope<'_> {
                 return Ok(format!("({} {op} {})", self.condition(left)?, self.condition(right)?));
             }
             _ => {}
+        }
+        if let Some(Place { text, kind: Kind::Varying(_) }) = self.place(&inside)? {
+            return match self.place(&inner(right)?)? {
+                Some(Place { text: other, kind: Kind::Varying(_) }) => Ok(format!("({text} {op} {other})")),
+                _ => right.wrong("a field of varying length is compared with another one"),
+            };
         }
         let (a, b) = (self.range(left)?, self.range(right)?);
         if let (Some(Place { text, kind: Kind::Error }), true) = (self.place(&inside)?, b.0 == b.1 && matches!(op, "==" | "!="))

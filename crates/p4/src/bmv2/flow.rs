@@ -3,6 +3,8 @@
 //! A node that is entered by one way only stands in the arm that leads to it. One where several ways meet stands behind the node that all of them come through
 //! (its dominator); a way that does not reach it by falling out of its arm sets the variable `go` and leaves out what stands between. Nothing is written twice.
 //!
+//! Jumps that lead back, as actions have them for loops, lead through a loop around all: the node where it goes on is in the variable `at`.
+//!
 //! Source: N. Ramsey, Beyond Relooper (ICFP 2022), with a variable instead of labels, which P4 does not have.
 
 use super::text::Text;
@@ -25,6 +27,14 @@ pub(super) enum Arms {
 }
 
 impl Arms {
+    fn all(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::One(to) => vec![to],
+            Self::If(_, yes, no) => vec![yes, no],
+            Self::Switch(_, arms) => arms.iter_mut().map(|(_, to)| to).collect(),
+        }
+    }
+
     fn targets(&self) -> Vec<usize> {
         let mut all = match self {
             Self::One(to) => vec![*to],
@@ -64,6 +74,56 @@ pub(super) fn write(nodes: &[Node], start: usize, text: &mut Text) -> Result<(),
         text.line("bit<32> go = 0;");
     }
     shape.region(start, &mut vec![END], 0, text)
+}
+
+/// Writes nodes among which control may come round.
+pub(super) fn write_rounds(nodes: &[Node], start: usize, text: &mut Text) -> Result<(), Unwritten> {
+    let heads = heads(nodes, start);
+    if heads.is_empty() {
+        return write(nodes, start, text);
+    }
+    // What leads to a head of a loop begins another round, with the head.
+    let mut cut = nodes.to_vec();
+    for (n, head) in heads.iter().enumerate() {
+        let target = |to: &&mut usize| **to == *head;
+        cut.iter_mut().flat_map(|node| node.arms.all()).filter(target).for_each(|to| *to = nodes.len() + n);
+        let lines = vec![format!("at = {};", head + 1), "continue;".to_owned()];
+        cut.push(Node { lines, arms: Arms::One(END), origin: None });
+    }
+    text.line(&format!("for (bit<32> at = {}; true; ) {{", start + 1));
+    for first in heads.iter().filter(|head| **head != start).chain([&start]) {
+        text.line(&format!("if (at == {}) {{", first + 1));
+        write(&cut, *first, text)?;
+        text.line("return;");
+        text.line("}");
+    }
+    text.line("}");
+    Ok(())
+}
+
+/// The nodes that control comes to again, once each.
+fn heads(nodes: &[Node], start: usize) -> Vec<usize> {
+    const OPEN: u8 = 1;
+    let (mut state, mut heads) = (vec![0u8; nodes.len()], Vec::new());
+    let mut stack: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut enter = Some(start).filter(|start| *start != END);
+    loop {
+        if let Some(node) = enter.take() {
+            state[node] = OPEN;
+            stack.push((node, nodes[node].arms.targets()));
+        }
+        let Some((node, rest)) = stack.last_mut() else { return heads };
+        match rest.pop() {
+            Some(END) => {}
+            Some(to) if state[to] == 0 => enter = Some(to),
+            Some(to) if state[to] == OPEN && !heads.contains(&to) => heads.push(to),
+            Some(_) => {}
+            None => {
+                state[*node] = 2;
+                stack.pop();
+            }
+        }
+    }
 }
 
 /// What is reached, each node behind those that lead to it.

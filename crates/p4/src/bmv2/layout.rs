@@ -5,7 +5,7 @@
 
 use super::json::{Node, Read};
 use super::text::{Names, Text};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The widest field.
 const MAX_BITS: u32 = netil::wide::MAX_WIDTH as u32;
@@ -76,6 +76,10 @@ pub(super) struct Layout {
     headers: Vec<String>,
     /// The field lists that fields of metadata are in.
     kept: HashMap<(String, usize), Vec<u32>>,
+    /// The same for fields of the standard metadata, and what they hold.
+    kept_standard: BTreeMap<&'static str, (Kind, Vec<u32>)>,
+    /// The member of `meta_t` for them.
+    kept_ident: String,
     /// Fields of the standard metadata that are named anywhere.
     named: HashSet<String>,
     /// Other names of fields.
@@ -100,6 +104,19 @@ const STANDARD: &[(&str, Kind)] = &[
     ("checksum_error", Kind::Bits(1)),
     ("parser_error", Kind::Error),
     ("priority", Kind::Bits(3)),
+];
+
+/// What the switch sets itself when it begins with a packet that comes round, or with egress.
+const SET_BY_INGRESS: &[&str] = &["instance_type", "packet_length", "parser_error", "checksum_error"];
+const SET_BY_EGRESS: &[&str] = &[
+    "instance_type",
+    "packet_length",
+    "egress_port",
+    "egress_spec",
+    "egress_rid",
+    "egress_global_timestamp",
+    "deq_timedelta",
+    "deq_qdepth",
 ];
 
 /// Names of old programs for fields of the standard metadata.
@@ -140,6 +157,7 @@ impl Layout {
         }
         layout.aliases(root)?;
         layout.lists(root)?;
+        layout.kept_ident = members.fresh("kept");
         Ok(layout)
     }
 
@@ -254,6 +272,10 @@ impl Layout {
                 if what != "field" {
                     continue;
                 }
+                if let Some((name, kind)) = self.standard(&value)? {
+                    self.kept_standard.entry(name).or_insert((kind, Vec::new())).1.push(id);
+                    continue;
+                }
                 let [header, field] = value.just()?;
                 let (Some(instance), field) = (self.instances.get(header.text()?).filter(|i| i.metadata), field.text()?) else { continue };
                 if let Some(n) = self.types[instance.ty].fields.iter().position(|f| f.name == field) {
@@ -270,18 +292,50 @@ impl Layout {
         self.instances.get(name).map_or_else(|| node.wrong(format!("no header is called `{name}`")), Ok)
     }
 
-    /// A field by the names of its header and its own.
-    pub fn field(&self, node: &Node<'_>) -> Read<Place> {
+    /// A field of v1model's standard metadata by the names of its header and its own, if it is one.
+    fn standard(&self, node: &Node<'_>) -> Read<Option<(&'static str, Kind)>> {
         let [header, field] = node.just()?;
         let names = (header.text()?.to_owned(), field.text()?.to_owned());
         let alias = self.aliases.get(&names);
         let is_standard = alias.is_some() || names.0 == "standard_metadata";
         let (_, name) = alias.unwrap_or(&names);
-        if let Some((name, kind)) = STANDARD.iter().find(|(n, _)| is_standard && n == name) {
-            return Ok(Place { text: format!("standard_metadata.{name}"), kind: *kind });
+        Ok(STANDARD.iter().find(|(n, _)| is_standard && n == name).copied())
+    }
+
+    /// Statements that keep the standard metadata of field lists for copies of the packet.
+    pub fn keep(&self) -> Vec<String> {
+        let line = |name: &&str| format!("meta.{}.{name} = standard_metadata.{name};", self.kept_ident);
+        self.kept_standard.keys().map(line).collect()
+    }
+
+    /// Statements that give it back to a copy that begins with ingress, or with egress, but for what the switch sets itself there.
+    pub fn kept(&self, egress: bool) -> Vec<String> {
+        let own = if egress { SET_BY_EGRESS } else { SET_BY_INGRESS };
+        let line = |name: &&str| format!("standard_metadata.{name} = meta.{}.{name};", self.kept_ident);
+        self.kept_standard.keys().filter(|name| !own.contains(name)).map(line).collect()
+    }
+
+    /// Statements that make a header valid: the fields of one that was invalid become 0.
+    pub fn made_valid(&self, place: &str, ty: usize) -> Vec<String> {
+        let zero = |field: &Field| match field.kind {
+            Kind::Bits(w) => Some(format!("{place}.{} = {w}w0;", field.ident)),
+            Kind::Signed(w) => Some(format!("{place}.{} = (int<{w}>){w}w0;", field.ident)),
+            _ => None,
+        };
+        let mut lines = vec![format!("if (!{place}.isValid()) {{"), format!("{place}.setValid();")];
+        lines.extend(self.types[ty].fields.iter().filter_map(zero));
+        lines.push("}".to_owned());
+        lines
+    }
+
+    /// A field by the names of its header and its own.
+    pub fn field(&self, node: &Node<'_>) -> Read<Place> {
+        if let Some((name, kind)) = self.standard(node)? {
+            return Ok(Place { text: format!("standard_metadata.{name}"), kind });
         }
+        let [header, field] = node.just()?;
         let instance = self.header(&header)?;
-        if names.1 == "$valid$" {
+        if field.text()? == "$valid$" {
             return Ok(Place { text: format!("(bit<1>){}.isValid()", instance.place), kind: Kind::Valid });
         }
         self.member(instance.ty, &instance.place, &field)
@@ -325,11 +379,15 @@ impl Layout {
             // Of the standard metadata what v1model has not, if anything names it.
             let own = |f: &Field| self.named.contains(&f.name) && STANDARD.iter().all(|(name, _)| *name != f.name);
             for (n, field) in fields.filter(|(_, f)| *name != "standard_metadata" || own(f)) {
-                let lists = self.kept.get(&((*name).clone(), n)).map_or_else(String::new, |ids| {
-                    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-                    format!("@field_list({}) ", ids.join(", "))
-                });
+                let lists = self.kept.get(&((*name).clone(), n)).map_or_else(String::new, |ids| in_lists(ids));
                 text.line(&format!("{lists}{} {};", field.kind.shown(), field.ident));
+            }
+            text.line("}");
+        }
+        if !self.kept_standard.is_empty() {
+            text.line(&format!("struct {}_m {{", self.kept_ident));
+            for (name, (kind, ids)) in &self.kept_standard {
+                text.line(&format!("{}{} {name};", in_lists(ids), kind.shown()));
             }
             text.line("}");
         }
@@ -338,8 +396,17 @@ impl Layout {
         text.line("}");
         text.line("struct meta_t {");
         all.iter().for_each(|(_, i)| text.line(&format!("{} {};", struct_of(&i.place), &i.place[5..])));
+        if !self.kept_standard.is_empty() {
+            text.line(&format!("{0}_m {0};", self.kept_ident));
+        }
         text.line("}");
     }
+}
+
+/// The annotation of a field that lists keep.
+fn in_lists(ids: &[u32]) -> String {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    format!("@field_list({}) ", ids.join(", "))
 }
 
 /// The struct of metadata that is written like that.

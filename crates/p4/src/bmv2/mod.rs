@@ -9,8 +9,7 @@
 //!
 //! What a file says of the program that it was made of (`source_info`) is told as the place of statements.
 //!
-//! Left out: architectures other than simple_switch's, externs of a program's own, masks of value sets, standard metadata in field lists (it is not kept),
-//! indices of stacks' last elements outside of the parser.
+//! Left out: architectures other than simple_switch's, externs of a program's own, masks of value sets, indices of stacks' last elements outside of the parser.
 //!
 //! Source: p4lang/behavioral-model, docs/JSON_format.md, version 2.24.
 
@@ -86,7 +85,7 @@ fn program(root: &Node<'_>) -> Read<Text> {
         text.line("}");
     }
     let pipelines = pipeline::Pipelines { objects: &objects, layout: &layout, actions: &actions };
-    for (name, ident) in [("ingress", "IngressImpl"), ("egress", "EgressImpl")] {
+    for (name, ident) in [("ingress", "IngressImpl"), ("egress", pipeline::EGRESS)] {
         pipelines.write(&named(root, name)?, ident, &mut names, &mut text)?;
     }
     parser::deparser(root, &objects, &layout, &mut text)?;

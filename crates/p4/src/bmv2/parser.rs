@@ -10,6 +10,9 @@ use num_bigint::{BigInt, Sign};
 use num_traits::One;
 use std::collections::HashMap;
 
+/// Values of `instance_type`: recirculated, resubmitted.
+const COMES_ROUND: [u32; 2] = [4, 6];
+
 /// Writes the one parser of a file.
 pub(super) fn write<'a>(root: &Node<'a>, objects: &Objects<'a>, layout: &Layout, names: &mut Names, text: &mut Text) -> Read<()> {
     let [parser] = root
@@ -30,13 +33,30 @@ pub(super) fn write<'a>(root: &Node<'a>, objects: &Objects<'a>, layout: &Layout,
     used.declared.iter().for_each(|line| text.line(line));
     text.line("state start {");
     let first = parser.get("init_state").map_or(Ok("accept".to_owned()), |name| states.ident(&name))?;
-    text.line(&format!("transition {first};"));
-    text.line("}");
+    begin(&first, &layout.kept(false), text);
     for state in parser.need("parse_states")?.list()? {
         states.state(&state, &used, text)?;
     }
     text.line("}");
     Ok(())
+}
+
+/// The way to the first state, with what is kept for packets that come round.
+fn begin(first: &str, kept: &[String], text: &mut Text) {
+    if kept.is_empty() {
+        text.line(&format!("transition {first};"));
+        text.line("}");
+        return;
+    }
+    text.line("transition select(standard_metadata.instance_type) {");
+    COMES_ROUND.iter().for_each(|way| text.line(&format!("{way}: again;")));
+    text.line(&format!("default: {first};"));
+    text.line("}");
+    text.line("}");
+    text.line("state again {");
+    text.lines(kept);
+    text.line(&format!("transition {first};"));
+    text.line("}");
 }
 
 struct States<'s, 'a> {

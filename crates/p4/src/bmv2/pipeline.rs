@@ -15,6 +15,13 @@ use num_bigint::BigInt;
 use num_traits::{One, Zero};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+/// What controls work on.
+const PARAMETERS: &str = "inout hdr_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata";
+/// The control of egress.
+pub(super) const EGRESS: &str = "EgressImpl";
+/// Values of `instance_type`: clones of what came in, and of what egress made.
+const CLONES: [u32; 2] = [1, 2];
+
 pub(super) struct Pipelines<'s, 'a> {
     pub objects: &'s Objects<'a>,
     pub layout: &'s Layout,
@@ -39,7 +46,9 @@ impl<'a> Pipelines<'_, 'a> {
     pub fn write(&self, node: &Node<'a>, ident: &str, names: &mut Names, text: &mut Text) -> Read<()> {
         let own = self.own(node, &mut names.clone())?;
         text.from(origin(node));
-        text.line(&format!("control {ident}(inout hdr_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {{"));
+        let keeps = !self.layout.keep().is_empty();
+        let body = if keeps { format!("{ident}Body") } else { ident.to_owned() };
+        text.line(&format!("control {body}({PARAMETERS}) {{"));
         let mut written = HashSet::from(["NoAction"]);
         for ((table, id), ident) in own.actions.iter().filter(|(_, ident)| written.insert(ident.as_str())) {
             let action = self.action(*id, node)?;
@@ -64,7 +73,28 @@ impl<'a> Pipelines<'_, 'a> {
         }
         text.line("}");
         text.line("}");
+        if keeps {
+            self.keeping(ident, &body, text);
+        }
         Ok(())
+    }
+
+    /// Writes the control around the one that the file means: clones get the standard metadata of field lists back where egress begins, and at the end it is kept.
+    fn keeping(&self, ident: &str, body: &str, text: &mut Text) {
+        text.line(&format!("control {ident}({PARAMETERS}) {{"));
+        text.line(&format!("{body}() body;"));
+        text.line("apply {");
+        let kept = self.layout.kept(true);
+        if ident == EGRESS && !kept.is_empty() {
+            let clone: Vec<String> = CLONES.iter().map(|way| format!("standard_metadata.instance_type == {way}")).collect();
+            text.line(&format!("if ({}) {{", clone.join(" || ")));
+            text.lines(&kept);
+            text.line("}");
+        }
+        text.line("body.apply(hdr, meta, standard_metadata);");
+        text.lines(&self.layout.keep());
+        text.line("}");
+        text.line("}");
     }
 
     fn action(&self, id: u64, node: &Node<'_>) -> Read<&Action<'a>> {

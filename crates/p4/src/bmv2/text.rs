@@ -56,7 +56,7 @@ const RESERVED: &str = "abstract action actions apply bit bool break const conti
     clone_preserving_field_list resubmit recirculate resubmit_preserving_field_list recirculate_preserving_field_list truncate assert assume log_msg \
     Checksum16 verify_checksum update_checksum verify_checksum_with_payload update_checksum_with_payload static_assert packet_in packet_out \
     standard_metadata_t CounterType MeterType HashAlgorithm CloneType Parser VerifyChecksum Ingress Egress ComputeChecksum Deparser V1Switch PortId_t \
-    V1MODEL_VERSION V1MODEL_METER_COLOR_GREEN V1MODEL_METER_COLOR_YELLOW V1MODEL_METER_COLOR_RED hdr_t meta_t ParserImpl VerifyImpl ComputeImpl IngressImpl EgressImpl DeparserImpl go tmp";
+    V1MODEL_VERSION V1MODEL_METER_COLOR_GREEN V1MODEL_METER_COLOR_YELLOW V1MODEL_METER_COLOR_RED hdr_t meta_t ParserImpl VerifyImpl ComputeImpl IngressImpl EgressImpl DeparserImpl IngressImplBody EgressImplBody go at again tmp";
 
 /// Names that are taken.
 #[derive(Clone)]

@@ -123,6 +123,8 @@ pub(crate) struct Lower<'a> {
     running: HashMap<Vec<InstId>, u32>,
     /// The standard metadata of v1model, and what its externs ask of the replication engine.
     standard: Place,
+    /// In v1model: by how many bytes headers that were made valid or invalid have changed the packet.
+    grown: Option<u32>,
     asked: arch::Asked,
     emitting: packet::Emitting,
     /// The program is to be an element of a graph.
@@ -226,6 +228,7 @@ impl<'a> Lower<'a> {
             length: 0,
             running: HashMap::new(),
             standard: Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() },
+            grown: None,
             asked: arch::Asked::default(),
             emitting: packet::Emitting::default(),
             element: None,

@@ -80,7 +80,7 @@ impl Lower<'_> {
     }
 
     /// Groups of leaves that begin and end with bytes; a `varbit` is a group of its own, of no bits.
-    fn groups(&self, ty: &Type, span: Span) -> Lowered<Vec<Group>> {
+    pub(super) fn groups(&self, ty: &Type, span: Span) -> Lowered<Vec<Group>> {
         let mut groups: Vec<Group> = Vec::new();
         let mut open = false;
         for (n, leaf) in (0u32..).zip(self.leaves(ty, span)?) {
@@ -163,6 +163,9 @@ impl Lower<'_> {
             self.code.op(Op::Add);
         }
         self.need();
+        if let Some(bytes) = varying {
+            self.fits(&groups, bytes);
+        }
         for group in &groups {
             if let [(n, Leaf::Var(width))] = group.0.as_slice() {
                 self.load_varying(&to, *n, *width, varying);
@@ -190,10 +193,11 @@ impl Lower<'_> {
         self.code.set(self.cursor);
     }
 
-    /// The bytes of a `varbit` field, in a local; more bits than it has or half bytes are errors.
+    /// The bytes of a `varbit` field, in a local; half bytes are an error.
     fn varying(&mut self, groups: &[Group], size: &Expr, span: Span) -> Lowered<u32> {
-        let most = groups.iter().find_map(|g| if let [(_, Leaf::Var(w))] = g.0.as_slice() { Some(*w) } else { None });
-        let Some(most) = most else { return fault(span, "this header has no varbit field") };
+        if most_varying(groups).is_none() {
+            return fault(span, "this header has no varbit field");
+        }
         let local = self.code.new_local(32);
         self.amount(size)?;
         self.code.set(local);
@@ -202,14 +206,18 @@ impl Lower<'_> {
         self.code.op(Op::And);
         self.fail_if("ParserInvalidArgument");
         self.code.get(local);
-        self.code.push(u32::from(most));
-        self.code.w(Op::WGt, 32);
-        self.fail_if("HeaderTooShort");
-        self.code.get(local);
         self.code.push(3);
         self.code.op(Op::UShr);
         self.code.set(local);
         Ok(local)
+    }
+
+    /// More bytes than a `varbit` field has are an error, if the packet has them.
+    fn fits(&mut self, groups: &[Group], bytes: u32) {
+        self.code.get(bytes);
+        self.code.push(most_varying(groups).unwrap_or(0) / 8);
+        self.code.w(Op::WGt, 32);
+        self.fail_if("HeaderTooShort");
     }
 
     fn load_varying(&mut self, to: &Place, n: u32, width: u16, bytes: Option<u32>) {
@@ -430,4 +438,9 @@ impl Lower<'_> {
         }
         width
     }
+}
+
+/// The bits that the `varbit` field of a header has at most.
+fn most_varying(groups: &[Group]) -> Option<u32> {
+    groups.iter().find_map(|g| if let [(_, Leaf::Var(w))] = g.0.as_slice() { Some(u32::from(*w)) } else { None })
 }

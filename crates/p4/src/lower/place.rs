@@ -355,13 +355,51 @@ impl Lower<'_> {
         let place = self.place(object)?;
         match builtin {
             Builtin::IsValid => self.is_valid(&place, object.span),
-            Builtin::SetValid | Builtin::SetInvalid => {
-                self.code.push(u32::from(builtin == Builtin::SetValid));
-                self.store_valid(&place);
-                Ok(())
-            }
+            Builtin::SetValid => self.make_valid(&place, object.span),
+            Builtin::SetInvalid => self.make_invalid(&place, object.span),
             Builtin::PushFront(n) | Builtin::PopFront(n) => self.shift(&place, n, matches!(builtin, Builtin::PushFront(_)), object.span),
         }
+    }
+
+    /// A header that was invalid has fields of 0 then, as in BMv2.
+    fn make_valid(&mut self, place: &Place, span: Span) -> Lowered<()> {
+        let end = self.code.label();
+        self.load_leaf(place, 0, Leaf::Valid);
+        self.code.branch(Op::JNe, end);
+        self.clear(place, span)?;
+        self.code.push(1);
+        self.store_valid(place);
+        self.grow(place, Op::Add, span)?;
+        self.code.bind(end);
+        Ok(())
+    }
+
+    fn make_invalid(&mut self, place: &Place, span: Span) -> Lowered<()> {
+        let end = self.code.label();
+        self.load_leaf(place, 0, Leaf::Valid);
+        self.code.branch(Op::JEq, end);
+        self.code.push(0);
+        self.store_valid(place);
+        self.grow(place, Op::Sub, span)?;
+        self.code.bind(end);
+        Ok(())
+    }
+
+    /// Notes that the packet has a header more, or less.
+    fn grow(&mut self, place: &Place, by: Op, span: Span) -> Lowered<()> {
+        let Some(grown) = self.grown else { return Ok(()) };
+        let fixed: u32 = self.groups(&place.ty, span)?.iter().map(|group| group.1 / 8).sum();
+        self.code.get(grown);
+        self.code.push(fixed);
+        for (n, _) in (0u32..).zip(self.leaves(&place.ty, span)?).filter(|(_, leaf)| matches!(leaf, Leaf::Var(_))) {
+            self.load_leaf(place, n + 1, Leaf::Number);
+            self.code.push(3);
+            self.code.op(Op::UShr);
+            self.code.op(Op::Add);
+        }
+        self.code.op(by);
+        self.code.set(grown);
+        Ok(())
     }
 
     pub(super) fn is_valid(&mut self, place: &Place, span: Span) -> Lowered<()> {

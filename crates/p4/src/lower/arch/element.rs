@@ -117,7 +117,8 @@ impl Lower<'_> {
         }
         self.start_time(has.time)?;
         let standard = self.standard.clone();
-        let saved = self.saved(&[(&headers, None), (&metadata, Some(&[])), (&standard, None)], parts.span)?;
+        let grown = self.track_length(parts)?;
+        let saved = self.saved(&[(&headers, None), (&metadata, Some(&[])), (&standard, None), (&grown, None)], parts.span)?;
         self.arrive_element(parts, port, &headers, &metadata)?;
         let copies = if has.groups { Some(self.copies(&saved, parts.span)?) } else { None };
         if copies.is_none() {
@@ -195,6 +196,7 @@ impl Lower<'_> {
         self.clear(headers, parts.span)?;
         self.clear(metadata, parts.span)?;
         self.clear(&self.standard.clone(), parts.span)?;
+        self.begin_length();
         self.code.get(port);
         self.code.resize(32, 9);
         self.set_standard("ingress_port", 9)?;
@@ -321,6 +323,7 @@ impl Lower<'_> {
         self.code.set(self.out_len);
         self.code.get(time);
         self.set_standard("egress_global_timestamp", 48)?;
+        self.add_grown()?;
         self.code.constant(&0.into(), 9);
         self.set_standard("egress_spec", 9)?;
         self.run_block(parts, 3, &[Some(headers), Some(metadata), Some(&standard)])?;

@@ -5,7 +5,7 @@
 //! Source: BMv2, `docs/simple_switch.md`.
 
 use super::{Architecture, Called, HEADERS, METADATA, OTHER, Parts};
-use crate::hir::Expr;
+use crate::hir::{Expr, Type};
 use crate::lower::externs::{Args, arg};
 use crate::lower::kept::Half;
 use crate::lower::place::Place;
@@ -68,7 +68,8 @@ fn lower(l: &mut Lower<'_>, parts: &Parts) -> Lowered<(Saved, Paths)> {
         l.code.set(local);
     }
     let standard = l.standard.clone();
-    let saved = l.saved(&[(&headers, None), (&metadata, Some(&[])), (&standard, None)], parts.span)?;
+    let grown = l.track_length(parts)?;
+    let saved = l.saved(&[(&headers, None), (&metadata, Some(&[])), (&standard, None), (&grown, None)], parts.span)?;
     let (egress, queued) = (l.code.label(), l.code.label());
     l.code.get(l.mode);
     l.code.push(ports::EGRESS);
@@ -85,7 +86,7 @@ fn lower(l: &mut Lower<'_>, parts: &Parts) -> Lowered<(Saved, Paths)> {
 
 fn function(l: &mut Lower<'_>, name: &str, args: Args<'_>, call: &Expr) -> Lowered<Called> {
     match name {
-        "mark_to_drop" => l.mark_to_drop()?,
+        "mark_to_drop" => l.mark_to_drop(args)?,
         "hash" => l.hash(args, call)?,
         "random" => l.random(args, call)?,
         "verify_checksum" | "verify_checksum_with_payload" => l.verify_checksum(args, call, name.ends_with("payload"))?,
@@ -94,11 +95,7 @@ fn function(l: &mut Lower<'_>, name: &str, args: Args<'_>, call: &Expr) -> Lower
         "clone_preserving_field_list" => l.clone_packet(args, args.get(2).and_then(Option::as_ref), call)?,
         "resubmit_preserving_field_list" | "resubmit" => l.again(l.asked.resubmit, name, args, call)?,
         "recirculate_preserving_field_list" | "recirculate" => l.again(l.asked.recirculate, name, args, call)?,
-        "truncate" => {
-            l.amount(arg(args, 0, call)?)?;
-            l.code.op(Op::Inc1);
-            l.code.set(l.asked.truncate);
-        }
+        "truncate" => l.truncate(args, call)?,
         "digest" => {
             let data = arg(args, 1, call)?;
             let name = l.digest_name(&data.ty);
@@ -139,6 +136,7 @@ impl Lower<'_> {
         self.clear(headers, span)?;
         self.restore(saved, true);
         self.clear(&standard, span)?;
+        self.begin_length();
         self.note_length();
         for (name, at, width) in [
             ("ingress_port", info::INGRESS_PORT, 32),
@@ -174,8 +172,10 @@ impl Lower<'_> {
         ] {
             self.set_from_info(&standard, name, at, width)?;
         }
+        self.add_grown()?;
         self.code.push(0);
         self.set_field(&standard, "egress_spec", 32)?;
+        self.restore_truncation();
         self.run_block(parts, 3, &[Some(headers), Some(metadata), Some(&standard)])?;
         self.run_block(parts, 4, &[Some(headers), Some(metadata)])?;
         let sent = self.code.label();
@@ -235,12 +235,71 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn mark_to_drop(&mut self) -> Lowered<()> {
-        let standard = self.standard.clone();
+    /// The metadata that are meant may be a copy, which a parameter is.
+    fn mark_to_drop(&mut self, args: Args<'_>) -> Lowered<()> {
+        let given = args.first().and_then(Option::as_ref);
+        let standard = given.map_or(Ok(self.standard.clone()), |metadata| self.place(metadata))?;
         self.code.push(DROP_PORT);
         self.set_field(&standard, "egress_spec", 32)?;
         self.code.push(0);
         self.set_field(&standard, "mcast_grp", 32)
+    }
+
+    /// Of several lengths the smallest counts.
+    fn truncate(&mut self, args: Args<'_>, call: &Expr) -> Lowered<()> {
+        let (length, known) = (self.code.new_local(32), self.asked.truncate);
+        let (first, end) = (self.code.label(), self.code.label());
+        self.amount(arg(args, 0, call)?)?;
+        self.code.op(Op::Inc1);
+        self.code.set(length);
+        self.code.get(known);
+        self.code.branch(Op::JEq, first);
+        self.code.get(known);
+        self.code.get(length);
+        self.code.branch(Op::JCmpL, end);
+        self.code.bind(first);
+        self.code.get(length);
+        self.code.set(known);
+        self.code.bind(end);
+        Ok(())
+    }
+
+    /// The place of the bytes that headers add to the packet's length behind ingress.
+    pub(super) fn track_length(&mut self, parts: &Parts) -> Lowered<Place> {
+        let grown = self.new_place(&Type::Bit(32), parts.span)?;
+        self.grown = Some(grown.base);
+        Ok(grown)
+    }
+
+    /// No header has changed the packet.
+    pub(super) fn begin_length(&mut self) {
+        if let Some(grown) = self.grown {
+            self.code.push(0);
+            self.code.set(grown);
+        }
+    }
+
+    /// Egress sees the length with what ingress has added.
+    pub(super) fn add_grown(&mut self) -> Lowered<()> {
+        let (Some(grown), standard) = (self.grown, self.standard.clone()) else { return Ok(()) };
+        let width = self.get_field(&standard, "packet_length")?;
+        self.code.resize(width, 32);
+        self.code.get(grown);
+        self.code.op(Op::Add);
+        self.set_field(&standard, "packet_length", 32)
+    }
+
+    /// What ingress said of the length holds for the packet itself, and not for its copies.
+    fn restore_truncation(&mut self) {
+        let copy = self.code.label();
+        self.code.push(info::PATH);
+        self.code.w(Op::WiLoad, 32);
+        self.code.push(PATHS.unicast);
+        self.code.branch(Op::JCmpNeq, copy);
+        self.code.push(info::TRUNCATE);
+        self.code.w(Op::WiLoad, 32);
+        self.code.set(self.asked.truncate);
+        self.code.bind(copy);
     }
 
     fn clone_packet(&mut self, args: Args<'_>, list: Option<&Expr>, call: &Expr) -> Lowered<()> {
