@@ -292,8 +292,10 @@ fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, 
     // Compiled C needs bursts: for one packet, what is done once for each burst takes longer than the packet.
     let bursts = chained.as_ref().is_none_or(|(plan, _)| graph.one_at_a_time(plan).is_empty());
     let cluster = if engine.elements == Elements::Fused && bursts { linked::link(application, engines)? } else { chained };
-    if let Some((plan, cluster)) = cluster {
-        graph.link(application, plan, cluster);
+    match cluster {
+        Some((plan, cluster)) => graph.link(application, plan, cluster),
+        None if engine.elements != Elements::Apart => drop(graph.gather_arrivals(application)),
+        None => {}
     }
     if engine.elements == Elements::FusedLater && bursts {
         let application = Arc::new(application.clone());

@@ -9,6 +9,27 @@ use netvm::engines;
 use runtime::io::synth;
 use std::sync::Arc;
 
+/// Graphs without programs, in which arrivals go into queues in bursts.
+const NATIVE: [(&str, &str, &[&str]); 4] = [
+    ("a capture that is counted", "f :: FromDump(IN, STOP true) -> ToDump(OUT0) -> d :: Discard;", &["f.count", "d.count"]),
+    (
+        "small queues, times between packets, and a part by chance",
+        "FromDump(IN, STOP true) -> q :: Queue(3) -> Unqueue -> s :: RandomSample(0.6) -> p :: Queue(2) -> ToDump(OUT0); TimedSource(0.003, made) -> o :: Queue(5) -> ToDump(OUT1);
+         s[1] -> d :: Discard;",
+        &["q.drops", "p.drops", "o.drops", "d.count"],
+    ),
+    (
+        "text of a script that looks at elements at times between packets",
+        "f :: FromDump(IN, STOP true) -> q :: Queue(5000) -> u :: Unqueue(LIMIT 900) -> ToDump(OUT0); Script(TYPE ACTIVE, wait 20ms, print $(f.count) $(q.length) $(u.count), loop);",
+        &["f.count", "q.length"],
+    ),
+    (
+        "queues that overflow into each other",
+        "f :: FromDump(IN, STOP true) -> q :: Queue(20) -> Idle; q[1] -> p :: FrontDropQueue(30) -> Idle; p[1] -> d :: ToDump(OUT0);",
+        &["q.drops", "p.drops", "d.count", "q.length"],
+    ),
+];
+
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
 /// with as many of another source its end is found when the arrival behind a burst is looked for.
 const SOURCES: [(&str, &str, &[&str]); 22] = [
@@ -161,7 +182,7 @@ fn compare(engine: &str) -> usize {
     std::fs::write(&short, first_records(&capture(), 128)).unwrap();
     let [plain, linked] = ["interp", engine].map(|name| engines::find(name).unwrap());
     let mut chained = 0;
-    for (name, text, reads) in CONFIGURATIONS.into_iter().chain(SOURCES).chain(MADE) {
+    for (name, text, reads) in CONFIGURATIONS.into_iter().chain(SOURCES).chain(MADE).chain(NATIVE) {
         let text = text.replace("SHORT", &short.display().to_string());
         let wanted = run(&text, reads, plain, &folder, &input);
         assert_eq!(wanted.text.is_empty(), !name.starts_with("text"), "{name}");

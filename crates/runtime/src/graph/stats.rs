@@ -95,7 +95,7 @@ impl super::Graph {
         members.iter().zip(self.parts(&members)).for_each(|(member, part)| nodes[*member].2.measured = part);
         let unsure = if counted { Vec::new() } else { self.infer(&members, &mut nodes) };
         let linked = LinkedStats { members, packets: self.linked_packets, measured: self.linked_measured, unsure };
-        Stats { nodes, linked: Some(linked), ..whole }
+        Stats { nodes, linked: Some(linked).filter(|linked| !linked.members.is_empty()), ..whole }
     }
 
     /// Adds what a cluster has counted of its members. True if it has counted what left by their ports.

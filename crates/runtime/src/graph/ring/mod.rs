@@ -108,9 +108,9 @@ impl Graph {
         self.link_entries(Plan::default(), Box::new(cluster), entries);
     }
 
-    /// Lets packets of the stage before go into queues and the like in bursts, if nothing tells in which order several of them came. False if not.
-    pub fn gather(&mut self, application: &Application, ring: usize) -> bool {
-        let wires = application.wires.iter().filter(|wire| wire.from.instance as usize == ring);
+    /// Lets packets of a source, or of the stage before, go into queues and the like in bursts, if nothing tells in which order several of them came. False if not.
+    pub fn gather(&mut self, application: &Application, source: usize) -> bool {
+        let wires = application.wires.iter().filter(|wire| wire.from.instance as usize == source);
         let lanes: Vec<End> = wires.map(|wire| wire.to).collect();
         let is_native = |end: &End| matches!(application.instances[end.instance as usize].body, Body::Native(_));
         if !lanes.iter().all(is_native) || !are_apart(application, &lanes) {
@@ -120,6 +120,13 @@ impl Graph {
         let cluster = Gather { packets: vec![Vec::new(); lanes.len()] };
         self.link_entries(Plan { exits: lanes, ..Plan::default() }, Box::new(cluster), entries);
         true
+    }
+
+    /// Lets the arrivals of the only source go into queues and the like in bursts, in a graph without programs. False if not.
+    pub fn gather_arrivals(&mut self, application: &Application) -> bool {
+        let [source] = self.sources[..] else { return false };
+        let has_programs = application.instances.iter().any(|instance| instance.program().is_some());
+        !has_programs && self.nodes[source].outputs.len() == 1 && self.gather(application, source)
     }
 
     /// Lets elements run one by one again; what a cluster has to hand on, it hands on now.

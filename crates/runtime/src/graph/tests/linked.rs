@@ -93,6 +93,21 @@ fn bursts_go_through_a_cluster_and_queues_however_small() {
 }
 
 #[test]
+fn arrivals_go_into_queues_in_bursts_where_there_are_no_programs() {
+    let app = application("f :: FromDevice(eth0)\n q :: Queue(7)\n d :: Discard\n f -> q -> d", &[]);
+    let packets = vec![&[7u8; 60][..]; 100];
+    let replays = [("eth0".to_owned(), Arc::new(Replay::new(packets, 10, 10)))].into();
+    let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
+    assert!(graph.gather_arrivals(&app));
+    let mut graph = finish(graph);
+    let told = ["d.count", "q.drops"].map(|handler| graph.read(handler, "", None).unwrap());
+    assert_eq!((told, graph.linked_packets, graph.pool.room()), (["1000", "0"].map(str::to_owned), 1000, 4096));
+    assert_eq!((graph.arrivals, graph.stats().linked), (1000, None));
+    let (app, mut graph) = thousand(7);
+    assert!(!graph.gather_arrivals(&app));
+}
+
+#[test]
 fn packets_that_wait_in_the_pool_are_there_for_the_graph_that_comes_next() {
     let packets = vec![&[7u8; 60][..]; 100];
     let settings = || {
