@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
+/// Directories of others that are passed over.
+const TRIES: u32 = 10_000;
 /// Bytes of all files together.
 const LIMIT: u64 = 128 << 20;
 /// No compilation takes as long.
@@ -71,10 +73,17 @@ impl Cache {
     /// It cannot be made.
     pub fn passing() -> Result<Self, AotError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("netvm-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let directory = std::env::temp_dir().join(name);
-        DirBuilder::new().mode(0o700).create(&directory).map_err(io_error(directory.display().to_string()))?;
-        Ok(Self { directory, passing: true })
+        let mut tries = 0;
+        loop {
+            let name = format!("netvm-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let directory = std::env::temp_dir().join(name);
+            match DirBuilder::new().mode(0o700).create(&directory) {
+                Ok(()) => return Ok(Self { directory, passing: true }),
+                // A process of the same number that was killed has left it, or somebody else has.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < TRIES => tries += 1,
+                Err(error) => return Err(io_error(directory.display().to_string())(error)),
+            }
+        }
     }
 
     /// Where that is which is kept under a key, if anything is. Nobody else can put another file in its place: the directory is this user's.
@@ -192,6 +201,20 @@ mod tests {
         cache.shrink(2_500);
         let there = |name| cache.find(name).unwrap().is_some();
         assert_eq!([there("a"), there("b"), there("c")], [true, false, true]);
+    }
+
+    /// A process that was killed has left directories, and the system gives numbers of processes again.
+    #[test]
+    fn what_others_left_is_passed_over() {
+        let number = |cache: &Cache| cache.directory.to_str().unwrap().rsplit_once('-').unwrap().1.parse::<u32>().unwrap();
+        let first = Cache::passing().unwrap();
+        let name = |n: u32| std::env::temp_dir().join(format!("netvm-{}-{n}", std::process::id()));
+        let left: Vec<PathBuf> = (1..100).map(|n| name(number(&first) + n)).collect();
+        // Other tests make directories meanwhile.
+        let left: Vec<PathBuf> = left.into_iter().filter(|path| fs::create_dir(path).is_ok()).collect();
+        let caches: Vec<Cache> = (0..3).map(|_| Cache::passing().unwrap()).collect();
+        assert!(caches.iter().all(|cache| !left.contains(&cache.directory)) && left.len() > 10);
+        left.iter().for_each(|path| fs::remove_dir(path).unwrap());
     }
 
     #[test]

@@ -129,6 +129,7 @@ fn the_control_plane_reads_what_the_program_keeps() {
     assert_eq!(tell("register_read sums 1"), Ok(vec!["sums[1] = 17".to_owned()]));
     assert!(tell("register_read sums 4").is_err() && tell("register_write sums 0 0x100000000").is_err());
     assert_eq!(tell("table_add known NoAction 00:00:00:00:00:03 =>"), Ok(vec!["Entry has been added with handle 1".to_owned()]));
+    assert!(tell("table_add known learn 00:00:00:00:00:03 =>").unwrap_err().contains("has an entry of these keys, with handle 1"));
     assert_eq!(tell("table_delete known 1"), Ok(vec![]));
     assert!(tell("table_delete known 1").is_err() && tell("table_modify known learn 1").is_err());
     assert_eq!(tell("table_modify known learn 0"), Ok(vec![]));

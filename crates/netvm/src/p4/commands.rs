@@ -112,6 +112,7 @@ fn tables(switch: &mut Switch, command: &str, rest: &str) -> Told {
             let meta = switch.table(&table)?.clone();
             let (keys, priority) = matches_of(&meta, &keys, &mut args)?;
             let args = arguments(args.into_iter())?;
+            refuse_twin(switch, &table, &keys, priority)?;
             told_handle(switch.add(&table, &keys, priority, &action, &args))
         }
         "table_indirect_add" | "table_indirect_add_with_group" => {
@@ -120,6 +121,7 @@ fn tables(switch: &mut Switch, command: &str, rest: &str) -> Told {
             let (keys, priority) = matches_of(&meta, &keys, &mut args)?;
             let to = number(args.first().copied(), "number of a member or group")?;
             let to = if command == "table_indirect_add" { Indirect::Member(to) } else { Indirect::Group(to) };
+            refuse_twin(switch, &table, &keys, priority)?;
             told_handle(switch.add_indirect(&table, &keys, priority, to))
         }
         "table_set_default" => {
@@ -134,6 +136,14 @@ fn tables(switch: &mut Switch, command: &str, rest: &str) -> Told {
         "table_delete" => silent(switch.delete(&table, number(words.next(), "handle")?)),
         "table_clear" => silent(switch.clear(&table)),
         other => Err(unknown(other)),
+    }
+}
+
+/// As BMv2 does: an entry of the same keys is not replaced.
+fn refuse_twin(switch: &mut Switch, table: &str, keys: &[KeyMatch], priority: u32) -> Result<(), String> {
+    match switch.handle_of(table, keys, priority)? {
+        Some(handle) => Err(format!("{table} has an entry of these keys, with handle {handle}")),
+        None => Ok(()),
     }
 }
 

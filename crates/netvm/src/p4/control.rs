@@ -6,6 +6,7 @@ use super::profiles::Indirect;
 use super::replication::{Node, Session};
 use super::{BigInt, Switch};
 use netil::module::Entry;
+use netil::tables::Table;
 use p4::entries::KeyMatch;
 use p4::pipeline::{ActionMeta, ArrayKind, ArrayMeta, TableMeta};
 
@@ -69,6 +70,14 @@ impl Switch {
         let Some(profile) = meta.profile else { return Err(format!("table {} has no action profile", meta.name)) };
         let value = self.indirect(profile, meta.value_bytes, to)?;
         self.enter_entries(&meta, keys, priority, &value)
+    }
+
+    /// The handle of an entry of these keys, masks and priority.
+    pub(super) fn handle_of(&mut self, table: &str, keys: &[KeyMatch], priority: u32) -> Result<Option<usize>, String> {
+        let (at, meta) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
+        let (entries, number) = (meta.entries(keys, priority, &vec![0; meta.value_bytes as usize])?, meta.table);
+        let Some(table) = number.and_then(|n| self.state.tables.get_mut(n as usize)) else { return Ok(None) };
+        Ok(twin(&mut **table, self.handles.get(&at).map_or(&[], Vec::as_slice), &entries))
     }
 
     fn enter_entries(&mut self, meta: &TableMeta, keys: &[KeyMatch], priority: u32, value: &[u8]) -> Result<u64, String> {
@@ -472,4 +481,18 @@ pub(super) fn action_value(
         return Err(format!("action {} takes {} parameters, not {}", info.name, values.len(), args.len()));
     }
     p4::entries::value(of, actions, bytes, at, &values)
+}
+
+/// The handle of an entry that became entries of these keys, masks and priorities.
+fn twin(table: &mut dyn Table, all: &[Option<Vec<Entry>>], entries: &[Entry]) -> Option<usize> {
+    let mut is_known = |entry: &Entry| {
+        let known = table.known(&entry.key, &entry.mask, entry.priority, 0);
+        table.value(known).is_some()
+    };
+    if !entries.iter().all(&mut is_known) {
+        return None;
+    }
+    let is_same = |(a, b): (&Entry, &Entry)| a.key == b.key && a.mask == b.mask && a.priority == b.priority;
+    let is_twin = |its: &Vec<Entry>| its.len() == entries.len() && its.iter().zip(entries).all(is_same);
+    all.iter().position(|its| its.as_ref().is_some_and(is_twin))
 }
