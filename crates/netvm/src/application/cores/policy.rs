@@ -24,7 +24,7 @@ pub enum Policy {
     Transaction,
     /// Each reads a copy of its replica, and holds a lock only if it changes something.
     Copies,
-    /// Each replica has a state of its own, to which it does what the packets of all do ([`super::replay`]).
+    /// Each replica has a state of its own, to which it does what the packets of all do.
     Replicate,
 }
 

@@ -218,7 +218,7 @@ pub trait Native {
         false
     }
 
-    /// True if its task makes packets, several at once where it [may](Ctx::may_make).
+    /// True if its task makes packets, several at once where it may.
     fn makes(&self) -> bool {
         false
     }
