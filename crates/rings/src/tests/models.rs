@@ -164,6 +164,29 @@ fn behind_a_closed_gate_everything_comes_to_rest() {
 }
 
 #[test]
+fn who_comes_and_goes_is_not_inside_a_closed_gate() {
+    check(2, || {
+        let (gate, inside) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
+        let (its_gate, its_inside) = (Arc::clone(&gate), Arc::clone(&inside));
+        let calling = spawn(move || {
+            for _ in 0..2 {
+                its_gate.come_again();
+                its_inside.fetch_add(1, Ordering::Relaxed);
+                yields();
+                its_inside.fetch_sub(1, Ordering::Relaxed);
+                its_gate.leave();
+            }
+        });
+        let closed = gate.close(LONG).unwrap();
+        assert_eq!(inside.load(Ordering::Relaxed), 0);
+        yields();
+        assert_eq!(inside.load(Ordering::Relaxed), 0);
+        drop(closed);
+        calling.join().unwrap();
+    });
+}
+
+#[test]
 fn a_channel_keeps_its_depth_unless_relieved_and_loses_nothing() {
     check(2, || {
         let relief = Arc::new(Relief::default());
