@@ -106,6 +106,8 @@ fn replicas_write_at_the_same_place() {
             cores.graph().write("n.reset", "", None).unwrap();
         }
     }
+    // The sources' thread first: what it hands to several is one packet.
+    assert!(cores.threads().iter().take(4).all(|thread| thread.packets == 60_000), "{:?}", cores.threads());
     assert!(cores.finish().is_empty());
     let mut capture = runtime::io::Capture::from_bytes(std::fs::read(format!("{}0", out.display())).unwrap()).unwrap();
     let mut numbers: Vec<u32> = Vec::new();

@@ -61,7 +61,7 @@ pub enum Order {
 }
 
 /// Where all elements run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Placement {
     /// By element.
     pub stages: Vec<Stage>,
@@ -120,18 +120,7 @@ impl Placement {
             true => Flow::Addresses,
             false => Flow::Any,
         };
-        Ok(Self {
-            stages,
-            reasons,
-            flow,
-            order: Order::Total,
-            relaxed,
-            policies: BTreeMap::new(),
-            readers: BTreeMap::new(),
-            seldom: BTreeSet::new(),
-            ends: BTreeMap::new(),
-            replayed,
-        })
+        Ok(Self { stages, reasons, flow, relaxed, replayed, ..Self::default() })
     }
 
     /// Places an application in replicas that keep the order of the packets of each flow only; `relax` names elements or classes whose state may be kept by replica.
@@ -183,7 +172,7 @@ impl Placement {
             readers: read,
             seldom,
             ends: divided.ends,
-            replayed: BTreeSet::new(),
+            ..Self::default()
         })
     }
 

@@ -8,7 +8,7 @@ use super::threads::Gauge;
 use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, run_epoch};
 use crate::Error;
 use netil::app;
-use runtime::graph::ring::{Batch, Dispatcher, Handover, Rings};
+use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Rings};
 use runtime::graph::{Graph, Stream};
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
@@ -179,7 +179,7 @@ impl Workers {
 
 /// Where the sources' packets go.
 struct Link {
-    flow: runtime::graph::ring::Flow,
+    flow: Flow,
     senders: Vec<Output>,
     /// Batches that were received and can be filled again.
     spare: Receiver<Batch>,
@@ -196,7 +196,8 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
         Err(faults) => return drop(ready.send(Err(NotMade::Faults(faults)))),
     };
     let replicas = senders.len();
-    let dispatcher = Dispatcher::new(replicas, flow, handover(Arc::clone(&run), senders, spare, (change, Arc::clone(&gauge))));
+    let counted = if flow == Flow::All { 1 } else { usize::MAX };
+    let dispatcher = Dispatcher::new(replicas, flow, handover(Arc::clone(&run), senders, spare, (change, Arc::clone(&gauge), counted)));
     if let Some(ring) = part.to.first() {
         graph.dispatch(&part.application, *ring, if live { dispatcher.eager() } else { dispatcher });
     }
@@ -215,21 +216,27 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
         turns = turns.wrapping_add(1);
         if live || turns.is_multiple_of(TURNS) || gauge.is_asked() {
             note_progress(&mut graph, &run);
-            requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
+            answer_all(&mut graph, &requests, &gauge);
         }
     }
     graph.unlink();
     serve(&mut graph, &requests, &fails, &gauge);
 }
 
-/// Sends each replica its batch of an epoch, and takes back one that is empty again. Where nobody receives any more, the run ends.
-fn handover(run: Arc<Run>, mut senders: Vec<Output>, spare: Receiver<Batch>, (change, gauge): (Arc<Change>, Arc<Gauge>)) -> Handover {
+/// Sends each replica its batch of an epoch, and takes back one that is empty again. Where nobody receives any more, the run ends. `counted`: the batches whose packets are counted; others
+/// have the same packets.
+fn handover(
+    run: Arc<Run>,
+    mut senders: Vec<Output>,
+    spare: Receiver<Batch>,
+    (change, gauge, counted): (Arc<Change>, Arc<Gauge>, usize),
+) -> Handover {
     Box::new(move |batches| {
         let width = batches.len();
+        gauge.count(batches.iter().take(counted).map(Batch::packets).sum());
         let sent = batches.iter_mut().zip(&senders).all(|(batch, sender)| {
             let mut full = std::mem::replace(batch, spare.try_recv().unwrap_or_default());
             full.is_one_of(width);
-            gauge.count(full.packets());
             sender.send(full, || gauge.make_moves())
         });
         if !sent {
@@ -271,7 +278,7 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
     graph.start();
     replica.iter_mut().for_each(|replica| replica.others.start());
     let mut begun = false;
-    while let Some(batch) = ends.receive(|| requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)))) {
+    while let Some(batch) = ends.receive(|| answer_all(&mut graph, &requests, &gauge)) {
         let (span, width) = (batch.span(), batch.width());
         gauge.count(batch.packets());
         let emptied = match &mut replica {
@@ -283,12 +290,11 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
         let mut result = std::mem::take(&mut *lock(&outbox));
         result.spans(span);
         result.is_one_of(width);
-        let answers = || requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
-        if !ends.output.send(result, answers) {
+        if !ends.output.send(result, || answer_all(&mut graph, &requests, &gauge)) {
             run.stop();
             break;
         }
-        requests.try_iter().for_each(|request| drop(answer(&mut graph, request, &gauge)));
+        answer_all(&mut graph, &requests, &gauge);
     }
     drop(ends);
     graph.close();
@@ -351,6 +357,11 @@ pub(super) fn wait_for_go(graph: &mut Graph, requests: &Receiver<Request>, gauge
         answer(graph, request, gauge);
     }
     false
+}
+
+/// Answers requests that wait.
+fn answer_all(graph: &mut Graph, requests: &Receiver<Request>, gauge: &Gauge) {
+    requests.try_iter().for_each(|request| drop(answer(graph, request, gauge)));
 }
 
 /// Answers requests until nobody has any.
