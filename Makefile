@@ -38,6 +38,7 @@ test: ## everything that must pass: format, lints, tests, documentation
 lint: ## format and lints only
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p netvm-cli --no-default-features -- -D warnings
 
 bench: ## measure against libpcap, tcpdump, the kernel and hand-written C (ARGS='--help' for sections and records; BMV2=DIR: BMv2's programs for ARGS=p4)
 	@scripts/packages libpcap-dev tcpdump clang

@@ -16,7 +16,12 @@ pub(super) fn lines(table: &Table) -> Vec<String> {
         let cell = |(n, text): (usize, &String)| if n < 2 { format!("{text:<0$}", widths[n]) } else { format!("{text:>0$}", widths[n]) };
         row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    std::iter::once(title(table)).chain(table.devices.iter().map(port)).chain(threads(table, None)).chain(rows.iter().map(line)).collect()
+    let replicas = table.replicas.map_or_else(String::new, |count| format!(", {count} replicas"));
+    std::iter::once(title(table) + &replicas)
+        .chain(table.devices.iter().map(port))
+        .chain(threads(table, None))
+        .chain(rows.iter().map(line))
+        .collect()
 }
 
 pub(super) fn title(table: &Table) -> String {
@@ -90,5 +95,7 @@ pub(super) mod tests {
             "q        Queue          50.0 k    50000          0        2",
         ];
         assert_eq!(lines(&table()), wanted);
+        let replicated = Table { replicas: Some(2), ..table() };
+        assert_eq!(lines(&replicated)[0], format!("{}, 2 replicas", wanted[0]));
     }
 }
