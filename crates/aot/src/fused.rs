@@ -10,10 +10,9 @@ use crate::build::{Compiler, HERE, machine};
 use crate::burst::{Burst, List, Table, Unit};
 use crate::cache::{Cache, key};
 use crate::code::Library;
-use crate::flows::Flows;
 use crate::{AotError, Options};
 use compiler::backends::c::fused::{FUNCTION, emit};
-use compiler::cluster::{self, Member, TURNS, exits};
+use compiler::cluster::{self, Flows, Member, TURNS, exits};
 use compiler::mir::{Call, Helper};
 use netil::Verified;
 use netil::budget::Budget;
@@ -147,7 +146,7 @@ impl Fused {
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();
         let dropped: Vec<Ended> = made.dropped.into_iter().map(dropped).collect();
         let lists = vec![Vec::new(); exits(&list) as usize + dropped.len() + 1];
-        let flows = Flows::new(&list, entries, made.counters);
+        let flows = Flows::new(list.iter().map(|member| member.links.clone()).collect(), entries, made.counters);
         Ok(Self {
             // SAFETY: the text defines a function of that name with this signature.
             run: unsafe { std::mem::transmute::<NonNull<c_void>, Run>(at) },
@@ -202,7 +201,7 @@ impl Cluster for Fused {
         };
         burst.find(pool);
         let (programs, calls, dropped) = (&self.programs[..], &self.calls[..], &self.dropped[..]);
-        let (stayed, left, places) = (&mut self.flows.stayed[..], &mut self.flows.left[..], &self.places[..]);
+        let (stayed, left, places) = (&mut self.flows.stayed[..], &mut self.flows.exits[..], &self.places[..]);
         let (packets, copies, spare) = (slots.len(), Vec::new(), Spare { most: self.copies, slots: &mut self.spare });
         let mut running =
             Running { programs, calls, pool, host, packets, places, dropped, stayed, left, copies, spare, set: false, told: TOLD };

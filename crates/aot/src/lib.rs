@@ -18,7 +18,6 @@ mod burst;
 pub mod cache;
 pub mod code;
 pub mod engine;
-mod flows;
 pub mod fused;
 
 pub use code::{Code, Options};

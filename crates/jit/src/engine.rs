@@ -16,7 +16,7 @@ use netil::interp::pushed_nothing;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
-use std::ptr::{null, null_mut};
+use std::ptr::null;
 use std::sync::Arc;
 
 /// An engine that runs machine code.
@@ -70,14 +70,9 @@ impl JitEngine {
         Ok(Self { program, interpreter, push, pull, select, wire_lens: Vec::new(), times: Vec::new() })
     }
 
-    /// The push handler and its code, in the shape for one packet, which filters do not have from the start; `None` if it cannot be compiled.
-    pub(crate) fn push_unit(&self) -> Option<(Arc<Func>, Arc<Unit>)> {
-        let handler = self.push.as_ref()?;
-        let unit = match &handler.run {
-            Some(unit) => Arc::clone(unit.as_ref().ok()?),
-            None => Arc::new(Unit::new(&handler.func, self.program.module(), Shape::Run).ok()?),
-        };
-        Some((Arc::clone(&handler.func), unit))
+    /// The push handler as it was optimised.
+    pub(crate) fn push_func(&self) -> Option<Arc<Func>> {
+        Some(Arc::clone(&self.push.as_ref()?.func))
     }
 }
 
@@ -219,31 +214,12 @@ pub fn filled<T: Copy>(own: &mut Vec<T>, given: &[T], frames: &[&[u8]], f: impl 
 /// A frame without a packet.
 fn frame(program: &Verified, unit: &Unit, state: &mut State, exceptions: &mut [u32; EXCEPTIONS]) -> Frame {
     Frame {
-        packet: null_mut(),
-        packet_len: 0,
-        wire_len: 0,
-        time_ns: 0,
-        info: null_mut(),
         data: state.data.as_mut_ptr(),
         shared: state.shared.as_mut_ptr(),
         initialised: program.module().data.as_ptr(),
         exceptions: exceptions.as_mut_ptr(),
         tables: unit.table_pointers.as_ptr(),
-        call,
-        wide: wide_job,
-        entry,
-        port: 0,
-        budget: state.budget,
-        trap_site: 0,
-        budget_start: state.budget,
-        present: 1,
-        moved: 0,
-        host: null_mut(),
-        frames: null(),
-        count: 0,
-        bits: null_mut(),
-        wire_lens: null(),
-        times: null(),
+        ..Frame::empty(call, wide_job, entry, state.budget)
     }
 }
 

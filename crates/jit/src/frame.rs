@@ -1,6 +1,7 @@
 //! What compiled code sees: one frame, at fixed offsets. Compiled code has no globals and no embedded addresses.
 
 use std::mem::offset_of;
+use std::ptr::{null, null_mut};
 
 /// The state of one call of compiled code. Pointers are valid, and nothing else uses what they point to, while the call lasts.
 #[repr(C)]
@@ -34,7 +35,60 @@ pub(crate) struct Frame {
     pub bits: *mut u64,
     pub wire_lens: *const u32,
     pub times: *const u64,
+    /// What follows is for handlers that run fused. Where the packet's memory begins, and where its first byte would be had nothing been pulled or pushed.
+    pub memory: *mut u8,
+    /// See `memory`.
+    pub origin: *mut u8,
+    /// Bytes before the packet's first that were pulled and are still there.
+    pub front: u32,
+    /// Bytes that were not captured.
+    pub missing: u32,
+    /// Bytes of the packet's memory, as far as it may grow in place.
+    pub size: u32,
+    /// The member that has the packet, or the one that it goes to next.
+    pub member: u32,
+    /// Of the member's run: copies sent, coprocessors that were shown the packet, whether it has set a timer.
+    pub sent: u32,
+    /// See `sent`.
+    pub shown: u32,
+    /// See `sent`.
+    pub set: u32,
+    /// Not 0 where `arrive` is to be called.
+    pub watched: u32,
+    /// By member, and all members' tables one after the other.
+    pub units: *const Unit,
+    /// See `units`.
+    pub parts: *const Parts,
+    /// Packets by ports, where that is counted.
+    pub counts: *mut u64,
+    pub arrive: EventFn,
+    pub settle: EventFn,
 }
+
+/// What a member has: where it lies during a burst.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Unit {
+    pub data: *mut u8,
+    pub shared: *mut u8,
+    pub initialised: *const u8,
+    pub exceptions: *mut u32,
+    /// Of the packet, counted where random numbers are made.
+    pub number: *mut u64,
+}
+
+/// Where a table lies during a burst ([`netil::layout`]); null if only the runtime can look into it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Parts {
+    pub head: *mut u64,
+    pub slots: *mut u8,
+    pub index: *mut u8,
+    pub groups: *mut u8,
+}
+
+/// A packet comes to a member, or a member has set timers: frame, member.
+pub(crate) type EventFn = unsafe extern "C" fn(*mut Frame, u32);
 
 /// Calls the runtime: frame, index of the call, its 32-bit arguments; gives the value, and a trap code in the high half.
 pub(crate) type CallFn = unsafe extern "C" fn(*mut Frame, u32, *mut u32) -> u64;
@@ -43,6 +97,57 @@ pub(crate) type WideFn = unsafe extern "C" fn(*mut Frame, u32, *const *const u64
 
 /// Finds a table's entry: frame, table, entry; gives the address of its value, or null if there is none.
 pub(crate) type EntryFn = unsafe extern "C" fn(*mut Frame, u32, u32) -> *mut u8;
+
+impl Frame {
+    /// One without a packet and memories, whose calls go to these functions.
+    pub fn empty(call: CallFn, wide: WideFn, entry: EntryFn, budget: u32) -> Self {
+        Self {
+            packet: null_mut(),
+            packet_len: 0,
+            wire_len: 0,
+            time_ns: 0,
+            info: null_mut(),
+            data: null_mut(),
+            shared: null_mut(),
+            initialised: null(),
+            exceptions: null_mut(),
+            tables: null(),
+            call,
+            wide,
+            entry,
+            port: 0,
+            budget,
+            trap_site: 0,
+            budget_start: budget,
+            present: 1,
+            moved: 0,
+            host: null_mut(),
+            frames: null(),
+            count: 0,
+            bits: null_mut(),
+            wire_lens: null(),
+            times: null(),
+            memory: null_mut(),
+            origin: null_mut(),
+            front: 0,
+            missing: 0,
+            size: 0,
+            member: 0,
+            sent: 0,
+            shown: 0,
+            set: 0,
+            watched: 0,
+            units: null(),
+            parts: null(),
+            counts: null_mut(),
+            arrive: nothing,
+            settle: nothing,
+        }
+    }
+}
+
+/// Nobody asks for it.
+unsafe extern "C" fn nothing(_: *mut Frame, _: u32) {}
 
 macro_rules! offsets {
     ($($name:ident = $field:ident),* $(,)?) => {
@@ -54,7 +159,33 @@ offsets! {
     PACKET = packet, PACKET_LEN = packet_len, WIRE_LEN = wire_len, TIME_NS = time_ns, INFO = info, DATA = data, SHARED = shared,
     INITIALISED = initialised, EXCEPTIONS = exceptions, TABLES = tables, CALL = call, WIDE = wide, ENTRY = entry, MOVED = moved, PORT = port, BUDGET = budget,
     TRAP_SITE = trap_site, BUDGET_START = budget_start, PRESENT = present, FRAMES = frames, COUNT = count, BITS = bits, WIRE_LENS = wire_lens,
-    TIMES = times,
+    TIMES = times, MEMORY = memory, ORIGIN = origin, FRONT = front, MISSING = missing, MEMBER = member, SENT = sent, SHOWN = shown,
+    SET = set, WATCHED = watched, UNITS = units, PARTS = parts, COUNTS = counts, ARRIVE = arrive, SETTLE = settle,
+}
+
+/// Bytes of a member's row, and where in it things are.
+pub(crate) mod unit {
+    use super::Unit;
+    use std::mem::offset_of;
+
+    pub const SIZE: u32 = size_of::<Unit>() as u32;
+    pub const DATA: u32 = offset_of!(Unit, data) as u32;
+    pub const SHARED: u32 = offset_of!(Unit, shared) as u32;
+    pub const INITIALISED: u32 = offset_of!(Unit, initialised) as u32;
+    pub const EXCEPTIONS: u32 = offset_of!(Unit, exceptions) as u32;
+    pub const NUMBER: u32 = offset_of!(Unit, number) as u32;
+}
+
+/// Bytes of a table's row, and where in it things are.
+pub(crate) mod parts {
+    use super::Parts;
+    use std::mem::offset_of;
+
+    pub const SIZE: u32 = size_of::<Parts>() as u32;
+    pub const HEAD: u32 = offset_of!(Parts, head) as u32;
+    pub const SLOTS: u32 = offset_of!(Parts, slots) as u32;
+    pub const INDEX: u32 = offset_of!(Parts, index) as u32;
+    pub const GROUPS: u32 = offset_of!(Parts, groups) as u32;
 }
 
 /// What compiled code returns: a tag in the low half, a number in the high half.
@@ -64,4 +195,8 @@ pub(crate) mod exit {
     pub const DROP_PROGRAM: u64 = 2;
     pub const NO_INPUT: u64 = 3;
     pub const TRAP: u64 = 4;
+    /// Fused: by an exit.
+    pub const EXIT: u64 = 5;
+    /// Fused: on to a member that another function is of.
+    pub const MEMBER: u64 = 6;
 }

@@ -2,6 +2,7 @@
 
 use crate::JitError;
 use crate::host::Job;
+use crate::lower::fused::{self, Element};
 use crate::lower::{Lowered, Shape, lower, weight};
 use crate::memory::Code;
 use compiler::mir::Call;
@@ -36,10 +37,21 @@ unsafe impl Sync for Unit {}
 impl Unit {
     /// Compiles a handler in one of the two shapes.
     pub fn new(func: &Func, module: &Module, shape: Shape) -> Result<Self, JitError> {
-        let isa = isa(Effort::of(func))?;
-        let Lowered { clif, calls, jobs, tables } = lower(func, module, shape, &*isa)?;
-        let most = if func.kind == HandlerKind::Pull { MAX_PULL_STACK } else { MAX_STACK };
-        let code = compile(clif, &isa, most, false)?.0;
+        let isa = isa(Effort::of(weight(func)))?;
+        let lowered = lower(func, module, shape, &*isa)?;
+        Self::of(lowered, &isa, if func.kind == HandlerKind::Pull { MAX_PULL_STACK } else { MAX_STACK })
+    }
+
+    /// Compiles the push handlers of some elements out of all as one function.
+    pub fn fused(elements: &[Element<'_>], part: &[usize]) -> Result<Self, JitError> {
+        let isa = isa(Effort::of(part.iter().map(|n| weight(elements[*n].func)).sum()))?;
+        let lowered = fused::lower(elements, part, &*isa)?;
+        Self::of(lowered, &isa, MAX_STACK)
+    }
+
+    fn of(lowered: Lowered, isa: &OwnedTargetIsa, most: u32) -> Result<Self, JitError> {
+        let Lowered { clif, calls, jobs, tables } = lowered;
+        let code = compile(clif, isa, most, false)?.0;
         let code = Code::new(&code).map_err(JitError::Memory)?;
         let table_pointers = tables.iter().map(|t| t.as_ptr()).collect();
         Ok(Self { code, calls, jobs, _tables: tables, table_pointers })
@@ -58,7 +70,7 @@ pub enum Emit {
 /// A stage of a handler as text: of the shape that a filter's bursts take if the program is a filter.
 pub fn emit(program: &Verified, kind: HandlerKind, func: &Func, stage: Emit) -> Result<String, JitError> {
     let shape = if program.is_filter() && kind == HandlerKind::Push { Shape::Select } else { Shape::Run };
-    let isa = isa(Effort::of(func))?;
+    let isa = isa(Effort::of(weight(func)))?;
     let Lowered { clif, .. } = lower(func, program.module(), shape, &*isa)?;
     match stage {
         Emit::Clif => Ok(clif.display().to_string()),
@@ -79,8 +91,8 @@ enum Effort {
 const QUICK: usize = 1 << 13;
 
 impl Effort {
-    fn of(func: &Func) -> Self {
-        if weight(func) > QUICK { Self::Quick } else { Self::Full }
+    fn of(weight: usize) -> Self {
+        if weight > QUICK { Self::Quick } else { Self::Full }
     }
 }
 

@@ -308,7 +308,7 @@ impl Chain {
         let How::Fused(cluster) = self.how else {
             let engine = |program: &Arc<Verified>| jit::JitEngine::new(Arc::clone(program)).unwrap();
             let members = all.map(|(program, links)| chain::Member::of(&engine(program), links).unwrap()).collect();
-            return Box::new(chain::Chain::new(members, &[(0, 0)]));
+            return Box::new(chain::Chain::new(members, &[(0, 0)]).unwrap());
         };
         let links: Vec<_> = all.map(|(p, links)| (Arc::clone(p), links.clone())).collect();
         let members: Vec<_> =

@@ -28,7 +28,12 @@ impl Copies {
         let ways: Vec<Vec<(u32, Way)>> = (0..members.len()).map(|n| ways(members, n).filter(|_| !timed).unwrap_or_default()).collect();
         let mut known = vec![None; members.len()];
         let most = (0..members.len()).map(|n| most(members, &ways, n, &mut known)).max().unwrap_or(0);
-        if most <= MOST { Self { ways, most } } else { Self { ways: vec![Vec::new(); members.len()], most: 0 } }
+        if most <= MOST { Self { ways, most } } else { Self::none(members.len()) }
+    }
+
+    /// The runtime makes all copies.
+    pub fn none(members: usize) -> Self {
+        Self { ways: vec![Vec::new(); members], most: 0 }
     }
 
     /// Whether fused code makes a member's copies.

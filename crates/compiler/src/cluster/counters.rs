@@ -53,13 +53,18 @@ impl Counters {
         counters
     }
 
+    /// Of members that share no code, whose copies the runtime makes.
+    pub fn plain(members: &[&Member<'_>]) -> Self {
+        Self::of(members, &Identical::none(members.len()), &[], &Copies::none(members.len()))
+    }
+
     fn place(&mut self) -> Count {
         self.places += 1;
         Count::At(self.places - 1)
     }
 
     /// Where packets are counted that go by a port.
-    pub(crate) fn at(&self, member: u32, port: u32) -> Option<u32> {
+    pub fn at(&self, member: u32, port: u32) -> Option<u32> {
         match self.ports[member as usize].iter().find(|(id, _)| *id == port)?.1 {
             Count::At(place) => Some(place),
             _ => None,

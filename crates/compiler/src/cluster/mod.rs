@@ -7,7 +7,7 @@
 //! - `dispatch`: where output ports lead; `ports`: computed ports
 //! - `identical`: identical-function merging
 //! - `member`: the plan of one member: side exits, calls, prices
-//! - [`counters`]: counter placement; `exit_queues`: where queues of exits lie; `copies`: copies that fused code makes
+//! - [`counters`]: counter placement, from which `flows` finds all counts; `exit_queues`: where queues of exits lie; `copies`: copies that fused code makes
 //! - `prefetch`: prefetch slices, with `shadow` memory and the `key_cache`
 //! - `dead_work`, `silent_stores`, `checksums`: work that need not be done
 //! - `tables`: tables that fused code looks into without the runtime
@@ -21,6 +21,7 @@ pub mod counters;
 pub(crate) mod dead_work;
 pub(crate) mod dispatch;
 pub(crate) mod exit_queues;
+mod flows;
 pub(crate) mod identical;
 pub(crate) mod key_cache;
 pub(crate) mod member;
@@ -39,7 +40,9 @@ use netil::table::Space;
 use std::cmp::Reverse;
 
 pub use counters::{Count, Counters};
+pub use flows::Flows;
 pub use prefetch::{LARGE, TURNS, prefetched};
+pub use tables::{Access, access};
 
 use copies::Copies;
 use exit_queues::ExitQueues;
@@ -155,8 +158,12 @@ impl<'a> Fusion<'a> {
 
 /// How many exits members have.
 pub fn exits(members: &[&Member<'_>]) -> u32 {
+    exits_of(members.iter().flat_map(|member| &member.links).map(|(_, way)| way))
+}
+
+fn exits_of<'w>(ways: impl Iterator<Item = &'w Way>) -> u32 {
     let number = |way: &Way| if let Way::Exit(n) | Way::LastExit(n) = way { *n + 1 } else { 0 };
-    members.iter().flat_map(|member| &member.links).map(|(_, way)| number(way)).max().unwrap_or(0)
+    ways.map(number).max().unwrap_or(0)
 }
 
 fn info_size(members: &[&Member<'_>]) -> usize {

@@ -5,7 +5,7 @@ use netil::module::{Table, TableKind};
 
 /// How a table is looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub enum Access {
     /// Hashed, with keys of at most 128 bits.
     Exact,
     /// A trie whose first level has so many bits.
@@ -17,7 +17,7 @@ pub(crate) enum Access {
 }
 
 /// How a table is looked into; `None` if only the runtime can.
-pub(crate) fn access(table: &Table) -> Option<Access> {
+pub fn access(table: &Table) -> Option<Access> {
     if table.kind == TableKind::Exact && table.key_bits <= 128 {
         return Some(Access::Exact);
     }

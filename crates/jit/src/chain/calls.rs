@@ -1,6 +1,6 @@
-//! What chained code calls: work on the packet at hand, on tables and coprocessors.
+//! What fused code calls: work on the packet at hand, on tables and coprocessors; and what it tells, of packets that come to members and timers that these set.
 
-use super::{Member, Running};
+use super::Running;
 use crate::calls::{ARGUMENTS, run_job, value_of};
 use crate::frame::Frame;
 use crate::host::{Host, read_only};
@@ -10,6 +10,30 @@ use netil::exec::{ExchangeBuffer, State, TrapKind, random};
 use netil::machine::Machine;
 use netil::module::HandlerKind;
 use netil::wide;
+
+/// See [`crate::frame::EventFn`]: a packet comes to a member.
+///
+/// # Safety
+/// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given, `member` one of the chain's.
+pub(super) unsafe extern "C" fn arrive(frame: *mut Frame, member: u32) {
+    // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
+    let frame = unsafe { &mut *frame };
+    // SAFETY: `Running::step` stored itself, and does nothing before compiled code returns.
+    let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
+    running.arrive(frame, member);
+}
+
+/// The same: a member has set timers.
+///
+/// # Safety
+/// As [`arrive`].
+pub(super) unsafe extern "C" fn settle(frame: *mut Frame, member: u32) {
+    // SAFETY: as in `arrive`.
+    let frame = unsafe { &mut *frame };
+    // SAFETY: as in `arrive`.
+    let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
+    running.set_timers(frame, member);
+}
 
 /// See [`crate::frame::CallFn`].
 ///
@@ -21,7 +45,7 @@ pub(super) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
     let frame = unsafe { &mut *frame };
     // SAFETY: `Running::step` stored itself, and does nothing before compiled code returns.
     let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
-    let result = match running.members[running.member].unit.calls[index as usize] {
+    let result = match running.unit().calls[index as usize] {
         Call::Wide(helper, widths, result) => {
             // SAFETY: the lowering made a slot of so many bytes, aligned for 64-bit limbs, that nothing else uses during the call.
             let slot = unsafe { std::slice::from_raw_parts_mut(args.cast::<u64>(), ARGUMENTS / 8) };
@@ -33,8 +57,9 @@ pub(super) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
             running.helper(frame, helper, args, index)
         }
         Call::Random(site) => {
-            let state = running.state();
-            Ok(random(state.seed, state.packet_number, HandlerKind::Push, site))
+            let state = running.state(frame.member);
+            // Compiled code has counted this packet.
+            Ok(random(state.seed, state.packet_number.wrapping_sub(1), HandlerKind::Push, site))
         }
     };
     match result {
@@ -53,9 +78,9 @@ pub(super) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands
     let frame = unsafe { &*frame };
     // SAFETY: as in `call`.
     let running = unsafe { &*frame.host.cast::<Running<'_>>() };
-    let member = &running.members[running.member];
+    let member = &running.members[frame.member as usize];
     // SAFETY: compiled code stored the operands of that job, and has room for its result.
-    unsafe { run_job(member.unit.jobs[index as usize], &member.program.module().sets, operands, result) }
+    unsafe { run_job(running.unit().jobs[index as usize], &member.program.module().sets, operands, result) }
 }
 
 /// See [`crate::frame::EntryFn`].
@@ -67,17 +92,18 @@ pub(super) unsafe extern "C" fn entry(frame: *mut Frame, table: u32, entry: u32)
     let frame = unsafe { &*frame };
     // SAFETY: as in `call`.
     let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
-    value_of(running.state(), table, entry)
+    value_of(running.state(frame.member), table, entry)
 }
 
 /// A call whose operands are of any width: what it does, the operands' widths, the result's.
 type Wide = (Helper, [u16; 2], u16);
 
 impl Running<'_> {
-    /// The state of the member at hand.
-    fn state(&mut self) -> &mut State {
-        // SAFETY: the host has the state until the burst's end. Compiled code, which has pointers into it, does not run during a call, nor does the host.
-        unsafe { &mut *self.memories[self.member].state }
+    /// The state of a member that has the packet.
+    fn state(&mut self, member: u32) -> &mut State {
+        // SAFETY: the host has the state until the burst's end; it was found when the packet came to the member. Compiled code, which has pointers into it, does not run during a
+        // call, nor does the host.
+        unsafe { &mut *self.rows.states[member as usize] }
     }
 
     fn helper(&mut self, frame: &mut Frame, helper: Helper, args: &[u32], index: u32) -> Result<u32, TrapKind> {
@@ -93,16 +119,16 @@ impl Running<'_> {
 
     /// `None` if that needs an exchange buffer; nothing is done then.
     fn in_place(&mut self, frame: &mut Frame, helper: Helper, args: &[u32], budget: &mut Budget) -> Result<Option<u32>, TrapKind> {
+        let member = frame.member;
         match helper {
-            Helper::PullHead => self.pull(frame, args[0])?,
-            Helper::Unpull => self.unpull(frame, args[0])?,
-            Helper::PushHead => return Ok(self.push(frame, args[0], budget)?.then_some(0)),
-            Helper::TrimTail => self.trim(frame, args[0])?,
-            Helper::GrowTail => return Ok(self.grow(frame, args[0], budget)?.then_some(0)),
-            Helper::SetWire => self.set_wire(frame, args[0]),
-            Helper::CoproIn(unit, register) => return Ok(Some(self.state().coprocessors[unit as usize].registers[register as usize])),
-            Helper::CoproOut(unit, register) => self.state().coprocessors[unit as usize].registers[register as usize] = args[0],
-            Helper::CoproShow(unit) => self.shown |= 1 << unit,
+            Helper::Unpull => Self::unpull(frame, args[0])?,
+            Helper::PushHead => return Ok(Self::push(frame, args[0], budget)?.then_some(0)),
+            Helper::GrowTail => return Ok(Self::grow(frame, args[0], budget)?.then_some(0)),
+            Helper::CoproIn(unit, register) => {
+                return Ok(Some(self.state(member).coprocessors[unit as usize].registers[register as usize]));
+            }
+            Helper::CoproOut(unit, register) => self.state(member).coprocessors[unit as usize].registers[register as usize] = args[0],
+            Helper::CoproShow(unit) => frame.shown |= 1 << unit,
             helper if helper.leaves_packet() => {
                 let bytes = if frame.present == 0 { &[][..] } else { packet(frame) };
                 return read_only(helper, args, bytes, budget).map(Some);
@@ -115,39 +141,37 @@ impl Running<'_> {
     /// Lets [`Host`] do it, as when a handler runs alone.
     fn by_buffer(&mut self, frame: &mut Frame, args: &[u32], index: u32) -> Result<u32, TrapKind> {
         let mut budget = Budget(frame.budget);
-        let result = self.lifted(frame, |this, buffer| this.with_host(buffer, |host| host.call(index, args, &[], &mut budget)));
+        let result =
+            self.lifted(frame, |this, frame, buffer| this.with_host(frame, buffer, |host| host.call(index, args, &[], &mut budget)));
         frame.budget = budget.0;
         result
     }
 
-    fn with_host<T>(&mut self, buffer: &mut ExchangeBuffer<'static>, work: impl FnOnce(&mut Host<'_, '_>) -> T) -> T {
-        let Member { program, unit, .. } = &self.members[self.member];
-        let state = self.host.state(self.member as u32);
-        let (before, shown) = (self.copies.len(), self.shown);
+    fn with_host<T>(&mut self, frame: &mut Frame, buffer: &mut ExchangeBuffer<'static>, work: impl FnOnce(&mut Host<'_, '_>) -> T) -> T {
+        let (program, unit) = (&self.members[frame.member as usize].program, self.unit());
+        let state = self.host.state(frame.member);
+        let (before, shown) = (self.copies.len(), frame.shown);
         let clones = &mut self.copies;
-        let machine = Machine { buffer, state, clones, index: 0, shown, copies: self.sent, source: None };
+        let machine = Machine { buffer, state, clones, index: 0, shown, copies: frame.sent, source: None };
         let mut host = Host { program, calls: &unit.calls, jobs: &unit.jobs, kind: HandlerKind::Push, machine: Some(machine) };
         let result = work(&mut host);
-        self.sent += (self.copies.len() - before) as u32;
+        frame.sent += (self.copies.len() - before) as u32;
         result
     }
 
-    fn wide(&mut self, frame: &mut Frame, (helper, widths, result): Wide, slot: &mut [u64]) -> Result<u32, TrapKind> {
-        let time_ns = frame.time_ns;
+    fn wide(&mut self, frame: &mut Frame, (helper, widths, _): Wide, slot: &mut [u64]) -> Result<u32, TrapKind> {
+        let (time_ns, state) = (frame.time_ns, self.state(frame.member));
         let first = wide::limbs(widths[0]);
         match helper {
-            Helper::SetTime => {
-                return self.lifted(frame, |this, buffer| this.with_host(buffer, |host| host.wide(helper, widths, result, slot)));
-            }
             Helper::SetTimer(n) => {
-                self.state().timers[n as usize] = slot[0];
-                self.set = true;
+                state.timers[n as usize] = slot[0];
+                frame.set = 1;
             }
-            Helper::Find(table) => slot[0] = self.state().tables[table as usize].find(&slot[..first], time_ns, true).into(),
-            Helper::Peek(table) => slot[0] = self.state().tables[table as usize].find(&slot[..first], time_ns, false).into(),
-            Helper::Insert(table) => slot[0] = self.state().tables[table as usize].insert(&slot[..first], time_ns).into(),
-            Helper::DeleteEntry(table) => slot[0] = self.state().tables[table as usize].delete(&slot[..first], time_ns).into(),
-            other => unreachable!("{other} has operands of 32 bits"),
+            Helper::Find(table) => slot[0] = state.tables[table as usize].find(&slot[..first], time_ns, true).into(),
+            Helper::Peek(table) => slot[0] = state.tables[table as usize].find(&slot[..first], time_ns, false).into(),
+            Helper::Insert(table) => slot[0] = state.tables[table as usize].insert(&slot[..first], time_ns).into(),
+            Helper::DeleteEntry(table) => slot[0] = state.tables[table as usize].delete(&slot[..first], time_ns).into(),
+            other => unreachable!("{other} is done in place, or has operands of 32 bits"),
         }
         Ok(0)
     }

@@ -1,56 +1,67 @@
-//! Handlers of an application's elements, chained: a packet goes from one compiled handler to the next until it leaves them.
+//! Handlers of an application's elements, fused: one function takes a packet from element to element until it leaves them.
 //!
 //! ```text
 //!  slots ─▶ handler of the entry ──port──▶ handler behind it ──port──▶ … ─▶ lists of exits ─▶ host
 //! ```
 //!
-//! Each handler is machine code of its own, the same that [`JitEngine`] runs alone; one frame serves a packet on its whole way, and only what differs from
-//! handler to handler is stored in between. The packet stays in its slot of the pool: what moves its ends is done on the frame, and only what is rare
-//! (copies, packets made anew, coprocessors) makes an exchange buffer of it (`packet`).
+//! The handlers are lowered together ([`crate::lower::fused`]), in several functions (parts) where one would be too large for Cranelift; one frame serves a packet on its whole way.
+//! The packet stays in its slot of the pool; what is rare (copies, packets made anew, coprocessors) makes an exchange buffer of it (`packet`).
 //!
 //! Invariants: a packet goes all its way before the next one starts, as in the reference schedule. While compiled code runs, nobody else uses pool and
-//! states; while a call from it runs, it does not. Places of packets are computed here and not by compiled code.
+//! states; while a call from it runs, it does not.
 //!
-//! Source: block chaining of dynamic translators (Bellard, QEMU, 2005); NetVM paper, section 5.2. Left out: optimisation across handlers.
+//! Source: NetVM paper, section 5.2. Left out: optimisation of the elements' MIR together, prefetching for the next packets.
 
 mod calls;
 mod packet;
 
 use crate::engine::JitEngine;
-use crate::frame::Frame;
+use crate::frame::{Frame, Parts, Unit as Row, exit};
+use crate::lower::fused::{Element, is_random};
+use crate::lower::weight;
 use crate::unit::Unit;
+use compiler::cluster::{Counters, Flows};
 use compiler::mir::Func;
 use netil::Verified;
 use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::engine::Engine;
 use netil::exec::{CloneOut, Disposition, State, Trap, TrapKind};
+use netil::layout;
 use netil::module::HandlerKind;
 use netil::pool::Pool;
-use packet::Place;
-use std::ptr::{null, null_mut};
+use netil::tables::Table;
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 /// Packets of a burst of which members say when they run: of fewer, elements of a few nanoseconds are lost in what looking at the clock takes.
 const TOLD: u32 = 1024;
 
+/// In bursts of fewer packets a member's memories are looked for when the first packet comes to it.
+const EAGER: usize = 16;
+
+/// Operations of one function: Cranelift's time grows faster than they do.
+const PART: usize = 1 << 12;
+
 /// An element's push handler, with where its ports lead.
 pub struct Member {
     program: Arc<Verified>,
     func: Arc<Func>,
-    unit: Arc<Unit>,
+    links: Vec<(u32, Way)>,
     /// By the port's id.
     ways: Vec<Option<Way>>,
 }
 
 impl Member {
-    /// The compiled push handler of an engine; `None` if it has none.
+    /// The push handler of an engine; `None` if it has none, or runs other than as machine code.
     pub fn of(engine: &dyn Engine, ways: &[(u32, Way)]) -> Option<Self> {
         let engine: &JitEngine = engine.as_any()?.downcast_ref()?;
-        let ((func, unit), program) = (engine.push_unit()?, Arc::clone(engine.program()));
-        let count = ways.iter().map(|(port, _)| *port as usize + 1).max().unwrap_or(0);
-        let mut by_port = vec![None; count];
-        ways.iter().for_each(|(port, way)| by_port[*port as usize] = Some(*way));
-        Some(Self { program, func, unit, ways: by_port })
+        let (func, program) = (engine.push_func()?, Arc::clone(engine.program()));
+        let mut by_port = Vec::new();
+        for (port, way) in ways {
+            by_port.resize(by_port.len().max(*port as usize + 1), None);
+            by_port[*port as usize] = Some(*way);
+        }
+        Some(Self { program, func, links: ways.to_vec(), ways: by_port })
     }
 
     /// The handler as it was optimised.
@@ -59,73 +70,92 @@ impl Member {
     }
 }
 
-/// Where a member's memories lie during a burst.
-#[derive(Clone, Copy)]
-struct Memories {
-    /// The burst.
-    burst: u64,
-    state: *mut State,
-    data: *mut u8,
-    shared: *mut u8,
-    initialised: *const u8,
-    exceptions: *mut u32,
-    number: *mut u64,
-    tables: *const *const u64,
-    code: unsafe extern "C" fn(*mut Frame) -> u64,
+/// Members whose handlers are one function.
+struct Part {
+    unit: Unit,
+    code: Code,
 }
 
-impl Memories {
-    /// Not known yet.
-    fn of(member: &Member) -> Self {
+type Code = unsafe extern "C" fn(*mut Frame) -> u64;
+
+impl Part {
+    fn of(unit: Unit) -> Self {
         // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
-        let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame) -> u64>(member.unit.code.entry()) };
-        Self {
-            burst: 0,
-            state: null_mut(),
+        let code = unsafe { std::mem::transmute::<*const u8, Code>(unit.code.entry()) };
+        Self { unit, code }
+    }
+}
+
+/// Where members' memories and tables lie during a burst.
+struct Rows {
+    units: Vec<Row>,
+    parts: Vec<Parts>,
+    /// By member its first table among all, its state, and the burst for which its rows are right.
+    first_tables: Vec<u32>,
+    states: Vec<*mut State>,
+    bursts: Vec<u64>,
+}
+
+impl Rows {
+    fn of(members: &[Member]) -> Self {
+        let mut tables = 0;
+        let mut first_tables = Vec::new();
+        for member in members {
+            first_tables.push(tables);
+            tables += member.program.module().tables.len() as u32;
+        }
+        let initialised = |member: &Member| member.program.module().data.as_ptr();
+        let row = |member| Row {
             data: null_mut(),
             shared: null_mut(),
-            initialised: member.program.module().data.as_ptr(),
+            initialised: initialised(member),
             exceptions: null_mut(),
             number: null_mut(),
-            tables: member.unit.table_pointers.as_ptr(),
-            code,
-        }
+        };
+        let units = members.iter().map(row).collect();
+        let parts = (0..tables).map(|_| Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }).collect();
+        Self { units, parts, first_tables, states: vec![null_mut(); members.len()], bursts: vec![0; members.len()] }
     }
 
-    /// They lie in this state during a burst.
-    fn find(&mut self, burst: u64, program: &Verified, state: &mut State) {
+    /// A member's memories lie in this state during a burst.
+    fn find(&mut self, n: usize, burst: u64, program: &Verified, state: &mut State) {
         state.fit(program);
-        state.tables.iter_mut().for_each(|table| table.tidy());
-        (self.data, self.shared) = (state.data.as_mut_ptr(), state.shared.as_mut_ptr());
-        (self.exceptions, self.number) = (state.exceptions.as_mut_ptr(), &raw mut state.packet_number);
-        (self.burst, self.state) = (burst, state);
-    }
-
-    /// The member has run once more.
-    fn count_packet(&self) {
-        // SAFETY: the state lives until the burst's end, and nothing else uses it while no code runs.
-        let number = unsafe { &mut *self.number };
-        *number = number.wrapping_add(1);
+        let row = &mut self.units[n];
+        (row.data, row.shared) = (state.data.as_mut_ptr(), state.shared.as_mut_ptr());
+        (row.exceptions, row.number) = (state.exceptions.as_mut_ptr(), &raw mut state.packet_number);
+        let parts = &mut self.parts[self.first_tables[n] as usize..];
+        for (parts, table) in parts.iter_mut().zip(state.tables.iter_mut().take(program.module().tables.len())) {
+            *parts = parts_of(table.as_mut());
+        }
+        (self.states[n], self.bursts[n]) = (state, burst);
     }
 }
 
-/// Members whose handlers are chained.
+/// Where a table lies for a burst, before which it may do what it has put off.
+fn parts_of(table: &mut dyn Table) -> Parts {
+    table.tidy();
+    match table.parts() {
+        Some(layout::Parts { head, slots, index, groups }) => {
+            Parts { head: head.as_mut_ptr(), slots: slots.as_mut_ptr(), index: index.as_mut_ptr(), groups: groups.as_mut_ptr() }
+        }
+        None => Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() },
+    }
+}
+
+/// Members whose handlers are fused.
 pub struct Chain {
     members: Vec<Member>,
     entries: Vec<(u32, u32)>,
-    memories: Vec<Memories>,
+    parts: Vec<Part>,
+    /// By member the part that it is in.
+    part_of: Vec<usize>,
+    rows: Rows,
     burst: u64,
     leaving: Leaving,
     flows: Flows,
 }
 
-/// Packets that came into each member, and that left it by each port but at once, which the graph counts.
-struct Flows {
-    entered: Vec<u64>,
-    left: Vec<Vec<u64>>,
-}
-
-// SAFETY: addresses in `memories` of states are those of the last burst, and are written anew before anything reads them; the others are of what members have.
+// SAFETY: addresses in `rows` of states are those of the last burst, and are written anew before anything reads them; the others are of what members have.
 unsafe impl Send for Chain {}
 
 /// What is to be handed to the host.
@@ -142,49 +172,116 @@ struct Leaving {
 /// A burst on its way: what calls from compiled code work on.
 struct Running<'r> {
     members: &'r [Member],
-    memories: &'r mut [Memories],
+    parts: &'r [Part],
+    part_of: &'r [usize],
+    rows: &'r mut Rows,
     burst: u64,
     pool: &'r mut Pool,
     host: &'r mut dyn Host,
     leaving: &'r mut Leaving,
     flows: &'r mut Flows,
-    /// The packet at hand and the member that has it.
+    /// The packet at hand, and the part that runs it.
     slot: u32,
-    member: usize,
-    place: Place,
+    part: usize,
     copies: Vec<CloneOut>,
-    /// Of the member's run: copies sent, coprocessors that were shown the packet, whether it has set a timer.
-    sent: u32,
-    shown: u32,
-    set: bool,
-    /// Packets that are run.
+    /// Packets that are run, of so many.
     count: usize,
-    /// Packets of which members still say when they run.
+    packets: usize,
+    /// Memories are looked for when packets come to members.
+    lazy: bool,
+    /// Packets of which members still say when they run, and the member that runs.
     told: u32,
     telling: bool,
-    /// When the packet came to the member at hand.
-    came_ns: u64,
-}
-
-/// Where a packet goes on.
-enum Next {
-    Member(usize, u32),
-    Nowhere,
+    runs: Option<u32>,
 }
 
 impl Chain {
-    /// Chains members that packets enter at these ports: member, port.
-    pub fn new(members: Vec<Member>, entries: &[(u32, u32)]) -> Self {
-        let exit = |way: &Option<Way>| match way {
-            Some(Way::Exit(n) | Way::LastExit(n)) => *n as usize + 1,
-            _ => 0,
-        };
-        let exits = members.iter().flat_map(|member| &member.ways).map(exit).max().unwrap_or(0);
-        let leaving = Leaving { exits: vec![Vec::new(); exits], ..Leaving::default() };
-        let flows = Flows { entered: vec![0; members.len()], left: members.iter().map(|member| vec![0; member.ways.len()]).collect() };
-        let memories = members.iter().map(Memories::of).collect();
-        Self { flows, members, entries: entries.to_vec(), memories, burst: 0, leaving }
+    /// Fuses members that packets enter at these ports: member, port.
+    ///
+    /// # Errors
+    /// The number of a member that cannot be compiled.
+    pub fn new(members: Vec<Member>, entries: &[(u32, u32)]) -> Result<Self, usize> {
+        let links: Vec<Vec<(u32, Way)>> = members.iter().map(|member| member.links.clone()).collect();
+        let rows = Rows::of(&members);
+        let counters = counters(&members);
+        let compiled = compile(&members, &rows, &counters, entries)?;
+        let flows = Flows::new(links, entries, counters);
+        let leaving = Leaving { exits: vec![Vec::new(); flows.exits.len()], ..Leaving::default() };
+        let mut part_of = vec![0; members.len()];
+        compiled.iter().enumerate().for_each(|(n, (of, _))| of.iter().for_each(|member| part_of[*member] = n));
+        let parts = compiled.into_iter().map(|(_, unit)| Part::of(unit)).collect();
+        Ok(Self { members, entries: entries.to_vec(), parts, part_of, rows, burst: 0, leaving, flows })
     }
+}
+
+fn counters(members: &[Member]) -> Counters {
+    let of = |member: &Member| (Arc::clone(&member.program), (*member.func).clone(), member.links.clone());
+    let all: Vec<_> = members.iter().map(of).collect();
+    let fused: Vec<_> =
+        all.iter().map(|(program, func, links)| compiler::cluster::Member { program, func: func.clone(), links: links.clone() }).collect();
+    Counters::plain(&fused.iter().collect::<Vec<_>>())
+}
+
+/// The functions of members, with which these are.
+fn compile(members: &[Member], rows: &Rows, counters: &Counters, entries: &[(u32, u32)]) -> Result<Vec<(Vec<usize>, Unit)>, usize> {
+    let place = |n: usize, port: usize| counters.at(n as u32, port as u32);
+    let counts: Vec<Vec<Option<u32>>> =
+        members.iter().enumerate().map(|(n, member)| (0..member.ways.len()).map(|port| place(n, port)).collect()).collect();
+    let elements: Vec<Element<'_>> = (members.iter().zip(&counts).zip(&rows.first_tables))
+        .map(|((member, counts), tables)| Element {
+            func: &member.func,
+            module: member.program.module(),
+            ways: &member.ways,
+            counts,
+            tables: *tables,
+        })
+        .collect();
+    let mut units = Vec::new();
+    for part in parts(members, entries) {
+        match Unit::fused(&elements, &part) {
+            Ok(unit) => units.push((part, unit)),
+            Err(_) if part.len() == 1 => return Err(part[0]),
+            // One of them is what Cranelift refuses; each alone tells which.
+            Err(_) => {
+                for n in part {
+                    units.push((vec![n], Unit::fused(&elements, &[n]).map_err(|_| n)?));
+                }
+            }
+        }
+    }
+    Ok(units)
+}
+
+/// Which members are in one function: those behind each other, as many as it may have.
+fn parts(members: &[Member], entries: &[(u32, u32)]) -> Vec<Vec<usize>> {
+    let (mut parts, mut weights) = (vec![Vec::new()], 0);
+    for n in in_order(members, entries) {
+        let own = weight(&members[n].func);
+        if weights > 0 && weights + own > PART {
+            parts.push(Vec::new());
+            weights = 0;
+        }
+        weights += own;
+        parts.last_mut().into_iter().for_each(|part| part.push(n));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// All members, each before those that packets go on to.
+fn in_order(members: &[Member], entries: &[(u32, u32)]) -> Vec<usize> {
+    let (mut order, mut seen) = (Vec::new(), vec![false; members.len()]);
+    let mut next: Vec<usize> = (0..members.len()).rev().chain(entries.iter().rev().map(|(member, _)| *member as usize)).collect();
+    while let Some(n) = next.pop() {
+        if std::mem::replace(&mut seen[n], true) {
+            continue;
+        }
+        order.push(n);
+        let behind =
+            members[n].links.iter().rev().filter_map(|(_, way)| if let Way::Member(to, _) = way { Some(*to as usize) } else { None });
+        next.extend(behind);
+    }
+    order
 }
 
 impl Chain {
@@ -194,22 +291,22 @@ impl Chain {
         Running {
             told: if host.measures() { TOLD } else { 0 },
             count: packets.min(host.most()),
+            packets,
             members: &self.members,
-            memories: &mut self.memories,
+            parts: &self.parts,
+            part_of: &self.part_of,
+            rows: &mut self.rows,
             burst: self.burst,
             pool,
             host,
             leaving: &mut self.leaving,
             flows: &mut self.flows,
             slot: 0,
-            member: 0,
-            place: Place::default(),
+            part: 0,
             copies: Vec::new(),
-            sent: 0,
-            shown: 0,
-            set: false,
+            lazy: packets < EAGER,
             telling: false,
-            came_ns: 0,
+            runs: None,
         }
     }
 }
@@ -217,18 +314,18 @@ impl Chain {
 impl Cluster for Chain {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         let entries = std::mem::take(&mut self.entries);
-        let (mut running, mut frame) = (self.begin_burst(slots.len(), pool, host), frame(budget));
+        let mut running = self.begin_burst(slots.len(), pool, host);
+        let mut frame = running.frame(budget);
         for (n, slot) in slots.iter().enumerate() {
             if n >= running.count {
                 break;
             }
-            let (member, port) = entries[running.pool.slot(*slot).entry() as usize];
+            let entry = running.pool.slot(*slot).entry() as usize;
+            let (member, port) = entries[entry];
+            running.flows.begun[entry] += 1;
             running.begin(*slot, &mut frame);
-            let mut next = Next::Member(member as usize, port);
-            while let Next::Member(member, port) = next {
-                let disposition = running.step(&mut frame, member, port);
-                next = running.go_on(&mut frame, member, disposition, slots.len());
-            }
+            (frame.member, frame.port) = (member, port);
+            running.packet(&mut frame);
         }
         running.hand_over();
         self.entries = entries;
@@ -239,46 +336,40 @@ impl Cluster for Chain {
     }
 
     fn entered(&self) -> Vec<u64> {
-        self.flows.entered.clone()
+        self.flows.entered()
     }
 
     fn left(&self) -> Option<Vec<Vec<(u32, u64)>>> {
-        Some(self.flows.left.iter().map(|ports| (0..).zip(ports.iter().copied()).collect()).collect())
+        Some(self.flows.left())
     }
 }
 
-/// A frame without a packet; `budget` is each run's.
-fn frame(budget: u32) -> Frame {
-    Frame {
-        packet: null_mut(),
-        packet_len: 0,
-        wire_len: 0,
-        time_ns: 0,
-        info: null_mut(),
-        data: null_mut(),
-        shared: null_mut(),
-        initialised: null(),
-        exceptions: null_mut(),
-        tables: null(),
-        call: calls::call,
-        wide: calls::wide_job,
-        entry: calls::entry,
-        port: 0,
-        budget,
-        trap_site: 0,
-        budget_start: budget,
-        present: 0,
-        moved: 0,
-        host: null_mut(),
-        frames: null(),
-        count: 0,
-        bits: null_mut(),
-        wire_lens: null(),
-        times: null(),
+impl<'r> Running<'r> {
+    /// A frame without a packet; `budget` is each run's.
+    fn frame(&mut self, budget: u32) -> Frame {
+        if !self.lazy {
+            (0..self.members.len()).for_each(|n| self.find(n));
+        }
+        Frame {
+            units: self.rows.units.as_ptr(),
+            parts: self.rows.parts.as_ptr(),
+            counts: self.flows.counts.as_mut_ptr(),
+            arrive: calls::arrive,
+            settle: calls::settle,
+            ..Frame::empty(calls::call, calls::wide_job, calls::entry, budget)
+        }
     }
-}
 
-impl Running<'_> {
+    fn find(&mut self, n: usize) {
+        let state = self.host.state(n as u32);
+        self.rows.find(n, self.burst, &self.members[n].program, state);
+    }
+
+    /// The code that runs.
+    fn unit(&self) -> &'r Unit {
+        &self.parts[self.part].unit
+    }
+
     /// Makes a slot's packet the one at hand.
     fn begin(&mut self, slot: u32, frame: &mut Frame) {
         self.slot = slot;
@@ -290,88 +381,114 @@ impl Running<'_> {
             self.host.begin(nobody);
             self.host.end(nobody);
         }
+        frame.watched = (self.lazy || self.telling).into();
     }
 
-    /// Runs a member on the packet at hand.
-    fn step(&mut self, frame: &mut Frame, member: usize, port: u32) -> Disposition {
-        if self.memories[member].burst != self.burst {
-            self.memories[member].find(self.burst, &self.members[member].program, self.host.state(member as u32));
-            self.host.comes(member as u32, frame.time_ns);
-        }
-        let memories = self.memories[member];
-        self.flows.entered[member] += 1;
+    /// Runs the packet at hand from the member that the frame names to where it leaves.
+    fn packet(&mut self, frame: &mut Frame) {
         if frame.present == 0 {
-            memories.count_packet();
-            return Disposition::Trap(Trap { kind: TrapKind::NoPacket, handler: HandlerKind::Push, inst: 0 });
+            return self.absent(frame);
         }
-        (frame.data, frame.shared, frame.initialised) = (memories.data, memories.shared, memories.initialised);
-        (frame.exceptions, frame.tables) = (memories.exceptions, memories.tables);
-        (frame.port, frame.budget) = (port, frame.budget_start);
-        (self.member, self.sent, self.shown, self.came_ns) = (member, 0, 0, frame.time_ns);
-        if self.telling {
-            self.host.begin(member as u32);
+        loop {
+            let result = self.step(frame);
+            let number = (result >> 32) as u32;
+            match result & 0xffff_ffff {
+                exit::MEMBER => frame.member = number,
+                exit::EXIT if frame.set == 0 => return self.exit(frame, number),
+                exit::EXIT => {
+                    self.set_timers(frame, frame.member);
+                    return self.exit(frame, number);
+                }
+                _ => return self.end(frame, crate::engine::disposition(result, HandlerKind::Push, frame.trap_site)),
+            }
         }
-        frame.host = (&raw mut *self).cast();
-        // SAFETY: the frame points to this packet's memory and to the member's memories, which all live until the burst's end; compiled code and its calls
-        // use them in turn. The member's code was compiled for its program, whose sizes its memories have.
-        let result = unsafe { (memories.code)(frame) };
-        if self.telling {
-            self.host.end(member as u32);
-        }
-        memories.count_packet();
-        crate::engine::disposition(result, HandlerKind::Push, frame.trap_site)
     }
 
-    /// Lets the packet at hand go on, or end.
-    fn go_on(&mut self, frame: &mut Frame, member: usize, disposition: Disposition, packets: usize) -> Next {
-        if std::mem::take(&mut self.set) {
-            self.set_timers(frame, member, packets);
+    /// There is no packet: the first member traps.
+    fn absent(&mut self, frame: &mut Frame) {
+        let member = frame.member as usize;
+        self.find(member);
+        if is_random(&self.members[member].func) {
+            let state = self.host.state(frame.member);
+            state.packet_number = state.packet_number.wrapping_add(1);
+        }
+        self.end(frame, Disposition::Trap(Trap { kind: TrapKind::NoPacket, handler: HandlerKind::Push, inst: 0 }));
+    }
+
+    fn step(&mut self, frame: &mut Frame) -> u64 {
+        self.part = self.part_of[frame.member as usize];
+        let Part { unit, code } = &self.parts[self.part];
+        (frame.tables, frame.set) = (unit.table_pointers.as_ptr(), 0);
+        frame.host = (&raw mut *self).cast();
+        // SAFETY: the frame points to this packet's memory and to rows of the members' memories, which all live until the burst's end; compiled code and its calls
+        // use them in turn. The code was compiled for these members' programs, whose sizes their memories have.
+        let result = unsafe { code(frame) };
+        if let Some(member) = self.runs.take() {
+            self.host.end(member);
+        }
+        result
+    }
+
+    /// A packet comes to a member.
+    fn arrive(&mut self, frame: &Frame, member: u32) {
+        if self.lazy && self.rows.bursts[member as usize] != self.burst {
+            self.find(member as usize);
+            self.host.comes(member, frame.time_ns);
+        }
+        if self.telling {
+            if let Some(before) = self.runs.replace(member) {
+                self.host.end(before);
+            }
+            self.host.begin(member);
+        }
+    }
+
+    /// The packet at hand leaves by an exit.
+    fn exit(&mut self, frame: &Frame, exit: u32) {
+        self.store(frame);
+        self.leaving.exits[exit as usize].push(self.slot);
+    }
+
+    /// The packet at hand goes no further, or leaves at once.
+    fn end(&mut self, frame: &mut Frame, disposition: Disposition) {
+        let member = frame.member;
+        if frame.set != 0 {
+            self.set_timers(frame, member);
         }
         let way = match disposition {
-            Disposition::Port(port) => self.members[member].ways.get(port as usize).copied().flatten(),
+            Disposition::Port(port) => self.members[member as usize].ways.get(port as usize).copied().flatten(),
             _ => None,
         };
-        match (way, disposition) {
-            (Some(Way::Member(to, input)), Disposition::Port(port)) if self.copies.is_empty() => {
-                self.flows.left[member][port as usize] += 1;
-                return Next::Member(to as usize, input);
-            }
-            (Some(Way::Exit(exit) | Way::LastExit(exit)), Disposition::Port(port)) if self.copies.is_empty() => {
-                self.flows.left[member][port as usize] += 1;
-                self.store(frame);
-                self.leaving.exits[exit as usize].push(self.slot);
-                return Next::Nowhere;
-            }
-            _ => {}
-        }
         self.store(frame);
-        let ended = Ended { member: member as u32, disposition };
+        self.flows.stayed[member as usize] += 1;
+        let ended = Ended { member, disposition };
         if way.is_none() && self.copies.is_empty() {
-            self.leaving.ended.push((ended, self.slot));
-            return Next::Nowhere;
+            return self.leaving.ended.push((ended, self.slot));
         }
         self.hand_over();
         let copies = std::mem::take(&mut self.copies);
         self.host.leave(ended, self.slot, copies, self.pool);
-        self.count = packets.min(self.host.most());
-        Next::Nowhere
+        self.count = self.packets.min(self.host.most());
     }
 
-    /// The member at hand has set timers, one of which may be due before the next packet.
-    fn set_timers(&mut self, frame: &mut Frame, member: usize, packets: usize) {
+    /// A member has set timers, one of which may be due before the next packet.
+    fn set_timers(&mut self, frame: &mut Frame, member: u32) {
+        frame.set = 0;
         self.store(frame);
-        if self.host.set_timers(member as u32, self.slot, self.came_ns) {
+        // No member sets timers and the packet's time: it came with this one.
+        if self.host.set_timers(member, self.slot, frame.time_ns) {
             self.hand_over();
             self.host.settle(self.pool);
         }
         self.load(frame);
-        self.count = packets.min(self.host.most());
+        self.count = self.packets.min(self.host.most());
     }
 
     /// Gives the host what has left so far.
     fn hand_over(&mut self) {
         let Leaving { exits, ended, alike } = &mut *self.leaving;
         for (n, slots) in exits.iter_mut().enumerate().filter(|(_, slots)| !slots.is_empty()) {
+            self.flows.exits[n] += slots.len() as u64;
             self.host.exit(n as u32, slots, self.pool);
             slots.clear();
         }

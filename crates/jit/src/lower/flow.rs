@@ -33,6 +33,7 @@ impl Lower<'_> {
         match self.shape {
             Shape::Run => self.start_run(),
             Shape::Select => self.start_select(),
+            Shape::Fused => self.start_member(),
         }
         Ok(())
     }
@@ -155,17 +156,25 @@ impl Lower<'_> {
     }
 
     /// Ends the work on this packet.
-    fn leave(&mut self, tag: u64, number: u32) {
+    pub(super) fn leave(&mut self, tag: u64, number: u32) {
         match self.exits.join {
             None => {
                 let code = self.iconst(types::I64, tag | u64::from(number) << 32);
-                self.b.ins().return_(&[code]);
+                self.leave_with(code);
             }
             Some(join) => {
                 let bit = self.iconst(types::I64, u64::from(tag == exit::PORT));
                 self.b.ins().jump(join, &args(&[bit]));
             }
         }
+    }
+
+    /// Ends the work on this packet with a tag and a number, where packets are run one at a time.
+    fn leave_with(&mut self, code: ir::Value) {
+        if self.fusion.is_some() {
+            return self.leave_member(code);
+        }
+        self.b.ins().return_(&[code]);
     }
 
     /// The block that traps of a kind jump to, with the arguments for that site.
@@ -200,7 +209,7 @@ impl Lower<'_> {
             self.set_field(frame::TRAP_SITE, site);
             self.leave(exit::TRAP, code);
         }
-        if let Some(block) = self.exits.called {
+        if let Some(block) = self.exits.called.take() {
             self.b.switch_to_block(block);
             self.b.set_cold_block(block);
             let (site, code) = (self.b.append_block_param(block, types::I32), self.b.append_block_param(block, types::I64));
@@ -208,7 +217,7 @@ impl Lower<'_> {
             let high = self.b.ins().ishl_imm_u(code, 32);
             let tag = self.iconst(types::I64, exit::TRAP);
             let code = self.b.ins().bor(high, tag);
-            self.b.ins().return_(&[code]);
+            self.leave_with(code);
         }
     }
 
@@ -232,6 +241,7 @@ impl Lower<'_> {
                 self.fill_side_edges()?;
             }
             Terminator::Switch(v, cases, default) => self.switch(*v, cases, default)?,
+            Terminator::Send(port) if self.fusion.is_some() => self.send(*port),
             Terminator::Send(port) => self.leave(exit::PORT, *port),
             Terminator::Drop(DropReason::Verdict) => self.leave(exit::DROP_VERDICT, 0),
             Terminator::Drop(DropReason::Program(n)) => self.leave(exit::DROP_PROGRAM, *n),
@@ -406,6 +416,9 @@ impl Lower<'_> {
 
     /// Traps if the packet was given up.
     pub(super) fn present(&mut self, site: u32) {
+        if self.fusion.as_ref().is_some_and(|fusion| fusion.is_there) {
+            return;
+        }
         let present = self.field(frame::PRESENT, types::I32, trusted());
         let none = self.b.ins().icmp_imm_u(IntCC::Equal, present, 0);
         self.trap_if(none, TrapKind::NoPacket, site);
@@ -413,23 +426,28 @@ impl Lower<'_> {
 
     pub(super) fn helper(&mut self, helper: Helper, operands: &[mir::Value], site: u32, ty: Type) -> Result<Option<ir::Value>, JitError> {
         let values: Vec<ir::Value> = operands.iter().map(|v| self.reg(*v)).collect();
-        if let Some(value) = self.in_line(helper, &values, site) {
+        if let Some(value) = self.in_line(helper, (operands, &values), site) {
             return Ok(value);
         }
+        Ok(self.by_runtime(helper, &values, site, ty))
+    }
+
+    /// What a helper gives that the runtime does.
+    pub(super) fn by_runtime(&mut self, helper: Helper, values: &[ir::Value], site: u32, ty: Type) -> Option<ir::Value> {
         let effects = mir::Op::Helper(helper, Box::new([]), site).effects();
-        let result = self.call(Call::Helper(helper, values.len()), &values);
+        let result = self.call(Call::Helper(helper, values.len()), values);
         if effects.traps {
             self.trap_of_call(result, site);
         }
-        // A chain may have an exchange buffer do it, and the packet then lies elsewhere in its slot.
+        // Where handlers are fused an exchange buffer may do it, and the packet then lies elsewhere in its slot.
         if !helper.leaves_packet() {
             self.reload_packet();
         }
-        Ok(match ty {
+        match ty {
             Type::Int(1) => Some(self.b.ins().ireduce(types::I8, result)),
             Type::Int(_) => Some(self.b.ins().ireduce(types::I32, result)),
             _ => None,
-        })
+        }
     }
 
     pub(super) fn trap_of_call(&mut self, result: ir::Value, site: u32) {
@@ -469,6 +487,7 @@ impl Lower<'_> {
 
     /// The same with arguments that are at an address already.
     pub(super) fn call_at(&mut self, call: Call, at: ir::Value) -> ir::Value {
+        self.tell_packet();
         let index = self.calls.len() as u64;
         self.calls.push(call);
         let index = self.iconst(types::I32, index);

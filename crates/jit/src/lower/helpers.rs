@@ -11,8 +11,26 @@ use netil::table::Space;
 
 impl Lower<'_> {
     /// What a helper gives, if it is done here; within, `None` if it gives nothing.
-    pub(super) fn in_line(&mut self, helper: Helper, operands: &[ir::Value], site: u32) -> Option<Option<ir::Value>> {
+    pub(super) fn in_line(
+        &mut self,
+        helper: Helper,
+        (values, operands): (&[mir::Value], &[ir::Value]),
+        site: u32,
+    ) -> Option<Option<ir::Value>> {
         match (helper, operands) {
+            (Helper::Moved, _) if self.shape == Shape::Fused => Some(Some(self.moved())),
+            (Helper::IsPresent, _) if self.shape == Shape::Fused => Some(Some(self.field(frame::PRESENT, types::I32, trusted()))),
+            (Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::Unpull, [n]) if self.shape == Shape::Fused => {
+                self.moves(helper, (values[0], *n), site).then_some(None)
+            }
+            (Helper::Checksum | Helper::ChecksumValid, [at, len]) if self.shape == Shape::Fused => {
+                Some(Some(self.checksum(helper, *at, *len, site)))
+            }
+            (Helper::Hash, [_, ..]) => Some(Some(self.murmur(operands))),
+            (Helper::SetWire, [wire_len]) if self.shape == Shape::Fused => {
+                self.set_wire(*wire_len);
+                Some(None)
+            }
             (Helper::Moved, _) if self.shape == Shape::Run => Some(Some(self.field(frame::MOVED, types::I32, trusted()))),
             (Helper::IsPresent, _) if self.shape == Shape::Run => Some(Some(self.field(frame::PRESENT, types::I32, trusted()))),
             (Helper::Inside, [at, len]) => {
@@ -26,7 +44,7 @@ impl Lower<'_> {
     }
 
     /// Traps if the bytes `at..at + len` do not lie inside the packet.
-    fn inside(&mut self, at: ir::Value, len: ir::Value, site: u32) {
+    pub(super) fn inside(&mut self, at: ir::Value, len: ir::Value, site: u32) {
         let all = self.b.use_var(self.shared.packet_len);
         let [at, len, all] = [at, len, all].map(|v| self.b.ins().uextend(types::I64, v));
         let end = self.b.ins().iadd(at, len);
@@ -50,6 +68,14 @@ impl Lower<'_> {
 
     /// The address of an entry's value; traps if there is no such entry.
     fn entry_of(&mut self, table: u32, entry: mir::Value, site: u32) -> ir::Value {
+        if let Some(at) = self.entry_in_line(table, entry, site) {
+            return at;
+        }
+        self.entry_by_runtime(table, entry, site)
+    }
+
+    pub(super) fn entry_by_runtime(&mut self, table: u32, entry: mir::Value, site: u32) -> ir::Value {
+        self.tell_packet();
         let (table, entry) = (self.iconst(types::I32, table.into()), self.reg(entry));
         let at = self.call_frame(frame::ENTRY, &[self.shared.frame, table, entry], types::I64);
         let none = self.b.ins().icmp_imm_u(IntCC::Equal, at, 0);

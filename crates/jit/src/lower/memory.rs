@@ -59,13 +59,13 @@ impl Lower<'_> {
 
     /// In a register of at least that type: loads that need no swap are extended by the way.
     fn part(&mut self, base: ir::Value, offset: i32, part: &Part, order: Order, ty: ir::Type) -> ir::Value {
-        let at = offset + part.at;
+        let (at, flags) = (offset + part.at, self.bytes());
         match part.bytes {
-            1 => self.b.ins().uload8(ty, trusted(), base, at),
-            2 if order == NATIVE => self.b.ins().uload16(ty, trusted(), base, at),
-            4 if order == NATIVE && ty == types::I64 => self.b.ins().uload32(trusted(), base, at),
+            1 => self.b.ins().uload8(ty, flags, base, at),
+            2 if order == NATIVE => self.b.ins().uload16(ty, flags, base, at),
+            4 if order == NATIVE && ty == types::I64 => self.b.ins().uload32(flags, base, at),
             bytes => {
-                let v = self.b.ins().load(access(bytes), trusted(), base, at);
+                let v = self.b.ins().load(access(bytes), flags, base, at);
                 if order == NATIVE { v } else { self.b.ins().bswap(v) }
             }
         }
@@ -141,7 +141,8 @@ impl Lower<'_> {
             let v = if within == 0 { limb } else { self.b.ins().ushr_imm_u(limb, i64::from(within)) };
             let v = self.resize(v, access(part.bytes));
             let v = if order == NATIVE || part.bytes == 1 { v } else { self.b.ins().bswap(v) };
-            self.b.ins().store(trusted(), v, base, offset + part.at);
+            let flags = self.bytes();
+            self.b.ins().store(flags, v, base, offset + part.at);
         }
     }
 

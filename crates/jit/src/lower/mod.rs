@@ -2,11 +2,15 @@
 //!
 //! Values of up to 128 bits live in registers: i1 as I8, up to 32 bits as I32, up to 64 as I64, up to 128 as I128, the bits above the width always
 //! clear. Wider ones live in stack slots and are computed by the runtime. A handler becomes one function, in one of two shapes:
-//! `run` for one packet in the frame, `select` for a burst of a filter's packets, giving a bit for each.
+//! `run` for one packet in the frame, `select` for a burst of a filter's packets, giving a bit for each; or handlers of several elements become one (`fused`).
 
+mod digests;
 mod flow;
+pub(crate) mod fused;
 mod helpers;
+mod lookups;
 mod memory;
+mod moves;
 mod ops;
 mod set_test;
 mod wide;
@@ -18,7 +22,8 @@ use compiler::mir::Call;
 use compiler::mir::cfg::Cfg;
 use compiler::mir::{self, Def, Func, Helper, Op, Type};
 use cranelift_codegen::ir::{
-    self, AbiParam, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, types,
+    self, AbiParam, AliasRegion, AliasRegionData, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind,
+    types,
 };
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -40,6 +45,8 @@ pub(crate) enum Shape {
     Run,
     /// A burst of a filter's packets.
     Select,
+    /// One packet on its way through the handlers of several elements.
+    Fused,
 }
 
 /// A function in Cranelift's IR with the tables that its code refers to by number.
@@ -65,40 +72,25 @@ pub(crate) fn lower(func: &Func, module: &Module, shape: Shape, isa: &dyn Target
     if ops > MAX_OPS {
         return Err(JitError::TooLarge("operations", ops, MAX_OPS));
     }
-    let mut signature = Signature::new(CallConv::triple_default(isa.triple()));
-    signature.params.push(AbiParam::new(types::I64));
-    if shape == Shape::Run {
-        signature.returns.push(AbiParam::new(types::I64));
-    }
-    let mut clif = ir::Function::with_name_signature(ir::UserFuncName::default(), signature);
+    let mut clif = function(isa, shape != Shape::Select);
     let mut context = FunctionBuilderContext::new();
-    let mut builder = FunctionBuilder::new(&mut clif, &mut context);
-    let shared = Shared::new(&mut builder);
-    let mut lower = Lower {
-        func,
-        module,
-        cfg: &cfg,
-        shape,
-        shared,
-        places: vec![Place::None; func.values.len()],
-        blocks: Vec::new(),
-        slot_bytes: 0,
-        scratch: Vec::new(),
-        arguments: None,
-        addresses: None,
-        calls: Vec::new(),
-        jobs: Vec::new(),
-        tables: Vec::new(),
-        tests: HashMap::new(),
-        shared_size: module.shared_size(),
-        exits: flow::Exits::default(),
-        side_edges: Vec::new(),
-        b: builder,
-    };
+    let builder = FunctionBuilder::new(&mut clif, &mut context);
+    let mut lower = Lower::new((func, module, &cfg), shape, builder);
     lower.function()?;
-    let Lower { calls, jobs, tables, b, .. } = lower;
+    let Lower { calls, jobs, tables, mut b, .. } = lower;
+    b.seal_all_blocks();
     b.finalize(isa.frontend_config());
     Ok(Lowered { clif, calls, jobs, tables })
+}
+
+/// An empty function that takes a frame.
+fn function(isa: &dyn TargetIsa, gives: bool) -> ir::Function {
+    let mut signature = Signature::new(CallConv::triple_default(isa.triple()));
+    signature.params.push(AbiParam::new(types::I64));
+    if gives {
+        signature.returns.push(AbiParam::new(types::I64));
+    }
+    ir::Function::with_name_signature(ir::UserFuncName::default(), signature)
 }
 
 /// Values that all code of the function may use.
@@ -106,6 +98,22 @@ struct Shared {
     frame: ir::Value,
     packet: Variable,
     packet_len: Variable,
+    regions: Regions,
+}
+
+/// Memories that do not overlap: the frame, rows of members and tables, and bytes of packets, elements and tables.
+struct Regions {
+    frame: AliasRegion,
+    rows: AliasRegion,
+    bytes: AliasRegion,
+}
+
+impl Regions {
+    fn new(b: &mut FunctionBuilder<'_>) -> Self {
+        let all = &mut b.func.dfg.alias_regions;
+        let mut region = |user_id, name: &'static str| all.insert(AliasRegionData { user_id, description: name.into() });
+        Self { frame: region(0, "frame"), rows: region(1, "rows"), bytes: region(2, "bytes") }
+    }
 }
 
 impl Shared {
@@ -113,8 +121,8 @@ impl Shared {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
-        let frame = b.block_params(entry)[0];
-        Self { frame, packet: b.declare_var(types::I64), packet_len: b.declare_var(types::I32) }
+        let (frame, regions) = (b.block_params(entry)[0], Regions::new(b));
+        Self { frame, packet: b.declare_var(types::I64), packet_len: b.declare_var(types::I32), regions }
     }
 }
 
@@ -150,6 +158,8 @@ struct Lower<'a> {
     /// Bytes of shared memory.
     shared_size: u32,
     exits: flow::Exits,
+    /// With which handlers this one runs.
+    fusion: Option<fused::Fusion<'a>>,
     /// Edges that get a block of their own when the current block ends.
     side_edges: Vec<(ir::Block, mir::Edge)>,
     b: FunctionBuilder<'a>,
@@ -175,6 +185,33 @@ fn constant() -> MemFlagsData {
     trusted().with_readonly().with_can_move()
 }
 
+impl<'a> Lower<'a> {
+    fn new((func, module, cfg): (&'a Func, &'a Module, &'a Cfg), shape: Shape, mut b: FunctionBuilder<'a>) -> Self {
+        Self {
+            func,
+            module,
+            cfg,
+            shape,
+            shared: Shared::new(&mut b),
+            places: vec![Place::None; func.values.len()],
+            blocks: Vec::new(),
+            slot_bytes: 0,
+            scratch: Vec::new(),
+            arguments: None,
+            addresses: None,
+            calls: Vec::new(),
+            jobs: Vec::new(),
+            tables: Vec::new(),
+            tests: HashMap::new(),
+            shared_size: module.shared_size(),
+            exits: flow::Exits::default(),
+            fusion: None,
+            side_edges: Vec::new(),
+            b,
+        }
+    }
+}
+
 impl Lower<'_> {
     fn function(&mut self) -> Result<(), JitError> {
         self.blocks = (0..self.func.blocks.len()).map(|_| self.b.create_block()).collect();
@@ -196,7 +233,6 @@ impl Lower<'_> {
             self.end(block)?;
         }
         self.finish_exits();
-        self.b.seal_all_blocks();
         Ok(())
     }
 
@@ -223,13 +259,13 @@ impl Lower<'_> {
                 return Ok(());
             }
             Op::ExceptionStore(k, a) => {
-                let (a, table) = (self.reg(*a), self.field(frame::EXCEPTIONS, types::I64, constant()));
+                let (a, table) = (self.reg(*a), self.exceptions());
                 self.b.ins().store(trusted(), a, table, 4 * *k as i32);
                 return Ok(());
             }
             Op::Helper(Helper::EntryLoad(table, at), args, site) => return self.entry_load(v, (*table, *at), args[0], *site),
             Op::Helper(Helper::EntryStore(table, at), args, site) => return self.entry_store((*table, *at), args, *site),
-            Op::Helper(helper, args, site) if helper.is_wide() => return self.wide_helper(v, *helper, args, *site),
+            Op::Helper(helper, args, site) if helper.is_wide() => return self.wide_in_line(v, *helper, args, *site),
             Op::Helper(helper, args, site) => self.helper(*helper, args, *site, self.func.ty(v))?,
             _ => match self.narrow_of_wide(v, op)? {
                 Some(value) => Some(value),
@@ -253,11 +289,26 @@ impl Lower<'_> {
 
     /// A field of the frame.
     fn field(&mut self, offset: i32, ty: ir::Type, flags: MemFlagsData) -> ir::Value {
+        let flags = flags.with_alias_region(Some(self.shared.regions.frame));
         self.b.ins().load(ty, flags, self.shared.frame, offset)
     }
 
     fn set_field(&mut self, offset: i32, v: ir::Value) {
-        self.b.ins().store(trusted(), v, self.shared.frame, offset);
+        let flags = trusted().with_alias_region(Some(self.shared.regions.frame));
+        self.b.ins().store(flags, v, self.shared.frame, offset);
+    }
+
+    /// Accesses to bytes of packets, elements and tables.
+    fn bytes(&self) -> MemFlagsData {
+        trusted().with_alias_region(Some(self.shared.regions.bytes))
+    }
+
+    /// Of the exception table.
+    fn exceptions(&mut self) -> ir::Value {
+        match &self.fusion {
+            Some(_) => self.unit(frame::unit::EXCEPTIONS),
+            None => self.field(frame::EXCEPTIONS, types::I64, constant()),
+        }
     }
 
     /// A stack slot for a value of that width.
@@ -275,6 +326,9 @@ impl Lower<'_> {
         match space {
             Space::Packet => self.b.use_var(self.shared.packet),
             Space::Info => self.field(frame::INFO, types::I64, trusted()),
+            Space::Data if self.fusion.is_some() => self.unit(frame::unit::DATA),
+            Space::Shared if self.fusion.is_some() => self.unit(frame::unit::SHARED),
+            Space::Initialised if self.fusion.is_some() => self.unit(frame::unit::INITIALISED),
             Space::Data => self.field(frame::DATA, types::I64, constant()),
             Space::Shared => self.field(frame::SHARED, types::I64, constant()),
             Space::Initialised => self.field(frame::INITIALISED, types::I64, constant()),

@@ -57,6 +57,10 @@ impl Lower<'_> {
     fn environment(&mut self, op: &Op) -> ir::Value {
         match op {
             Op::PacketLen => self.b.use_var(self.shared.packet_len),
+            Op::WireLen if self.fusion.is_some() => {
+                let (len, missing) = (self.b.use_var(self.shared.packet_len), self.field(frame::MISSING, types::I32, super::trusted()));
+                self.b.ins().iadd(len, missing)
+            }
             Op::WireLen => self.field(frame::WIRE_LEN, types::I32, super::trusted()),
             Op::TimeNanos => self.field(frame::TIME_NS, types::I64, super::trusted()),
             Op::TimeSeconds | Op::TimeMicros => {
@@ -74,7 +78,7 @@ impl Lower<'_> {
                 self.b.ins().ireduce(types::I32, v)
             }
             Op::ExceptionLoad(k) => {
-                let table = self.field(frame::EXCEPTIONS, types::I64, super::constant());
+                let table = self.exceptions();
                 self.b.ins().load(types::I32, super::trusted(), table, 4 * *k as i32)
             }
             other => unreachable!("{other} has an arm of its own"),

@@ -75,6 +75,16 @@ impl Lower<'_> {
         self.limbs_from_slot(v, slot)
     }
 
+    /// The words of a value of at most 128 bits.
+    pub(super) fn words(&mut self, v: mir::Value) -> [ir::Value; 2] {
+        let value = self.reg(v);
+        if self.b.func.dfg.value_type(value) == types::I128 {
+            let (low, high) = self.b.ins().isplit(value);
+            return [low, high];
+        }
+        [self.resize(value, types::I64), self.iconst(types::I64, 0)]
+    }
+
     /// Stores a value in a slot from that byte on.
     fn limbs_to_slot(&mut self, v: mir::Value, slot: StackSlot, at: i32) {
         let limb = |low: &mut Self, value, n: i32| {
@@ -180,6 +190,7 @@ impl Lower<'_> {
 
     /// Calls the runtime; gives its flag.
     fn call_job(&mut self, job: Job, operands: &[mir::Value], result: StackSlot) -> Result<ir::Value, JitError> {
+        self.tell_packet();
         let index = self.jobs.len() as u64;
         self.jobs.push(job);
         let list = self.addresses_slot();

@@ -14,6 +14,7 @@ use netil::cluster::{Plan, Way};
 use netil::module::{HandlerKind, Inst};
 use netil::table::Op as Instruction;
 use runtime::graph::{Graph, Made, native};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Links what elements of an application can be; `None` if that is nothing.
@@ -68,7 +69,7 @@ fn sends_to(application: &Application, instance: u32) -> Option<String> {
     native::WRITERS.contains(&class.as_str()).then(|| device_of(name, class, arguments))
 }
 
-/// Elements whose machine code is chained; `None` if there are none.
+/// Elements that are fused in machine code; `None` if there are none.
 pub(super) fn chained(application: &Application, graph: &Graph) -> Option<Made> {
     let member = |instance: u32, ways: &[(u32, Way)]| {
         let program = application.instances[instance as usize].program()?;
@@ -76,11 +77,17 @@ pub(super) fn chained(application: &Application, graph: &Graph) -> Option<Made> 
         let prints = prints(program) && invokes(member.func());
         (!prints && untimely(program, member.func()).is_none()).then_some(member)
     };
-    let plan = plan(application, &|instance| member(instance, &[]).is_some());
-    let members: Option<Vec<_>> = plan.members.iter().zip(&plan.ways).map(|(instance, ways)| member(*instance, ways)).collect();
-    let members = members.filter(|members| !members.is_empty())?;
-    let chain = Chain::new(members, &plan.entries);
-    Some((plan, Box::new(chain)))
+    // Elements that turn out to be too large run alone.
+    let mut alone = BTreeSet::new();
+    loop {
+        let plan = plan(application, &|instance| !alone.contains(&instance) && member(instance, &[]).is_some());
+        let members: Option<Vec<_>> = plan.members.iter().zip(&plan.ways).map(|(instance, ways)| member(*instance, ways)).collect();
+        let members = members.filter(|members| !members.is_empty())?;
+        match Chain::new(members, &plan.entries) {
+            Ok(chain) => return Some((plan, Box::new(chain))),
+            Err(member) => _ = alone.insert(plan.members[member]),
+        }
+    }
 }
 
 /// A program's push handler, if it can be linked.

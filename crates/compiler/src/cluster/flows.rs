@@ -1,32 +1,36 @@
 //! How many packets went where among fused elements: compiled code counts what cannot be inferred.
 
-use compiler::cluster::{Count, Counters, Member, exits};
+use super::{Count, Counters, exits_of};
 use netil::cluster::Way;
 
 /// How many packets went where.
-pub(crate) struct Flows {
+pub struct Flows {
     /// Members of entries, and where each member's ports lead.
     entries: Vec<u32>,
     links: Vec<Vec<(u32, Way)>>,
     ways: Counters,
-    /// By entry, by place, by exit, and what went no further or left at once by member.
-    pub(crate) begun: Vec<u64>,
-    pub(crate) counts: Vec<u64>,
-    pub(crate) left: Vec<u64>,
-    pub(crate) stayed: Vec<u64>,
+    /// Packets that came in, by entry.
+    pub begun: Vec<u64>,
+    /// What compiled code counts, by place.
+    pub counts: Vec<u64>,
+    /// Packets that left, by exit.
+    pub exits: Vec<u64>,
+    /// Packets that went no further, or left at once, by member.
+    pub stayed: Vec<u64>,
 }
 
 impl Flows {
-    pub(crate) fn new(members: &[&Member<'_>], entries: &[(u32, u32)], ways: Counters) -> Self {
-        let links = members.iter().map(|member| member.links.clone()).collect();
+    /// Of members whose ports lead there, that packets enter at these ports: member, port.
+    pub fn new(links: Vec<Vec<(u32, Way)>>, entries: &[(u32, u32)], ways: Counters) -> Self {
         let entries = entries.iter().map(|entry| entry.0).collect::<Vec<_>>();
-        let (begun, left, stayed) = (vec![0; entries.len()], vec![0; exits(members) as usize], vec![0; members.len()]);
+        let all = links.iter().flatten().map(|(_, way)| way);
+        let (begun, exits, stayed) = (vec![0; entries.len()], vec![0; exits_of(all) as usize], vec![0; links.len()]);
         let counts = vec![0; ways.places as usize];
-        Self { entries, links, ways, begun, counts, left, stayed }
+        Self { entries, links, ways, begun, counts, exits, stayed }
     }
 
-    /// By member. Rests do not depend on each other in a circle, so that after as many rounds as there are members nothing changes.
-    pub(crate) fn entered(&self) -> Vec<u64> {
+    /// Packets that came into each member. Rests do not depend on each other in a circle, so that after as many rounds as there are members nothing changes.
+    pub fn entered(&self) -> Vec<u64> {
         let mut entered = vec![0; self.links.len()];
         for _ in 0..=self.links.len() {
             let before = std::mem::replace(&mut entered, vec![0; self.links.len()]);
@@ -47,11 +51,19 @@ impl Flows {
         entered
     }
 
+    /// Packets that left each member by each linked port, whose id is first.
+    pub fn left(&self) -> Vec<Vec<(u32, u64)>> {
+        let by_port = |(n, (links, entered)): (usize, (&Vec<(u32, Way)>, u64))| {
+            links.iter().map(|(port, _)| (*port, self.by_port(n, *port, entered))).collect()
+        };
+        self.links.iter().zip(self.entered()).enumerate().map(by_port).collect()
+    }
+
     /// What went by a member's port, so many having come in.
     fn by_port(&self, member: usize, port: u32, entered: u64) -> u64 {
         let known = |count: &Count| match count {
             Count::At(place) => self.counts[*place as usize],
-            Count::Exit(exit) => self.left[*exit as usize],
+            Count::Exit(exit) => self.exits[*exit as usize],
             Count::Rest => 0,
         };
         let ports = &self.ways.ports[member];

@@ -1,0 +1,301 @@
+//! Handlers of several elements in one function: what one sends to another is a jump.
+//!
+//! ```text
+//!  frame.member, frame.port ─▶ start of a member ─▶ its handler ──port──▶ start of the member behind ─▶ … ─▶ leave
+//! ```
+//!
+//! The packet's first byte and its length are in registers from one end to the other; where the runtime is called, they are put into the frame before and taken from it behind.
+//! Everything else of the packet is in the frame, everything of a member in its row (`Unit`), everything of a table in that table's (`Parts`).
+//!
+//! Invariants: each handler stands once; a member's row is not read before the runtime has been told that a packet comes to it (`arrive`), where that wants to know.
+//! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: optimisation of the elements' MIR together.
+
+use super::{Lower, Lowered, MAX_OPS, Shape, args, constant, function, trusted, weight};
+use crate::JitError;
+use crate::frame::{self, exit};
+use compiler::mir::cfg::Cfg;
+use compiler::mir::{Func, Helper, Op};
+use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch};
+use netil::Module;
+use netil::cluster::Way;
+
+/// An element whose handler is lowered together with others.
+pub(crate) struct Element<'a> {
+    pub func: &'a Func,
+    pub module: &'a Module,
+    /// By the port's id where it leads, and where packets are counted that go there.
+    pub ways: &'a [Option<Way>],
+    /// See `ways`.
+    pub counts: &'a [Option<u32>],
+    /// The number of its first table among those of all elements.
+    pub tables: u32,
+}
+
+/// What is known of the elements that a handler runs with.
+pub(super) struct Fusion<'a> {
+    elements: &'a [Element<'a>],
+    /// The one whose handler is lowered.
+    member: usize,
+    /// Where each begins that this function is of; with the input port.
+    starts: Vec<Option<ir::Block>>,
+    /// Gives a code and the member's number.
+    leave: ir::Block,
+    /// No element gives packets up.
+    pub is_there: bool,
+}
+
+/// One function of the handlers of some elements (`part`) out of all.
+pub(crate) fn lower(elements: &[Element<'_>], part: &[usize], isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
+    let ops = part.iter().map(|n| weight(elements[*n].func)).sum();
+    if ops > MAX_OPS {
+        return Err(JitError::TooLarge("operations", ops, MAX_OPS));
+    }
+    let mut clif = function(isa, true);
+    let mut context = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut clif, &mut context);
+    let cfgs: Vec<Cfg> = part.iter().map(|n| Cfg::new(elements[*n].func)).collect();
+    let mut block = |params: &[ir::Type]| {
+        let block = builder.create_block();
+        params.iter().for_each(|ty| _ = builder.append_block_param(block, *ty));
+        block
+    };
+    let starts = (0..elements.len()).map(|n| part.contains(&n).then(|| block(&[types::I32]))).collect();
+    let leave = block(&[types::I64, types::I32]);
+    let first = &elements[part[0]];
+    let mut lower = Lower::new((first.func, first.module, &cfgs[0]), Shape::Fused, builder);
+    lower.fusion = Some(Fusion { elements, member: part[0], starts, leave, is_there: !elements.iter().any(|e| gives_up(e.func)) });
+    lower.enter(part);
+    for (n, cfg) in part.iter().zip(&cfgs) {
+        lower.begin(*n, cfg);
+        lower.function()?;
+    }
+    lower.finish_leave();
+    let Lower { calls, jobs, tables, mut b, .. } = lower;
+    b.seal_all_blocks();
+    b.finalize(isa.frontend_config());
+    Ok(Lowered { clif, calls, jobs, tables })
+}
+
+/// Whether there may be no packet behind some work of a handler.
+fn gives_up(func: &Func) -> bool {
+    has(func, |helper| matches!(helper, Helper::Delete | Helper::Receive(_) | Helper::Hold | Helper::Take | Helper::Create))
+}
+
+/// Whether a handler has a helper of a kind.
+fn has(func: &Func, what: impl Fn(Helper) -> bool) -> bool {
+    func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(helper, ..)) if what(*helper)))
+}
+
+/// Whether a handler asks for random numbers.
+pub(crate) fn is_random(func: &Func) -> bool {
+    func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Random(_))))
+}
+
+/// Whether a handler takes something from its budget.
+fn pays(func: &Func) -> bool {
+    func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Budget(..) | Op::Helper(..))))
+}
+
+impl<'a> Lower<'a> {
+    /// Makes a member the one whose handler is lowered.
+    fn begin(&mut self, member: usize, cfg: &'a Cfg) {
+        let Some(fusion) = &mut self.fusion else { return };
+        fusion.member = member;
+        let Element { func, module, .. } = &fusion.elements[member];
+        (self.func, self.module, self.cfg, self.shared_size) = (func, module, cfg, module.shared_size());
+        self.places = vec![super::Place::None; func.values.len()];
+        self.tests.clear();
+    }
+
+    /// The member whose handler is lowered.
+    fn element(&self) -> Option<(u32, &'a Element<'a>)> {
+        let fusion = self.fusion.as_ref()?;
+        Some((fusion.member as u32, &fusion.elements[fusion.member]))
+    }
+}
+
+impl Lower<'_> {
+    /// Goes to the member that the frame names.
+    fn enter(&mut self, part: &[usize]) {
+        self.reload_packet();
+        let port = self.field(frame::PORT, types::I32, trusted());
+        let starts: Vec<(usize, ir::Block)> = part.iter().filter_map(|n| Some((*n, self.fusion.as_ref()?.starts[*n]?))).collect();
+        if let [(_, start)] = starts[..] {
+            self.b.ins().jump(start, &args(&[port]));
+            return;
+        }
+        let (member, mut switch) = (self.field(frame::MEMBER, types::I32, trusted()), Switch::new());
+        let ways: Vec<(usize, ir::Block, ir::Block)> = starts.iter().map(|(n, start)| (*n, self.b.create_block(), *start)).collect();
+        for (n, way, _) in &ways[1..] {
+            switch.set_entry(*n as u128, *way);
+        }
+        switch.emit(&mut self.b, member, ways[0].1);
+        for (_, way, start) in ways {
+            self.b.switch_to_block(way);
+            self.b.ins().jump(start, &args(&[port]));
+        }
+    }
+
+    /// What comes before a member's first block.
+    pub(super) fn start_member(&mut self) {
+        let Some((n, element)) = self.element() else { return };
+        let Some(start) = self.fusion.as_ref().and_then(|fusion| fusion.starts[n as usize]) else { return };
+        self.b.switch_to_block(start);
+        let port = self.b.block_params(start)[0];
+        self.arrive(n);
+        let func = element.func;
+        if pays(func) {
+            let budget = self.field(frame::BUDGET_START, types::I32, constant());
+            self.set_field(frame::BUDGET, budget);
+        }
+        let nothing = |this: &mut Self, field| {
+            let zero = this.iconst(types::I32, 0);
+            this.set_field(field, zero);
+        };
+        if has(func, |helper| matches!(helper, Helper::SendCopy(_))) {
+            nothing(self, frame::SENT);
+        }
+        if has(func, |helper| matches!(helper, Helper::CoproShow(_))) {
+            nothing(self, frame::SHOWN);
+        }
+        if is_random(func) {
+            let (at, flags) = (self.unit(frame::unit::NUMBER), self.bytes());
+            let number = self.b.ins().load(types::I64, flags, at, 0);
+            let number = self.b.ins().iadd_imm_s(number, 1);
+            self.b.ins().store(flags, number, at, 0);
+        }
+        self.present(0);
+        let port = if func.block(compiler::mir::Block(0)).params.is_empty() { Vec::new() } else { args(&[port]) };
+        self.b.ins().jump(self.blocks[0], &port);
+    }
+
+    /// Tells the runtime that a packet comes to a member, if it wants to know.
+    fn arrive(&mut self, member: u32) {
+        let watched = self.field(frame::WATCHED, types::I32, trusted());
+        let (tell, on) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(watched, tell, &[], on, &[]);
+        self.b.switch_to_block(tell);
+        self.b.set_cold_block(tell);
+        self.event(frame::ARRIVE, member);
+        self.b.ins().jump(on, &[]);
+        self.b.switch_to_block(on);
+    }
+
+    /// Calls a function of the runtime that takes a member's number.
+    fn event(&mut self, field: i32, member: u32) {
+        let mut signature = Signature::new(self.b.func.signature.call_conv);
+        signature.params.extend([types::I64, types::I32].map(AbiParam::new));
+        let signature = self.b.import_signature(signature);
+        let (callee, member) = (self.field(field, types::I64, constant()), self.iconst(types::I32, member.into()));
+        self.b.ins().call_indirect(signature, callee, &[self.shared.frame, member]);
+    }
+
+    /// Puts the packet's place, and who has it, into the frame for the runtime.
+    pub(super) fn tell_packet(&mut self) {
+        let Some((n, _)) = self.element() else { return };
+        let (packet, len) = (self.b.use_var(self.shared.packet), self.b.use_var(self.shared.packet_len));
+        self.set_field(frame::PACKET, packet);
+        self.set_field(frame::PACKET_LEN, len);
+        let member = self.iconst(types::I32, n.into());
+        self.set_field(frame::MEMBER, member);
+    }
+
+    /// The packet leaves the member by a port.
+    pub(super) fn send(&mut self, port: u32) {
+        let Some((_, element)) = self.element() else { return };
+        if has(element.func, |helper| matches!(helper, Helper::SendCopy(_))) {
+            let sent = self.field(frame::SENT, types::I32, trusted());
+            let (with, without) = (self.b.create_block(), self.b.create_block());
+            self.b.ins().brif(sent, with, &[], without, &[]);
+            self.b.switch_to_block(with);
+            self.leave(exit::PORT, port);
+            self.b.switch_to_block(without);
+        }
+        let way = element.ways.get(port as usize).copied().flatten();
+        if let Some(Some(place)) = element.counts.get(port as usize) {
+            self.count(*place);
+        }
+        match way {
+            Some(Way::Member(to, input)) => self.go_to(to, input),
+            Some(Way::Exit(exit) | Way::LastExit(exit)) => self.leave(exit::EXIT, exit),
+            Some(Way::AtOnce) | None => self.leave(exit::PORT, port),
+        }
+    }
+
+    /// One more packet went by a port.
+    fn count(&mut self, place: u32) {
+        let (counts, flags) = (self.field(frame::COUNTS, types::I64, constant()), self.bytes());
+        let at = 8 * place as i32;
+        let count = self.b.ins().load(types::I64, flags, counts, at);
+        let count = self.b.ins().iadd_imm_s(count, 1);
+        self.b.ins().store(flags, count, counts, at);
+    }
+
+    /// The packet goes on to an input of a member. What this one has done to timers is looked at before.
+    fn go_to(&mut self, to: u32, input: u32) {
+        let Some((n, element)) = self.element() else { return };
+        if has(element.func, |helper| matches!(helper, Helper::SetTimer(_))) {
+            self.settle(n);
+        }
+        let port = self.iconst(types::I32, input.into());
+        if let Some(start) = self.fusion.as_ref().and_then(|fusion| fusion.starts[to as usize]) {
+            self.b.ins().jump(start, &args(&[port]));
+            return;
+        }
+        self.set_field(frame::PORT, port);
+        self.leave(exit::MEMBER, to);
+    }
+
+    fn settle(&mut self, member: u32) {
+        let set = self.field(frame::SET, types::I32, trusted());
+        let (tell, on) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(set, tell, &[], on, &[]);
+        self.b.switch_to_block(tell);
+        self.b.set_cold_block(tell);
+        self.tell_packet();
+        self.event(frame::SETTLE, member);
+        self.reload_packet();
+        self.b.ins().jump(on, &[]);
+        self.b.switch_to_block(on);
+    }
+
+    /// Ends the function's work on the packet: with a tag and a number.
+    pub(super) fn leave_member(&mut self, code: ir::Value) {
+        let Some((n, _)) = self.element() else { return };
+        let member = self.iconst(types::I32, n.into());
+        if let Some(fusion) = &self.fusion {
+            self.b.ins().jump(fusion.leave, &args(&[code, member]));
+        }
+    }
+
+    fn finish_leave(&mut self) {
+        let Some(leave) = self.fusion.as_ref().map(|fusion| fusion.leave) else { return };
+        self.b.switch_to_block(leave);
+        let (code, member) = (self.b.block_params(leave)[0], self.b.block_params(leave)[1]);
+        let (packet, len) = (self.b.use_var(self.shared.packet), self.b.use_var(self.shared.packet_len));
+        self.set_field(frame::PACKET, packet);
+        self.set_field(frame::PACKET_LEN, len);
+        self.set_field(frame::MEMBER, member);
+        self.b.ins().return_(&[code]);
+    }
+
+    /// A pointer of the member's row.
+    pub(super) fn unit(&mut self, field: u32) -> ir::Value {
+        let member = self.element().map_or(0, |(n, _)| n);
+        self.row(frame::UNITS, member * frame::unit::SIZE + field)
+    }
+
+    /// A pointer of a row of one of the member's tables.
+    pub(super) fn part_of(&mut self, table: u32, field: u32) -> ir::Value {
+        let first = self.element().map_or(0, |(_, element)| element.tables);
+        self.row(frame::PARTS, (first + table) * frame::parts::SIZE + field)
+    }
+
+    fn row(&mut self, rows: i32, at: u32) -> ir::Value {
+        let rows = self.field(rows, types::I64, constant());
+        let flags = trusted().with_alias_region(Some(self.shared.regions.rows));
+        self.b.ins().load(types::I64, flags, rows, at as i32)
+    }
+}
