@@ -4,7 +4,7 @@ use crate::JitError;
 use crate::calls::{call, entry, refresh, wide_job};
 use crate::frame::{Frame, exit};
 use crate::host::Host;
-use crate::lower::Shape;
+use crate::lower::{Shape, check_size};
 use crate::unit::Unit;
 use compiler::mir::Func;
 use compiler::passes;
@@ -17,7 +17,7 @@ use netil::machine::Machine;
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
 use std::ptr::null;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An engine that runs machine code.
 pub struct JitEngine {
@@ -30,16 +30,12 @@ pub struct JitEngine {
     times: Vec<u64>,
 }
 
-/// A handler that is left to the interpreter.
-#[derive(Clone, Copy)]
-struct NotCompiled;
-
-/// A handler, compiled when it is first run.
+/// A handler, compiled when it is first run: those of elements that run fused are not.
 #[derive(Clone)]
 struct Handler {
     func: Arc<Func>,
-    /// None before the first run; `Err` if it cannot be compiled, which is not tried again.
-    run: Option<Result<Arc<Unit>, NotCompiled>>,
+    /// The same for all engines that were made of one; `None` if it cannot be compiled, and is left to the interpreter.
+    run: Arc<OnceLock<Option<Unit>>>,
 }
 
 impl JitEngine {
@@ -51,20 +47,14 @@ impl JitEngine {
     /// The same, with passes left out.
     pub fn with_options(program: Arc<Verified>, options: &passes::Options) -> Result<Self, JitError> {
         check_slices()?;
-        let mut push = Handler::new(&program, HandlerKind::Push, options)?;
-        let mut pull = Handler::new(&program, HandlerKind::Pull, options)?;
+        let push = Handler::new(&program, HandlerKind::Push, options)?;
+        let pull = Handler::new(&program, HandlerKind::Pull, options)?;
         let mut select = None;
         match &push {
             Some(handler) if program.is_filter() => {
                 select = Some(Arc::new(Unit::new(&handler.func, program.module(), Shape::Select)?));
             }
             _ => {}
-        }
-        if let (Some(push), None) = (&mut push, &select) {
-            push.compile(&program)?;
-        }
-        if let Some(pull) = &mut pull {
-            pull.compile_unless_deep(&program)?;
         }
         let interpreter = Interpreter::new(Arc::clone(&program));
         Ok(Self { program, interpreter, push, pull, select, wire_lens: Vec::new(), times: Vec::new() })
@@ -78,29 +68,13 @@ impl JitEngine {
 
 impl Handler {
     fn new(program: &Verified, kind: HandlerKind, options: &passes::Options) -> Result<Option<Self>, JitError> {
-        let optimised = compiler::optimised(program, kind, options).map_err(JitError::Middle)?;
-        Ok(optimised.map(|(func, _)| Self { func: Arc::new(func), run: None }))
+        let Some((func, _)) = compiler::optimised(program, kind, options).map_err(JitError::Middle)? else { return Ok(None) };
+        check_size(&func)?;
+        Ok(Some(Self { func: Arc::new(func), run: Arc::default() }))
     }
 
-    fn compile(&mut self, program: &Verified) -> Result<(), JitError> {
-        self.run = Some(Ok(Arc::new(Unit::new(&self.func, program.module(), Shape::Run)?)));
-        Ok(())
-    }
-
-    /// Compiles a pull handler; one that takes too much stack for running within others is left to the interpreter, which keeps its values elsewhere.
-    fn compile_unless_deep(&mut self, program: &Verified) -> Result<(), JitError> {
-        match self.compile(program) {
-            Err(JitError::TooMuchStack(..)) => self.run = Some(Err(NotCompiled)),
-            other => other?,
-        }
-        Ok(())
-    }
-
-    fn unit(&mut self, program: &Verified) -> Option<&Unit> {
-        if self.run.is_none() && self.compile(program).is_err() {
-            self.run = Some(Err(NotCompiled));
-        }
-        self.run.as_ref()?.as_deref().ok()
+    fn unit(&self, program: &Verified) -> Option<&Unit> {
+        self.run.get_or_init(|| Unit::new(&self.func, program.module(), Shape::Run).ok()).as_ref()
     }
 }
 
@@ -135,8 +109,8 @@ impl Engine for JitEngine {
 
     fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome) {
         let handler = match kind {
-            HandlerKind::Push => self.push.as_mut(),
-            HandlerKind::Pull => self.pull.as_mut(),
+            HandlerKind::Push => self.push.as_ref(),
+            HandlerKind::Pull => self.pull.as_ref(),
             HandlerKind::Init => None,
         };
         // A filter whose one-packet shape cannot be built runs in the interpreter; so does a kind that the program lacks.
@@ -157,7 +131,7 @@ impl Engine for JitEngine {
     }
 
     fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
-        let Some(unit) = self.pull.as_mut().and_then(|h| h.unit(&self.program)) else {
+        let Some(unit) = self.pull.as_ref().and_then(|h| h.unit(&self.program)) else {
             return self.interpreter.pull(request, state, source, out);
         };
         out.clear();

@@ -1,5 +1,6 @@
 //! What compiled code sees: one frame, at fixed offsets. Compiled code has no globals and no embedded addresses.
 
+use netil::pool::{Detail, Slot};
 use std::mem::offset_of;
 use std::ptr::{null, null_mut};
 
@@ -63,6 +64,26 @@ pub(crate) struct Frame {
     pub counts: *mut u64,
     pub arrive: EventFn,
     pub settle: EventFn,
+    /// What the function does first: a number of [`start`].
+    pub start: u32,
+    /// The packet's slot.
+    pub slot: u32,
+    /// Not 0 where packets are put into the frame, and taken from it, by the runtime.
+    pub slow: u32,
+    /// Slots of the burst, as many as `count`, and which of them comes next.
+    pub burst: *const u32,
+    /// See `burst`.
+    pub next: u64,
+    /// The pool's memory, slots and details.
+    pub pool: *mut u8,
+    /// See `pool`.
+    pub slots: *mut Slot,
+    /// See `pool`.
+    pub details: *mut Detail,
+    /// Packets that came in, by entry.
+    pub begun: *mut u64,
+    /// By exit, where the next slot's number goes that leaves there.
+    pub exits: *mut *mut u32,
 }
 
 /// What a member has: where it lies during a burst.
@@ -142,6 +163,16 @@ impl Frame {
             counts: null_mut(),
             arrive: nothing,
             settle: nothing,
+            start: start::NEXT,
+            slot: 0,
+            slow: 0,
+            burst: null(),
+            next: 0,
+            pool: null_mut(),
+            slots: null_mut(),
+            details: null_mut(),
+            begun: null_mut(),
+            exits: null_mut(),
         }
     }
 }
@@ -160,7 +191,32 @@ offsets! {
     INITIALISED = initialised, EXCEPTIONS = exceptions, TABLES = tables, CALL = call, WIDE = wide, ENTRY = entry, MOVED = moved, PORT = port, BUDGET = budget,
     TRAP_SITE = trap_site, BUDGET_START = budget_start, PRESENT = present, FRAMES = frames, COUNT = count, BITS = bits, WIRE_LENS = wire_lens,
     TIMES = times, MEMORY = memory, ORIGIN = origin, FRONT = front, MISSING = missing, MEMBER = member, SENT = sent, SHOWN = shown,
-    SET = set, WATCHED = watched, UNITS = units, PARTS = parts, COUNTS = counts, ARRIVE = arrive, SETTLE = settle,
+    SET = set, WATCHED = watched, UNITS = units, PARTS = parts, COUNTS = counts, ARRIVE = arrive, SETTLE = settle, SIZE = size, START = start,
+    SLOT = slot, SLOW = slow, BURST = burst, NEXT = next, POOL = pool, SLOTS = slots, POOL_DETAILS = details, BEGUN = begun, EXITS = exits,
+}
+
+/// What a function of fused handlers does first.
+pub(crate) mod start {
+    /// It takes the next packet of the burst.
+    pub const NEXT: u32 = 0;
+    /// It goes on with the packet that is in the frame, at its member and port.
+    pub const GIVEN: u32 = 1;
+}
+
+/// Where things are in a slot of the pool and in its detail.
+pub(crate) mod slot {
+    use netil::pool::{Detail, Slot};
+    use std::mem::offset_of;
+
+    pub const SIZE: i64 = size_of::<Slot>() as i64;
+    pub const TIME: i32 = offset_of!(Slot, time_ns) as i32;
+    pub const LEN: i32 = offset_of!(Slot, len) as i32;
+    pub const KIND: i32 = offset_of!(Slot, kind) as i32;
+    pub const DETAIL_SIZE: i64 = size_of::<Detail>() as i64;
+    pub const HEAD: i32 = offset_of!(Detail, head) as i32;
+    pub const FRONT: i32 = offset_of!(Detail, front) as i32;
+    pub const MOVED: i32 = offset_of!(Detail, moved) as i32;
+    pub const MISSING: i32 = offset_of!(Detail, missing) as i32;
 }
 
 /// Bytes of a member's row, and where in it things are.
@@ -199,4 +255,8 @@ pub(crate) mod exit {
     pub const EXIT: u64 = 5;
     /// Fused: on to a member that another function is of.
     pub const MEMBER: u64 = 6;
+    /// Fused: no packet of the burst is left.
+    pub const DONE: u64 = 7;
+    /// Fused: the next packet, whose slot is in the frame, is to be put there.
+    pub const LOAD: u64 = 8;
 }

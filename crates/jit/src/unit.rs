@@ -43,9 +43,9 @@ impl Unit {
     }
 
     /// Compiles the push handlers of some elements out of all as one function.
-    pub fn fused(elements: &[Element<'_>], part: &[usize]) -> Result<Self, JitError> {
+    pub fn fused(elements: &[Element<'_>], entries: &[(u32, u32)], part: &[usize]) -> Result<Self, JitError> {
         let isa = isa(Effort::of(part.iter().map(|n| weight(elements[*n].func)).sum()))?;
-        let lowered = fused::lower(elements, part, &*isa)?;
+        let lowered = fused::lower(elements, entries, part, &*isa)?;
         Self::of(lowered, &isa, MAX_STACK)
     }
 

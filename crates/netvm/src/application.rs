@@ -61,7 +61,7 @@ use netil::module::HandlerKind;
 use netil::{Engine, Verified, app};
 use runtime::graph;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -288,13 +288,17 @@ impl Compiled {
 
 /// Lets elements run as one where the engine is for that. The interpreter, which says what is meant, runs one element after the other.
 fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
-    let chained = if engine.elements == Elements::Apart { None } else { linked::chained(application, graph) };
+    let apart = engine.elements == Elements::Apart;
+    let plan = if apart { None } else { linked::fusible(application, graph, &BTreeSet::new()).map(|(plan, _)| plan) };
     // Compiled C needs bursts: for one packet, what is done once for each burst takes longer than the packet.
-    let bursts = chained.as_ref().is_none_or(|(plan, _)| graph.one_at_a_time(plan).is_empty());
-    let cluster = if engine.elements == Elements::Fused && bursts { linked::link(application, engines)? } else { chained };
+    let bursts = plan.as_ref().is_none_or(|plan| graph.one_at_a_time(plan).is_empty());
+    let cluster = match engine.elements {
+        Elements::Fused if bursts => linked::link(application, engines)?,
+        _ => plan.and_then(|_| linked::fused_code(application, graph)),
+    };
     match cluster {
         Some((plan, cluster)) => graph.link(application, plan, cluster),
-        None if engine.elements != Elements::Apart => drop(graph.gather_arrivals(application)),
+        None if !apart => drop(graph.gather_arrivals(application)),
         None => {}
     }
     if engine.elements == Elements::FusedLater && bursts {

@@ -120,11 +120,11 @@ type Make = fn(Programs, Settings) -> Result<Box<dyn Engine>, Error>;
 pub enum Elements {
     /// One after the other, each in an engine of its own.
     Apart,
-    /// Their machine code chained.
-    Chained,
-    /// Fused in compiled C, before the first packet; chained where there are no bursts.
+    /// Fused in machine code.
+    MachineCode,
+    /// Fused in compiled C, before the first packet; in machine code where there are no bursts.
     Fused,
-    /// Chained first, and fused when the compiled code is ready.
+    /// Fused in machine code first, and in compiled C when that is ready.
     FusedLater,
 }
 
@@ -154,7 +154,7 @@ pub const ALL: &[EngineInfo] = &[
         name: "jit",
         description: "machine code, made by Cranelift when the program starts",
         quick: true,
-        elements: Elements::Chained,
+        elements: Elements::MachineCode,
         make: machine_code,
     },
     EngineInfo {
@@ -248,7 +248,7 @@ impl EngineInfo {
     /// As [`Self::make`].
     pub fn make_element(&self, program: impl Into<Programs>, settings: Settings) -> Result<Box<dyn Engine>, Error> {
         match self.elements {
-            Elements::Apart | Elements::Chained => self.make(program, settings),
+            Elements::Apart | Elements::MachineCode => self.make(program, settings),
             Elements::Fused | Elements::FusedLater => machine_code(program.into(), settings),
         }
     }

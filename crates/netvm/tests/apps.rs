@@ -206,7 +206,7 @@ fn account(name: &str, config: &str) {
 }
 
 #[test]
-fn machine_code_of_applications_is_chained() {
+fn machine_code_of_applications_is_fused() {
     for config in ["router/router.click", "router/router6.click", "nat/nat.click", "switch/switch.click", "firewall/firewall.click"] {
         let file = apps().join(config);
         let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
@@ -217,7 +217,7 @@ fn machine_code_of_applications_is_chained() {
         let graph = application.start(&engines::AUTO, engines::Settings::default(), settings, Box::new(Quiet));
         let account = application.explain(Some(&graph.unwrap_or_else(|error| panic!("{error}"))));
         let linked = account.ways.iter().filter(|way| way.alone.is_none()).count();
-        assert!(account.chained.is_some_and(|chained| chained >= linked), "{config}: {account}");
+        assert!(account.in_machine_code.is_some_and(|fused| fused >= linked), "{config}: {account}");
     }
 }
 

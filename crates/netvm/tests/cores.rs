@@ -97,7 +97,7 @@ fn run_on(
     assert!(cores.finish().is_empty());
     let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
     let captures = (0..3).map(file).collect();
-    (Found { captures, counts, nodes, text: kept.take(), chained: 0 }, members, shown)
+    (Found { captures, counts, nodes, text: kept.take(), in_machine_code: 0 }, members, shown)
 }
 
 fn assert_same(found: &Found, wanted: &Found, name: &str) {

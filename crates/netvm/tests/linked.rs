@@ -169,11 +169,11 @@ fn linked_elements_do_what_they_do_one_after_the_other() {
 }
 
 #[test]
-fn chained_elements_do_what_they_do_one_after_the_other() {
+fn elements_fused_in_machine_code_do_what_they_do_one_after_the_other() {
     assert_eq!(compare("jit"), CONFIGURATIONS.len() + SOURCES.len() + MADE.len());
 }
 
-/// All configurations by an engine and by the interpreter. In how many of them machine code is chained by the engine `jit`.
+/// All configurations by an engine and by the interpreter. Gives in how many of them the engine `jit` fuses elements.
 fn compare(engine: &str) -> usize {
     let folder = std::env::temp_dir().join(format!("netvm-linked-{}-{engine}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -181,7 +181,7 @@ fn compare(engine: &str) -> usize {
     std::fs::write(&input, capture()).unwrap();
     std::fs::write(&short, first_records(&capture(), 128)).unwrap();
     let [plain, linked] = ["interp", engine].map(|name| engines::find(name).unwrap());
-    let mut chained = 0;
+    let mut fused = 0;
     for (name, text, reads) in CONFIGURATIONS.into_iter().chain(SOURCES).chain(MADE).chain(NATIVE) {
         let text = text.replace("SHORT", &short.display().to_string());
         let wanted = run(&text, reads, plain, &folder, &input);
@@ -190,11 +190,11 @@ fn compare(engine: &str) -> usize {
         for settings in settings(engine, &text) {
             let found = run_with(&text, reads, linked, settings, &folder, &input, Settings::default());
             assert_same(&found, &wanted, &format!("{name}, tables large from {} on: {reads:?}", settings.large));
-            chained += usize::from(found.chained > 0);
+            fused += usize::from(found.in_machine_code > 0);
         }
     }
     std::fs::remove_dir_all(folder).unwrap();
-    chained
+    fused
 }
 
 /// How a configuration is linked: also with every table large, so that slices run, if there is a class with tables in it.

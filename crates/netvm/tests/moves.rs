@@ -91,7 +91,7 @@ fn disturbed(text: &str, reads: &[&str], engine: &str, seed: u64, folder: &Path,
     assert!(to >= cores.stats().arrivals, "packets are counted where they come to");
     assert!(cores.finish().is_empty());
     let captures = (0..3).map(|n| std::fs::read(format!("{}{n}", out.display())).ok()).collect();
-    (Found { captures, counts, nodes, text: kept.take(), chained: 0 }, done)
+    (Found { captures, counts, nodes, text: kept.take(), in_machine_code: 0 }, done)
 }
 
 /// A capture of so many packets.

@@ -54,7 +54,7 @@ fn run_native(text: &str, reads: &[&str], folder: &Path, input: &Path) -> Found 
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
     let counts = said.lines().map(|line| line.split_once(": ").map_or("", |(_, value)| value).to_owned()).collect();
     let captures = (0..3).map(|n| std::fs::read(format!("{}{n}", out.display())).ok()).collect();
-    Found { captures, counts, nodes: Vec::new(), text: ended.stderr, chained: 0 }
+    Found { captures, counts, nodes: Vec::new(), text: ended.stderr, in_machine_code: 0 }
 }
 
 /// Where two files differ, with what there is.

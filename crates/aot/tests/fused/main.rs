@@ -1,4 +1,4 @@
-//! Fused elements, and those whose machine code is chained, do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories, and
+//! Fused elements, and fused machine code, do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories, and
 //! when timers are set. What leaves by one exit does so in order, and all that came before a packet that leaves at once is there first. Where timers are set, bursts end
 //! here and there before the last packet.
 //!
@@ -149,7 +149,7 @@ struct Chain {
 enum How {
     /// As compiled C.
     Fused(cluster::Options),
-    /// As machine code that is chained.
+    /// As machine code.
     Chained,
 }
 

@@ -16,7 +16,7 @@ mod calls;
 mod packet;
 
 use crate::engine::JitEngine;
-use crate::frame::{Frame, Parts, Unit as Row, exit};
+use crate::frame::{Frame, Parts, Unit as Row, exit, start};
 use crate::lower::fused::{Element, is_random};
 use crate::lower::weight;
 use crate::unit::Unit;
@@ -151,22 +151,49 @@ pub struct Chain {
     part_of: Vec<usize>,
     rows: Rows,
     burst: u64,
+    /// Bytes of annotations.
+    info_size: usize,
     leaving: Leaving,
     flows: Flows,
 }
 
-// SAFETY: addresses in `rows` of states are those of the last burst, and are written anew before anything reads them; the others are of what members have.
+// SAFETY: addresses of states and lists are those of the last burst, and are written anew before anything reads them; the others are of what members have.
 unsafe impl Send for Chain {}
 
 /// What is to be handed to the host.
 #[derive(Default)]
 struct Leaving {
-    /// By exit.
+    /// By exit, with room for a burst, and where the next slot goes.
     exits: Vec<Vec<u32>>,
+    ends: Vec<*mut u32>,
     /// What goes no further, in order.
     ended: Vec<(Ended, u32)>,
     /// Of these, some that follow each other and ended alike.
     alike: Vec<u32>,
+}
+
+impl Leaving {
+    /// Makes room for a burst.
+    fn prepare(&mut self, packets: usize) {
+        self.ends.clear();
+        for list in &mut self.exits {
+            if list.len() < packets {
+                list.resize(packets, 0);
+            }
+            self.ends.push(list.as_mut_ptr());
+        }
+    }
+
+    /// Slots that left by an exit.
+    fn left_by(&self, exit: usize) -> usize {
+        (self.ends[exit] as usize - self.exits[exit].as_ptr() as usize) / size_of::<u32>()
+    }
+
+    fn push(&mut self, exit: usize, slot: u32) {
+        let at = self.left_by(exit);
+        self.exits[exit][at] = slot;
+        self.ends[exit] = self.ends[exit].wrapping_add(1);
+    }
 }
 
 /// A burst on its way: what calls from compiled code work on.
@@ -180,19 +207,17 @@ struct Running<'r> {
     host: &'r mut dyn Host,
     leaving: &'r mut Leaving,
     flows: &'r mut Flows,
-    /// The packet at hand, and the part that runs it.
-    slot: u32,
+    /// Slots of the burst, and the part that runs.
+    slots: &'r [u32],
     part: usize,
     copies: Vec<CloneOut>,
-    /// Packets that are run, of so many.
-    count: usize,
-    packets: usize,
     /// Memories are looked for when packets come to members.
     lazy: bool,
     /// Packets of which members still say when they run, and the member that runs.
     told: u32,
-    telling: bool,
     runs: Option<u32>,
+    entries: &'r [(u32, u32)],
+    info_size: usize,
 }
 
 impl Chain {
@@ -210,7 +235,8 @@ impl Chain {
         let mut part_of = vec![0; members.len()];
         compiled.iter().enumerate().for_each(|(n, (of, _))| of.iter().for_each(|member| part_of[*member] = n));
         let parts = compiled.into_iter().map(|(_, unit)| Part::of(unit)).collect();
-        Ok(Self { members, entries: entries.to_vec(), parts, part_of, rows, burst: 0, leaving, flows })
+        let info_size = members.iter().map(|member| member.program.module().info_size as usize).max().unwrap_or(0);
+        Ok(Self { members, entries: entries.to_vec(), parts, part_of, rows, burst: 0, info_size, leaving, flows })
     }
 }
 
@@ -238,13 +264,13 @@ fn compile(members: &[Member], rows: &Rows, counters: &Counters, entries: &[(u32
         .collect();
     let mut units = Vec::new();
     for part in parts(members, entries) {
-        match Unit::fused(&elements, &part) {
+        match Unit::fused(&elements, entries, &part) {
             Ok(unit) => units.push((part, unit)),
             Err(_) if part.len() == 1 => return Err(part[0]),
             // One of them is what Cranelift refuses; each alone tells which.
             Err(_) => {
                 for n in part {
-                    units.push((vec![n], Unit::fused(&elements, &[n]).map_err(|_| n)?));
+                    units.push((vec![n], Unit::fused(&elements, entries, &[n]).map_err(|_| n)?));
                 }
             }
         }
@@ -285,14 +311,15 @@ fn in_order(members: &[Member], entries: &[(u32, u32)]) -> Vec<usize> {
 }
 
 impl Chain {
-    /// So many packets are to be run.
-    fn begin_burst<'r>(&'r mut self, packets: usize, pool: &'r mut Pool, host: &'r mut dyn Host) -> Running<'r> {
+    /// Slots' packets are to be run.
+    fn begin_burst<'r>(&'r mut self, slots: &'r [u32], pool: &'r mut Pool, host: &'r mut dyn Host) -> Running<'r> {
         self.burst += 1;
+        self.leaving.prepare(slots.len());
         Running {
             told: if host.measures() { TOLD } else { 0 },
-            count: packets.min(host.most()),
-            packets,
+            slots,
             members: &self.members,
+            entries: &self.entries,
             parts: &self.parts,
             part_of: &self.part_of,
             rows: &mut self.rows,
@@ -301,34 +328,24 @@ impl Chain {
             host,
             leaving: &mut self.leaving,
             flows: &mut self.flows,
-            slot: 0,
             part: 0,
             copies: Vec::new(),
-            lazy: packets < EAGER,
-            telling: false,
+            lazy: slots.len() < EAGER,
             runs: None,
+            info_size: self.info_size,
         }
     }
 }
 
 impl Cluster for Chain {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
-        let entries = std::mem::take(&mut self.entries);
-        let mut running = self.begin_burst(slots.len(), pool, host);
-        let mut frame = running.frame(budget);
-        for (n, slot) in slots.iter().enumerate() {
-            if n >= running.count {
-                break;
-            }
-            let entry = running.pool.slot(*slot).entry() as usize;
-            let (member, port) = entries[entry];
-            running.flows.begun[entry] += 1;
-            running.begin(*slot, &mut frame);
-            (frame.member, frame.port) = (member, port);
-            running.packet(&mut frame);
+        // Without an entry nothing comes in.
+        if let Some((member, _)) = self.entries.first().copied() {
+            let mut running = self.begin_burst(slots, pool, host);
+            let mut frame = running.frame(budget);
+            running.run(&mut frame, member);
+            running.hand_over();
         }
-        running.hand_over();
-        self.entries = entries;
     }
 
     fn takes_single_packets(&self) -> bool {
@@ -354,6 +371,9 @@ impl<'r> Running<'r> {
             units: self.rows.units.as_ptr(),
             parts: self.rows.parts.as_ptr(),
             counts: self.flows.counts.as_mut_ptr(),
+            begun: self.flows.begun.as_mut_ptr(),
+            exits: self.leaving.ends.as_mut_ptr(),
+            burst: self.slots.as_ptr(),
             arrive: calls::arrive,
             settle: calls::settle,
             ..Frame::empty(calls::call, calls::wide_job, calls::entry, budget)
@@ -370,37 +390,52 @@ impl<'r> Running<'r> {
         &self.parts[self.part].unit
     }
 
+    /// Runs all packets, the function of a member those that need nothing of the runtime.
+    fn run(&mut self, frame: &mut Frame, member: u32) {
+        self.limit(frame);
+        loop {
+            self.watch(frame);
+            let first = if frame.start == start::NEXT { member } else { frame.member };
+            let result = self.step(frame, first);
+            let number = (result >> 32) as u32;
+            frame.start = start::NEXT;
+            match result & 0xffff_ffff {
+                exit::DONE => return,
+                exit::LOAD => self.begin(frame),
+                exit::MEMBER => (frame.member, frame.start) = (number, start::GIVEN),
+                exit::EXIT => self.exit(frame, number),
+                _ => self.end(frame, crate::engine::disposition(result, HandlerKind::Push, frame.trap_site)),
+            }
+        }
+    }
+
+    /// No more packets are run than the host lets.
+    fn limit(&self, frame: &mut Frame) {
+        frame.count = self.slots.len().min(self.host.most()) as u64;
+    }
+
+    /// Says what compiled code is to leave to the runtime.
+    fn watch(&self, frame: &mut Frame) {
+        let telling = self.told > 0;
+        // Compiled code knows where slots of that size lie.
+        let strange = self.pool.info_size() != self.info_size;
+        (frame.slow, frame.watched) = ((telling || strange).into(), (self.lazy || telling).into());
+    }
+
     /// Makes a slot's packet the one at hand.
-    fn begin(&mut self, slot: u32, frame: &mut Frame) {
-        self.slot = slot;
+    fn begin(&mut self, frame: &mut Frame) {
+        let entry = self.pool.slot(frame.slot).entry() as usize;
+        self.flows.begun[entry] += 1;
         self.load(frame);
-        self.telling = self.told > 0;
-        if self.telling {
+        if self.told > 0 {
             self.told -= 1;
             let nobody = self.members.len() as u32;
             self.host.begin(nobody);
             self.host.end(nobody);
         }
-        frame.watched = (self.lazy || self.telling).into();
-    }
-
-    /// Runs the packet at hand from the member that the frame names to where it leaves.
-    fn packet(&mut self, frame: &mut Frame) {
+        ((frame.member, frame.port), frame.start) = (self.entries[entry], start::GIVEN);
         if frame.present == 0 {
-            return self.absent(frame);
-        }
-        loop {
-            let result = self.step(frame);
-            let number = (result >> 32) as u32;
-            match result & 0xffff_ffff {
-                exit::MEMBER => frame.member = number,
-                exit::EXIT if frame.set == 0 => return self.exit(frame, number),
-                exit::EXIT => {
-                    self.set_timers(frame, frame.member);
-                    return self.exit(frame, number);
-                }
-                _ => return self.end(frame, crate::engine::disposition(result, HandlerKind::Push, frame.trap_site)),
-            }
+            self.absent(frame);
         }
     }
 
@@ -413,15 +448,19 @@ impl<'r> Running<'r> {
             state.packet_number = state.packet_number.wrapping_add(1);
         }
         self.end(frame, Disposition::Trap(Trap { kind: TrapKind::NoPacket, handler: HandlerKind::Push, inst: 0 }));
+        frame.start = start::NEXT;
     }
 
-    fn step(&mut self, frame: &mut Frame) -> u64 {
-        self.part = self.part_of[frame.member as usize];
+    /// Runs the function of a member.
+    fn step(&mut self, frame: &mut Frame, member: u32) -> u64 {
+        self.part = self.part_of[member as usize];
         let Part { unit, code } = &self.parts[self.part];
         (frame.tables, frame.set) = (unit.table_pointers.as_ptr(), 0);
+        let (memory, slots, details) = self.pool.parts();
+        (frame.pool, frame.slots, frame.details) = (memory.as_mut_ptr(), slots.as_mut_ptr(), details.as_mut_ptr());
         frame.host = (&raw mut *self).cast();
-        // SAFETY: the frame points to this packet's memory and to rows of the members' memories, which all live until the burst's end; compiled code and its calls
-        // use them in turn. The code was compiled for these members' programs, whose sizes their memories have.
+        // SAFETY: the frame points to the pool, in which the burst's slots are, to lists with room for the burst, and to rows of the members' memories, which all live until the burst's
+        // end; compiled code and its calls use them in turn. The code was compiled for these members' programs, whose sizes their memories have.
         let result = unsafe { code(frame) };
         if let Some(member) = self.runs.take() {
             self.host.end(member);
@@ -435,7 +474,7 @@ impl<'r> Running<'r> {
             self.find(member as usize);
             self.host.comes(member, frame.time_ns);
         }
-        if self.telling {
+        if self.host.measures() {
             if let Some(before) = self.runs.replace(member) {
                 self.host.end(before);
             }
@@ -444,9 +483,12 @@ impl<'r> Running<'r> {
     }
 
     /// The packet at hand leaves by an exit.
-    fn exit(&mut self, frame: &Frame, exit: u32) {
+    fn exit(&mut self, frame: &mut Frame, exit: u32) {
+        if frame.set != 0 {
+            self.set_timers(frame, frame.member);
+        }
         self.store(frame);
-        self.leaving.exits[exit as usize].push(self.slot);
+        self.leaving.push(exit as usize, frame.slot);
     }
 
     /// The packet at hand goes no further, or leaves at once.
@@ -463,12 +505,12 @@ impl<'r> Running<'r> {
         self.flows.stayed[member as usize] += 1;
         let ended = Ended { member, disposition };
         if way.is_none() && self.copies.is_empty() {
-            return self.leaving.ended.push((ended, self.slot));
+            return self.leaving.ended.push((ended, frame.slot));
         }
         self.hand_over();
         let copies = std::mem::take(&mut self.copies);
-        self.host.leave(ended, self.slot, copies, self.pool);
-        self.count = self.packets.min(self.host.most());
+        self.host.leave(ended, frame.slot, copies, self.pool);
+        self.limit(frame);
     }
 
     /// A member has set timers, one of which may be due before the next packet.
@@ -476,22 +518,25 @@ impl<'r> Running<'r> {
         frame.set = 0;
         self.store(frame);
         // No member sets timers and the packet's time: it came with this one.
-        if self.host.set_timers(member, self.slot, frame.time_ns) {
+        if self.host.set_timers(member, frame.slot, frame.time_ns) {
             self.hand_over();
             self.host.settle(self.pool);
         }
         self.load(frame);
-        self.count = self.packets.min(self.host.most());
+        self.limit(frame);
     }
 
     /// Gives the host what has left so far.
     fn hand_over(&mut self) {
-        let Leaving { exits, ended, alike } = &mut *self.leaving;
-        for (n, slots) in exits.iter_mut().enumerate().filter(|(_, slots)| !slots.is_empty()) {
-            self.flows.exits[n] += slots.len() as u64;
-            self.host.exit(n as u32, slots, self.pool);
-            slots.clear();
+        for n in 0..self.leaving.exits.len() {
+            let left = self.leaving.left_by(n);
+            if left > 0 {
+                self.leaving.ends[n] = self.leaving.exits[n].as_mut_ptr();
+                self.flows.exits[n] += left as u64;
+                self.host.exit(n as u32, &self.leaving.exits[n][..left], self.pool);
+            }
         }
+        let Leaving { ended, alike, .. } = &mut *self.leaving;
         for run in ended.chunk_by(|a, b| a.0 == b.0) {
             alike.clear();
             alike.extend(run.iter().map(|(_, slot)| *slot));

@@ -26,7 +26,7 @@ impl Running<'_> {
     pub(super) fn load(&mut self, frame: &mut Frame) {
         let info_size = self.pool.info_size();
         let (memory, slots, details) = self.pool.parts();
-        let id = self.slot as usize;
+        let id = frame.slot as usize;
         let (slot, detail) = (slots[id], details[id]);
         let annotations = id * stride(info_size);
         // A packet that is too large for a slot lies elsewhere, and may fill its memory.
@@ -52,7 +52,7 @@ impl Running<'_> {
     /// The reverse.
     pub(super) fn store(&mut self, frame: &Frame) {
         let (_, slots, details) = self.pool.parts();
-        let (slot, detail) = (&mut slots[self.slot as usize], &mut details[self.slot as usize]);
+        let (slot, detail) = (&mut slots[frame.slot as usize], &mut details[frame.slot as usize]);
         let cut = if frame.missing == 0 { 0 } else { CUT };
         let kind = frame.present | cut | slot.kind >> ENTRY << ENTRY;
         *slot = Slot { time_ns: frame.time_ns, len: frame.packet_len, kind };
@@ -66,9 +66,9 @@ impl Running<'_> {
         work: impl FnOnce(&mut Self, &mut Frame, &mut ExchangeBuffer<'static>) -> T,
     ) -> T {
         self.store(frame);
-        let mut packet = self.pool.lift(self.slot);
+        let mut packet = self.pool.lift(frame.slot);
         let result = work(self, frame, &mut packet);
-        self.pool.lower(self.slot, packet);
+        self.pool.lower(frame.slot, packet);
         self.load(frame);
         result
     }

@@ -1,7 +1,7 @@
 //! Handlers of several elements in one function: what one sends to another is a jump.
 //!
 //! ```text
-//!  frame.member, frame.port ─▶ start of a member ─▶ its handler ──port──▶ start of the member behind ─▶ … ─▶ leave
+//!  next packet of the burst ─▶ start of a member ─▶ its handler ──port──▶ start of the member behind ─▶ … ─▶ list of the exit ─▶ next packet
 //! ```
 //!
 //! The packet's first byte and its length are in registers from one end to the other; where the runtime is called, they are put into the frame before and taken from it behind.
@@ -40,14 +40,20 @@ pub(super) struct Fusion<'a> {
     member: usize,
     /// Where each begins that this function is of; with the input port.
     starts: Vec<Option<ir::Block>>,
+    /// Takes the next packet of the burst (`bursts`).
+    pub next: ir::Block,
+    /// Puts the packet into an exit's list; with the exit's and the member's number.
+    pub out: ir::Block,
     /// Gives a code and the member's number.
-    leave: ir::Block,
+    pub leave: ir::Block,
     /// No element gives packets up.
     pub is_there: bool,
 }
 
 /// One function of the handlers of some elements (`part`) out of all.
-pub(crate) fn lower(elements: &[Element<'_>], part: &[usize], isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
+///
+/// Packets come in at `entries` (member, port).
+pub(crate) fn lower(elements: &[Element<'_>], entries: &[(u32, u32)], part: &[usize], isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
     let ops = part.iter().map(|n| weight(elements[*n].func)).sum();
     if ops > MAX_OPS {
         return Err(JitError::TooLarge("operations", ops, MAX_OPS));
@@ -62,11 +68,14 @@ pub(crate) fn lower(elements: &[Element<'_>], part: &[usize], isa: &dyn TargetIs
         block
     };
     let starts = (0..elements.len()).map(|n| part.contains(&n).then(|| block(&[types::I32]))).collect();
-    let leave = block(&[types::I64, types::I32]);
+    let [next, out, leave] = [&[][..], &[types::I32, types::I32], &[types::I64, types::I32]].map(block);
     let first = &elements[part[0]];
     let mut lower = Lower::new((first.func, first.module, &cfgs[0]), Shape::Fused, builder);
-    lower.fusion = Some(Fusion { elements, member: part[0], starts, leave, is_there: !elements.iter().any(|e| gives_up(e.func)) });
+    let is_there = !elements.iter().any(|e| gives_up(e.func));
+    lower.fusion = Some(Fusion { elements, member: part[0], starts, next, out, leave, is_there });
     lower.enter(part);
+    lower.take_next(entries);
+    lower.put_out();
     for (n, cfg) in part.iter().zip(&cfgs) {
         lower.begin(*n, cfg);
         lower.function()?;
@@ -117,8 +126,12 @@ impl<'a> Lower<'a> {
 }
 
 impl Lower<'_> {
-    /// Goes to the member that the frame names.
+    /// Goes on with the packet in the frame, at the member that it names, or takes the next one.
     fn enter(&mut self, part: &[usize]) {
+        let Some(next) = self.fusion.as_ref().map(|fusion| fusion.next) else { return };
+        let (start, given) = (self.field(frame::START, types::I32, trusted()), self.b.create_block());
+        self.b.ins().brif(start, given, &[], next, &[]);
+        self.b.switch_to_block(given);
         self.reload_packet();
         let port = self.field(frame::PORT, types::I32, trusted());
         let starts: Vec<(usize, ir::Block)> = part.iter().filter_map(|n| Some((*n, self.fusion.as_ref()?.starts[*n]?))).collect();
@@ -141,7 +154,7 @@ impl Lower<'_> {
     /// What comes before a member's first block.
     pub(super) fn start_member(&mut self) {
         let Some((n, element)) = self.element() else { return };
-        let Some(start) = self.fusion.as_ref().and_then(|fusion| fusion.starts[n as usize]) else { return };
+        let Some(start) = self.start_of(n) else { return };
         self.b.switch_to_block(start);
         let port = self.b.block_params(start)[0];
         self.arrive(n);
@@ -219,7 +232,7 @@ impl Lower<'_> {
         }
         match way {
             Some(Way::Member(to, input)) => self.go_to(to, input),
-            Some(Way::Exit(exit) | Way::LastExit(exit)) => self.leave(exit::EXIT, exit),
+            Some(Way::Exit(exit) | Way::LastExit(exit)) => self.leave_by(exit),
             Some(Way::AtOnce) | None => self.leave(exit::PORT, port),
         }
     }
@@ -240,7 +253,7 @@ impl Lower<'_> {
             self.settle(n);
         }
         let port = self.iconst(types::I32, input.into());
-        if let Some(start) = self.fusion.as_ref().and_then(|fusion| fusion.starts[to as usize]) {
+        if let Some(start) = self.start_of(to) {
             self.b.ins().jump(start, &args(&[port]));
             return;
         }
@@ -259,6 +272,23 @@ impl Lower<'_> {
         self.reload_packet();
         self.b.ins().jump(on, &[]);
         self.b.switch_to_block(on);
+    }
+
+    fn leave_by(&mut self, exit: u32) {
+        let (Some((n, _)), Some(out)) = (self.element(), self.fusion.as_ref().map(|fusion| fusion.out)) else { return };
+        let (exit, member) = (self.iconst(types::I32, exit.into()), self.iconst(types::I32, n.into()));
+        self.b.ins().jump(out, &args(&[exit, member]));
+    }
+
+    /// Where a member begins, if this function is of it.
+    pub(super) fn start_of(&self, member: u32) -> Option<ir::Block> {
+        self.fusion.as_ref()?.starts[member as usize]
+    }
+
+    /// Bytes of the packets' annotations.
+    pub(super) fn info_size(&self) -> u32 {
+        let elements = self.fusion.iter().flat_map(|fusion| fusion.elements);
+        elements.map(|element| element.module.info_size).max().unwrap_or(0)
     }
 
     /// Ends the function's work on the packet: with a tag and a number.

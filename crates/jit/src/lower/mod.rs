@@ -4,6 +4,7 @@
 //! clear. Wider ones live in stack slots and are computed by the runtime. A handler becomes one function, in one of two shapes:
 //! `run` for one packet in the frame, `select` for a burst of a filter's packets, giving a bit for each; or handlers of several elements become one (`fused`).
 
+mod bursts;
 mod digests;
 mod flow;
 pub(crate) mod fused;
@@ -68,10 +69,7 @@ enum Place {
 
 pub(crate) fn lower(func: &Func, module: &Module, shape: Shape, isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
     let cfg = Cfg::new(func);
-    let ops = weight(func);
-    if ops > MAX_OPS {
-        return Err(JitError::TooLarge("operations", ops, MAX_OPS));
-    }
+    check_size(func)?;
     let mut clif = function(isa, shape != Shape::Select);
     let mut context = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut clif, &mut context);
@@ -81,6 +79,12 @@ pub(crate) fn lower(func: &Func, module: &Module, shape: Shape, isa: &dyn Target
     b.seal_all_blocks();
     b.finalize(isa.frontend_config());
     Ok(Lowered { clif, calls, jobs, tables })
+}
+
+/// Whether a handler is too large to be compiled.
+pub(crate) fn check_size(func: &Func) -> Result<(), JitError> {
+    let ops = weight(func);
+    if ops > MAX_OPS { Err(JitError::TooLarge("operations", ops, MAX_OPS)) } else { Ok(()) }
 }
 
 /// An empty function that takes a frame.

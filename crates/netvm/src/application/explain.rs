@@ -3,6 +3,7 @@
 use super::{Application, Graph, linked};
 use crate::engines::Settings;
 use compiler::cluster::{LARGE, prefetched};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// How one element runs.
@@ -27,8 +28,8 @@ pub struct Account {
     pub entries: usize,
     /// Elements because of which arrivals are run one at a time; if it is known.
     pub one_at_a_time: Option<Vec<String>>,
-    /// How many elements' machine code is chained by the engines `jit` and `auto`; if it is known.
-    pub chained: Option<usize>,
+    /// How many elements the engines `jit` and `auto` fuse in machine code; if it is known.
+    pub in_machine_code: Option<usize>,
 }
 
 impl Application {
@@ -59,7 +60,7 @@ impl Application {
         Account {
             ways: handlers.iter().enumerate().map(way).collect(),
             entries: plan.entries.len(),
-            chained: graph.map(|graph| linked::chained(app, graph).map_or(0, |(plan, _)| plan.members.len())),
+            in_machine_code: graph.map(|graph| linked::fusible(app, graph, &BTreeSet::new()).map_or(0, |(plan, _)| plan.members.len())),
             one_at_a_time: graph.map(|graph| graph.one_at_a_time(&plan).into_iter().map(declared).collect()),
         }
     }
@@ -85,12 +86,12 @@ impl fmt::Display for Account {
             Some(_) if linked == 0 => {}
             Some([]) => writeln!(f, "  arrivals run in bursts")?,
             Some(elements) => {
-                writeln!(f, "  arrivals run one at a time, because of {}; so machine code is chained", elements.join(", "))?;
+                writeln!(f, "  arrivals run one at a time, because of {}; so they run in machine code", elements.join(", "))?;
             }
         }
-        match self.chained {
+        match self.in_machine_code {
             None => Ok(()),
-            Some(chained) => writeln!(f, "engine jit: the machine code of {chained} of {all} elements is chained"),
+            Some(fused) => writeln!(f, "engine jit: {fused} of {all} elements are fused in machine code"),
         }
     }
 }

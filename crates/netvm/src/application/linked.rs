@@ -1,4 +1,4 @@
-//! Elements that run as one: as compiled C, or as machine code that is chained.
+//! Elements that run fused: as compiled C, or as machine code.
 
 use crate::Error;
 use crate::engines::Settings;
@@ -69,20 +69,24 @@ fn sends_to(application: &Application, instance: u32) -> Option<String> {
     native::WRITERS.contains(&class.as_str()).then(|| device_of(name, class, arguments))
 }
 
-/// Elements that are fused in machine code; `None` if there are none.
-pub(super) fn chained(application: &Application, graph: &Graph) -> Option<Made> {
+/// Which elements can be fused in machine code, less some; `None` if there are none.
+pub(super) fn fusible(application: &Application, graph: &Graph, but: &BTreeSet<u32>) -> Option<(Plan, Vec<chain::Member>)> {
     let member = |instance: u32, ways: &[(u32, Way)]| {
         let program = application.instances[instance as usize].program()?;
         let member = chain::Member::of(graph.engine(instance as usize)?, ways)?;
         let prints = prints(program) && invokes(member.func());
         (!prints && untimely(program, member.func()).is_none()).then_some(member)
     };
-    // Elements that turn out to be too large run alone.
+    let plan = plan(application, &|instance| !but.contains(&instance) && member(instance, &[]).is_some());
+    let members: Option<Vec<_>> = plan.members.iter().zip(&plan.ways).map(|(instance, ways)| member(*instance, ways)).collect();
+    Some((plan, members.filter(|members| !members.is_empty())?))
+}
+
+/// Elements fused in machine code; `None` if there are none. Those that turn out to be too large run alone.
+pub(super) fn fused_code(application: &Application, graph: &Graph) -> Option<Made> {
     let mut alone = BTreeSet::new();
     loop {
-        let plan = plan(application, &|instance| !alone.contains(&instance) && member(instance, &[]).is_some());
-        let members: Option<Vec<_>> = plan.members.iter().zip(&plan.ways).map(|(instance, ways)| member(*instance, ways)).collect();
-        let members = members.filter(|members| !members.is_empty())?;
+        let (plan, members) = fusible(application, graph, &alone)?;
         match Chain::new(members, &plan.entries) {
             Ok(chain) => return Some((plan, Box::new(chain))),
             Err(member) => _ = alone.insert(plan.members[member]),

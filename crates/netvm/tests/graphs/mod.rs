@@ -140,7 +140,7 @@ pub struct Found {
     pub nodes: Vec<String>,
     pub text: Vec<u8>,
     /// Whether each element can take a whole burst before the next.
-    pub chained: usize,
+    pub in_machine_code: usize,
 }
 
 /// Runs a configuration.
@@ -179,8 +179,8 @@ pub fn run_with(
         .collect();
     assert!(graph.finish().is_empty());
     let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
-    let chained = application.explain(Some(&graph)).chained.unwrap_or(0);
-    Found { captures: (0..3).map(file).collect(), counts, nodes, text: kept.0.take(), chained }
+    let in_machine_code = application.explain(Some(&graph)).in_machine_code.unwrap_or(0);
+    Found { captures: (0..3).map(file).collect(), counts, nodes, text: kept.0.take(), in_machine_code }
 }
 
 /// A configuration with the names of files.
