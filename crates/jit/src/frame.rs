@@ -84,6 +84,16 @@ pub(crate) struct Frame {
     pub begun: *mut u64,
     /// By exit, where the next slot's number goes that leaves there.
     pub exits: *mut *mut u32,
+    /// Packets of the burst that slices are run for next, up to, and without, the second.
+    pub ahead: u64,
+    /// See `ahead`.
+    pub ahead_to: u64,
+    /// Memory for annotations while slices run.
+    pub scratch: *mut u8,
+    /// Where the next address goes that will be read soon, and where there is no more room.
+    pub lines: *mut u64,
+    /// See `lines`.
+    pub lines_end: *mut u64,
 }
 
 /// What a member has: where it lies during a burst.
@@ -173,6 +183,11 @@ impl Frame {
             details: null_mut(),
             begun: null_mut(),
             exits: null_mut(),
+            ahead: 0,
+            ahead_to: 0,
+            scratch: null_mut(),
+            lines: null_mut(),
+            lines_end: null_mut(),
         }
     }
 }
@@ -193,6 +208,7 @@ offsets! {
     TIMES = times, MEMORY = memory, ORIGIN = origin, FRONT = front, MISSING = missing, MEMBER = member, SENT = sent, SHOWN = shown,
     SET = set, WATCHED = watched, UNITS = units, PARTS = parts, COUNTS = counts, ARRIVE = arrive, SETTLE = settle, SIZE = size, START = start,
     SLOT = slot, SLOW = slow, BURST = burst, NEXT = next, POOL = pool, SLOTS = slots, POOL_DETAILS = details, BEGUN = begun, EXITS = exits,
+    AHEAD = ahead, AHEAD_TO = ahead_to, SCRATCH = scratch, LINES = lines, LINES_END = lines_end,
 }
 
 /// What a function of fused handlers does first.

@@ -42,10 +42,10 @@ impl Unit {
         Self::of(lowered, &isa, if func.kind == HandlerKind::Pull { MAX_PULL_STACK } else { MAX_STACK })
     }
 
-    /// Compiles the push handlers of some elements out of all as one function.
-    pub fn fused(elements: &[Element<'_>], entries: &[(u32, u32)], part: &[usize]) -> Result<Self, JitError> {
+    /// Compiles the push handlers of some elements out of all as one function, or slices of them.
+    pub fn fused(elements: &[Element<'_>], entries: &[(u32, u32)], part: &[usize], large: Option<usize>) -> Result<Self, JitError> {
         let isa = isa(Effort::of(part.iter().map(|n| weight(elements[*n].func)).sum()))?;
-        let lowered = fused::lower(elements, entries, part, &*isa)?;
+        let lowered = fused::lower(elements, entries, part, large, &*isa)?;
         Self::of(lowered, &isa, MAX_STACK)
     }
 

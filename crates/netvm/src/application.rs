@@ -294,7 +294,7 @@ fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, 
     let bursts = plan.as_ref().is_none_or(|plan| graph.one_at_a_time(plan).is_empty());
     let cluster = match engine.elements {
         Elements::Fused if bursts => linked::link(application, engines)?,
-        _ => plan.and_then(|_| linked::fused_code(application, graph)),
+        _ => plan.and_then(|_| linked::fused_code(application, graph, engines)),
     };
     match cluster {
         Some((plan, cluster)) => graph.link(application, plan, cluster),

@@ -149,8 +149,8 @@ struct Chain {
 enum How {
     /// As compiled C.
     Fused(cluster::Options),
-    /// As machine code.
-    Chained,
+    /// As machine code, with prefetches for tables of more bytes than that.
+    MachineCode(usize),
 }
 
 impl Host for Chain {
@@ -305,16 +305,22 @@ impl Chain {
 
     fn code(&self) -> Box<dyn Cluster> {
         let all = self.programs.iter().zip(&self.links);
-        let How::Fused(cluster) = self.how else {
-            let engine = |program: &Arc<Verified>| jit::JitEngine::new(Arc::clone(program)).unwrap();
-            let members = all.map(|(program, links)| chain::Member::of(&engine(program), links).unwrap()).collect();
-            return Box::new(chain::Chain::new(members, &[(0, 0)]).unwrap());
+        let cluster = match self.how {
+            How::Fused(cluster) => cluster,
+            How::MachineCode(large) => return self.machine_code(large),
         };
         let links: Vec<_> = all.map(|(p, links)| (Arc::clone(p), links.clone())).collect();
         let members: Vec<_> =
             links.iter().map(|(p, links)| (Arc::clone(p), Member { program: p, func: optimised(p), links: links.clone() })).collect();
         let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
         Box::new(Fused::new(&members, &[(0, 0)], cluster, &options).unwrap())
+    }
+
+    fn machine_code(&self, large: usize) -> Box<dyn Cluster> {
+        let engine = |program: &Arc<Verified>| jit::JitEngine::new(Arc::clone(program)).unwrap();
+        let all = self.programs.iter().zip(&self.links);
+        let members = all.map(|(program, links)| chain::Member::of(&engine(program), links).unwrap()).collect();
+        Box::new(chain::Chain::new(members, &[(0, 0)], large).unwrap())
     }
 
     /// The meaning: one program after the other.
@@ -450,7 +456,7 @@ fn recorded(case: &str) -> bool {
     let out: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
     let by = |way: Way| out.iter().map(|id| (*id, way)).collect::<Vec<_>>();
     for exit in [Way::Exit(0), Way::LastExit(0)] {
-        for how in [How::Fused(ALL_PREFETCHED), How::Chained] {
+        for how in [How::Fused(ALL_PREFETCHED), How::MachineCode(0), How::MachineCode(cluster::LARGE)] {
             compare(how, name, &program, &[by(Way::Member(1, 0)), by(exit)], budget, make);
         }
     }
@@ -527,7 +533,7 @@ fn compare_alone(name: &str, text: &str, packets: &[[u8; 12]]) {
     let whole = |bytes: &[u8; 12]| ExchangeBuffer::borrowed(&[&bytes[..], &[0; 48]].concat()).into_owned();
     let make = || packets.iter().map(whole).collect();
     // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are made for what is ahead.
-    for how in [How::Fused(ALL_PREFETCHED), How::Fused(SOME_PREFETCHED), How::Chained] {
+    for how in [How::Fused(ALL_PREFETCHED), How::Fused(SOME_PREFETCHED), How::MachineCode(0), How::MachineCode(cluster::LARGE)] {
         compare(how, name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
     }
 }
@@ -557,7 +563,8 @@ fn generated_chains_of_machine_code() {
     let (first, cases) = (number("NETVM_SEED", 0), number("NETVM_CASES", 200));
     for seed in first..first + cases {
         let widest = if seed.is_multiple_of(3) { 2048 } else { 64 };
-        let chain = Chain { how: How::Chained, ..Chain::new(seed, true, widest) };
+        let large = if seed.is_multiple_of(2) { 0 } else { cluster::LARGE };
+        let chain = Chain { how: How::MachineCode(large), ..Chain::new(seed, true, widest) };
         compare_chains(seed, chain, Chain::new(seed, false, widest));
     }
 }

@@ -35,7 +35,7 @@ pub const TURNS: usize = 16;
 /// Branches that decide nothing any more make others such.
 const ROUNDS: usize = 4;
 /// Whether a lookup in a table may be a miss that is worth a prefetch; `large` in bytes.
-pub(crate) fn is_large(table: &Table, large: usize) -> bool {
+pub fn is_large(table: &Table, large: usize) -> bool {
     match table.kind {
         TableKind::Exact => table.key_bits <= 128 && read_of(table) * table.capacity as usize > large,
         _ if layout::Paths::of(table).is_some() => table.capacity as usize * layout::paths::UNIT > large,
@@ -63,6 +63,16 @@ pub(crate) fn extent(table: &Table) -> Extent {
     }
 }
 
+/// How many bytes of a table that is worth a prefetch lookups may read now; `head` is its own ([`layout`]).
+pub fn bytes_now(table: &Table, head: &[u64]) -> usize {
+    let word = |at: usize| head.get(at).map_or(0, |word| *word as usize);
+    match extent(table) {
+        Extent::PerEntry(bytes) => word(layout::head::FILLED) * bytes,
+        Extent::PerUnit(bytes) => word(layout::paths::USED) * bytes,
+        Extent::Fixed(bytes) => bytes,
+    }
+}
+
 /// Bytes of a trie's first level.
 fn root_of(trie: &layout::Trie) -> usize {
     2 << trie.root_bits
@@ -87,7 +97,7 @@ pub(crate) fn looked_into(func: &Func, tables: &[Table], large: usize) -> BTreeS
 
 /// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end. Of annotations only those are set that some
 /// slice reads, which is known when there are slices.
-pub(super) fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
+pub fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
     let info = info_size(members);
     let mut slices: Vec<Option<Func>> = members.iter().map(|_| None).collect();
     let mut read = vec![true; info];

@@ -66,10 +66,11 @@ pub(crate) fn place(func: &Func, at: Value, offset: u32) -> Option<u64> {
 }
 
 /// The copy.
-pub(crate) struct Shadow {
+pub struct Shadow {
     /// First bytes in the memory, how many, and where they are in the copy: each piece for itself, so that a compiler of C need not keep in memory what is written
     /// before it is read.
     pub pieces: Vec<(u64, u64, u64)>,
+    /// Bytes of the copy.
     pub bytes: u64,
     /// Places in it are those of the memory.
     pub is_whole: bool,

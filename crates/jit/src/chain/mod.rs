@@ -12,6 +12,7 @@
 //!
 //! Source: NetVM paper, section 5.2. Left out: optimisation of the elements' MIR together, prefetching for the next packets.
 
+mod ahead;
 mod calls;
 mod packet;
 
@@ -20,14 +21,15 @@ use crate::frame::{Frame, Parts, Unit as Row, exit, start};
 use crate::lower::fused::{Element, is_random};
 use crate::lower::weight;
 use crate::unit::Unit;
-use compiler::cluster::{Counters, Flows};
+use ahead::Ahead;
+use compiler::cluster::{self, Counters, Flows, bytes_now};
 use compiler::mir::Func;
 use netil::Verified;
 use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::engine::Engine;
 use netil::exec::{CloneOut, Disposition, State, Trap, TrapKind};
 use netil::layout;
-use netil::module::HandlerKind;
+use netil::module::{self, HandlerKind};
 use netil::pool::Pool;
 use netil::tables::Table;
 use std::ptr::null_mut;
@@ -90,6 +92,8 @@ impl Part {
 struct Rows {
     units: Vec<Row>,
     parts: Vec<Parts>,
+    /// By member how many bytes lookups in its tables may read now.
+    read_now: Vec<usize>,
     /// By member its first table among all, its state, and the burst for which its rows are right.
     first_tables: Vec<u32>,
     states: Vec<*mut State>,
@@ -114,7 +118,14 @@ impl Rows {
         };
         let units = members.iter().map(row).collect();
         let parts = (0..tables).map(|_| Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }).collect();
-        Self { units, parts, first_tables, states: vec![null_mut(); members.len()], bursts: vec![0; members.len()] }
+        Self {
+            units,
+            parts,
+            read_now: vec![0; members.len()],
+            first_tables,
+            states: vec![null_mut(); members.len()],
+            bursts: vec![0; members.len()],
+        }
     }
 
     /// A member's memories lie in this state during a burst.
@@ -124,22 +135,24 @@ impl Rows {
         (row.data, row.shared) = (state.data.as_mut_ptr(), state.shared.as_mut_ptr());
         (row.exceptions, row.number) = (state.exceptions.as_mut_ptr(), &raw mut state.packet_number);
         let parts = &mut self.parts[self.first_tables[n] as usize..];
-        for (parts, table) in parts.iter_mut().zip(state.tables.iter_mut().take(program.module().tables.len())) {
-            *parts = parts_of(table.as_mut());
+        self.read_now[n] = 0;
+        for ((parts, table), declaration) in parts.iter_mut().zip(&mut state.tables).zip(&program.module().tables) {
+            let read_now;
+            (*parts, read_now) = parts_of(table.as_mut(), declaration);
+            self.read_now[n] += read_now;
         }
         (self.states[n], self.bursts[n]) = (state, burst);
     }
 }
 
-/// Where a table lies for a burst, before which it may do what it has put off.
-fn parts_of(table: &mut dyn Table) -> Parts {
+/// Where a table lies for a burst, before which it may do what it has put off, and how many bytes of it lookups may read.
+fn parts_of(table: &mut dyn Table, declaration: &module::Table) -> (Parts, usize) {
     table.tidy();
-    match table.parts() {
-        Some(layout::Parts { head, slots, index, groups }) => {
-            Parts { head: head.as_mut_ptr(), slots: slots.as_mut_ptr(), index: index.as_mut_ptr(), groups: groups.as_mut_ptr() }
-        }
-        None => Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() },
-    }
+    let Some(layout::Parts { head, slots, index, groups }) = table.parts() else {
+        return (Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }, 0);
+    };
+    let read_now = bytes_now(declaration, head);
+    (Parts { head: head.as_mut_ptr(), slots: slots.as_mut_ptr(), index: index.as_mut_ptr(), groups: groups.as_mut_ptr() }, read_now)
 }
 
 /// Members whose handlers are fused.
@@ -155,6 +168,7 @@ pub struct Chain {
     info_size: usize,
     leaving: Leaving,
     flows: Flows,
+    ahead: Option<Ahead>,
 }
 
 // SAFETY: addresses of states and lists are those of the last burst, and are written anew before anything reads them; the others are of what members have.
@@ -207,8 +221,9 @@ struct Running<'r> {
     host: &'r mut dyn Host,
     leaving: &'r mut Leaving,
     flows: &'r mut Flows,
-    /// Slots of the burst, and the part that runs.
+    /// Slots of the burst, up to which packets are run for now, and the part that runs.
     slots: &'r [u32],
+    upto: usize,
     part: usize,
     copies: Vec<CloneOut>,
     /// Memories are looked for when packets come to members.
@@ -218,34 +233,51 @@ struct Running<'r> {
     runs: Option<u32>,
     entries: &'r [(u32, u32)],
     info_size: usize,
+    ahead: Option<&'r mut Ahead>,
 }
 
 impl Chain {
     /// Fuses members that packets enter at these ports: member, port.
     ///
+    /// Lookups in tables of more than `large` bytes are prefetched.
+    ///
     /// # Errors
     /// The number of a member that cannot be compiled.
-    pub fn new(members: Vec<Member>, entries: &[(u32, u32)]) -> Result<Self, usize> {
+    pub fn new(members: Vec<Member>, entries: &[(u32, u32)], large: usize) -> Result<Self, usize> {
         let links: Vec<Vec<(u32, Way)>> = members.iter().map(|member| member.links.clone()).collect();
         let rows = Rows::of(&members);
-        let counters = counters(&members);
+        let of = |member: &Member| (Arc::clone(&member.program), (*member.func).clone(), member.links.clone());
+        let all: Vec<_> = members.iter().map(of).collect();
+        let fused = all.iter().map(|(program, func, links)| cluster::Member { program, func: func.clone(), links: links.clone() });
+        let fused: Vec<cluster::Member<'_>> = fused.collect();
+        let fused: Vec<&cluster::Member<'_>> = fused.iter().collect();
+        let counters = Counters::plain(&fused);
+        let info_size = members.iter().map(|member| member.program.module().info_size as usize).max().unwrap_or(0);
+        let ahead = slices(&members, &fused, &rows, entries, large).map(|part| Ahead::new(part, large, info_size));
         let compiled = compile(&members, &rows, &counters, entries)?;
         let flows = Flows::new(links, entries, counters);
         let leaving = Leaving { exits: vec![Vec::new(); flows.exits.len()], ..Leaving::default() };
         let mut part_of = vec![0; members.len()];
         compiled.iter().enumerate().for_each(|(n, (of, _))| of.iter().for_each(|member| part_of[*member] = n));
         let parts = compiled.into_iter().map(|(_, unit)| Part::of(unit)).collect();
-        let info_size = members.iter().map(|member| member.program.module().info_size as usize).max().unwrap_or(0);
-        Ok(Self { members, entries: entries.to_vec(), parts, part_of, rows, burst: 0, info_size, leaving, flows })
+        Ok(Self { members, entries: entries.to_vec(), parts, part_of, rows, burst: 0, info_size, leaving, flows, ahead })
     }
 }
 
-fn counters(members: &[Member]) -> Counters {
-    let of = |member: &Member| (Arc::clone(&member.program), (*member.func).clone(), member.links.clone());
-    let all: Vec<_> = members.iter().map(of).collect();
-    let fused: Vec<_> =
-        all.iter().map(|(program, func, links)| compiler::cluster::Member { program, func: func.clone(), links: links.clone() }).collect();
-    Counters::plain(&fused.iter().collect::<Vec<_>>())
+/// Slices of members that lead to lookups in tables of more than `large` bytes, as one function; `None` if there are none, or they are not for this machine.
+fn slices(members: &[Member], fused: &[&compiler::cluster::Member<'_>], rows: &Rows, entries: &[(u32, u32)], large: usize) -> Option<Part> {
+    let slices = cluster::slices(fused, large);
+    let sliced: Vec<usize> = (0..members.len()).filter(|n| slices[*n].is_some()).collect();
+    if sliced.is_empty() || !ahead::IS_WORTHWHILE {
+        return None;
+    }
+    let elements: Vec<Element<'_>> = (members.iter().zip(&slices).zip(&rows.first_tables))
+        .map(|((member, slice), tables)| {
+            let func = slice.as_ref().unwrap_or(&member.func);
+            Element { func, module: member.program.module(), ways: &member.ways, counts: &[], tables: *tables }
+        })
+        .collect();
+    Unit::fused(&elements, entries, &sliced, Some(large)).ok().map(Part::of)
 }
 
 /// The functions of members, with which these are.
@@ -264,13 +296,13 @@ fn compile(members: &[Member], rows: &Rows, counters: &Counters, entries: &[(u32
         .collect();
     let mut units = Vec::new();
     for part in parts(members, entries) {
-        match Unit::fused(&elements, entries, &part) {
+        match Unit::fused(&elements, entries, &part, None) {
             Ok(unit) => units.push((part, unit)),
             Err(_) if part.len() == 1 => return Err(part[0]),
             // One of them is what Cranelift refuses; each alone tells which.
             Err(_) => {
                 for n in part {
-                    units.push((vec![n], Unit::fused(&elements, entries, &[n]).map_err(|_| n)?));
+                    units.push((vec![n], Unit::fused(&elements, entries, &[n], None).map_err(|_| n)?));
                 }
             }
         }
@@ -318,6 +350,7 @@ impl Chain {
         Running {
             told: if host.measures() { TOLD } else { 0 },
             slots,
+            upto: usize::MAX,
             members: &self.members,
             entries: &self.entries,
             parts: &self.parts,
@@ -333,6 +366,7 @@ impl Chain {
             lazy: slots.len() < EAGER,
             runs: None,
             info_size: self.info_size,
+            ahead: self.ahead.as_mut(),
         }
     }
 }
@@ -390,9 +424,32 @@ impl<'r> Running<'r> {
         &self.parts[self.part].unit
     }
 
-    /// Runs all packets, the function of a member those that need nothing of the runtime.
+    /// Runs all packets, in groups where slices prefetch for them.
     fn run(&mut self, frame: &mut Frame, member: u32) {
-        self.limit(frame);
+        let far = self.rows.read_now.iter().sum::<usize>();
+        let Some(ahead) = self.ahead.take().filter(|ahead| !self.lazy && self.told == 0 && ahead.is_for(far)) else {
+            return self.run_group(frame, member, usize::MAX);
+        };
+        let mut end = 0;
+        self.slices(ahead, frame, ahead::GROUP);
+        while end < self.slots.len().min(self.host.most()) {
+            end += ahead::GROUP;
+            self.slices(ahead, frame, end + ahead::GROUP);
+            self.run_group(frame, member, end);
+        }
+    }
+
+    /// Runs slices for packets up to one of the burst.
+    fn slices(&mut self, ahead: &mut Ahead, frame: &mut Frame, upto: usize) {
+        frame.ahead_to = upto.min(self.slots.len()) as u64;
+        self.find_pool(frame);
+        ahead.run(frame);
+    }
+
+    /// Runs packets up to one of the burst, the function of a member those that need nothing of the runtime.
+    fn run_group(&mut self, frame: &mut Frame, member: u32, upto: usize) {
+        self.upto = upto;
+        frame.count = self.limit() as u64;
         loop {
             self.watch(frame);
             let first = if frame.start == start::NEXT { member } else { frame.member };
@@ -410,8 +467,8 @@ impl<'r> Running<'r> {
     }
 
     /// No more packets are run than the host lets.
-    fn limit(&self, frame: &mut Frame) {
-        frame.count = self.slots.len().min(self.host.most()) as u64;
+    fn limit(&self) -> usize {
+        self.slots.len().min(self.host.most()).min(self.upto)
     }
 
     /// Says what compiled code is to leave to the runtime.
@@ -456,8 +513,7 @@ impl<'r> Running<'r> {
         self.part = self.part_of[member as usize];
         let Part { unit, code } = &self.parts[self.part];
         (frame.tables, frame.set) = (unit.table_pointers.as_ptr(), 0);
-        let (memory, slots, details) = self.pool.parts();
-        (frame.pool, frame.slots, frame.details) = (memory.as_mut_ptr(), slots.as_mut_ptr(), details.as_mut_ptr());
+        self.find_pool(frame);
         frame.host = (&raw mut *self).cast();
         // SAFETY: the frame points to the pool, in which the burst's slots are, to lists with room for the burst, and to rows of the members' memories, which all live until the burst's
         // end; compiled code and its calls use them in turn. The code was compiled for these members' programs, whose sizes their memories have.
@@ -466,6 +522,11 @@ impl<'r> Running<'r> {
             self.host.end(member);
         }
         result
+    }
+
+    fn find_pool(&mut self, frame: &mut Frame) {
+        let (memory, slots, details) = self.pool.parts();
+        (frame.pool, frame.slots, frame.details) = (memory.as_mut_ptr(), slots.as_mut_ptr(), details.as_mut_ptr());
     }
 
     /// A packet comes to a member.
@@ -510,7 +571,7 @@ impl<'r> Running<'r> {
         self.hand_over();
         let copies = std::mem::take(&mut self.copies);
         self.host.leave(ended, frame.slot, copies, self.pool);
-        self.limit(frame);
+        frame.count = self.limit() as u64;
     }
 
     /// A member has set timers, one of which may be due before the next packet.
@@ -523,7 +584,7 @@ impl<'r> Running<'r> {
             self.host.settle(self.pool);
         }
         self.load(frame);
-        self.limit(frame);
+        frame.count = self.limit() as u64;
     }
 
     /// Gives the host what has left so far.

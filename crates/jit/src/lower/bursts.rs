@@ -24,10 +24,7 @@ impl Lower<'_> {
         self.b.switch_to_block(done);
         self.give(exit::DONE);
         self.b.switch_to_block(some);
-        let burst = self.field(frame::BURST, types::I64, constant());
-        let at = self.b.ins().ishl_imm_u(next, 2);
-        let at = self.b.ins().iadd(burst, at);
-        let id = self.b.ins().load(types::I32, trusted(), at, 0);
+        let id = self.slot_at(next);
         let next = self.b.ins().iadd_imm_s(next, 1);
         self.set_field(frame::NEXT, next);
         self.set_field(frame::SLOT, id);
@@ -35,8 +32,22 @@ impl Lower<'_> {
         self.enter_by(kind, entries);
     }
 
+    /// The slot of a packet of the burst.
+    pub(super) fn slot_at(&mut self, number: ir::Value) -> ir::Value {
+        let burst = self.field(frame::BURST, types::I64, constant());
+        let at = self.b.ins().ishl_imm_u(number, 2);
+        let at = self.b.ins().iadd(burst, at);
+        self.b.ins().load(types::I32, trusted(), at, 0)
+    }
+
+    /// The kind of a slot's packet.
+    pub(super) fn kind_of(&mut self, id: ir::Value) -> ir::Value {
+        let (slot, flags) = (self.row_of(frame::SLOTS, id, slot::SIZE), self.bytes());
+        self.b.ins().load(types::I32, flags, slot, slot::KIND)
+    }
+
     /// Gives a code without a packet.
-    fn give(&mut self, tag: u64) {
+    pub(super) fn give(&mut self, tag: u64) {
         let code = self.iconst(types::I64, tag);
         self.b.ins().return_(&[code]);
     }
@@ -65,16 +76,17 @@ impl Lower<'_> {
         let len = self.b.ins().load(types::I32, flags, slot, slot::LEN);
         let time = self.b.ins().load(types::I64, flags, slot, slot::TIME);
         self.set_field(frame::TIME_NS, time);
-        self.place(id, len);
+        self.place(id, len, None);
         kind
     }
 
-    /// Where the packet lies, which nobody has moved.
-    fn place(&mut self, id: ir::Value, len: ir::Value) {
+    /// Where the packet lies, which nobody has moved. Its annotations lie before it, or elsewhere.
+    pub(super) fn place(&mut self, id: ir::Value, len: ir::Value, elsewhere: Option<ir::Value>) {
         let info_size = self.info_size() as usize;
         let info = self.row_of(frame::POOL, id, stride(info_size) as i64);
         let memory = self.b.ins().iadd_imm_s(info, room_for(info_size) as i64);
         let packet = self.b.ins().iadd_imm_s(memory, HEAD as i64);
+        let info = elsewhere.unwrap_or(info);
         self.b.def_var(self.shared.packet, packet);
         self.b.def_var(self.shared.packet_len, len);
         for (field, pointer) in [(frame::INFO, info), (frame::MEMORY, memory), (frame::ORIGIN, packet)] {
@@ -93,7 +105,7 @@ impl Lower<'_> {
     }
 
     /// Goes to the member where packets of a kind come in.
-    fn enter_by(&mut self, kind: ir::Value, entries: &[(u32, u32)]) {
+    pub(super) fn enter_by(&mut self, kind: ir::Value, entries: &[(u32, u32)]) {
         let entry = self.b.ins().ushr_imm_u(kind, i64::from(ENTRY));
         let blocks: Vec<ir::Block> = entries.iter().map(|_| self.b.create_block()).collect();
         match blocks[..] {
@@ -108,14 +120,15 @@ impl Lower<'_> {
         }
         for ((n, (member, port)), block) in (0..).zip(entries).zip(blocks) {
             self.b.switch_to_block(block);
-            let (begun, flags) = (self.field(frame::BEGUN, types::I64, constant()), self.bytes());
-            let count = self.b.ins().load(types::I64, flags, begun, 8 * n);
-            let count = self.b.ins().iadd_imm_s(count, 1);
-            self.b.ins().store(flags, count, begun, 8 * n);
             let port = self.iconst(types::I32, (*port).into());
-            match self.start_of(*member) {
-                Some(start) => _ = self.b.ins().jump(start, &args(&[port])),
-                None => self.elsewhere(*member, port),
+            let (start, slice_ends) = (self.start_of(*member), self.end_of_slice());
+            if slice_ends.is_none() {
+                self.count_at(frame::BEGUN, n);
+            }
+            match (start, slice_ends) {
+                (Some(start), _) => _ = self.b.ins().jump(start, &args(&[port])),
+                (None, Some(end)) => _ = self.b.ins().jump(end, &[]),
+                (None, None) => self.elsewhere(*member, port),
             }
         }
     }

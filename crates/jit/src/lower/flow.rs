@@ -183,6 +183,9 @@ impl Lower<'_> {
             let block = *self.exits.reject.get_or_insert_with(|| self.b.create_block());
             return (block, Vec::new());
         }
+        if let Some(next) = self.end_of_slice() {
+            return (next, Vec::new());
+        }
         let block = *self.exits.traps.entry(kind.code()).or_insert_with(|| self.b.create_block());
         let site = self.iconst(types::I32, site.into());
         (block, args(&[site]))
@@ -487,6 +490,9 @@ impl Lower<'_> {
 
     /// The same with arguments that are at an address already.
     pub(super) fn call_at(&mut self, call: Call, at: ir::Value) -> ir::Value {
+        if self.ends_slice() {
+            return self.iconst(types::I64, 0);
+        }
         self.tell_packet();
         let index = self.calls.len() as u64;
         self.calls.push(call);

@@ -10,6 +10,7 @@
 //! Invariants: each handler stands once; a member's row is not read before the runtime has been told that a packet comes to it (`arrive`), where that wants to know.
 //! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: optimisation of the elements' MIR together.
 
+use super::ahead::Ahead;
 use super::{Lower, Lowered, MAX_OPS, Shape, args, constant, function, trusted, weight};
 use crate::JitError;
 use crate::frame::{self, exit};
@@ -48,12 +49,20 @@ pub(super) struct Fusion<'a> {
     pub leave: ir::Block,
     /// No element gives packets up.
     pub is_there: bool,
+    /// The handlers are prefetch slices.
+    pub ahead: Option<Ahead>,
 }
 
 /// One function of the handlers of some elements (`part`) out of all.
 ///
-/// Packets come in at `entries` (member, port).
-pub(crate) fn lower(elements: &[Element<'_>], entries: &[(u32, u32)], part: &[usize], isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
+/// Packets come in at `entries` (member, port). With `large` the handlers are slices that prefetch for lookups in tables of more bytes.
+pub(crate) fn lower(
+    elements: &[Element<'_>],
+    entries: &[(u32, u32)],
+    part: &[usize],
+    large: Option<usize>,
+    isa: &dyn TargetIsa,
+) -> Result<Lowered, JitError> {
     let ops = part.iter().map(|n| weight(elements[*n].func)).sum();
     if ops > MAX_OPS {
         return Err(JitError::TooLarge("operations", ops, MAX_OPS));
@@ -71,16 +80,26 @@ pub(crate) fn lower(elements: &[Element<'_>], entries: &[(u32, u32)], part: &[us
     let [next, out, leave] = [&[][..], &[types::I32, types::I32], &[types::I64, types::I32]].map(block);
     let first = &elements[part[0]];
     let mut lower = Lower::new((first.func, first.module, &cfgs[0]), Shape::Fused, builder);
-    let is_there = !elements.iter().any(|e| gives_up(e.func));
-    lower.fusion = Some(Fusion { elements, member: part[0], starts, next, out, leave, is_there });
-    lower.enter(part);
-    lower.take_next(entries);
-    lower.put_out();
+    let (is_there, ahead) = (!elements.iter().any(|e| gives_up(e.func)), large.map(Ahead::new));
+    lower.fusion = Some(Fusion { elements, member: part[0], starts, next, out, leave, is_there, ahead });
+    match large {
+        Some(_) => {
+            lower.b.ins().jump(next, &[]);
+            lower.take_next_ahead(entries);
+        }
+        None => {
+            lower.enter(part);
+            lower.take_next(entries);
+            lower.put_out();
+        }
+    }
     for (n, cfg) in part.iter().zip(&cfgs) {
         lower.begin(*n, cfg);
         lower.function()?;
     }
-    lower.finish_leave();
+    if large.is_none() {
+        lower.finish_leave();
+    }
     let Lower { calls, jobs, tables, mut b, .. } = lower;
     b.seal_all_blocks();
     b.finalize(isa.frontend_config());
@@ -157,7 +176,10 @@ impl Lower<'_> {
         let Some(start) = self.start_of(n) else { return };
         self.b.switch_to_block(start);
         let port = self.b.block_params(start)[0];
-        self.arrive(n);
+        match self.end_of_slice() {
+            Some(_) => self.start_slice(element),
+            None => self.arrive(n),
+        }
         let func = element.func;
         if pays(func) {
             let budget = self.field(frame::BUDGET_START, types::I32, constant());
@@ -227,8 +249,11 @@ impl Lower<'_> {
             self.b.switch_to_block(without);
         }
         let way = element.ways.get(port as usize).copied().flatten();
+        if let Some(next) = self.end_of_slice() {
+            return self.send_ahead(way, next);
+        }
         if let Some(Some(place)) = element.counts.get(port as usize) {
-            self.count(*place);
+            self.count_at(frame::COUNTS, *place);
         }
         match way {
             Some(Way::Member(to, input)) => self.go_to(to, input),
@@ -237,9 +262,20 @@ impl Lower<'_> {
         }
     }
 
-    /// One more packet went by a port.
-    fn count(&mut self, place: u32) {
-        let (counts, flags) = (self.field(frame::COUNTS, types::I64, constant()), self.bytes());
+    /// A slice goes on to that of the member behind, or ends.
+    fn send_ahead(&mut self, way: Option<Way>, end: ir::Block) {
+        let to = if let Some(Way::Member(to, input)) = way { self.start_of(to).map(|start| (start, input)) } else { None };
+        let Some((start, input)) = to else {
+            self.b.ins().jump(end, &[]);
+            return;
+        };
+        let port = self.iconst(types::I32, input.into());
+        self.b.ins().jump(start, &args(&[port]));
+    }
+
+    /// One more packet, in an array of counts.
+    pub(super) fn count_at(&mut self, counts: i32, place: u32) {
+        let (counts, flags) = (self.field(counts, types::I64, constant()), self.bytes());
         let at = 8 * place as i32;
         let count = self.b.ins().load(types::I64, flags, counts, at);
         let count = self.b.ins().iadd_imm_s(count, 1);
@@ -294,6 +330,10 @@ impl Lower<'_> {
     /// Ends the function's work on the packet: with a tag and a number.
     pub(super) fn leave_member(&mut self, code: ir::Value) {
         let Some((n, _)) = self.element() else { return };
+        if let Some(next) = self.end_of_slice() {
+            self.b.ins().jump(next, &[]);
+            return;
+        }
         let member = self.iconst(types::I32, n.into());
         if let Some(fusion) = &self.fusion {
             self.b.ins().jump(fusion.leave, &args(&[code, member]));

@@ -44,6 +44,9 @@ impl Lower<'_> {
     }
 
     fn look_up(&mut self, v: mir::Value, (helper, table): (Helper, u32), operands: &[mir::Value], site: u32) -> Result<(), JitError> {
+        if self.fetch(v, table, operands[0]) {
+            return Ok(());
+        }
         let declaration = &self.module.tables[table as usize];
         let Some(access @ (Access::Exact | Access::Prefix(_))) = access(declaration) else {
             return self.wide_helper(v, helper, operands, site);
@@ -75,7 +78,7 @@ impl Lower<'_> {
         self.b.switch_to_block(next);
     }
 
-    fn head_word(&mut self, head: ir::Value, word: usize) -> ir::Value {
+    pub(super) fn head_word(&mut self, head: ir::Value, word: usize) -> ir::Value {
         let flags = self.bytes();
         self.b.ins().load(types::I64, flags, head, 8 * word as i32)
     }
@@ -94,7 +97,7 @@ impl Lower<'_> {
     }
 
     /// The number of the slot where the search for a key begins.
-    fn bucket(&mut self, head: ir::Value, key: [ir::Value; 2]) -> ir::Value {
+    pub(super) fn bucket(&mut self, head: ir::Value, key: [ir::Value; 2]) -> ir::Value {
         let [seed0, seed1, mask, buckets] = [head::SEED0, head::SEED1, head::MASK, head::BUCKETS].map(|word| self.head_word(head, word));
         let (a, b) = (self.b.ins().bxor(key[0], seed0), self.b.ins().bxor(key[1], seed1));
         let (high, low) = (self.b.ins().umulhi(a, b), self.b.ins().imul(a, b));
@@ -106,7 +109,10 @@ impl Lower<'_> {
 
     fn exact(&mut self, lookup: Lookup, head: ir::Value, declaration: &Table) {
         let (x, expires) = (layout::Exact::of(declaration), declaration.timeout_ns > 0);
-        let clock = expires.then(|| self.tick(head, lookup.away));
+        let clock = expires.then(|| match self.end_of_slice() {
+            Some(_) => self.head_word(head, head::CLOCK),
+            None => self.tick(head, lookup.away),
+        });
         let key = self.words(lookup.key);
         let (bucket, slots) = (self.bucket(head, key), self.part_of(lookup.table, parts::SLOTS));
         let at = self.b.ins().imul_imm_s(bucket, x.stride as i64);
@@ -121,7 +127,7 @@ impl Lower<'_> {
         let (_, holds) = self.holds(place2, x, key, clock);
         self.b.ins().brif(holds, found, &args(&[next, place2]), lookup.away, &[]);
         self.b.switch_to_block(found);
-        if let (Some(clock), false) = (clock, matches!(lookup.helper, Helper::Peek(_))) {
+        if let (Some(clock), false) = (clock, self.only_looks(lookup.helper)) {
             self.refresh(head, place, clock);
         }
         let entry = self.b.ins().ireduce(types::I32, slot);

@@ -41,9 +41,13 @@ fn access(bytes: u32) -> ir::Type {
 impl Lower<'_> {
     /// Where an access starts.
     fn address(&mut self, space: Space, addr: mir::Value, offset: u32) -> (ir::Value, i32) {
-        let base = self.base(space);
-        let (base, offset) = match self.func.constant(addr) {
-            Some(at) => (base, at + u64::from(offset)),
+        let constant = self.func.constant(addr).map(|at| at + u64::from(offset));
+        let (base, moved) = match self.shadowed(space, constant) {
+            Some((base, at)) => (base, Some(at)),
+            None => (self.base(space), constant),
+        };
+        let (base, offset) = match constant {
+            Some(at) => (base, moved.unwrap_or(at)),
             None => {
                 let addr = self.reg(addr);
                 let addr = self.b.ins().uextend(types::I64, addr);

@@ -4,6 +4,7 @@
 //! clear. Wider ones live in stack slots and are computed by the runtime. A handler becomes one function, in one of two shapes:
 //! `run` for one packet in the frame, `select` for a burst of a filter's packets, giving a bit for each; or handlers of several elements become one (`fused`).
 
+mod ahead;
 mod bursts;
 mod digests;
 mod flow;

@@ -141,6 +141,9 @@ impl Lower<'_> {
 
     /// The packet's first bytes become 0.
     fn zero(&mut self, count: u64) {
+        if self.end_of_slice().is_some() {
+            return;
+        }
         let (packet, flags) = (self.b.use_var(self.shared.packet), self.bytes());
         let mut at = 0;
         while at < count {
@@ -153,6 +156,9 @@ impl Lower<'_> {
 
     /// Takes the price of so many bytes, a number of 64 bits, from the budget.
     pub(super) fn pay(&mut self, bytes: ir::Value, site: u32) {
+        if self.end_of_slice().is_some() {
+            return;
+        }
         let price = self.b.ins().iadd_imm_s(bytes, netil::budget::PIECE as i64 - 1);
         let price = self.b.ins().ushr_imm_u(price, i64::from(netil::budget::PIECE.ilog2()));
         let price = self.b.ins().ireduce(types::I32, price);

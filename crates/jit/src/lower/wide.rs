@@ -190,6 +190,9 @@ impl Lower<'_> {
 
     /// Calls the runtime; gives its flag.
     fn call_job(&mut self, job: Job, operands: &[mir::Value], result: StackSlot) -> Result<ir::Value, JitError> {
+        if self.ends_slice() {
+            return Ok(self.iconst(types::I32, 0));
+        }
         self.tell_packet();
         let index = self.jobs.len() as u64;
         self.jobs.push(job);

@@ -83,11 +83,11 @@ pub(super) fn fusible(application: &Application, graph: &Graph, but: &BTreeSet<u
 }
 
 /// Elements fused in machine code; `None` if there are none. Those that turn out to be too large run alone.
-pub(super) fn fused_code(application: &Application, graph: &Graph) -> Option<Made> {
+pub(super) fn fused_code(application: &Application, graph: &Graph, settings: Settings) -> Option<Made> {
     let mut alone = BTreeSet::new();
     loop {
         let (plan, members) = fusible(application, graph, &alone)?;
-        match Chain::new(members, &plan.entries) {
+        match Chain::new(members, &plan.entries, settings.cluster().prefetch_above) {
             Ok(chain) => return Some((plan, Box::new(chain))),
             Err(member) => _ = alone.insert(plan.members[member]),
         }
