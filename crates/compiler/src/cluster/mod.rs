@@ -41,7 +41,7 @@ use std::cmp::Reverse;
 
 pub use counters::{Count, Counters};
 pub use flows::Flows;
-pub use prefetch::{LARGE, TURNS, bytes_now, is_large, prefetched, slices};
+pub use prefetch::{LARGE, TURNS, bytes_now, is_large, prefetched, slices_in_ssa};
 pub use shadow::Shadow;
 pub use tables::{Access, access};
 

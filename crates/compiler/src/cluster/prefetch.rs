@@ -11,6 +11,7 @@
 use super::shadow::{Data, loads, place};
 use super::{Member, info_size, size};
 use crate::analysis::cost::CostModel;
+use crate::mir::check::check;
 use crate::mir::states::States;
 use crate::mir::{Block, Def, Edge, FastPath, Func, Helper, Op, Row, Terminator, Value};
 use crate::passes::{self, Context, Target};
@@ -97,7 +98,7 @@ pub(crate) fn looked_into(func: &Func, tables: &[Table], large: usize) -> BTreeS
 
 /// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end. Of annotations only those are set that some
 /// slice reads, which is known when there are slices.
-pub fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
+pub(super) fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
     let info = info_size(members);
     let mut slices: Vec<Option<Func>> = members.iter().map(|_| None).collect();
     let mut read = vec![true; info];
@@ -112,6 +113,11 @@ pub fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
         }
     }
     slices
+}
+
+/// The same for code generators that need SSA form, which slices need not have where they step over tests: those that have it.
+pub fn slices_in_ssa(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
+    slices(members, large).into_iter().map(|slice| slice.filter(|slice| check(slice).is_ok())).collect()
 }
 
 /// For how many packets slices are run at once, of [`DISTANCE`]. Where they have few operations: the fewer, the sooner packets run (900,000 routes: 22.6 ns for 4, 23.2 for 8, 24.0 for

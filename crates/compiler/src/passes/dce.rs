@@ -33,7 +33,8 @@ fn mark(func: &Func) -> Vec<bool> {
             Def::Op(op) => op.operands(|u| work.push(u)),
             Def::Param(block) => {
                 let i = index[v.0 as usize] as usize;
-                work.extend(incoming[block.0 as usize].iter().map(|e| e.args[i]));
+                // Prefetch slices step over tests, and may use what is no parameter any more.
+                work.extend(incoming[block.0 as usize].iter().filter_map(|e| e.args.get(i).copied()));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Slices of members run for packets that come next, so that what their lookups read is on its way ([`crate::lower::fused`], `compiler::cluster`).
 
-use super::Part;
+use super::compile::Part;
 use crate::frame::Frame;
 
 /// Packets for which slices are run at a time: while those are run, the next are fetched for.

@@ -14,25 +14,25 @@
 
 mod ahead;
 mod calls;
+mod compile;
 mod packet;
+mod rows;
 
 use crate::engine::JitEngine;
-use crate::frame::{Frame, Parts, Unit as Row, exit, start};
-use crate::lower::fused::{Element, is_random};
-use crate::lower::weight;
+use crate::frame::{Frame, exit, start};
+use crate::lower::fused::is_random;
 use crate::unit::Unit;
 use ahead::Ahead;
-use compiler::cluster::{self, Counters, Flows, bytes_now};
+use compile::{Compiled, Part};
+use compiler::cluster::Flows;
 use compiler::mir::Func;
 use netil::Verified;
 use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::engine::Engine;
-use netil::exec::{CloneOut, Disposition, State, Trap, TrapKind};
-use netil::layout;
-use netil::module::{self, HandlerKind};
+use netil::exec::{CloneOut, Disposition, Trap, TrapKind};
+use netil::module::HandlerKind;
 use netil::pool::Pool;
-use netil::tables::Table;
-use std::ptr::null_mut;
+use rows::{Leaving, Rows};
 use std::sync::Arc;
 
 /// Packets of a burst of which members say when they run: of fewer, elements of a few nanoseconds are lost in what looking at the clock takes.
@@ -40,9 +40,6 @@ const TOLD: u32 = 1024;
 
 /// In bursts of fewer packets a member's memories are looked for when the first packet comes to it.
 const EAGER: usize = 16;
-
-/// Operations of one function: Cranelift's time grows faster than they do.
-const PART: usize = 1 << 12;
 
 /// An element's push handler, with where its ports lead.
 pub struct Member {
@@ -72,89 +69,6 @@ impl Member {
     }
 }
 
-/// Members whose handlers are one function.
-struct Part {
-    unit: Unit,
-    code: Code,
-}
-
-type Code = unsafe extern "C" fn(*mut Frame) -> u64;
-
-impl Part {
-    fn of(unit: Unit) -> Self {
-        // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
-        let code = unsafe { std::mem::transmute::<*const u8, Code>(unit.code.entry()) };
-        Self { unit, code }
-    }
-}
-
-/// Where members' memories and tables lie during a burst.
-struct Rows {
-    units: Vec<Row>,
-    parts: Vec<Parts>,
-    /// By member how many bytes lookups in its tables may read now.
-    read_now: Vec<usize>,
-    /// By member its first table among all, its state, and the burst for which its rows are right.
-    first_tables: Vec<u32>,
-    states: Vec<*mut State>,
-    bursts: Vec<u64>,
-}
-
-impl Rows {
-    fn of(members: &[Member]) -> Self {
-        let mut tables = 0;
-        let mut first_tables = Vec::new();
-        for member in members {
-            first_tables.push(tables);
-            tables += member.program.module().tables.len() as u32;
-        }
-        let initialised = |member: &Member| member.program.module().data.as_ptr();
-        let row = |member| Row {
-            data: null_mut(),
-            shared: null_mut(),
-            initialised: initialised(member),
-            exceptions: null_mut(),
-            number: null_mut(),
-        };
-        let units = members.iter().map(row).collect();
-        let parts = (0..tables).map(|_| Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }).collect();
-        Self {
-            units,
-            parts,
-            read_now: vec![0; members.len()],
-            first_tables,
-            states: vec![null_mut(); members.len()],
-            bursts: vec![0; members.len()],
-        }
-    }
-
-    /// A member's memories lie in this state during a burst.
-    fn find(&mut self, n: usize, burst: u64, program: &Verified, state: &mut State) {
-        state.fit(program);
-        let row = &mut self.units[n];
-        (row.data, row.shared) = (state.data.as_mut_ptr(), state.shared.as_mut_ptr());
-        (row.exceptions, row.number) = (state.exceptions.as_mut_ptr(), &raw mut state.packet_number);
-        let parts = &mut self.parts[self.first_tables[n] as usize..];
-        self.read_now[n] = 0;
-        for ((parts, table), declaration) in parts.iter_mut().zip(&mut state.tables).zip(&program.module().tables) {
-            let read_now;
-            (*parts, read_now) = parts_of(table.as_mut(), declaration);
-            self.read_now[n] += read_now;
-        }
-        (self.states[n], self.bursts[n]) = (state, burst);
-    }
-}
-
-/// Where a table lies for a burst, before which it may do what it has put off, and how many bytes of it lookups may read.
-fn parts_of(table: &mut dyn Table, declaration: &module::Table) -> (Parts, usize) {
-    table.tidy();
-    let Some(layout::Parts { head, slots, index, groups }) = table.parts() else {
-        return (Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }, 0);
-    };
-    let read_now = bytes_now(declaration, head);
-    (Parts { head: head.as_mut_ptr(), slots: slots.as_mut_ptr(), index: index.as_mut_ptr(), groups: groups.as_mut_ptr() }, read_now)
-}
-
 /// Members whose handlers are fused.
 pub struct Chain {
     members: Vec<Member>,
@@ -173,42 +87,6 @@ pub struct Chain {
 
 // SAFETY: addresses of states and lists are those of the last burst, and are written anew before anything reads them; the others are of what members have.
 unsafe impl Send for Chain {}
-
-/// What is to be handed to the host.
-#[derive(Default)]
-struct Leaving {
-    /// By exit, with room for a burst, and where the next slot goes.
-    exits: Vec<Vec<u32>>,
-    ends: Vec<*mut u32>,
-    /// What goes no further, in order.
-    ended: Vec<(Ended, u32)>,
-    /// Of these, some that follow each other and ended alike.
-    alike: Vec<u32>,
-}
-
-impl Leaving {
-    /// Makes room for a burst.
-    fn prepare(&mut self, packets: usize) {
-        self.ends.clear();
-        for list in &mut self.exits {
-            if list.len() < packets {
-                list.resize(packets, 0);
-            }
-            self.ends.push(list.as_mut_ptr());
-        }
-    }
-
-    /// Slots that left by an exit.
-    fn left_by(&self, exit: usize) -> usize {
-        (self.ends[exit] as usize - self.exits[exit].as_ptr() as usize) / size_of::<u32>()
-    }
-
-    fn push(&mut self, exit: usize, slot: u32) {
-        let at = self.left_by(exit);
-        self.exits[exit][at] = slot;
-        self.ends[exit] = self.ends[exit].wrapping_add(1);
-    }
-}
 
 /// A burst on its way: what calls from compiled code work on.
 struct Running<'r> {
@@ -244,102 +122,18 @@ impl Chain {
     /// # Errors
     /// The number of a member that cannot be compiled.
     pub fn new(members: Vec<Member>, entries: &[(u32, u32)], large: usize) -> Result<Self, usize> {
-        let links: Vec<Vec<(u32, Way)>> = members.iter().map(|member| member.links.clone()).collect();
         let rows = Rows::of(&members);
-        let of = |member: &Member| (Arc::clone(&member.program), (*member.func).clone(), member.links.clone());
-        let all: Vec<_> = members.iter().map(of).collect();
-        let fused = all.iter().map(|(program, func, links)| cluster::Member { program, func: func.clone(), links: links.clone() });
-        let fused: Vec<cluster::Member<'_>> = fused.collect();
-        let fused: Vec<&cluster::Member<'_>> = fused.iter().collect();
-        let counters = Counters::plain(&fused);
-        let info_size = members.iter().map(|member| member.program.module().info_size as usize).max().unwrap_or(0);
-        let ahead = slices(&members, &fused, &rows, entries, large).map(|part| Ahead::new(part, large, info_size));
-        let compiled = compile(&members, &rows, &counters, entries)?;
-        let flows = Flows::new(links, entries, counters);
-        let leaving = Leaving { exits: vec![Vec::new(); flows.exits.len()], ..Leaving::default() };
-        let mut part_of = vec![0; members.len()];
-        compiled.iter().enumerate().for_each(|(n, (of, _))| of.iter().for_each(|member| part_of[*member] = n));
-        let parts = compiled.into_iter().map(|(_, unit)| Part::of(unit)).collect();
+        let Compiled { parts, part_of, ahead, counters } = compile::all(&members, &rows.first_tables, entries, large)?;
+        let flows = Flows::new(members.iter().map(|member| member.links.clone()).collect(), entries, counters);
+        let leaving = Leaving::of(flows.exits.len());
+        let info_size = info_size(&members);
         Ok(Self { members, entries: entries.to_vec(), parts, part_of, rows, burst: 0, info_size, leaving, flows, ahead })
     }
 }
 
-/// Slices of members that lead to lookups in tables of more than `large` bytes, as one function; `None` if there are none, or they are not for this machine.
-fn slices(members: &[Member], fused: &[&compiler::cluster::Member<'_>], rows: &Rows, entries: &[(u32, u32)], large: usize) -> Option<Part> {
-    let slices = cluster::slices(fused, large);
-    let sliced: Vec<usize> = (0..members.len()).filter(|n| slices[*n].is_some()).collect();
-    if sliced.is_empty() || !ahead::IS_WORTHWHILE {
-        return None;
-    }
-    let elements: Vec<Element<'_>> = (members.iter().zip(&slices).zip(&rows.first_tables))
-        .map(|((member, slice), tables)| {
-            let func = slice.as_ref().unwrap_or(&member.func);
-            Element { func, module: member.program.module(), ways: &member.ways, counts: &[], tables: *tables }
-        })
-        .collect();
-    Unit::fused(&elements, entries, &sliced, Some(large)).ok().map(Part::of)
-}
-
-/// The functions of members, with which these are.
-fn compile(members: &[Member], rows: &Rows, counters: &Counters, entries: &[(u32, u32)]) -> Result<Vec<(Vec<usize>, Unit)>, usize> {
-    let place = |n: usize, port: usize| counters.at(n as u32, port as u32);
-    let counts: Vec<Vec<Option<u32>>> =
-        members.iter().enumerate().map(|(n, member)| (0..member.ways.len()).map(|port| place(n, port)).collect()).collect();
-    let elements: Vec<Element<'_>> = (members.iter().zip(&counts).zip(&rows.first_tables))
-        .map(|((member, counts), tables)| Element {
-            func: &member.func,
-            module: member.program.module(),
-            ways: &member.ways,
-            counts,
-            tables: *tables,
-        })
-        .collect();
-    let mut units = Vec::new();
-    for part in parts(members, entries) {
-        match Unit::fused(&elements, entries, &part, None) {
-            Ok(unit) => units.push((part, unit)),
-            Err(_) if part.len() == 1 => return Err(part[0]),
-            // One of them is what Cranelift refuses; each alone tells which.
-            Err(_) => {
-                for n in part {
-                    units.push((vec![n], Unit::fused(&elements, entries, &[n], None).map_err(|_| n)?));
-                }
-            }
-        }
-    }
-    Ok(units)
-}
-
-/// Which members are in one function: those behind each other, as many as it may have.
-fn parts(members: &[Member], entries: &[(u32, u32)]) -> Vec<Vec<usize>> {
-    let (mut parts, mut weights) = (vec![Vec::new()], 0);
-    for n in in_order(members, entries) {
-        let own = weight(&members[n].func);
-        if weights > 0 && weights + own > PART {
-            parts.push(Vec::new());
-            weights = 0;
-        }
-        weights += own;
-        parts.last_mut().into_iter().for_each(|part| part.push(n));
-    }
-    parts.retain(|part| !part.is_empty());
-    parts
-}
-
-/// All members, each before those that packets go on to.
-fn in_order(members: &[Member], entries: &[(u32, u32)]) -> Vec<usize> {
-    let (mut order, mut seen) = (Vec::new(), vec![false; members.len()]);
-    let mut next: Vec<usize> = (0..members.len()).rev().chain(entries.iter().rev().map(|(member, _)| *member as usize)).collect();
-    while let Some(n) = next.pop() {
-        if std::mem::replace(&mut seen[n], true) {
-            continue;
-        }
-        order.push(n);
-        let behind =
-            members[n].links.iter().rev().filter_map(|(_, way)| if let Way::Member(to, _) = way { Some(*to as usize) } else { None });
-        next.extend(behind);
-    }
-    order
+/// Bytes of the packets' annotations.
+fn info_size(members: &[Member]) -> usize {
+    members.iter().map(|member| member.program.module().info_size as usize).max().unwrap_or(0)
 }
 
 impl Chain {

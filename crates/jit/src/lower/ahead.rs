@@ -1,4 +1,4 @@
-//! Prefetch slices of fused handlers ([`compiler::cluster::slices`]): a function that runs them for the packets of a burst which come next, and notes where lookups will look.
+//! Prefetch slices of fused handlers (`compiler::cluster`): a function that runs them for the packets of a burst which come next, and notes where lookups will look.
 //!
 //! A slice writes to nothing that lasts: annotations are scratch memory, data memory is a shadow on the stack, the packet is not written to. Where a handler would need the runtime, trap,
 //! drop the packet or send it to one without a slice, the slice ends, and the next packet's begins. Packets are as long as a slot: no slot is read but for where its packet comes in.

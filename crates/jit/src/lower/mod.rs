@@ -252,6 +252,11 @@ impl Lower<'_> {
                 self.check(*space, extents);
                 return Ok(());
             }
+            // Where branches are taken without looking, what was found out about accesses does not hold.
+            Op::Proved(space, extents) if self.end_of_slice().is_some() => {
+                self.check(*space, extents);
+                return Ok(());
+            }
             Op::Proved(..) => return Ok(()),
             Op::Store(space, order, addr, offset, value, _) => return self.store(*space, *order, *addr, *offset, *value),
             Op::NonZero(a, site) => return self.non_zero(*a, *site),

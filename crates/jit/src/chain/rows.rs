@@ -1,0 +1,123 @@
+//! Where members' memories and tables lie during a burst, and lists of what leaves: what fused code reads and writes besides packets.
+
+use super::Member;
+use crate::frame::{Parts, Unit as Row};
+use compiler::cluster::bytes_now;
+use netil::Verified;
+use netil::cluster::Ended;
+use netil::exec::State;
+use netil::layout;
+use netil::module;
+use netil::tables::Table;
+use std::ptr::null_mut;
+
+/// Where members' memories and tables lie during a burst.
+pub(super) struct Rows {
+    pub units: Vec<Row>,
+    pub parts: Vec<Parts>,
+    /// By member how many bytes lookups in its tables may read now.
+    pub read_now: Vec<usize>,
+    /// By member its first table among all, its state, and the burst for which its rows are right.
+    pub first_tables: Vec<u32>,
+    /// See `first_tables`.
+    pub states: Vec<*mut State>,
+    /// See `first_tables`.
+    pub bursts: Vec<u64>,
+}
+
+impl Rows {
+    pub fn of(members: &[Member]) -> Self {
+        let mut tables = 0;
+        let mut first_tables = Vec::new();
+        for member in members {
+            first_tables.push(tables);
+            tables += member.program.module().tables.len() as u32;
+        }
+        let initialised = |member: &Member| member.program.module().data.as_ptr();
+        let row = |member| Row {
+            data: null_mut(),
+            shared: null_mut(),
+            initialised: initialised(member),
+            exceptions: null_mut(),
+            number: null_mut(),
+        };
+        let units = members.iter().map(row).collect();
+        let parts = (0..tables).map(|_| Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }).collect();
+        Self {
+            units,
+            parts,
+            read_now: vec![0; members.len()],
+            first_tables,
+            states: vec![null_mut(); members.len()],
+            bursts: vec![0; members.len()],
+        }
+    }
+
+    /// A member's memories lie in this state during a burst.
+    pub fn find(&mut self, n: usize, burst: u64, program: &Verified, state: &mut State) {
+        state.fit(program);
+        let row = &mut self.units[n];
+        (row.data, row.shared) = (state.data.as_mut_ptr(), state.shared.as_mut_ptr());
+        (row.exceptions, row.number) = (state.exceptions.as_mut_ptr(), &raw mut state.packet_number);
+        let parts = &mut self.parts[self.first_tables[n] as usize..];
+        self.read_now[n] = 0;
+        for ((parts, table), declaration) in parts.iter_mut().zip(&mut state.tables).zip(&program.module().tables) {
+            let read_now;
+            (*parts, read_now) = parts_of(table.as_mut(), declaration);
+            self.read_now[n] += read_now;
+        }
+        (self.states[n], self.bursts[n]) = (state, burst);
+    }
+}
+
+/// Where a table lies for a burst, before which it may do what it has put off, and how many bytes of it lookups may read.
+fn parts_of(table: &mut dyn Table, declaration: &module::Table) -> (Parts, usize) {
+    table.tidy();
+    let Some(layout::Parts { head, slots, index, groups }) = table.parts() else {
+        return (Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }, 0);
+    };
+    let read_now = bytes_now(declaration, head);
+    (Parts { head: head.as_mut_ptr(), slots: slots.as_mut_ptr(), index: index.as_mut_ptr(), groups: groups.as_mut_ptr() }, read_now)
+}
+
+/// What is to be handed to the host.
+#[derive(Default)]
+pub(super) struct Leaving {
+    /// By exit, with room for a burst, and where the next slot goes.
+    pub exits: Vec<Vec<u32>>,
+    /// See `exits`.
+    pub ends: Vec<*mut u32>,
+    /// What goes no further, in order.
+    pub ended: Vec<(Ended, u32)>,
+    /// Of these, some that follow each other and ended alike.
+    pub alike: Vec<u32>,
+}
+
+impl Leaving {
+    /// Of so many exits.
+    pub fn of(exits: usize) -> Self {
+        Self { exits: vec![Vec::new(); exits], ..Self::default() }
+    }
+
+    /// Makes room for a burst.
+    pub fn prepare(&mut self, packets: usize) {
+        self.ends.clear();
+        for list in &mut self.exits {
+            if list.len() < packets {
+                list.resize(packets, 0);
+            }
+            self.ends.push(list.as_mut_ptr());
+        }
+    }
+
+    /// Slots that left by an exit.
+    pub fn left_by(&self, exit: usize) -> usize {
+        (self.ends[exit] as usize - self.exits[exit].as_ptr() as usize) / size_of::<u32>()
+    }
+
+    pub fn push(&mut self, exit: usize, slot: u32) {
+        let at = self.left_by(exit);
+        self.exits[exit][at] = slot;
+        self.ends[exit] = self.ends[exit].wrapping_add(1);
+    }
+}
