@@ -84,6 +84,8 @@ pub(crate) struct Frame {
     pub begun: *mut u64,
     /// By exit, where the next slot's number goes that leaves there.
     pub exits: *mut *mut u32,
+    /// Where a row goes for the next packet that goes no further.
+    pub ended: *mut Gone,
     /// Packets of the burst that slices are run for next, up to, and without, the second.
     pub ahead: u64,
     /// See `ahead`.
@@ -116,6 +118,16 @@ pub(crate) struct Parts {
     pub slots: *mut u8,
     pub index: *mut u8,
     pub groups: *mut u8,
+}
+
+/// A packet that goes no further: what the function gives for it, the site of a trap, the member, the slot.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gone {
+    pub code: u64,
+    pub site: u32,
+    pub member: u32,
+    pub slot: u32,
 }
 
 /// A packet comes to a member, or a member has set timers: frame, member.
@@ -183,6 +195,7 @@ impl Frame {
             details: null_mut(),
             begun: null_mut(),
             exits: null_mut(),
+            ended: null_mut(),
             ahead: 0,
             ahead_to: 0,
             scratch: null_mut(),
@@ -208,7 +221,7 @@ offsets! {
     TIMES = times, MEMORY = memory, ORIGIN = origin, FRONT = front, MISSING = missing, MEMBER = member, SENT = sent, SHOWN = shown,
     SET = set, WATCHED = watched, UNITS = units, PARTS = parts, COUNTS = counts, ARRIVE = arrive, SETTLE = settle, SIZE = size, START = start,
     SLOT = slot, SLOW = slow, BURST = burst, NEXT = next, POOL = pool, SLOTS = slots, POOL_DETAILS = details, BEGUN = begun, EXITS = exits,
-    AHEAD = ahead, AHEAD_TO = ahead_to, SCRATCH = scratch, LINES = lines, LINES_END = lines_end,
+    ENDED = ended, AHEAD = ahead, AHEAD_TO = ahead_to, SCRATCH = scratch, LINES = lines, LINES_END = lines_end,
 }
 
 /// What a function of fused handlers does first.
@@ -246,6 +259,18 @@ pub(crate) mod unit {
     pub const INITIALISED: u32 = offset_of!(Unit, initialised) as u32;
     pub const EXCEPTIONS: u32 = offset_of!(Unit, exceptions) as u32;
     pub const NUMBER: u32 = offset_of!(Unit, number) as u32;
+}
+
+/// Bytes of the row of a packet that goes no further, and where in it things are.
+pub(crate) mod gone {
+    use super::Gone;
+    use std::mem::offset_of;
+
+    pub const SIZE: i64 = size_of::<Gone>() as i64;
+    pub const CODE: i32 = offset_of!(Gone, code) as i32;
+    pub const SITE: i32 = offset_of!(Gone, site) as i32;
+    pub const MEMBER: i32 = offset_of!(Gone, member) as i32;
+    pub const SLOT: i32 = offset_of!(Gone, slot) as i32;
 }
 
 /// Bytes of a table's row, and where in it things are.

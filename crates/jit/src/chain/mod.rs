@@ -19,7 +19,7 @@ mod packet;
 mod rows;
 
 use crate::engine::JitEngine;
-use crate::frame::{Frame, exit, start};
+use crate::frame::{Frame, Gone, exit, start};
 use crate::lower::fused::is_random;
 use crate::unit::Unit;
 use ahead::Ahead;
@@ -29,7 +29,7 @@ use compiler::mir::Func;
 use netil::Verified;
 use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::engine::Engine;
-use netil::exec::{CloneOut, Disposition, Trap, TrapKind};
+use netil::exec::{CloneOut, Disposition, TrapKind};
 use netil::module::HandlerKind;
 use netil::pool::Pool;
 use rows::{Leaving, Rows};
@@ -172,7 +172,7 @@ impl Cluster for Chain {
             let mut running = self.begin_burst(slots, pool, host);
             let mut frame = running.frame(budget);
             running.run(&mut frame, member);
-            running.hand_over();
+            running.hand_over(&mut frame);
         }
     }
 
@@ -201,6 +201,7 @@ impl<'r> Running<'r> {
             counts: self.flows.counts.as_mut_ptr(),
             begun: self.flows.begun.as_mut_ptr(),
             exits: self.leaving.ends.as_mut_ptr(),
+            ended: self.leaving.ended.as_mut_ptr(),
             burst: self.slots.as_ptr(),
             arrive: calls::arrive,
             settle: calls::settle,
@@ -255,7 +256,7 @@ impl<'r> Running<'r> {
                 exit::LOAD => self.begin(frame),
                 exit::MEMBER => (frame.member, frame.start) = (number, start::GIVEN),
                 exit::EXIT => self.exit(frame, number),
-                _ => self.end(frame, crate::engine::disposition(result, HandlerKind::Push, frame.trap_site)),
+                _ => self.end(frame, result),
             }
         }
     }
@@ -298,7 +299,8 @@ impl<'r> Running<'r> {
             let state = self.host.state(frame.member);
             state.packet_number = state.packet_number.wrapping_add(1);
         }
-        self.end(frame, Disposition::Trap(Trap { kind: TrapKind::NoPacket, handler: HandlerKind::Push, inst: 0 }));
+        frame.trap_site = 0;
+        self.end(frame, exit::TRAP | u64::from(TrapKind::NoPacket.code()) << 32);
         frame.start = start::NEXT;
     }
 
@@ -346,23 +348,28 @@ impl<'r> Running<'r> {
         self.leaving.push(exit as usize, frame.slot);
     }
 
-    /// The packet at hand goes no further, or leaves at once.
-    fn end(&mut self, frame: &mut Frame, disposition: Disposition) {
+    /// The packet at hand goes no further, or leaves at once: what its function gave.
+    fn end(&mut self, frame: &mut Frame, code: u64) {
         let member = frame.member;
         if frame.set != 0 {
             self.set_timers(frame, member);
         }
-        let way = match disposition {
+        let site = if code & 0xffff_ffff == exit::TRAP { frame.trap_site } else { 0 };
+        let gone = Gone { code, site, member, slot: frame.slot };
+        let ended = ended(&gone);
+        let way = match ended.disposition {
             Disposition::Port(port) => self.members[member as usize].ways.get(port as usize).copied().flatten(),
             _ => None,
         };
         self.store(frame);
-        self.flows.stayed[member as usize] += 1;
-        let ended = Ended { member, disposition };
         if way.is_none() && self.copies.is_empty() {
-            return self.leaving.ended.push((ended, frame.slot));
+            let at = self.leaving.gone(frame.ended);
+            self.leaving.ended[at] = gone;
+            frame.ended = frame.ended.wrapping_add(1);
+            return;
         }
-        self.hand_over();
+        self.hand_over(frame);
+        self.flows.stayed[member as usize] += 1;
         let copies = std::mem::take(&mut self.copies);
         self.host.leave(ended, frame.slot, copies, self.pool);
         frame.count = self.limit() as u64;
@@ -374,7 +381,7 @@ impl<'r> Running<'r> {
         self.store(frame);
         // No member sets timers and the packet's time: it came with this one.
         if self.host.set_timers(member, frame.slot, frame.time_ns) {
-            self.hand_over();
+            self.hand_over(frame);
             self.host.settle(self.pool);
         }
         self.load(frame);
@@ -382,7 +389,7 @@ impl<'r> Running<'r> {
     }
 
     /// Gives the host what has left so far.
-    fn hand_over(&mut self) {
+    fn hand_over(&mut self, frame: &mut Frame) {
         for n in 0..self.leaving.exits.len() {
             let left = self.leaving.left_by(n);
             if left > 0 {
@@ -391,12 +398,19 @@ impl<'r> Running<'r> {
                 self.host.exit(n as u32, &self.leaving.exits[n][..left], self.pool);
             }
         }
-        let Leaving { ended, alike, .. } = &mut *self.leaving;
-        for run in ended.chunk_by(|a, b| a.0 == b.0) {
+        let gone = self.leaving.gone(frame.ended);
+        frame.ended = self.leaving.ended.as_mut_ptr();
+        let Leaving { ended: all, alike, .. } = &mut *self.leaving;
+        for run in all[..gone].chunk_by(|a, b| (a.code, a.site, a.member) == (b.code, b.site, b.member)) {
             alike.clear();
-            alike.extend(run.iter().map(|(_, slot)| *slot));
-            self.host.ended(run[0].0, alike, self.pool);
+            alike.extend(run.iter().map(|gone| gone.slot));
+            self.flows.stayed[run[0].member as usize] += run.len() as u64;
+            self.host.ended(ended(&run[0]), alike, self.pool);
         }
-        ended.clear();
     }
+}
+
+/// What became of a packet.
+fn ended(gone: &Gone) -> Ended {
+    Ended { member: gone.member, disposition: crate::engine::disposition(gone.code, HandlerKind::Push, gone.site) }
 }

@@ -1,10 +1,9 @@
 //! Where members' memories and tables lie during a burst, and lists of what leaves: what fused code reads and writes besides packets.
 
 use super::Member;
-use crate::frame::{Parts, Unit as Row};
+use crate::frame::{Gone, Parts, Unit as Row};
 use compiler::cluster::bytes_now;
 use netil::Verified;
-use netil::cluster::Ended;
 use netil::exec::State;
 use netil::layout;
 use netil::module;
@@ -87,8 +86,8 @@ pub(super) struct Leaving {
     pub exits: Vec<Vec<u32>>,
     /// See `exits`.
     pub ends: Vec<*mut u32>,
-    /// What goes no further, in order.
-    pub ended: Vec<(Ended, u32)>,
+    /// What goes no further, in order, with room for a burst.
+    pub ended: Vec<Gone>,
     /// Of these, some that follow each other and ended alike.
     pub alike: Vec<u32>,
 }
@@ -108,6 +107,14 @@ impl Leaving {
             }
             self.ends.push(list.as_mut_ptr());
         }
+        if self.ended.len() < packets {
+            self.ended.resize(packets, Gone::default());
+        }
+    }
+
+    /// Packets that go no further, up to a row.
+    pub fn gone(&self, end: *const Gone) -> usize {
+        (end as usize - self.ended.as_ptr() as usize) / size_of::<Gone>()
     }
 
     /// Slots that left by an exit.

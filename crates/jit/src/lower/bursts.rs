@@ -3,7 +3,7 @@
 //! Other packets, and all where somebody wants to know of each, are put into the frame by the runtime, which also does what a packet needs that goes no further.
 
 use super::{Lower, args, constant, trusted};
-use crate::frame::{self, exit, slot};
+use crate::frame::{self, exit, gone, slot};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Switch;
@@ -146,8 +146,7 @@ impl Lower<'_> {
         let out = self.block_of(|fusion| fusion.out);
         self.b.switch_to_block(out);
         let (exit, member) = (self.b.block_params(out)[0], self.b.block_params(out)[1]);
-        let (slow, set) = (self.field(frame::SLOW, types::I32, trusted()), self.field(frame::SET, types::I32, trusted()));
-        let (special, here, away) = (self.b.ins().bor(slow, set), self.b.create_block(), self.b.create_block());
+        let (special, here, away) = (self.is_special(), self.b.create_block(), self.b.create_block());
         self.b.ins().brif(special, away, &[], here, &[]);
         self.b.switch_to_block(away);
         self.b.set_cold_block(away);
@@ -160,6 +159,31 @@ impl Lower<'_> {
         let id = self.field(frame::SLOT, types::I32, trusted());
         self.store_packet(id);
         self.append(id, exit);
+        self.b.ins().jump(next, &[]);
+    }
+
+    /// Not 0 if the member has set timers, or somebody wants to know of each packet.
+    fn is_special(&mut self) -> ir::Value {
+        let (slow, set) = (self.field(frame::SLOW, types::I32, trusted()), self.field(frame::SET, types::I32, trusted()));
+        self.b.ins().bor(slow, set)
+    }
+
+    /// Notes that the packet goes no further, and takes the next one; where nobody knows any more what it is, it need not be put into its slot.
+    pub(super) fn note_gone(&mut self) {
+        let gone = self.block_of(|fusion| fusion.gone);
+        self.b.switch_to_block(gone);
+        let (code, member) = (self.b.block_params(gone)[0], self.b.block_params(gone)[1]);
+        let (special, here) = (self.is_special(), self.b.create_block());
+        let (leave, next) = (self.block_of(|fusion| fusion.leave), self.block_of(|fusion| fusion.next));
+        self.b.ins().brif(special, leave, &args(&[code, member]), here, &[]);
+        self.b.switch_to_block(here);
+        let (row, flags) = (self.field(frame::ENDED, types::I64, trusted()), self.bytes());
+        let (id, none) = (self.field(frame::SLOT, types::I32, trusted()), self.iconst(types::I32, 0));
+        for (value, at) in [(code, gone::CODE), (none, gone::SITE), (member, gone::MEMBER), (id, gone::SLOT)] {
+            self.b.ins().store(flags, value, row, at);
+        }
+        let end = self.b.ins().iadd_imm_s(row, gone::SIZE);
+        self.set_field(frame::ENDED, end);
         self.b.ins().jump(next, &[]);
     }
 

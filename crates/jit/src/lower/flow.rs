@@ -246,6 +246,14 @@ impl Lower<'_> {
             Terminator::Switch(v, cases, default) => self.switch(*v, cases, default)?,
             Terminator::Send(port) if self.fusion.is_some() => self.send(*port),
             Terminator::Send(port) => self.leave(exit::PORT, *port),
+            Terminator::Drop(reason) if self.fusion.is_some() => {
+                let (tag, number) = match reason {
+                    DropReason::Verdict => (exit::DROP_VERDICT, 0),
+                    DropReason::Program(n) => (exit::DROP_PROGRAM, *n),
+                    DropReason::NoInput => (exit::NO_INPUT, 0),
+                };
+                self.go_no_further(tag, number);
+            }
             Terminator::Drop(DropReason::Verdict) => self.leave(exit::DROP_VERDICT, 0),
             Terminator::Drop(DropReason::Program(n)) => self.leave(exit::DROP_PROGRAM, *n),
             Terminator::Drop(DropReason::NoInput) => self.leave(exit::NO_INPUT, 0),

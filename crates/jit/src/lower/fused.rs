@@ -45,6 +45,8 @@ pub(super) struct Fusion<'a> {
     pub next: ir::Block,
     /// Puts the packet into an exit's list; with the exit's and the member's number.
     pub out: ir::Block,
+    /// Notes that the packet goes no further; with a code and the member's number.
+    pub gone: ir::Block,
     /// Gives a code and the member's number.
     pub leave: ir::Block,
     /// No element gives packets up.
@@ -77,11 +79,12 @@ pub(crate) fn lower(
         block
     };
     let starts = (0..elements.len()).map(|n| part.contains(&n).then(|| block(&[types::I32]))).collect();
-    let [next, out, leave] = [&[][..], &[types::I32, types::I32], &[types::I64, types::I32]].map(block);
+    let ending = [types::I64, types::I32];
+    let [next, out, gone, leave] = [&[][..], &[types::I32, types::I32], &ending, &ending].map(block);
     let first = &elements[part[0]];
     let mut lower = Lower::new((first.func, first.module, &cfgs[0]), Shape::Fused, builder);
     let (is_there, ahead) = (!elements.iter().any(|e| gives_up(e.func)), large.map(Ahead::new));
-    lower.fusion = Some(Fusion { elements, member: part[0], starts, next, out, leave, is_there, ahead });
+    lower.fusion = Some(Fusion { elements, member: part[0], starts, next, out, gone, leave, is_there, ahead });
     match large {
         Some(_) => {
             lower.b.ins().jump(next, &[]);
@@ -91,6 +94,7 @@ pub(crate) fn lower(
             lower.enter(part);
             lower.take_next(entries);
             lower.put_out();
+            lower.note_gone();
         }
     }
     for (n, cfg) in part.iter().zip(&cfgs) {
@@ -258,7 +262,8 @@ impl Lower<'_> {
         match way {
             Some(Way::Member(to, input)) => self.go_to(to, input),
             Some(Way::Exit(exit) | Way::LastExit(exit)) => self.leave_by(exit),
-            Some(Way::AtOnce) | None => self.leave(exit::PORT, port),
+            Some(Way::AtOnce) => self.leave(exit::PORT, port),
+            None => self.go_no_further(exit::PORT, port),
         }
     }
 
@@ -337,6 +342,19 @@ impl Lower<'_> {
         let member = self.iconst(types::I32, n.into());
         if let Some(fusion) = &self.fusion {
             self.b.ins().jump(fusion.leave, &args(&[code, member]));
+        }
+    }
+
+    /// The packet is dropped, or leaves by a port that leads nowhere: nobody need look at it before the burst's end, unless copies of it were sent.
+    pub(super) fn go_no_further(&mut self, tag: u64, number: u32) {
+        let Some((n, element)) = self.element() else { return };
+        let (code, sends) = (tag | u64::from(number) << 32, has(element.func, |helper| matches!(helper, Helper::SendCopy(_))));
+        if sends || !self.is_there() || self.end_of_slice().is_some() {
+            return self.leave(tag, number);
+        }
+        let (code, member) = (self.iconst(types::I64, code), self.iconst(types::I32, n.into()));
+        if let Some(fusion) = &self.fusion {
+            self.b.ins().jump(fusion.gone, &args(&[code, member]));
         }
     }
 
