@@ -91,17 +91,13 @@ fn handlers(
         tables: *tables,
     });
     let elements: Vec<Element<'_>> = elements.collect();
-    let mut units = Vec::new();
+    let (mut units, alone) = (Vec::new(), |n: usize| Unit::fused(&elements, entries, &[n], None).map_err(|_| n));
     for part in parts(members, entries) {
         match Unit::fused(&elements, entries, &part, None) {
             Ok(unit) => units.push((part, unit)),
             Err(_) if part.len() == 1 => return Err(part[0]),
             // One of them is what Cranelift refuses; each alone tells which.
-            Err(_) => {
-                for n in part {
-                    units.push((vec![n], Unit::fused(&elements, entries, &[n], None).map_err(|_| n)?));
-                }
-            }
+            Err(_) => part.into_iter().try_for_each(|n| alone(n).map(|unit| units.push((vec![n], unit))))?,
         }
     }
     Ok(units)

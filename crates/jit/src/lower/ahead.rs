@@ -122,34 +122,39 @@ impl Lower<'_> {
         self.b.ins().brif(head, there, &[], on, &[]);
         self.b.switch_to_block(there);
         match access(declaration) {
-            Some(Access::Exact) => {
-                let (key, stride) = (self.words(key), layout::Exact::of(declaration).stride);
-                let (bucket, slots) = (self.bucket(head, key), self.part_of(table, parts::SLOTS));
-                let at = self.b.ins().imul_imm_s(bucket, stride as i64);
-                let at = self.b.ins().iadd(slots, at);
-                self.note_line(at);
-                if stride > layout::LINE {
-                    let behind = self.b.ins().iadd_imm_s(at, layout::LINE as i64);
-                    self.note_line(behind);
-                }
-            }
-            Some(Access::Prefix(root_bits)) => {
-                let (key, index) = (self.reg(key), self.part_of(table, parts::INDEX));
-                let (wide, one) = (self.head_word(head, trie::WIDE), self.iconst(types::I64, 1));
-                let two = self.iconst(types::I64, 2);
-                let shift = self.b.ins().select(wide, two, one);
-                let at = self.b.ins().ushr_imm_u(key, i64::from(u32::from(declaration.key_bits) - root_bits));
-                let at = self.b.ins().uextend(types::I64, at);
-                let at = self.b.ins().ishl(at, shift);
-                let at = self.b.ins().iadd(index, at);
-                self.note_line(at);
-            }
+            Some(Access::Exact) => self.fetch_exact(table, head, key),
+            Some(Access::Prefix(root_bits)) => self.fetch_prefix(table, head, (key, u32::from(declaration.key_bits) - root_bits)),
             _ => {}
         }
         self.b.ins().jump(on, &[]);
         self.b.switch_to_block(on);
         self.places[v.0 as usize] = super::Place::Reg(self.iconst(types::I32, 0));
         true
+    }
+
+    fn fetch_exact(&mut self, table: u32, head: ir::Value, key: mir::Value) {
+        let (key, stride) = (self.words(key), layout::Exact::of(&self.module.tables[table as usize]).stride);
+        let (bucket, slots) = (self.bucket(head, key), self.part_of(table, parts::SLOTS));
+        let at = self.b.ins().imul_imm_s(bucket, stride as i64);
+        let at = self.b.ins().iadd(slots, at);
+        self.note_line(at);
+        if stride > layout::LINE {
+            let behind = self.b.ins().iadd_imm_s(at, layout::LINE as i64);
+            self.note_line(behind);
+        }
+    }
+
+    /// The first level, which is all but the last `left` bits of the key.
+    fn fetch_prefix(&mut self, table: u32, head: ir::Value, (key, left): (mir::Value, u32)) {
+        let (key, index) = (self.reg(key), self.part_of(table, parts::INDEX));
+        let (wide, one) = (self.head_word(head, trie::WIDE), self.iconst(types::I64, 1));
+        let two = self.iconst(types::I64, 2);
+        let shift = self.b.ins().select(wide, two, one);
+        let at = self.b.ins().ushr_imm_u(key, i64::from(left));
+        let at = self.b.ins().uextend(types::I64, at);
+        let at = self.b.ins().ishl(at, shift);
+        let at = self.b.ins().iadd(index, at);
+        self.note_line(at);
     }
 
     /// Notes an address that will be read soon; where there is no more room, slices end.

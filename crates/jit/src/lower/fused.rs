@@ -73,41 +73,34 @@ pub(crate) fn lower(
     let mut context = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut clif, &mut context);
     let cfgs: Vec<Cfg> = part.iter().map(|n| Cfg::new(elements[*n].func)).collect();
-    let mut block = |params: &[ir::Type]| {
-        let block = builder.create_block();
-        params.iter().for_each(|ty| _ = builder.append_block_param(block, *ty));
-        block
-    };
-    let starts = (0..elements.len()).map(|n| part.contains(&n).then(|| block(&[types::I32]))).collect();
-    let ending = [types::I64, types::I32];
-    let [next, out, gone, leave] = [&[][..], &[types::I32, types::I32], &ending, &ending].map(block);
+    let fusion = Fusion::new(&mut builder, elements, part, large);
     let first = &elements[part[0]];
     let mut lower = Lower::new((first.func, first.module, &cfgs[0]), Shape::Fused, builder);
-    let (is_there, ahead) = (!elements.iter().any(|e| gives_up(e.func)), large.map(Ahead::new));
-    lower.fusion = Some(Fusion { elements, member: part[0], starts, next, out, gone, leave, is_there, ahead });
-    match large {
-        Some(_) => {
-            lower.b.ins().jump(next, &[]);
-            lower.take_next_ahead(entries);
-        }
-        None => {
-            lower.enter(part);
-            lower.take_next(entries);
-            lower.put_out();
-            lower.note_gone();
-        }
-    }
+    lower.fusion = Some(fusion);
+    lower.surround(entries, part);
     for (n, cfg) in part.iter().zip(&cfgs) {
         lower.begin(*n, cfg);
         lower.function()?;
-    }
-    if large.is_none() {
-        lower.finish_leave();
     }
     let Lower { calls, jobs, tables, mut b, .. } = lower;
     b.seal_all_blocks();
     b.finalize(isa.frontend_config());
     Ok(Lowered { clif, calls, jobs, tables })
+}
+
+impl<'a> Fusion<'a> {
+    fn new(b: &mut FunctionBuilder<'_>, elements: &'a [Element<'a>], part: &[usize], large: Option<usize>) -> Self {
+        let mut block = |params: &[ir::Type]| {
+            let block = b.create_block();
+            params.iter().for_each(|ty| _ = b.append_block_param(block, *ty));
+            block
+        };
+        let starts = (0..elements.len()).map(|n| part.contains(&n).then(|| block(&[types::I32]))).collect();
+        let ending = [types::I64, types::I32];
+        let [next, out, gone, leave] = [&[][..], &[types::I32, types::I32], &ending, &ending].map(block);
+        let is_there = !elements.iter().any(|element| gives_up(element.func));
+        Self { elements, member: part[0], starts, next, out, gone, leave, is_there, ahead: large.map(Ahead::new) }
+    }
 }
 
 /// Whether there may be no packet behind some work of a handler.
@@ -149,6 +142,19 @@ impl<'a> Lower<'a> {
 }
 
 impl Lower<'_> {
+    /// What is around the members' handlers.
+    fn surround(&mut self, entries: &[(u32, u32)], part: &[usize]) {
+        if let Some(next) = self.end_of_slice() {
+            self.b.ins().jump(next, &[]);
+            return self.take_next_ahead(entries);
+        }
+        self.enter(part);
+        self.take_next(entries);
+        self.put_out();
+        self.note_gone();
+        self.finish_leave();
+    }
+
     /// Goes on with the packet in the frame, at the member that it names, or takes the next one.
     fn enter(&mut self, part: &[usize]) {
         let Some(next) = self.fusion.as_ref().map(|fusion| fusion.next) else { return };
@@ -184,7 +190,14 @@ impl Lower<'_> {
             Some(_) => self.start_slice(element),
             None => self.arrive(n),
         }
-        let func = element.func;
+        self.begin_run(element.func);
+        self.present(0);
+        let port = if element.func.block(compiler::mir::Block(0)).params.is_empty() { Vec::new() } else { args(&[port]) };
+        self.b.ins().jump(self.blocks[0], &port);
+    }
+
+    /// What is anew for each run of a handler: its budget, what it has sent and shown, the packet's number.
+    fn begin_run(&mut self, func: &Func) {
         if pays(func) {
             let budget = self.field(frame::BUDGET_START, types::I32, constant());
             self.set_field(frame::BUDGET, budget);
@@ -205,9 +218,6 @@ impl Lower<'_> {
             let number = self.b.ins().iadd_imm_s(number, 1);
             self.b.ins().store(flags, number, at, 0);
         }
-        self.present(0);
-        let port = if func.block(compiler::mir::Block(0)).params.is_empty() { Vec::new() } else { args(&[port]) };
-        self.b.ins().jump(self.blocks[0], &port);
     }
 
     /// Tells the runtime that a packet comes to a member, if it wants to know.
