@@ -11,7 +11,8 @@
 //! - [`conflicts`]: how often packets near each other touch the same state
 //! - [`saturation`]: the highest rate at which no packet is dropped
 //! - [`router`]: ports, receive and transmit threads, and a FIFO between them
-//! - [`stages`]: elements on cores of their own, or all on each
+//! - [`stages`]: a packet's work by element
+//! - [`scheduler`]: cores that take packets from groups of elements, with tags that keep them in order
 //! - [`x11`]: a systolic pipeline, with a code generator of its own and an executor
 //!
 //! Results of a program are those of the interpreter, which runs it; a model only says how long it takes. Equal inputs give equal reports.
@@ -25,6 +26,7 @@ pub mod figure;
 pub mod model;
 pub mod router;
 pub mod saturation;
+pub mod scheduler;
 pub mod stages;
 pub mod steps;
 pub mod trace;

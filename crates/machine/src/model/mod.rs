@@ -7,6 +7,7 @@
 //! A packet is in the input buffer from its arrival until its thread has done with it. Left out: instruction fetch, the wire's own time, and what packets do to the order in which
 //! the program sees them: the trace is that of one packet after the other.
 
+mod cache;
 pub(crate) mod memory;
 mod output;
 pub(crate) mod signature;
@@ -238,7 +239,12 @@ impl<'m> Model<'m> {
     }
 
     fn work_of(&self, packet: u64) -> &'m Work {
-        &self.work[((self.options.first as u64 + packet) % self.work.len() as u64) as usize]
+        &self.work[self.place_of(packet)]
+    }
+
+    /// Which of the trace it is.
+    fn place_of(&self, packet: u64) -> usize {
+        ((self.options.first as u64 + packet) % self.work.len() as u64) as usize
     }
 
     /// A packet from the wire.
@@ -256,6 +262,8 @@ impl<'m> Model<'m> {
     }
 
     fn accept(&mut self, now: u64) {
+        let (at, work) = (self.place_of(self.arrived), self.work_of(self.arrived));
+        self.memories.arrive(crate::steps::buffer(at, self.machine), work.bytes);
         self.waiting.push_back(Packet { number: self.arrived, order: self.accepted, arrival: now });
         self.accepted += 1;
     }
@@ -414,7 +422,7 @@ impl<'m> Model<'m> {
             return 1;
         }
         self.threads[n].at += 1;
-        let done = self.memories.request(access, now + 1);
+        let done = self.memories.request(access, self.threads[n].core, now + 1);
         if done > now + 1 {
             self.set(n, State::Memory, now + 1);
         }
