@@ -41,6 +41,8 @@ pub struct Machine {
     pub bus: BTreeMap<String, Bus>,
     /// Where a program's memories lie.
     pub place: Place,
+    /// Where tables and variables lie, by their scopes; without, as `place` says.
+    pub scope: Option<Scopes>,
     /// What lookups cost.
     pub lookup: Lookups,
     /// What a search for patterns costs; without, nothing.
@@ -186,6 +188,29 @@ pub struct Place {
     pub initialised: String,
     /// Tables.
     pub table: String,
+}
+
+/// Memories by scope, the best one first: names of memories, or `register`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scopes {
+    /// What no run reads before it writes it: each thread has its own.
+    pub local: Vec<String>,
+    /// What an element keeps from packet to packet.
+    pub regional: Vec<String>,
+    /// What all elements of a class have together.
+    pub global: Vec<String>,
+    /// What all elements have together.
+    pub universal: Vec<String>,
+    /// Bytes of a thread's registers that are free for local data.
+    #[serde(default)]
+    pub registers: u32,
+}
+
+impl Scopes {
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.local.iter().chain(&self.regional).chain(&self.global).chain(&self.universal)
+    }
 }
 
 /// What a lookup costs, by how keys match.
@@ -512,7 +537,11 @@ impl Machine {
         }
         let known = |name: &String| name == REGISTER || self.memory.contains_key(name);
         let search = self.search.iter().map(|search| &search.memory);
-        match places.into_iter().chain(search).chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
+        let scopes = self.scope.iter().flat_map(Scopes::names);
+        if self.scope.iter().any(|scope| [&scope.regional, &scope.global, &scope.universal].iter().any(|all| all.iter().any(|name| name == REGISTER))) {
+            return Err(Fault("scope: only local data may lie in registers, which no other thread sees".to_owned()));
+        }
+        match places.into_iter().chain(search).chain(scopes).chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
             Some(name) => Err(Fault(format!("`{name}` is neither a memory that is described nor `{REGISTER}`"))),
             None => Ok(()),
         }

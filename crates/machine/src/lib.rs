@@ -6,6 +6,7 @@
 //!
 //! - [`trace`]: what a program did for each packet: instructions by class, accesses to memories and tables
 //! - [`description`]: a machine as data: clock, cores, threads, memories, buses, locks; the built-in ones
+//! - [`layout`]: the memories that tables and variables lie in
 //! - [`steps`]: a trace in the terms of one machine, with critical sections
 //! - [`model`]: cores, threads, memories and locks, event by event
 //! - [`conflicts`]: how often packets near each other touch the same state
@@ -23,6 +24,7 @@
 pub mod conflicts;
 pub mod description;
 pub mod figure;
+pub mod layout;
 pub mod model;
 pub mod router;
 pub mod saturation;

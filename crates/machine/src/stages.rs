@@ -3,6 +3,7 @@
 //! Source: NetVM paper, sections 5.4 and 6.3.5 (figure 14).
 
 use crate::description::Machine;
+use crate::layout::Layout;
 use crate::model::memory::Memories;
 use crate::steps::{self, Access, Step};
 use crate::trace::{Event, PacketTrace, Trace};
@@ -25,10 +26,11 @@ pub fn parts(trace: &Trace, machine: &Machine) -> Vec<Parts> {
         port.instructions = 0.0;
         port.accesses.clear();
     }
+    let layout = Layout::of(trace, machine).unwrap_or_default();
     let of = |element: usize| {
         let packets = trace.packets.iter().map(|packet| PacketTrace { events: own(&packet.events, element as u32), ..packet.clone() });
-        let alone = Trace { elements: trace.elements.clone(), packets: packets.collect(), left_out: 0 };
-        steps::of(&alone, &bare)
+        let alone = Trace { elements: trace.elements.clone(), data: Vec::new(), packets: packets.collect(), left_out: 0 };
+        steps::placed(&alone, &bare, &layout)
     };
     let mut columns: Vec<Vec<steps::Work>> = (0..trace.elements.len()).map(of).collect();
     let mut one = |(n, packet): (usize, &PacketTrace)| {

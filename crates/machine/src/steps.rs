@@ -8,6 +8,7 @@
 //! are no state.
 
 use crate::description::{Lookup, Machine, REGISTER};
+use crate::layout::Layout;
 use crate::trace::{Class, Event, Kind, LAST_USE, Trace, class};
 use netil::Verified;
 use netil::module::HandlerKind;
@@ -78,12 +79,17 @@ pub struct Work {
     pub bytes: u32,
 }
 
-/// All packets.
+/// All packets. Tables and variables that the memories of their scopes have no room for are where `[place]` says.
 pub fn of(trace: &Trace, machine: &Machine) -> Vec<Work> {
+    placed(trace, machine, &Layout::of(trace, machine).unwrap_or_default())
+}
+
+/// All packets, with tables and variables where a layout says.
+pub fn placed(trace: &Trace, machine: &Machine, layout: &Layout) -> Vec<Work> {
     let changes: Vec<bool> = trace.elements.iter().map(|element| changes_state(&element.program)).collect();
     let kept = kept(trace);
     let make = |(number, packet): (usize, &crate::trace::PacketTrace)| {
-        let mut maker = Maker::new(machine, &changes, state(&packet.events, &kept), buffer(number, machine));
+        let mut maker = Maker::new(machine, layout, &changes, state(&packet.events, &kept), buffer(number, machine));
         packet.events.iter().enumerate().for_each(|(at, event)| maker.event(at, event, &packet.events));
         Work { steps: maker.finish(), flow: packet.flow, bytes: packet.bytes }
     };
@@ -122,7 +128,7 @@ fn is_state(space: Space) -> bool {
 }
 
 /// Bytes of data memory that carry something from one run to another, by element: some run reads them before it writes them, and some run writes them.
-fn kept(trace: &Trace) -> HashSet<(u32, u32)> {
+pub(crate) fn kept(trace: &Trace) -> HashSet<(u32, u32)> {
     let (mut carried, mut changed) = (HashSet::new(), HashSet::new());
     for packet in &trace.packets {
         let mut runs: Vec<(u32, HashSet<u32>)> = Vec::new();
@@ -202,6 +208,7 @@ struct Run {
 
 struct Maker<'m> {
     machine: &'m Machine,
+    layout: &'m Layout,
     names: Vec<&'m String>,
     changes: &'m [bool],
     /// By event whether it touches state.
@@ -215,9 +222,9 @@ struct Maker<'m> {
 }
 
 impl<'m> Maker<'m> {
-    fn new(machine: &'m Machine, changes: &'m [bool], state: Vec<bool>, buffer: u64) -> Self {
+    fn new(machine: &'m Machine, layout: &'m Layout, changes: &'m [bool], state: Vec<bool>, buffer: u64) -> Self {
         let names = machine.memory.keys().collect();
-        let mut maker = Self { machine, names, changes, state, buffer, steps: Vec::new(), owed: 0.0, runs: Vec::new() };
+        let mut maker = Self { machine, layout, names, changes, state, buffer, steps: Vec::new(), owed: 0.0, runs: Vec::new() };
         maker.port(&machine.receive, false);
         maker
     }
@@ -289,15 +296,15 @@ impl<'m> Maker<'m> {
     }
 
     fn touch(&mut self, at: usize, event: &Event) {
-        let machine = self.machine;
-        let place = &machine.place;
+        let (machine, layout) = (self.machine, self.layout);
+        let (place, element) = (&machine.place, self.element());
         match *event {
             Event::Access { space, write, address, bytes } => {
                 let (memory, begin) = match space {
                     Space::Packet => (&place.packet, self.buffer),
                     Space::Info => (&place.info, self.buffer + INFO),
-                    Space::Data => (&place.data, self.region(2, false)),
-                    Space::Shared => (&place.shared, self.region(3, true)),
+                    Space::Data => (layout.byte(element, false, address, machine), self.region(2, false)),
+                    Space::Shared => (layout.byte(element, true, address, machine), self.region(3, true)),
                     Space::Initialised => (&place.initialised, self.region(4, false)),
                 };
                 let address = begin + u64::from(address);
@@ -307,7 +314,7 @@ impl<'m> Maker<'m> {
             Event::Lookup { kind, table, write, key, entry } => self.look_up(kind, table, write, key, entry),
             Event::Entry { table, entry, write, offset, bytes } => {
                 let address = self.region(8 + table, false) + u64::from(entry) * 256 + u64::from(offset);
-                self.access(&place.table, write, bytes, address, Some(words(address, bytes)));
+                self.access(layout.table(element, table, machine), write, bytes, address, Some(words(address, bytes)));
             }
             _ => {}
         }
@@ -337,7 +344,8 @@ impl<'m> Maker<'m> {
             Kind::Set => machine.lookup.set.clone(),
         };
         self.owed += instructions;
-        let place = if kind == Kind::Set { &machine.place.initialised } else { &machine.place.table };
+        let layout = self.layout;
+        let place = if kind == Kind::Set { &machine.place.initialised } else { layout.table(self.element(), table, machine) };
         // A bucket of 2^16; what an insertion or deletion writes besides it is the entry.
         let base = self.region(8 + table, false) + (1 << 39);
         for read in 0..reads {
@@ -352,9 +360,14 @@ impl<'m> Maker<'m> {
         }
     }
 
+    /// The element that runs.
+    fn element(&self) -> u32 {
+        self.runs.last().map_or(0, |run| run.element)
+    }
+
     /// Where a memory of an element begins in the one space of addresses; what elements share begins at the same place.
     fn region(&self, region: u32, shared: bool) -> u64 {
-        let element = if shared { 0 } else { self.runs.last().map_or(0, |run| run.element) };
+        let element = if shared { 0 } else { self.element() };
         (u64::from(element) * 256 + u64::from(region % 256)) << REGION
     }
 

@@ -38,7 +38,7 @@ fn at(address: u64, write: bool) -> Step {
 
 fn run(machine: &Machine, steps: &[&[Step]]) -> Report {
     let work: Vec<Work> = steps.iter().map(|steps| Work { steps: steps.to_vec(), flow: 0, bytes: 60 }).collect();
-    let options = Options { scheme: Scheme::ThreadAffinity, packets: work.len() as u64, first: 0, interval: None, until_drop: false };
+    let options = Options { scheme: Scheme::ThreadAffinity, packets: work.len() as u64, first: 0, interval: None, until_drop: false, until_repeat: false };
     simulate(machine, &work, &Options { scheme: Scheme::Locks, ..options })
 }
 
@@ -108,7 +108,7 @@ fn three() -> Parts {
 #[test]
 fn the_slowest_group_bounds_a_pipeline() {
     let machine = machine(4, "", "get_work = 3\nsubmit = 2\nswitch = 0\narrival = \"untagged\"", "");
-    let simulate = |plan: &Plan| scheduler::simulate(&machine, &[three()], plan, 100).unwrap();
+    let simulate = |plan: &Plan| scheduler::simulate(&machine, &[three()], plan, false, 100).unwrap();
     // The first packet is through after 3 + 10 + 2, 3 + 60 + 2 and 3 + 30; each further one 65 later.
     let each = simulate(&Plan::each(3));
     assert_eq!(each.cycles, 15 + 65 + 33 + 99 * 65);
@@ -126,12 +126,16 @@ fn an_atomic_tag_makes_a_convoy() {
     let steps = [Step::Compute(10), Step::Enter(0), Step::Compute(30), Step::Leave(0)];
     let machine = |switch: u32| machine(4, "", &format!("get_work = 0\nsubmit = 0\nswitch = {switch}\narrival = \"untagged\""), "");
     let packets = [parts(&[&steps], 0)];
-    let four = scheduler::simulate(&machine(0), &packets, &Plan::completion(1, 4), 40).unwrap();
+    let four = scheduler::simulate(&machine(0), &packets, &Plan::completion(1, 4), false, 40).unwrap();
     // After the first ten cycles one entry always has the tag; those that wait leave their cores to others.
     assert_eq!(four.cycles, 10 + 40 * 30);
     assert_eq!((four.switches, four.waited), (80, 39));
+    // If the state is kept by flow, only packets of the same flow wait: of two flows two are run at a time.
+    let flows = [parts(&[&steps], 0), parts(&[&steps], 1)];
+    let by_flow = scheduler::simulate(&machine(0), &flows, &Plan::completion(1, 4), true, 40).unwrap();
+    assert_eq!(by_flow.cycles, 20 * 40);
     // On one core nothing waits: 10, a change of tag, 30, a change back.
-    let one = scheduler::simulate(&machine(5), &packets, &Plan::completion(1, 1), 40).unwrap();
+    let one = scheduler::simulate(&machine(5), &packets, &Plan::completion(1, 1), false, 40).unwrap();
     assert_eq!((one.cycles, one.waited), (40 * 50, 0));
 }
 
@@ -140,7 +144,7 @@ fn tags_decide_which_packets_wait_for_each_other() {
     let with = |arrival: &str, flows: [u64; 2]| {
         let machine = machine(2, "", &format!("get_work = 4\nsubmit = 0\nswitch = 1\narrival = \"{arrival}\""), "");
         let packets = [parts(&[&[Step::Compute(100)]], flows[0]), parts(&[&[Step::Compute(10)]], flows[1])];
-        let report = scheduler::simulate(&machine, &packets, &Plan::completion(1, 2), 2).unwrap();
+        let report = scheduler::simulate(&machine, &packets, &Plan::completion(1, 2), false, 2).unwrap();
         (report.cycles, report.latency, report.waited)
     };
     // Each is done when it is done: at 104 and 14.
@@ -162,7 +166,7 @@ fn a_core_works_while_a_unit_searches() {
     let packets = [parts(&[&[Step::Compute(20), ask, Step::Compute(20)]], 0)];
     let cycles = |asynchronous| {
         let machine = machine(1, "", FREE, &search(asynchronous));
-        scheduler::simulate(&machine, &packets, &Plan::completion(1, 1), 2).unwrap().cycles
+        scheduler::simulate(&machine, &packets, &Plan::completion(1, 1), false, 2).unwrap().cycles
     };
     // A core that waits: 20, a cycle to ask, 100 cycles for ten bytes, 20.
     assert_eq!(cycles(false), 2 * 141);
@@ -173,12 +177,12 @@ fn a_core_works_while_a_unit_searches() {
 #[test]
 fn what_cannot_be_run_is_told() {
     let machine = machine(2, "", FREE, "");
-    let error = |plan: &Plan| scheduler::simulate(&machine, &[three()], plan, 1).unwrap_err();
+    let error = |plan: &Plan| scheduler::simulate(&machine, &[three()], plan, false, 1).unwrap_err();
     assert!(error(&Plan::completion(2, 2)).contains("element 2 is in no group"));
     assert!(error(&Plan::each(3)).contains("group 2 has no core, or one that is not there: test has 2"));
     assert!(error(&Plan::each(5)).contains("5 groups: test has 4"));
     let none = netvm_machine::description::named("netthreads").unwrap();
-    assert!(scheduler::simulate(&none, &[three()], &Plan::completion(3, 1), 1).unwrap_err().contains("describes no scheduler"));
+    assert!(scheduler::simulate(&none, &[three()], &Plan::completion(3, 1), false, 1).unwrap_err().contains("describes no scheduler"));
 }
 
 #[test]
@@ -186,7 +190,7 @@ fn equal_inputs_give_equal_reports() {
     let machine = netvm_machine::description::named("octeon").unwrap();
     let steps = [Step::Compute(3), Step::Enter(1), at(STATE, true), Step::Leave(1), at(STATE + 400, false)];
     let packets: Vec<Parts> = (0..20).map(|n| parts(&[&steps, &steps[..1], &[at(n * 4096, false)]], n % 3)).collect();
-    let once = || scheduler::simulate(&machine, &packets, &Plan::each(3), 500).unwrap();
+    let once = || scheduler::simulate(&machine, &packets, &Plan::each(3), false, 500).unwrap();
     assert_eq!(once(), once());
     assert_eq!(once().packets, 500);
 }

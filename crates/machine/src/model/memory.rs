@@ -186,6 +186,17 @@ impl Memories {
         done
     }
 
+    /// What decides when requests will be done.
+    pub(super) fn state(&self, now: u64, all: &mut Vec<u64>) {
+        for unit in self.memories.iter().flat_map(|memory| &memory.units) {
+            all.extend(unit.free.iter().map(|free| free.saturating_sub(now)));
+            all.extend(unit.under_way.iter().map(|done| done.saturating_sub(now)).filter(|left| *left > 0));
+            all.push(u64::MAX);
+            all.extend(unit.cache.iter().flat_map(|cache| cache.tags()));
+        }
+        all.extend(self.buses.iter().map(|bus| bus.free.saturating_sub(now)));
+    }
+
     /// How much each was used in that many cycles: memories, buses.
     pub(crate) fn uses(&self, cycles: u64) -> (Vec<Use>, Vec<Use>) {
         let part = |busy: u64, count: usize| if cycles == 0 { 0.0 } else { busy as f64 / cycles as f64 / count as f64 };

@@ -4,12 +4,16 @@
 //! An access takes one cycle to issue, and its thread waits until it is served. Events of one cycle happen in the order of cores; nothing depends on chance, so equal
 //! inputs give equal reports.
 //!
+//! While all threads of a core that are ready only compute, their turns are not events: the core is told when that ends, and what they have issued until then is computed (`jump`).
+//!
 //! A packet is in the input buffer from its arrival until its thread has done with it. Left out: instruction fetch, the wire's own time, and what packets do to the order in which
 //! the program sees them: the trace is that of one packet after the other.
 
 mod cache;
+mod jump;
 pub(crate) mod memory;
 mod output;
+mod repeat;
 pub(crate) mod signature;
 mod sync;
 
@@ -38,6 +42,8 @@ pub struct Options {
     pub interval: Option<f64>,
     /// End at the first packet that is dropped.
     pub until_drop: bool,
+    /// End when the machine is in a state in which it has been before: with packets at a rate what follows repeats what was.
+    pub until_repeat: bool,
 }
 
 /// What came of it.
@@ -138,7 +144,10 @@ struct Thread {
 struct Core {
     last: usize,
     scheduled: Option<u64>,
+    /// Nobody issues before.
+    free: u64,
     busy: u64,
+    jump: Option<jump::Jump>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,6 +192,7 @@ struct Model<'m> {
     latency: u64,
     end: u64,
     instructions: u64,
+    seen: repeat::Seen,
 }
 
 impl<'m> Model<'m> {
@@ -218,6 +228,7 @@ impl<'m> Model<'m> {
             latency: 0,
             end: 0,
             instructions: 0,
+            seen: repeat::Seen::new(options, work.len()),
         }
     }
 
@@ -229,6 +240,7 @@ impl<'m> Model<'m> {
         (0..self.cores.len()).for_each(|core| self.wake_core(core, 0));
         while let Some(Reverse((now, what))) = self.events.pop() {
             match what {
+                What::Arrival if self.repeats(now) => break,
                 What::Arrival => self.arrive(now),
                 What::Issue(core) => self.issue(core, now),
             }
@@ -257,7 +269,7 @@ impl<'m> Model<'m> {
         }
         self.arrived += 1;
         if let Some(interval) = self.options.interval.filter(|_| self.arrived < self.options.packets) {
-            self.events.push(Reverse(((self.arrived as f64 * interval) as u64, What::Arrival)));
+            self.events.push(Reverse((self.seen.arrival(self.arrived, interval), What::Arrival)));
         }
     }
 
@@ -311,6 +323,7 @@ impl<'m> Model<'m> {
     }
 
     fn wake_core(&mut self, core: usize, at: u64) {
+        let at = at.max(self.cores[core].free);
         let scheduled = &mut self.cores[core].scheduled;
         if scheduled.is_none_or(|earlier| at < earlier) {
             *scheduled = Some(at);
@@ -323,9 +336,13 @@ impl<'m> Model<'m> {
             return;
         }
         self.cores[core].scheduled = None;
+        self.land(core, now);
         let Some((thread, at)) = self.choose(core, now) else { return };
         if at > now {
             self.wake_core(core, at);
+            return;
+        }
+        if self.leap(core, thread, now) {
             return;
         }
         if self.threads[thread].state == State::Memory {
@@ -336,9 +353,10 @@ impl<'m> Model<'m> {
         self.cores[core].last = thread;
         let took = self.advance(thread, now + swap);
         self.cores[core].busy += took + swap;
-        // Whoever was woken meanwhile waits until the core is free.
+        // Whoever is woken meanwhile waits until the core is free.
         self.cores[core].scheduled = None;
-        self.wake_core(core, now + (took + swap).max(u64::from(took + swap > 0)));
+        self.cores[core].free = now + took + swap;
+        self.wake_core(core, now + took + swap);
     }
 
     /// The thread that issues next, and when.

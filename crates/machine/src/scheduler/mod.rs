@@ -79,11 +79,11 @@ pub struct Report {
     pub memories: Vec<Use>,
 }
 
-/// Runs so many packets, which repeat those given; there is always a next one.
+/// Runs so many packets, which repeat those given; there is always a next one. If state is kept `by_flow`, packets have atomic tags of their flows and need none for critical sections.
 ///
 /// # Errors
 /// The machine has no scheduler or too few cores or groups, or an element has no group.
-pub fn simulate(machine: &Machine, packets: &[Parts], plan: &Plan, count: u64) -> Result<Report, String> {
+pub fn simulate(machine: &Machine, packets: &[Parts], plan: &Plan, by_flow: bool, count: u64) -> Result<Report, String> {
     let scheduler = machine.scheduler.as_ref().ok_or_else(|| format!("{} describes no scheduler", machine.name))?;
     let missing = packets.iter().flat_map(|packet| &packet.parts).find(|(element, _)| plan.group_of(*element).is_none());
     if let Some((element, _)) = missing {
@@ -95,6 +95,6 @@ pub fn simulate(machine: &Machine, packets: &[Parts], plan: &Plan, count: u64) -
     }
     match plan.groups.iter().position(|group| group.cores.is_empty() || group.cores.iter().any(|core| *core >= cores)) {
         Some(group) => Err(format!("group {group} has no core, or one that is not there: {} has {cores}", machine.name)),
-        None => Ok(run::Model::new(machine, scheduler, packets, plan, count).run()),
+        None => Ok(run::Model::new(machine, scheduler, packets, plan, by_flow, count).run()),
     }
 }

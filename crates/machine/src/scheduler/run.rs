@@ -69,6 +69,7 @@ pub(super) struct Model<'m> {
     scheduler: &'m Scheduler,
     packets: &'m [Parts],
     plan: &'m Plan,
+    by_flow: bool,
     count: u64,
     memories: Memories,
     entries: Vec<Option<Entry>>,
@@ -84,7 +85,14 @@ pub(super) struct Model<'m> {
 }
 
 impl<'m> Model<'m> {
-    pub(super) fn new(machine: &'m Machine, scheduler: &'m Scheduler, packets: &'m [Parts], plan: &'m Plan, count: u64) -> Self {
+    pub(super) fn new(
+        machine: &'m Machine,
+        scheduler: &'m Scheduler,
+        packets: &'m [Parts],
+        plan: &'m Plan,
+        by_flow: bool,
+        count: u64,
+    ) -> Self {
         let groups = |core: usize| (0..plan.groups.len()).filter(|n| plan.groups[*n].cores.contains(&core)).collect();
         let core = |n: usize| Core { groups: groups(n), asleep: true, ..Core::default() };
         let report = Report {
@@ -104,6 +112,7 @@ impl<'m> Model<'m> {
             scheduler,
             packets,
             plan,
+            by_flow,
             count: if packets.is_empty() { 0 } else { count },
             memories: Memories::new(machine),
             entries: Vec::new(),
@@ -186,6 +195,7 @@ impl<'m> Model<'m> {
 
     fn arrival(&self, flow: u64) -> Option<Tag> {
         match self.scheduler.arrival {
+            _ if self.by_flow => Some(Tag { atomic: true, flow: true, value: flow }),
             Arrival::Untagged => None,
             Arrival::Ordered => Some(Tag { atomic: false, flow: true, value: flow }),
             Arrival::Atomic => Some(Tag { atomic: true, flow: true, value: flow }),
@@ -283,6 +293,7 @@ impl<'m> Model<'m> {
                     self.at(done, What::Core(core));
                 }
             }
+            Step::Enter(_) | Step::Leave(_) if self.by_flow => self.go_on(core, now),
             Step::Enter(element) => self.switch(core, id, Some(Tag { atomic: true, flow: false, value: element.into() }), now),
             Step::Leave(_) => {
                 let tag = self.arrival(self.packet(id).flow);

@@ -61,8 +61,8 @@ fn chain(folder: &Folder, sources: &Path) -> Outcome<machine::Trace> {
 }
 
 /// Cycles of so many cores for all packets.
-fn cycles(machine: &Machine, packets: &[Parts], plan: &Plan) -> Outcome<f64> {
-    let report = scheduler::simulate(machine, packets, plan, packets.len() as u64).map_err(Failure::failed)?;
+fn cycles(machine: &Machine, packets: &[Parts], plan: &Plan, by_flow: bool) -> Outcome<f64> {
+    let report = scheduler::simulate(machine, packets, plan, by_flow, packets.len() as u64).map_err(Failure::failed)?;
     Ok(report.cycles as f64)
 }
 
@@ -76,7 +76,7 @@ fn share(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
         rows: Vec::new(),
     };
     let one = Plan::completion(trace.elements.len(), 1);
-    let all = |machine: &Machine| cycles(machine, &stages::parts(trace, machine), &one);
+    let all = |machine: &Machine| cycles(machine, &stages::parts(trace, machine), &one, false);
     let without = all(&Machine { search: None, ..machine.clone() })?;
     // In software each byte is a load of the automaton's row and a few instructions.
     let own = Search { instructions: 4.0, bytes: 4.0, memory: "l1".to_owned(), command: 0.0, asynchronous: false };
@@ -92,8 +92,8 @@ fn share(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
 
 fn speedup(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
     let (packets, elements) = (stages::parts(trace, machine), trace.elements.len());
-    let one = cycles(machine, &packets, &Plan::completion(elements, 1))?;
-    let against = |machine: &Machine, plan: &Plan| cycles(machine, &packets, plan).map(|cycles| Some(one / cycles));
+    let one = cycles(machine, &packets, &Plan::completion(elements, 1), false)?;
+    let against = |plan: &Plan, by_flow: bool| cycles(machine, &packets, plan, by_flow).map(|cycles| Some(one / cycles));
     let mut figure = Figure {
         name: "octeon-cores",
         title: format!("NetVM, figure 14(c): {CORES} cores against one"),
@@ -106,9 +106,11 @@ fn speedup(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
     unit.memory.get_mut("dfa").into_iter().for_each(|dfa| (dfa.latency, dfa.service) = (0, 0));
     let cost = stages::by_element(&packets, elements, &unit);
     let of: Vec<u64> = (0..elements).map(|n| cost.iter().map(|packet| packet[n]).sum()).collect();
-    figure.row("an element a core", vec![against(machine, &Plan::each(elements))?, Some(1.55)]);
-    figure.row("pipeline, balanced", vec![against(machine, &Plan::balanced(&of, CORES))?, None]);
-    figure.row("run to completion", vec![against(machine, &Plan::completion(elements, CORES))?, None]);
+    figure.row("an element a core", vec![against(&Plan::each(elements), false)?, Some(1.55)]);
+    figure.row("pipeline, balanced", vec![against(&Plan::balanced(&of, CORES), false)?, None]);
+    figure.row("pipeline, balanced, by flow", vec![against(&Plan::balanced(&of, CORES), true)?, None]);
+    figure.row("run to completion", vec![against(&Plan::completion(elements, CORES), false)?, None]);
+    figure.row("run to completion, by flow", vec![against(&Plan::completion(elements, CORES), true)?, None]);
     let (slowest, total) = (of.iter().copied().max().unwrap_or(0), of.iter().sum::<u64>().max(1));
     figure.row("slowest element, part of the time", vec![Some(slowest as f64 / total as f64), Some(0.6)]);
     Ok(figure)
