@@ -538,7 +538,11 @@ impl Machine {
         let known = |name: &String| name == REGISTER || self.memory.contains_key(name);
         let search = self.search.iter().map(|search| &search.memory);
         let scopes = self.scope.iter().flat_map(Scopes::names);
-        if self.scope.iter().any(|scope| [&scope.regional, &scope.global, &scope.universal].iter().any(|all| all.iter().any(|name| name == REGISTER))) {
+        if self
+            .scope
+            .iter()
+            .any(|scope| [&scope.regional, &scope.global, &scope.universal].iter().any(|all| all.iter().any(|name| name == REGISTER)))
+        {
             return Err(Fault("scope: only local data may lie in registers, which no other thread sees".to_owned()));
         }
         match places.into_iter().chain(search).chain(scopes).chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {

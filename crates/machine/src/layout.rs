@@ -149,16 +149,8 @@ fn one(datum: &Datum, trace: &Trace, machine: &Machine, counts: &Counts, carried
     let (element_name, name) = (label.to_owned(), datum.name.clone());
     // What another element declares takes its room there.
     let bytes = if datum.of_other { 0 } else { bytes };
-    let placed = Placed {
-        element: element_name,
-        name,
-        scope,
-        bytes,
-        accesses,
-        memory: String::new(),
-        element_number: element,
-        kept: datum.kept,
-    };
+    let placed =
+        Placed { element: element_name, name, scope, bytes, accesses, memory: String::new(), element_number: element, kept: datum.kept };
     (placed, same)
 }
 

@@ -168,7 +168,8 @@ fn what_repeats_is_not_run_again() {
     // The wire takes 540 cycles for an average packet.
     for interval in [170.3, 560.7, 900.0] {
         let run = |until_repeat| {
-            let options = Options { scheme: Scheme::Locks, packets: 60_000, first: 1, interval: Some(interval), until_drop: false, until_repeat };
+            let options =
+                Options { scheme: Scheme::Locks, packets: 60_000, first: 1, interval: Some(interval), until_drop: false, until_repeat };
             simulate(&machine, &all, &options)
         };
         let (short, long) = (run(true), run(false));

@@ -38,7 +38,14 @@ fn at(address: u64, write: bool) -> Step {
 
 fn run(machine: &Machine, steps: &[&[Step]]) -> Report {
     let work: Vec<Work> = steps.iter().map(|steps| Work { steps: steps.to_vec(), flow: 0, bytes: 60 }).collect();
-    let options = Options { scheme: Scheme::ThreadAffinity, packets: work.len() as u64, first: 0, interval: None, until_drop: false, until_repeat: false };
+    let options = Options {
+        scheme: Scheme::ThreadAffinity,
+        packets: work.len() as u64,
+        first: 0,
+        interval: None,
+        until_drop: false,
+        until_repeat: false,
+    };
     simulate(machine, &work, &Options { scheme: Scheme::Locks, ..options })
 }
 

@@ -179,8 +179,7 @@ impl<'m> Model<'m> {
         let tag = self.arrival(packet.flow);
         let group = packet.parts.first().and_then(|(element, _)| self.plan.group_of(*element)).unwrap_or(0);
         let leaving = packet.parts.is_empty();
-        let entry =
-            Entry { number, arrival: now, part: 0, at: 0, group, tag, wants: None, blocked: false, away: true, leaving };
+        let entry = Entry { number, arrival: now, part: 0, at: 0, group, tag, wants: None, blocked: false, away: true, leaving };
         let id = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() - 1
@@ -220,7 +219,11 @@ impl<'m> Model<'m> {
         let group = self.entries[id].as_ref().map_or(0, |entry| entry.group);
         self.with(id, |entry| entry.away = false);
         let queue = &mut self.queues[group];
-        if back { queue.back.push_back(id) } else { queue.new.push_back(id) }
+        if back {
+            queue.back.push_back(id)
+        } else {
+            queue.new.push_back(id)
+        }
         queue.longest = queue.longest.max(queue.back.len() + queue.new.len());
         let sleeper = self.plan.groups[group].cores.iter().copied().find(|core| self.cores[*core].asleep);
         if let Some(core) = sleeper {

@@ -83,7 +83,8 @@ fn share(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
     let software = Machine { search: Some(own), ..machine.clone() };
     let mut waiting = machine.clone();
     waiting.search.iter_mut().for_each(|search| search.asynchronous = false);
-    let rows = [("DFA unit", machine, Some(3.79)), ("DFA unit, core waits", &waiting, None), ("software (paper: x86)", &software, Some(13.44))];
+    let rows =
+        [("DFA unit", machine, Some(3.79)), ("DFA unit, core waits", &waiting, None), ("software (paper: x86)", &software, Some(13.44))];
     for (label, machine, paper) in rows {
         figure.row(label, vec![Some((1.0 - without / all(machine)?) * 100.0), paper]);
     }
