@@ -403,6 +403,12 @@ impl Machine {
         self.memory.keys().position(|known| known == name)
     }
 
+    /// Whether a unit does that while the core does other work.
+    pub(crate) fn is_away(&self, access: &crate::steps::Access) -> bool {
+        let unit = self.search.as_ref().filter(|search| search.asynchronous && search.command > 0.0);
+        unit.is_some_and(|search| self.memory_number(&search.memory) == Some(access.memory as usize))
+    }
+
     fn check(&self) -> Result<(), Fault> {
         let threads = self.processor.cores.saturating_mul(self.processor.threads);
         within("cores × threads", threads, 1, MOST_THREADS)?;

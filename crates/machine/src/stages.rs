@@ -70,7 +70,8 @@ fn own(events: &[Event], element: u32) -> Vec<Event> {
     kept
 }
 
-/// By packet, cycles of one core in each of so many elements, if it does everything: caches hold what earlier packets left in them. The core has read the packet's first bytes when it begins.
+/// By packet, cycles of one core in each of so many elements, if it does everything: caches hold what earlier packets left in them. The core has read the packet's first bytes when it begins,
+/// and does other work while a unit searches.
 pub fn by_element(packets: &[Parts], elements: usize, machine: &Machine) -> Vec<Vec<u64>> {
     let (mut memories, mut now) = (Memories::new(machine), 0);
     let mut all = Vec::with_capacity(packets.len());
@@ -105,6 +106,7 @@ fn alone(steps: &[Step], memories: &mut Memories, machine: &Machine, mut now: u6
     for step in steps {
         now = match step {
             Step::Compute(count) => now + u64::from(count.div_ceil(machine.processor.issue)),
+            Step::Access(access) if machine.is_away(access) => now + 1,
             Step::Access(access) => memories.request(access, 0, now + 1).max(now + 1),
             Step::Enter(_) | Step::Leave(_) => now,
         };

@@ -288,7 +288,7 @@ impl<'m> Model<'m> {
             Step::Compute(count) => self.at(now + u64::from(count.div_ceil(self.machine.processor.issue)), What::Core(core)),
             Step::Access(access) => {
                 let done = self.memories.request(&access, core, now + 1).max(now + 1);
-                if self.is_away(&access) {
+                if self.machine.is_away(&access) {
                     self.with(id, |entry| entry.away = true);
                     self.at(done, What::Comes(id, true));
                     self.part(core, now + 1);
@@ -303,12 +303,6 @@ impl<'m> Model<'m> {
                 self.switch(core, id, tag, now);
             }
         }
-    }
-
-    /// Whether a unit does that while the core does other work.
-    fn is_away(&self, access: &Access) -> bool {
-        let unit = self.machine.search.as_ref().filter(|search| search.asynchronous && search.command > 0.0);
-        unit.is_some_and(|search| self.machine.memory_number(&search.memory) == Some(access.memory as usize))
     }
 
     /// A core has no entry any more.
