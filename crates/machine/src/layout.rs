@@ -56,8 +56,11 @@ pub struct Layout {
     pub placed: Vec<Placed>,
     tables: HashMap<(usize, u32), usize>,
     /// Pieces of data and shared memories by element: where they begin and end.
-    pieces: HashMap<(usize, bool), Vec<(u32, u32, usize)>>,
+    pieces: HashMap<(usize, bool), Vec<Piece>>,
 }
+
+/// Where bytes begin and end, and what they are of those that were placed.
+type Piece = (u32, u32, usize);
 
 impl Layout {
     /// Places what a program has.

@@ -67,8 +67,8 @@ impl Cache {
     /// The set of a line. Regions of memory lie far apart; their lines are spread over the cache.
     fn set(&mut self, line: u64) -> &mut [u64] {
         let sets = (self.tags.len() / self.ways) as u64;
-        let region = u128::from(line) * u128::from(self.line) >> 40;
-        let at = ((line ^ (region as u64).wrapping_mul(0x9e37)) % sets) as usize * self.ways;
+        let region = (line * self.line) >> 40;
+        let at = ((line ^ region.wrapping_mul(0x9e37)) % sets) as usize * self.ways;
         &mut self.tags[at..at + self.ways]
     }
 }
