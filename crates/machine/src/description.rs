@@ -41,6 +41,8 @@ pub struct Machine {
     pub bus: BTreeMap<String, Bus>,
     /// Where a program's memories lie.
     pub place: Place,
+    /// Where tables and variables lie, by their scopes; without, as `place` says.
+    pub scope: Option<Scopes>,
     /// What lookups cost.
     pub lookup: Lookups,
     /// What a search for patterns costs; without, nothing.
@@ -55,6 +57,8 @@ pub struct Machine {
     pub transmit: Port,
     /// Ports with their buffers, of a machine whose threads receive or transmit.
     pub ports: Option<crate::router::Ports>,
+    /// The work scheduler, of a machine whose cores take packets from groups.
+    pub scheduler: Option<crate::scheduler::Scheduler>,
 }
 
 /// How a core chooses the thread that issues next.
@@ -128,11 +132,36 @@ pub struct Memory {
     pub posted_stores: bool,
     /// The bus that requests pass.
     pub bus: Option<String>,
-    /// A direct-mapped cache of that many bytes stands before the memory `behind`.
+    /// Requests that are served at the same time.
+    #[serde(default = "one")]
+    pub servers: u32,
+    /// Each core has its own.
+    #[serde(default)]
+    pub per_core: bool,
+    /// A cache of that many bytes stands before the memory `behind`.
     #[serde(default)]
     pub cache_bytes: u32,
+    /// Lines that one place in memory may be in.
+    #[serde(default = "one")]
+    pub ways: u32,
+    /// Bytes of a line; 0: a unit.
+    #[serde(default)]
+    pub line_bytes: u32,
+    /// Stores go to what is behind at once, and take no line in.
+    #[serde(default)]
+    pub write_through: bool,
     /// What a miss of the cache asks.
     pub behind: Option<String>,
+    /// Bytes that it holds; 0: not told.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+impl Memory {
+    /// Bytes of a line of its cache.
+    pub(crate) fn line(&self) -> u32 {
+        if self.line_bytes == 0 { self.width } else { self.line_bytes }
+    }
 }
 
 /// A bus.
@@ -159,6 +188,29 @@ pub struct Place {
     pub initialised: String,
     /// Tables.
     pub table: String,
+}
+
+/// Memories by scope, the best one first: names of memories, or `register`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scopes {
+    /// What no run reads before it writes it: each thread has its own.
+    pub local: Vec<String>,
+    /// What an element keeps from packet to packet.
+    pub regional: Vec<String>,
+    /// What all elements of a class have together.
+    pub global: Vec<String>,
+    /// What all elements have together.
+    pub universal: Vec<String>,
+    /// Bytes of a thread's registers that are free for local data.
+    #[serde(default)]
+    pub registers: u32,
+}
+
+impl Scopes {
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.local.iter().chain(&self.regional).chain(&self.global).chain(&self.universal)
+    }
 }
 
 /// What a lookup costs, by how keys match.
@@ -197,6 +249,12 @@ pub struct Search {
     pub bytes: f64,
     /// The memory where the automaton is, or `register`.
     pub memory: String,
+    /// Instructions to have a unit search the whole packet, which asks the memory once for all bytes; 0: the core searches, piece by piece.
+    #[serde(default)]
+    pub command: f64,
+    /// The core does other work meanwhile, and the scheduler brings the packet back.
+    #[serde(default)]
+    pub asynchronous: bool,
 }
 
 /// Locks.
@@ -253,6 +311,11 @@ pub struct Port {
     /// Bytes that pass in a cycle; 0: no limit.
     #[serde(default)]
     pub bytes_per_cycle: f64,
+    /// Buffers that arriving packets use in turn; 0: as many as slots.
+    #[serde(default)]
+    pub buffers: u32,
+    /// The cache that arriving packets are put into.
+    pub into: Option<String>,
 }
 
 fn one() -> u32 {
@@ -335,6 +398,17 @@ impl Machine {
         self.processor.cores * self.processor.threads
     }
 
+    /// The number of a memory.
+    pub(crate) fn memory_number(&self, name: &str) -> Option<usize> {
+        self.memory.keys().position(|known| known == name)
+    }
+
+    /// Whether a unit does that while the core does other work.
+    pub(crate) fn is_away(&self, access: &crate::steps::Access) -> bool {
+        let unit = self.search.as_ref().filter(|search| search.asynchronous && search.command > 0.0);
+        unit.is_some_and(|search| self.memory_number(&search.memory) == Some(access.memory as usize))
+    }
+
     fn check(&self) -> Result<(), Fault> {
         let threads = self.processor.cores.saturating_mul(self.processor.threads);
         within("cores × threads", threads, 1, MOST_THREADS)?;
@@ -354,6 +428,8 @@ impl Machine {
         self.memory.iter().try_for_each(|(name, memory)| self.check_memory(name, memory))?;
         self.bus.iter().try_for_each(|(name, bus)| within(&format!("bus.{name}.service"), bus.service, 0, MOST_CYCLES))?;
         self.check_ports()?;
+        self.scheduler.iter().try_for_each(crate::scheduler::Scheduler::check)?;
+        self.check_arrivals()?;
         self.check_places()
     }
 
@@ -398,6 +474,7 @@ impl Machine {
             ("lookup.set.instructions", l.set.instructions),
             ("locks.enqueue", self.locks.enqueue),
             ("search.instructions", self.search.as_ref().map_or(0.0, |search| search.instructions)),
+            ("search.command", self.search.as_ref().map_or(0.0, |search| search.command)),
             ("search.bytes", self.search.as_ref().map_or(0.0, |search| search.bytes)),
             ("receive.instructions", self.receive.instructions),
             ("transmit.instructions", self.transmit.instructions),
@@ -410,16 +487,46 @@ impl Machine {
         within(&format!("memory.{name}.latency"), memory.latency, 0, MOST_CYCLES)?;
         within(&format!("memory.{name}.service"), memory.service, 0, MOST_CYCLES)?;
         within(&format!("memory.{name}.cache_bytes"), memory.cache_bytes, 0, MOST_CACHE)?;
+        within(&format!("memory.{name}.servers"), memory.servers, 1, 4096)?;
+        within(&format!("memory.{name}.ways"), memory.ways, 1, 4096)?;
+        within(&format!("memory.{name}.line_bytes"), memory.line_bytes, 0, 4096)?;
         if let Some(bus) = memory.bus.as_ref().filter(|bus| !self.bus.contains_key(*bus)) {
             return Err(Fault(format!("memory.{name} is on the bus `{bus}`, which is not described")));
         }
+        self.check_cache(name, memory)
+    }
+
+    /// A cache asks another memory, and in the end one without a cache.
+    fn check_cache(&self, name: &str, memory: &Memory) -> Result<(), Fault> {
         match (&memory.behind, memory.cache_bytes) {
+            (None, 0) if memory.ways > 1 || memory.line_bytes > 0 || memory.write_through => {
+                Err(Fault(format!("memory.{name} says what a cache is like, and has no `cache_bytes`")))
+            }
             (None, 0) => Ok(()),
-            (Some(behind), 1..) => match self.memory.get(behind) {
-                Some(backing) if backing.behind.is_none() => Ok(()),
-                _ => Err(Fault(format!("memory.{name} is before `{behind}`, which is not a memory without cache"))),
+            (Some(_), 1..) if memory.cache_bytes < memory.line() => {
+                Err(Fault(format!("memory.{name}: its cache has fewer bytes than a line, which has {}", memory.line())))
+            }
+            (Some(behind), 1..) => match self.ends(behind, self.memory.len()) {
+                true => Ok(()),
+                false => Err(Fault(format!("memory.{name} is before `{behind}`, which is no memory, or leads back to a cache before it"))),
             },
             _ => Err(Fault(format!("memory.{name} has only one of `cache_bytes` and `behind`"))),
+        }
+    }
+
+    /// Whether what misses in that memory, and so on, is answered after so many memories.
+    fn ends(&self, name: &str, most: usize) -> bool {
+        self.memory.get(name).is_some_and(|memory| memory.behind.as_ref().is_none_or(|behind| most > 0 && self.ends(behind, most - 1)))
+    }
+
+    fn check_arrivals(&self) -> Result<(), Fault> {
+        within("receive.buffers", self.receive.buffers, 0, 1 << 20)?;
+        if self.transmit.buffers > 0 || self.transmit.into.is_some() {
+            return Err(Fault("`buffers` and `into` are of `receive`: transmit has none".to_owned()));
+        }
+        match self.receive.into.as_ref().filter(|into| self.memory.get(*into).is_none_or(|memory| memory.cache_bytes == 0)) {
+            Some(into) => Err(Fault(format!("receive.into is `{into}`, which is no memory with a cache"))),
+            None => Ok(()),
         }
     }
 
@@ -436,7 +543,15 @@ impl Machine {
         }
         let known = |name: &String| name == REGISTER || self.memory.contains_key(name);
         let search = self.search.iter().map(|search| &search.memory);
-        match places.into_iter().chain(search).chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
+        let scopes = self.scope.iter().flat_map(Scopes::names);
+        if self
+            .scope
+            .iter()
+            .any(|scope| [&scope.regional, &scope.global, &scope.universal].iter().any(|all| all.iter().any(|name| name == REGISTER)))
+        {
+            return Err(Fault("scope: only local data may lie in registers, which no other thread sees".to_owned()));
+        }
+        match places.into_iter().chain(search).chain(scopes).chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
             Some(name) => Err(Fault(format!("`{name}` is neither a memory that is described nor `{REGISTER}`"))),
             None => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! The highest rate at which no packet is dropped: packets arrive evenly, and the search halves the interval between a rate that is sustained and one that is not.
 //!
 //! A rate is sustained if nine of ten runs drop nothing; each run begins at another packet of the trace. The NetTM paper says so of runs of five seconds; how long they
-//! are is for the caller to say.
+//! are is for the caller to say. The trace is repeated; a run ends early when the machine comes to a state in which it was before, because what follows has been seen without a drop.
 
 use crate::description::Machine;
 use crate::model::signature::Signature;
@@ -35,8 +35,9 @@ pub fn search(machine: &Machine, work: &[Work], scheme: Scheme, seconds: f64) ->
         first: run * work.len() / RUNS,
         interval: Some(machine.clock_mhz * 1e6 / rate),
         until_drop: true,
+        until_repeat: true,
     };
-    let busy = Options { scheme, packets: work.len() as u64, first: 0, interval: None, until_drop: false };
+    let busy = Options { scheme, packets: work.len() as u64, first: 0, interval: None, until_drop: false, until_repeat: false };
     let signature = Signature::of(machine, work, scheme);
     let simulate = |options: &Options| simulate_with(machine, work, options, &signature);
     let most = simulate(&busy).packets_per_second * 1.02;
@@ -46,7 +47,8 @@ pub fn search(machine: &Machine, work: &[Work], scheme: Scheme, seconds: f64) ->
         let mut dropping = 0;
         for run in 0..RUNS {
             dropping += usize::from(simulate(&options(rate, run)).dropped > 0);
-            if dropping > MAY_DROP {
+            // The other runs decide nothing.
+            if dropping > MAY_DROP || run + 1 - dropping >= RUNS - MAY_DROP {
                 break;
             }
         }

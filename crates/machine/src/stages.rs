@@ -1,43 +1,56 @@
-//! Elements one behind the other on cores of their own, or all on each core: how much either gains.
+//! A packet's work by element: what each core of a pipeline is given, and what one core alone needs for it.
 //!
-//! In a pipeline an element's core hands a packet to the next one by the work queue, which costs cycles at each end; a packet leaves a core when it is done there and those before it have. The slowest element bounds
-//! the rate. It may have several cores, which take packets in turn. Run to completion, each core does all for a packet, and takes it from the queue once.
-//!
-//! Source: NetVM paper, sections 5.4 and 6.3.5 (figure 14). Left out: sections that cores may not be in at the same time.
+//! Source: NetVM paper, sections 5.4 and 6.3.5 (figure 14).
 
 use crate::description::Machine;
-use crate::steps::{self, Step, Work};
+use crate::layout::Layout;
+use crate::model::memory::Memories;
+use crate::steps::{self, Access, Step};
 use crate::trace::{Event, PacketTrace, Trace};
 
-/// Cycles of a lone thread.
-pub fn cycles(work: &Work, machine: &Machine) -> u64 {
-    let issue = u64::from(machine.processor.issue);
-    let one = |step: &Step| match step {
-        Step::Compute(count) => u64::from(*count).div_ceil(issue),
-        Step::Access(access) => {
-            let memory = machine.memory.values().nth(access.memory as usize);
-            let waits = |m: &crate::description::Memory| u64::from(m.latency) + u64::from(m.service) * u64::from(access.units.max(1) - 1);
-            1 + memory.filter(|m| !(access.write && m.posted_stores)).map_or(0, waits)
-        }
-        Step::Enter(_) | Step::Leave(_) => 0,
-    };
-    work.steps.iter().map(one).sum()
+/// What elements do for a packet, in the order in which they begin.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// Elements with their steps; what is done to receive and to send is not in them.
+    pub parts: Vec<(usize, Vec<Step>)>,
+    /// A number that packets of the same flow have in common.
+    pub flow: u64,
+    /// Its length.
+    pub bytes: u32,
 }
 
-/// By packet, cycles in each element, in the order of elements.
-pub fn by_element(trace: &Trace, machine: &Machine) -> Vec<Vec<u64>> {
+/// All packets of a trace.
+pub fn parts(trace: &Trace, machine: &Machine) -> Vec<Parts> {
     let mut bare = machine.clone();
     for port in [&mut bare.receive, &mut bare.transmit] {
         port.instructions = 0.0;
         port.accesses.clear();
     }
+    let layout = Layout::of(trace, machine).unwrap_or_default();
     let of = |element: usize| {
         let packets = trace.packets.iter().map(|packet| PacketTrace { events: own(&packet.events, element as u32), ..packet.clone() });
-        let alone = Trace { elements: trace.elements.clone(), packets: packets.collect(), left_out: 0 };
-        steps::of(&alone, &bare).iter().map(|work| cycles(work, &bare)).collect::<Vec<_>>()
+        let alone = Trace { elements: trace.elements.clone(), data: Vec::new(), packets: packets.collect(), left_out: 0 };
+        steps::placed(&alone, &bare, &layout)
     };
-    let columns: Vec<Vec<u64>> = (0..trace.elements.len()).map(of).collect();
-    (0..trace.packets.len()).map(|packet| columns.iter().map(|column| column[packet]).collect()).collect()
+    let mut columns: Vec<Vec<steps::Work>> = (0..trace.elements.len()).map(of).collect();
+    let mut one = |(n, packet): (usize, &PacketTrace)| {
+        let steps = |element: usize| (element, std::mem::take(&mut columns[element][n].steps));
+        Parts { parts: order(&packet.events).into_iter().map(steps).collect(), flow: packet.flow, bytes: packet.bytes }
+    };
+    trace.packets.iter().enumerate().map(&mut one).collect()
+}
+
+/// Elements in the order in which they first begin.
+fn order(events: &[Event]) -> Vec<usize> {
+    let mut all = Vec::new();
+    for event in events {
+        if let Event::Begin(element) = event
+            && !all.contains(&(*element as usize))
+        {
+            all.push(*element as usize);
+        }
+    }
+    all
 }
 
 /// What an element does itself.
@@ -57,60 +70,46 @@ fn own(events: &[Event], element: u32) -> Vec<Event> {
     kept
 }
 
-/// Cycles for all packets in a pipeline whose elements have so many cores each; `hop` is what a packet's change of cores takes on each of them.
-pub fn pipeline(packets: &[Vec<u64>], cores: &[usize], hop: u64) -> u64 {
-    let mut free: Vec<Vec<u64>> = cores.iter().map(|n| vec![0; (*n).max(1)]).collect();
-    let mut end = 0;
+/// By packet, cycles of one core in each of so many elements, if it does everything: caches hold what earlier packets left in them. The core has read the packet's first bytes when it begins,
+/// and does other work while a unit searches.
+pub fn by_element(packets: &[Parts], elements: usize, machine: &Machine) -> Vec<Vec<u64>> {
+    let (mut memories, mut now) = (Memories::new(machine), 0);
+    let mut all = Vec::with_capacity(packets.len());
     for (number, packet) in packets.iter().enumerate() {
-        let mut ready = 0;
-        for (cycles, free) in packet.iter().zip(&mut free).filter(|(cycles, _)| **cycles > 0) {
-            let place = number % free.len();
-            let core = &mut free[place];
-            *core = (*core).max(ready) + cycles + hop;
-            ready = *core;
+        let buffer = steps::buffer(number, machine);
+        memories.arrive(buffer, packet.bytes);
+        for access in received(machine, buffer) {
+            now = memories.request(&access, 0, now);
         }
-        end = end.max(ready);
-    }
-    end
-}
-
-/// Cycles for all packets run to completion on so many cores.
-pub fn to_completion(packets: &[Vec<u64>], cores: usize, hop: u64) -> u64 {
-    let mut free = vec![0_u64; cores.max(1)];
-    for packet in packets {
-        if let Some(core) = free.iter_mut().min() {
-            *core += packet.iter().sum::<u64>() + hop;
+        let mut cycles = vec![0; elements];
+        for (element, steps) in &packet.parts {
+            let end = alone(steps, &mut memories, machine, now);
+            cycles[*element] += end - now;
+            now = end;
         }
+        all.push(cycles);
     }
-    free.into_iter().max().unwrap_or(0)
+    all
 }
 
-/// So many cores given to elements, each next one to the element that is slowest then; none has less than one.
-pub fn balanced(packets: &[Vec<u64>], cores: usize) -> Vec<usize> {
-    let elements = packets.first().map_or(0, Vec::len);
-    let all: Vec<u64> = (0..elements).map(|n| packets.iter().map(|packet| packet[n]).sum()).collect();
-    let mut given = vec![1; elements];
-    for _ in elements..cores {
-        let slowest = (0..elements).max_by_key(|n| (all[*n] / given[*n] as u64, std::cmp::Reverse(*n)));
-        slowest.into_iter().for_each(|n| given[n] += 1);
-    }
-    given
+/// What a core reads of a packet that it is given.
+pub(crate) fn received(machine: &Machine, buffer: u64) -> Vec<Access> {
+    let one = |(name, count): (&String, &u32)| {
+        let memory = machine.memory_number(name)? as u32;
+        Some(vec![Access { memory, write: false, units: 1, address: buffer, shared: None }; *count as usize])
+    };
+    machine.receive.accesses.iter().filter_map(one).flatten().collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Elements of 10, 60 and 30 cycles, hops of 5: on one core 100 packets take 10,500 cycles.
-    #[test]
-    fn the_slowest_element_bounds_a_pipeline() {
-        let packets = vec![vec![10, 60, 30]; 100];
-        assert_eq!(to_completion(&packets, 1, 5), 10_500);
-        // The first packet is through after 15 + 65 + 35; each further one 65 later.
-        assert_eq!(pipeline(&packets, &[1, 1, 1], 5), 115 + 99 * 65);
-        // Two cores for the slow one: each 65 for two packets, so the last element's 35 bound it.
-        assert_eq!(balanced(&packets, 4), [1, 2, 1]);
-        assert_eq!(pipeline(&packets, &[1, 2, 1], 5), 115 + 99 * 35);
-        assert_eq!(to_completion(&packets, 3, 5), 34 * 105);
+/// When a lone core has done that.
+fn alone(steps: &[Step], memories: &mut Memories, machine: &Machine, mut now: u64) -> u64 {
+    for step in steps {
+        now = match step {
+            Step::Compute(count) => now + u64::from(count.div_ceil(machine.processor.issue)),
+            Step::Access(access) if machine.is_away(access) => now + 1,
+            Step::Access(access) => memories.request(access, 0, now + 1).max(now + 1),
+            Step::Enter(_) | Step::Leave(_) => now,
+        };
     }
+    now
 }

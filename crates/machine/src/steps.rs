@@ -8,6 +8,7 @@
 //! are no state.
 
 use crate::description::{Lookup, Machine, REGISTER};
+use crate::layout::Layout;
 use crate::trace::{Class, Event, Kind, LAST_USE, Trace, class};
 use netil::Verified;
 use netil::module::HandlerKind;
@@ -19,6 +20,14 @@ pub const WORD: u64 = 4;
 
 /// Bytes of a search that are one step.
 const PIECE: u32 = 64;
+/// Bytes from one packet's buffer to the next, and where its annotations are. Longer packets lie in several buffers.
+const BUFFER: u64 = 2176;
+const INFO: u64 = 2048;
+/// The number of the region of packets, and bits of an address within a region.
+const PACKETS: u64 = 0;
+const REGION: u32 = 40;
+/// Where automata are.
+const SEARCHES: u64 = 1 << 62;
 
 /// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +57,17 @@ pub struct Access {
     pub shared: Option<(u64, u32)>,
 }
 
+/// Whether what is asked for is a thread's own: no packet, and no state.
+pub(crate) fn is_private(access: &Access) -> bool {
+    access.shared.is_none() && access.address >> REGION != PACKETS
+}
+
+/// Where the packet of that number in the trace lies.
+pub(crate) fn buffer(number: usize, machine: &Machine) -> u64 {
+    let count = if machine.receive.buffers == 0 { machine.receive.slots } else { machine.receive.buffers };
+    (PACKETS << REGION) + number as u64 % u64::from(count.max(1)) * BUFFER
+}
+
 /// A packet as a machine sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
@@ -59,16 +79,21 @@ pub struct Work {
     pub bytes: u32,
 }
 
-/// All packets.
+/// All packets. Tables and variables that the memories of their scopes have no room for are where `[place]` says.
 pub fn of(trace: &Trace, machine: &Machine) -> Vec<Work> {
+    placed(trace, machine, &Layout::of(trace, machine).unwrap_or_default())
+}
+
+/// All packets, with tables and variables where a layout says.
+pub fn placed(trace: &Trace, machine: &Machine, layout: &Layout) -> Vec<Work> {
     let changes: Vec<bool> = trace.elements.iter().map(|element| changes_state(&element.program)).collect();
     let kept = kept(trace);
-    let make = |packet: &crate::trace::PacketTrace| {
-        let mut maker = Maker::new(machine, &changes, state(&packet.events, &kept));
+    let make = |(number, packet): (usize, &crate::trace::PacketTrace)| {
+        let mut maker = Maker::new(machine, layout, &changes, state(&packet.events, &kept), buffer(number, machine));
         packet.events.iter().enumerate().for_each(|(at, event)| maker.event(at, event, &packet.events));
         Work { steps: maker.finish(), flow: packet.flow, bytes: packet.bytes }
     };
-    trace.packets.iter().map(make).collect()
+    trace.packets.iter().enumerate().map(make).collect()
 }
 
 /// The machine's instructions that a program takes in a control store: each of its own once, lookups as calls.
@@ -103,7 +128,7 @@ fn is_state(space: Space) -> bool {
 }
 
 /// Bytes of data memory that carry something from one run to another, by element: some run reads them before it writes them, and some run writes them.
-fn kept(trace: &Trace) -> HashSet<(u32, u32)> {
+pub(crate) fn kept(trace: &Trace) -> HashSet<(u32, u32)> {
     let (mut carried, mut changed) = (HashSet::new(), HashSet::new());
     for packet in &trace.packets {
         let mut runs: Vec<(u32, HashSet<u32>)> = Vec::new();
@@ -183,10 +208,13 @@ struct Run {
 
 struct Maker<'m> {
     machine: &'m Machine,
+    layout: &'m Layout,
     names: Vec<&'m String>,
     changes: &'m [bool],
     /// By event whether it touches state.
     state: Vec<bool>,
+    /// Where the packet lies.
+    buffer: u64,
     steps: Vec<Step>,
     /// Instructions not yet written.
     owed: f64,
@@ -194,9 +222,9 @@ struct Maker<'m> {
 }
 
 impl<'m> Maker<'m> {
-    fn new(machine: &'m Machine, changes: &'m [bool], state: Vec<bool>) -> Self {
-        let mut maker =
-            Self { machine, names: machine.memory.keys().collect(), changes, state, steps: Vec::new(), owed: 0.0, runs: Vec::new() };
+    fn new(machine: &'m Machine, layout: &'m Layout, changes: &'m [bool], state: Vec<bool>, buffer: u64) -> Self {
+        let names = machine.memory.keys().collect();
+        let mut maker = Self { machine, layout, names, changes, state, buffer, steps: Vec::new(), owed: 0.0, runs: Vec::new() };
         maker.port(&machine.receive, false);
         maker
     }
@@ -213,7 +241,7 @@ impl<'m> Maker<'m> {
     fn port(&mut self, port: &crate::description::Port, write: bool) {
         self.owed += port.instructions;
         for (memory, count) in &port.accesses {
-            (0..*count).for_each(|_| self.access(memory, write, 1, 0, None));
+            (0..*count).for_each(|_| self.access(memory, write, 1, self.buffer, None));
         }
     }
 
@@ -268,38 +296,42 @@ impl<'m> Maker<'m> {
     }
 
     fn touch(&mut self, at: usize, event: &Event) {
-        let machine = self.machine;
-        let place = &machine.place;
+        let (machine, layout) = (self.machine, self.layout);
+        let (place, element) = (&machine.place, self.element());
         match *event {
             Event::Access { space, write, address, bytes } => {
-                let (memory, region) = match space {
-                    Space::Packet => (&place.packet, 0),
-                    Space::Info => (&place.info, 1),
-                    Space::Data => (&place.data, 2),
-                    Space::Shared => (&place.shared, 3),
-                    Space::Initialised => (&place.initialised, 4),
+                let (memory, begin) = match space {
+                    Space::Packet => (&place.packet, self.buffer),
+                    Space::Info => (&place.info, self.buffer + INFO),
+                    Space::Data => (layout.byte(element, false, address, machine), self.region(2, false)),
+                    Space::Shared => (layout.byte(element, true, address, machine), self.region(3, true)),
+                    Space::Initialised => (&place.initialised, self.region(4, false)),
                 };
-                let address = self.region(region, space == Space::Shared) + u64::from(address);
+                let address = begin + u64::from(address);
                 self.access(memory, write, bytes, address, self.state[at].then(|| words(address, bytes)));
             }
             Event::Search { bytes } => self.search(bytes),
             Event::Lookup { kind, table, write, key, entry } => self.look_up(kind, table, write, key, entry),
             Event::Entry { table, entry, write, offset, bytes } => {
                 let address = self.region(8 + table, false) + u64::from(entry) * 256 + u64::from(offset);
-                self.access(&place.table, write, bytes, address, Some(words(address, bytes)));
+                self.access(layout.table(element, table, machine), write, bytes, address, Some(words(address, bytes)));
             }
             _ => {}
         }
     }
 
-    /// A piece after the other: instructions, then the automaton's memory.
+    /// By a unit, at once; or a piece after the other: instructions, then the automaton's memory.
     fn search(&mut self, bytes: u32) {
         let Some(search) = &self.machine.search else { return };
+        if search.command > 0.0 {
+            self.owed += search.command;
+            return self.access(&search.memory, false, (search.bytes * f64::from(bytes)).ceil() as u32, SEARCHES, None);
+        }
         for from in (0..bytes).step_by(PIECE as usize) {
             let piece = f64::from((bytes - from).min(PIECE));
             self.owed += search.instructions * piece;
             let read = (search.bytes * piece).ceil() as u32;
-            self.access(&search.memory, false, read, (1 << 62) + crate::trace::mixed(u64::from(from)) % (1 << 16), None);
+            self.access(&search.memory, false, read, SEARCHES + crate::trace::mixed(u64::from(from)) % (1 << 16), None);
         }
     }
 
@@ -312,7 +344,8 @@ impl<'m> Maker<'m> {
             Kind::Set => machine.lookup.set.clone(),
         };
         self.owed += instructions;
-        let place = if kind == Kind::Set { &machine.place.initialised } else { &machine.place.table };
+        let layout = self.layout;
+        let place = if kind == Kind::Set { &machine.place.initialised } else { layout.table(self.element(), table, machine) };
         // A bucket of 2^16; what an insertion or deletion writes besides it is the entry.
         let base = self.region(8 + table, false) + (1 << 39);
         for read in 0..reads {
@@ -327,10 +360,15 @@ impl<'m> Maker<'m> {
         }
     }
 
+    /// The element that runs.
+    fn element(&self) -> u32 {
+        self.runs.last().map_or(0, |run| run.element)
+    }
+
     /// Where a memory of an element begins in the one space of addresses; what elements share begins at the same place.
     fn region(&self, region: u32, shared: bool) -> u64 {
-        let element = if shared { 0 } else { self.runs.last().map_or(0, |run| run.element) };
-        (u64::from(element) * 256 + u64::from(region % 256)) << 40
+        let element = if shared { 0 } else { self.element() };
+        (u64::from(element) * 256 + u64::from(region % 256)) << REGION
     }
 
     fn access(&mut self, memory: &String, write: bool, bytes: u32, address: u64, shared: Option<(u64, u32)>) {

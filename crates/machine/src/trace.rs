@@ -127,6 +127,8 @@ pub struct Element {
 pub struct Trace {
     /// The elements, by number.
     pub elements: Vec<Element>,
+    /// Tables and variables of elements (by the elements' numbers here), as far as their classes declare them.
+    pub data: Vec<netil::app::Datum>,
     /// The packets in their order.
     pub packets: Vec<PacketTrace>,
     /// Packets that did not fit.

@@ -32,7 +32,7 @@ fn work(steps: &[Step], bytes: u32) -> Work {
 }
 
 fn run(machine: &Machine, work: &[Work], packets: u64, scheme: Scheme) -> Report {
-    simulate(machine, work, &Options { scheme, packets, first: 0, interval: None, until_drop: false })
+    simulate(machine, work, &Options { scheme, packets, first: 0, interval: None, until_drop: false, until_repeat: false })
 }
 
 /// Five instructions and a read that takes 20 cycles: one thread needs 5 + 1 + 20 cycles a packet.
@@ -142,10 +142,46 @@ fn packets_leave_in_order() {
 fn packets_that_find_the_input_full_are_dropped() {
     let mut machine = machine(1, 1, "swap", "latency = 0\nservice = 0", WIDE_OPEN, "");
     machine.receive.slots = 2;
-    let options = Options { scheme: Scheme::Locks, packets: 6, first: 0, interval: Some(10.0), until_drop: false };
+    let options = Options { scheme: Scheme::Locks, packets: 6, first: 0, interval: Some(10.0), until_drop: false, until_repeat: false };
     let report = simulate(&machine, &[work(&[Step::Compute(30)], 0)], &options);
     // At 0 and 10 they are taken in; at 20 there is no room; at 30 one has left; 40 and 50 find none.
     assert_eq!((report.packets, report.dropped, report.cycles), (3, 3, 90));
+}
+
+/// Computing threads take turns whether their turns are events or computed: what wakes a thread in between is seen in its cycle.
+#[test]
+fn turns_that_are_computed_are_turns() {
+    let machine = |threads| machine(1, threads, "interleave", "latency = 10\nservice = 0", WIDE_OPEN, "");
+    let (long, short) = (work(&[Step::Compute(100)], 0), work(&[access(false, None), Step::Compute(10)], 0));
+    // 0: the long one; 1: the read, which is there at 12, when the long one has issued 11 (0 and 2 to 11). Then they take turns: the short one issues at 13, 15 … 31.
+    let report = run(&machine(2), &[long, short], 2, Scheme::Locks);
+    assert_eq!((report.cycles, report.instructions), (111, 111));
+    assert!((report.latency - f64::from(111 + 32) / 2.0).abs() <= 0.5, "{}", report.latency);
+}
+
+/// A machine whose state repeats is not run on, and the run that ends so has dropped what the long one drops.
+#[test]
+fn what_repeats_is_not_run_again() {
+    let machine = named_netthreads();
+    let steps = [Step::Compute(300), Step::Enter(1), access(true, Some((1, 2))), Step::Compute(30), Step::Leave(1), access(false, None)];
+    let all = [work(&steps, 60), work(&steps[..1], 1500), work(&steps[1..], 60)];
+    // The wire takes 540 cycles for an average packet.
+    for interval in [170.3, 560.7, 900.0] {
+        let run = |until_repeat| {
+            let options =
+                Options { scheme: Scheme::Locks, packets: 60_000, first: 1, interval: Some(interval), until_drop: false, until_repeat };
+            simulate(&machine, &all, &options)
+        };
+        let (short, long) = (run(true), run(false));
+        // With more than it can do, what waits need not be the same ever again.
+        assert!(interval < 540.0 || short.packets < long.packets, "{interval}: {}", short.packets);
+        assert_eq!(short.dropped > 0, long.dropped > 0, "{interval}");
+        assert!((short.latency - long.latency).abs() < 0.01 * long.latency, "{interval}: {} {}", short.latency, long.latency);
+    }
+}
+
+fn named_netthreads() -> Machine {
+    netvm_machine::description::named("netthreads").unwrap()
 }
 
 #[test]

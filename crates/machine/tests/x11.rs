@@ -278,3 +278,53 @@ fn what_the_machine_cannot_do_is_told_with_the_place() {
     let small = x11::compile(&[Element { program: &program, ways: vec![(1, Link::Port(1))] }], Some(0), &machine);
     assert_eq!(small.unwrap_err().to_string(), "4 stages; the pipeline has 3");
 }
+
+/// Some packets have other beginnings; all that are left read, add and store behind moves of the packet's ends.
+fn moving(moves: &str) -> Arc<Verified> {
+    let text = format!(
+        "segment .push\n pop\n push 12\n upload.16\n push 0x0800\n jcmp.neq other\n push 14\n upload.8\n push 13\n pstore.8\n{moves}\
+         push 0\n upload.8\n push 3\n upload.8\n add\n push 2\n pstore.8\n push 4\n spload.32\n push 6\n pstore.32\n push 1\n ret\n\
+         other:\n exit 3\nends\n"
+    );
+    Arc::new(verify(asm::assemble(&text, "moving.netil").unwrap_or_else(|why| panic!("{why}\n{text}"))).unwrap())
+}
+
+#[test]
+fn ends_move_by_constants() {
+    // Short packets trap at the move, or at the access behind it.
+    let short = (12..60).map(|n| [&[2; 12][..], &[8, 0], &[7; 46]].concat()[..n].to_vec());
+    let packets: Vec<Vec<u8>> = packets().into_iter().chain(short).collect();
+    let pull = |n: u32| format!(" push {n}\n pkt.pull\n");
+    let push = |n: u32| format!(" push {n}\n pkt.push\n");
+    let all = [
+        pull(14),
+        pull(13),
+        push(14),
+        push(4) + " push 0xaabbccdd\n push 0\n pstore.32\n",
+        pull(14) + &push(18),
+        pull(14) + " push 14\n pkt.unpull\n",
+        pull(20) + &push(5) + " push 7\n pkt.unpull\n" + &pull(3),
+        " push 9\n pkt.trim\n".to_owned(),
+        " push 6\n pkt.grow\n".to_owned() + &pull(50),
+        pull(14) + " pbl\n push 0\n pstore.16\n" + &push(2) + " pkt.moved\n push 4\n pstore.32\n",
+    ];
+    for moves in all {
+        let program = moving(&moves);
+        let made = compiled(&program).unwrap_or_else(|why| panic!("{moves}: {why}"));
+        same(&moves, &program, &made, &packets);
+        // A listing is read as what it is a listing of.
+        let text = made.program.to_string();
+        assert!(["pull", "push", "trim"].iter().any(|word| text.contains(word)), "{text}");
+    }
+}
+
+#[test]
+fn ends_that_are_elsewhere_are_refused() {
+    let why = |moves: &str| compiled(&moving(moves)).map(|made| made.program.to_string()).unwrap_err().to_string();
+    let computed = why(" push 14\n upload.8\n pkt.pull\n");
+    assert!(computed.contains("an end of the packet that moves by a computed number of bytes"), "{computed}");
+    let two = why(" push 14\n upload.8\n push 4\n jcmp.neq on\n push 4\n pkt.pull\n jump on\non:\n");
+    assert!(two.contains("packets come here whose heads have moved by 4 and by 0 bytes") || two.contains("by 0 and by 4 bytes"), "{two}");
+    let back = why(" push 3\n pkt.pull\n push 4\n pkt.unpull\n");
+    assert!(back.contains("bytes that are brought back, more than were taken away on every way"), "{back}");
+}

@@ -30,6 +30,8 @@ pub struct Application {
     pub arguments: Vec<Vec<String>>,
     /// Variables of each instance's data memory, for people.
     pub variables: Vec<Vec<Variable>>,
+    /// Tables and variables in shared memory with their scopes, for whoever places them in memories; variables of data memory are local.
+    pub data: Vec<Datum>,
     /// Files that what instances print goes to instead of standard error. The configuration names them: programs cannot.
     pub files: Vec<(u32, String)>,
     /// Instances that find what they keep of packets by keys that have both addresses of a packet's IP header or, of an ICMP error, of the header that it quotes: their
@@ -52,6 +54,55 @@ pub struct ByPort {
     pub part: u32,
     /// By input: the end whose port counts. An ICMP error is of the flow that it quotes, which went the other way.
     pub inputs: Vec<Toward>,
+}
+
+/// Who has what an element keeps, in the terms of NP-Click (section 4.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// The instance.
+    Local,
+    /// All instances of the element.
+    Regional,
+    /// All elements of the class.
+    Global,
+    /// All elements that name it.
+    Universal,
+}
+
+/// A table or variable that an instance has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datum {
+    /// The instance's number.
+    pub instance: u32,
+    /// Its name in the source.
+    pub name: String,
+    /// Who has it.
+    pub scope: Scope,
+    /// It is declared by another element, which this one names.
+    pub of_other: bool,
+    /// Which it is.
+    pub kept: Kept,
+}
+
+/// Where an instance has something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// The table of that number in its program.
+    Table(u32),
+    /// Bytes of its shared memory.
+    Shared {
+        /// Where they begin.
+        at: u32,
+        /// How many.
+        len: u32,
+    },
+    /// Bytes of its data memory.
+    Data {
+        /// Where they begin.
+        at: u32,
+        /// How many.
+        len: u32,
+    },
 }
 
 /// A variable in data memory.

@@ -8,6 +8,8 @@ mod support;
 
 #[path = "freestanding/apps.rs"]
 mod apps;
+#[path = "freestanding/groups.rs"]
+mod groups;
 #[path = "freestanding/vpp.rs"]
 mod vpp;
 

@@ -26,6 +26,7 @@ Examples:
   netvm build router.click --target octeon -o out            a configuration in C
   netvm build basic.p4 --entries s1.txt --target vpp -o out  a P4 program as a plugin for VPP
   netvm build basic.p4 --target vpp --nodes each --explain-opt -o out
+  netvm build firewall.click --target octeon --nodes each -o out
   ip link set dev eth0 xdp obj out/filter.o sec xdp          puts it before eth0; off takes it away")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -59,11 +60,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     ports: Option<u16>,
 
-    /// For vpp: one node, a node for each element and each table, or as many as pay
+    /// For vpp: one node, a node for each element and each table, or as many as pay; for octeon: groups with work queues in the place of nodes
     #[arg(long, value_enum, value_name = "FORM", default_value = "single")]
     nodes: Nodes,
 
-    /// For vpp: print which elements are in which node, and why
+    /// For vpp and octeon: print which elements are in which node or group, and why
     #[arg(long)]
     explain_opt: bool,
 
@@ -165,8 +166,8 @@ impl Actions {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let target = super::targets::find(&args.target)?;
-    if target.name != "vpp" && (args.nodes != Nodes::Single || args.explain_opt) {
-        return Err(Failure::usage("--nodes and --explain-opt are for the target vpp"));
+    if !matches!(target.name, "vpp" | "octeon") && (args.nodes != Nodes::Single || args.explain_opt) {
+        return Err(Failure::usage("--nodes and --explain-opt are for the targets vpp and octeon"));
     }
     let files = match args.source.file.as_deref() {
         Some(file) if configuration::is_one(file) => of_configuration(args, target, file)?,
@@ -182,7 +183,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         out::write_file(Some(&path), &file.bytes)?;
         told.line(&format!("{}: {}", path.display(), file.about))?;
-        if args.explain_opt && file.name == "nodes.txt" {
+        if args.explain_opt && matches!(file.name.as_str(), "nodes.txt" | "groups.txt") {
             told.line(String::from_utf8_lossy(&file.bytes).trim_end())?;
         }
     }

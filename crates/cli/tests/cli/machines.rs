@@ -89,6 +89,57 @@ fn threads_are_assigned_by_a_file() {
     assert!(other.err.contains("octeon describes no ports"), "{}", other.err);
 }
 
+const CHAIN: &str = "FromDevice(in) -> a :: Counter -> Strip(14) -> b :: Counter -> Unstrip(14) -> Discard;";
+
+#[test]
+fn groups_are_given_cores() {
+    let dir = Dir::new("groups");
+    let (trace, config, file) = (dir.trace("t.pcap", 6, 200), dir.file("c.click"), dir.file("groups.txt"));
+    std::fs::write(&config, CHAIN).expect("a file");
+    std::fs::write(&file, "0 a\n1-2 *\n").expect("a file");
+    let run = |groups: &str, more: &[&str]| {
+        let map = format!("in={trace}");
+        run_args(&[&["simulate", &config, "--map", &map, "--machine", "octeon", "--groups", groups], more].concat())
+    };
+    let told = run(&file, &[]).good();
+    assert!(told.contains("200 packets in") && told.contains("1, busy ") && told.contains("2, busy "), "{told}");
+    assert_eq!(told, run(&file, &[]).good());
+    let json = run("one", &["--json", "--scheme", "thread-affinity"]).good();
+    assert!(json.contains("\"speedup\""), "{json}");
+    std::fs::write(&file, "0 a b\n").expect("a file");
+    let wrong = run(&file, &[]);
+    assert!(wrong.err.contains("is in 0 groups: name it, or `*`, in one line"), "{}", wrong.err);
+    let scheme = run("one", &["--scheme", "cpu-affinity"]);
+    assert!(scheme.err.contains("--scheme locks"), "{}", scheme.err);
+    let other = run_args(&["simulate", "--filter", "tcp", "--machine", "ixp1200", "-r", &trace, "--groups", "one"]);
+    assert!(other.err.contains("ixp1200 describes no scheduler"), "{}", other.err);
+}
+
+#[test]
+fn data_are_placed_by_scope() {
+    let dir = Dir::new("scopes");
+    let (trace, config) = (dir.trace("t.pcap", 6, 50), dir.file("c.click"));
+    std::fs::write(&config, CHAIN).expect("a file");
+    let map = format!("in={trace}");
+    let run = |machine: &str| run_args(&["simulate", &config, "--map", &map, "--machine", machine, "--explain"]);
+    let told = run("ixp1200").good();
+    assert!(
+        told.lines().any(|line| line.starts_with("a :: Counter, ") && line.contains("regional") && line.ends_with("scratch")),
+        "{told}"
+    );
+    let small = dir.file("small.toml");
+    let text = run_args(&["machines", "ixp1200"]).good();
+    let less = text.replace("bytes = 3072", "bytes = 2").replace("bytes = 7340032", "bytes = 2").replace("bytes = 234881024", "bytes = 2");
+    std::fs::write(&small, less).expect("a file");
+    let full = run(&small);
+    assert!(
+        full.err.contains("of a :: Counter (regional) takes") && full.err.contains("scratch has 2 left, sram has 2 left"),
+        "{}",
+        full.err
+    );
+    assert!(run("octeon").err.contains("places all data as its `[place]` says"), "{}", run("octeon").err);
+}
+
 #[test]
 fn figures_of_papers_are_reproduced() {
     let dir = Dir::new("figures");

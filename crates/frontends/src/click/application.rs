@@ -388,11 +388,14 @@ impl<'a> Maker<'a> {
         let (names, info_size) = (Names::of(self.graph).0, info.size());
         let (mut instances, mut numbers, mut arguments) = (Vec::new(), HashMap::new(), Vec::new());
         let (mut by_flow, mut by_port, mut variables) = (Vec::new(), Vec::new(), Vec::new());
+        let mut data = Vec::new();
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
-            let (mut part, mut statics) = (None, Vec::new());
+            let (mut part, mut statics, mut own) = (None, Vec::new(), Vec::new());
             let body = match modules.remove(&n) {
                 None => Some(Body::Native(named::arguments(element, &names.at(&element.name)))),
-                Some(Compiled { module, part: at, statics: named, .. }) => {
+                Some(compiled) => {
+                    own = scopes::data(&compiled, instances.len() as u32);
+                    let Compiled { module, part: at, statics: named, .. } = compiled;
                     (part, statics) = (at, named);
                     self.verified(element, Module { info_size, info_fields: info.fields.clone(), ..module })
                 }
@@ -407,6 +410,7 @@ impl<'a> Maker<'a> {
             }
             arguments.push(element.arguments.clone());
             variables.push(statics);
+            data.extend(own);
             instances.push(app::Instance { name: element.name.clone(), class: element.class.clone(), body });
         }
         let end = |port: Port| Some(End { instance: *numbers.get(&port.element)?, port: port.port });
@@ -429,6 +433,7 @@ impl<'a> Maker<'a> {
             pieces,
             arguments,
             variables,
+            data,
             files,
             by_flow,
             by_port,

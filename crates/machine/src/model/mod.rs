@@ -4,11 +4,16 @@
 //! An access takes one cycle to issue, and its thread waits until it is served. Events of one cycle happen in the order of cores; nothing depends on chance, so equal
 //! inputs give equal reports.
 //!
+//! While all threads of a core that are ready only compute, their turns are not events: the core is told when that ends, and what they have issued until then is computed (`jump`).
+//!
 //! A packet is in the input buffer from its arrival until its thread has done with it. Left out: instruction fetch, the wire's own time, and what packets do to the order in which
 //! the program sees them: the trace is that of one packet after the other.
 
+mod cache;
+mod jump;
 pub(crate) mod memory;
 mod output;
+mod repeat;
 pub(crate) mod signature;
 mod sync;
 
@@ -37,6 +42,8 @@ pub struct Options {
     pub interval: Option<f64>,
     /// End at the first packet that is dropped.
     pub until_drop: bool,
+    /// End when the machine is in a state in which it has been before: with packets at a rate what follows repeats what was.
+    pub until_repeat: bool,
 }
 
 /// What came of it.
@@ -137,7 +144,10 @@ struct Thread {
 struct Core {
     last: usize,
     scheduled: Option<u64>,
+    /// Nobody issues before.
+    free: u64,
     busy: u64,
+    jump: Option<jump::Jump>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,6 +192,7 @@ struct Model<'m> {
     latency: u64,
     end: u64,
     instructions: u64,
+    seen: repeat::Seen,
 }
 
 impl<'m> Model<'m> {
@@ -217,6 +228,7 @@ impl<'m> Model<'m> {
             latency: 0,
             end: 0,
             instructions: 0,
+            seen: repeat::Seen::new(options, work.len()),
         }
     }
 
@@ -228,6 +240,7 @@ impl<'m> Model<'m> {
         (0..self.cores.len()).for_each(|core| self.wake_core(core, 0));
         while let Some(Reverse((now, what))) = self.events.pop() {
             match what {
+                What::Arrival if self.repeats(now) => break,
                 What::Arrival => self.arrive(now),
                 What::Issue(core) => self.issue(core, now),
             }
@@ -238,7 +251,12 @@ impl<'m> Model<'m> {
     }
 
     fn work_of(&self, packet: u64) -> &'m Work {
-        &self.work[((self.options.first as u64 + packet) % self.work.len() as u64) as usize]
+        &self.work[self.place_of(packet)]
+    }
+
+    /// Which of the trace it is.
+    fn place_of(&self, packet: u64) -> usize {
+        ((self.options.first as u64 + packet) % self.work.len() as u64) as usize
     }
 
     /// A packet from the wire.
@@ -251,11 +269,13 @@ impl<'m> Model<'m> {
         }
         self.arrived += 1;
         if let Some(interval) = self.options.interval.filter(|_| self.arrived < self.options.packets) {
-            self.events.push(Reverse(((self.arrived as f64 * interval) as u64, What::Arrival)));
+            self.events.push(Reverse((self.seen.arrival(self.arrived, interval), What::Arrival)));
         }
     }
 
     fn accept(&mut self, now: u64) {
+        let (at, work) = (self.place_of(self.arrived), self.work_of(self.arrived));
+        self.memories.arrive(crate::steps::buffer(at, self.machine), work.bytes);
         self.waiting.push_back(Packet { number: self.arrived, order: self.accepted, arrival: now });
         self.accepted += 1;
     }
@@ -303,6 +323,7 @@ impl<'m> Model<'m> {
     }
 
     fn wake_core(&mut self, core: usize, at: u64) {
+        let at = at.max(self.cores[core].free);
         let scheduled = &mut self.cores[core].scheduled;
         if scheduled.is_none_or(|earlier| at < earlier) {
             *scheduled = Some(at);
@@ -315,9 +336,13 @@ impl<'m> Model<'m> {
             return;
         }
         self.cores[core].scheduled = None;
+        self.land(core, now);
         let Some((thread, at)) = self.choose(core, now) else { return };
         if at > now {
             self.wake_core(core, at);
+            return;
+        }
+        if self.leap(core, thread, now) {
             return;
         }
         if self.threads[thread].state == State::Memory {
@@ -328,9 +353,10 @@ impl<'m> Model<'m> {
         self.cores[core].last = thread;
         let took = self.advance(thread, now + swap);
         self.cores[core].busy += took + swap;
-        // Whoever was woken meanwhile waits until the core is free.
+        // Whoever is woken meanwhile waits until the core is free.
         self.cores[core].scheduled = None;
-        self.wake_core(core, now + (took + swap).max(u64::from(took + swap > 0)));
+        self.cores[core].free = now + took + swap;
+        self.wake_core(core, now + took + swap);
     }
 
     /// The thread that issues next, and when.
@@ -414,7 +440,7 @@ impl<'m> Model<'m> {
             return 1;
         }
         self.threads[n].at += 1;
-        let done = self.memories.request(access, now + 1);
+        let done = self.memories.request(access, self.threads[n].core, now + 1);
         if done > now + 1 {
             self.set(n, State::Memory, now + 1);
         }

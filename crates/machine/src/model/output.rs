@@ -77,6 +77,20 @@ impl Output {
         self.free
     }
 
+    /// What decides when there is room, relative to that many packets.
+    pub(super) fn state(&self, now: u64, accepted: u64, all: &mut Vec<u64>) {
+        let base = if self.in_order { accepted } else { self.count };
+        all.extend([self.free.saturating_sub(now), if self.in_order { base.wrapping_sub(self.next) } else { 0 }]);
+        all.extend(
+            self.filled.iter().flat_map(|(number, (ready, cycles))| [base.wrapping_sub(*number), ready.saturating_sub(now), *cycles]),
+        );
+        all.push(u64::MAX);
+        let late = self.sent.iter().filter(|(_, time)| **time > now);
+        all.extend(late.flat_map(|(number, time)| [base.wrapping_sub(*number), time - now]));
+        all.push(u64::MAX);
+        all.extend(self.waiting.iter().map(|thread| *thread as u64));
+    }
+
     fn drain(&mut self) {
         while let Some((ready, cycles)) = self.filled.remove(&self.next) {
             self.transmit(self.next, ready, cycles);

@@ -136,6 +136,25 @@ impl<'m> Sync<'m> {
         None
     }
 
+    /// Who has what, and who waits.
+    pub(super) fn state(&self, all: &mut Vec<u64>) {
+        for ((domain, lock), mutex) in self.mutexes.iter().filter(|(_, mutex)| mutex.held) {
+            all.extend([u64::from(*domain), u64::from(*lock)]);
+            all.extend(mutex.waiting.iter().map(|thread| *thread as u64));
+            all.push(u64::MAX);
+        }
+        for transaction in self.running.iter().flatten() {
+            all.extend([transaction.start as u64, transaction.words, transaction.reads.len() as u64]);
+            for words in [&transaction.reads, &transaction.writes] {
+                let from = all.len();
+                all.extend(words);
+                all[from..].sort_unstable();
+            }
+            all.push(u64::MAX);
+        }
+        all.extend(self.running.iter().map(|running| u64::from(running.is_some())));
+    }
+
     fn abort(&mut self, thread: usize) -> Option<(usize, u64)> {
         let ended = self.running[thread].take()?;
         self.aborts += 1;

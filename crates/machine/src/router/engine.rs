@@ -195,7 +195,7 @@ impl<'s> Model<'s> {
                     return self.at(now + u64::from(count), What::Continue(n));
                 }
                 Do::Memory(access) => {
-                    let done = self.memories.request(&access, now + 1);
+                    let done = self.memories.request(&access, engine, now + 1);
                     return self.leave(engine, now, (done, What::Ready(n)));
                 }
                 Do::Register => {
@@ -208,7 +208,7 @@ impl<'s> Model<'s> {
                     }
                     self.engines[engine].requests += 1;
                     self.threads[n].asked = now;
-                    let done = self.memories.request(&self.access("csr", false, 1), now + 1);
+                    let done = self.memories.request(&self.access("csr", false, 1), engine, now + 1);
                     return self.leave(engine, now, (done, What::Answered(n)));
                 }
                 Do::Effect(effect) => self.effect(n, effect, now),

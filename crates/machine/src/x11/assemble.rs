@@ -5,7 +5,7 @@
 
 use super::Machine;
 use super::code::{
-    Access, Alu, AluOp, Branch, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
+    Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
 };
 use super::listing::{alu_name, flag_name};
 use netil::set::Set;
@@ -233,12 +233,29 @@ fn offset(text: &str) -> Parsed<Option<Offset>> {
         _ => return Ok(None),
     };
     let (place, bytes) = inner.split_once(':').ok_or("how many bytes? packet[r0 + 14:2]")?;
-    let (base, at) = place.split_once('+').unwrap_or((place, "0"));
-    let at = u16::try_from(number(at)?).map_err(|_| "an offset of more than 16 bits".to_owned())?;
+    let (base, at) = match place.split_once('-') {
+        Some((base, at)) => (base, before(at)?),
+        None => {
+            let (base, at) = place.split_once('+').unwrap_or((place, "0"));
+            (base, u16::try_from(number(at)?).map_err(|_| "an offset of more than 16 bits".to_owned())?)
+        }
+    };
     Ok(Some(Offset { store, value, base: reg(base)?, at, bytes: size(bytes, &[1, 2])? }))
 }
 
+/// A place so many bytes before the packet's beginning.
+fn before(text: &str) -> Parsed<u16> {
+    match number(text)? {
+        bytes @ 1..=256 => Ok((0x1_0000 - bytes) as u16),
+        bytes => Err(format!("a place {bytes} bytes before the packet: 256 are the most")),
+    }
+}
+
 fn moved(guard: Option<If>, text: &str) -> Parsed<Move> {
+    let ends = || Change::ALL.iter().find_map(|(change, name)| Some((*change, text.strip_prefix(name)?.strip_prefix(' ')?)));
+    if let Some((change, bytes)) = ends() {
+        return Ok(Move { guard, to: Place::End(change), from: place_of(bytes)? });
+    }
     if let Some(verdict) = text.strip_prefix("out ") {
         if let Some((port, from)) = verdict.strip_prefix("port ").and_then(|port| port.split_once('+')) {
             return Ok(Move { guard, to: Place::OutBy(number(port)?), from: Place::Reg(reg(from)?) });
@@ -263,7 +280,8 @@ fn place_of(text: &str) -> Parsed<Place> {
     let text = text.trim();
     let range = |inner: &str, allowed: &[u8]| -> Parsed<(u16, u8)> {
         let (at, bytes) = inner.split_once(':').ok_or("how many bytes? packet[12:2]")?;
-        let (at, bytes) = (number(at)?, size(bytes, allowed)?);
+        let bytes = size(bytes, allowed)?;
+        let at = at.trim().strip_prefix('-').map_or_else(|| number(at), |at| before(at).map(u32::from))?;
         let at = u16::try_from(at).map_err(|_| "a place of more than 16 bits".to_owned())?;
         if bytes > 1 && at % 2 == 1 { Err(format!("{bytes} bytes at the odd place {at}")) } else { Ok((at, bytes)) }
     };

@@ -154,7 +154,8 @@ pub enum Place {
     Reg(Reg),
     /// Two registers, the one with the higher half first.
     Pair(Reg),
-    /// Bytes of the packet, 1, 2 or 4; the most significant first.
+    /// Bytes of the packet, 1, 2 or 4; the most significant first. The place counts from where the packet began when it came, wherever its head is now; the last 256 places
+    /// are before that.
     Packet(u16, u8),
     /// Bytes of info memory, the least significant first.
     Info(u16, u8),
@@ -170,7 +171,38 @@ pub enum Place {
     Out(Verdict),
     /// Out by the port of that number and what is moved; only written.
     OutBy(u32),
+    /// An end of the packet, which moves by as many bytes as are moved there; only written.
+    End(Change),
 }
+
+/// How an end of the packet moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Bytes at the head are taken away.
+    Pull,
+    /// Zeros are put before the head.
+    Push,
+    /// Bytes that were taken away at the head are there again.
+    Unpull,
+    /// Bytes at the tail are taken away.
+    Trim,
+    /// Zeros are put behind the tail.
+    Grow,
+}
+
+impl Change {
+    /// All, with their names in listings.
+    pub const ALL: [(Self, &'static str); 5] =
+        [(Self::Pull, "pull"), (Self::Push, "push"), (Self::Unpull, "unpull"), (Self::Trim, "trim"), (Self::Grow, "grow")];
+}
+
+/// A place in the packet as a number: those before its beginning are the last ones of 16 bits.
+pub fn position(at: u16) -> i32 {
+    if at >= BEFORE { i32::from(at) - 0x1_0000 } else { at.into() }
+}
+
+/// The first place that means one before the packet's beginning.
+pub const BEFORE: u16 = 0xff00;
 
 /// The slot for moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@
 
 use super::Machine;
 use super::code::{
-    Access, Alu, AluOp, Branch, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
+    Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
+    position,
 };
 use netil::copro::{CoproError, Coprocessor, Registers};
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, NoSuchCoprocessor, State, Trap, TrapKind};
@@ -92,19 +93,37 @@ impl<'a> Context<'a> {
     }
 
     /// Bytes of the packet; zeros behind its end.
-    fn packet(&self, at: usize, bytes: u8) -> u32 {
-        let byte = |n: usize| self.buffer.bytes().get(at + n).copied().unwrap_or(0);
-        (0..usize::from(bytes)).fold(0, |value, n| value << 8 | u32::from(byte(n)))
+    fn packet(&self, at: i32, bytes: u8) -> u32 {
+        let byte = |n: i32| self.inside(at + n).and_then(|n| self.buffer.bytes().get(n)).copied().unwrap_or(0);
+        (0..i32::from(bytes)).fold(0, |value, n| value << 8 | u32::from(byte(n)))
     }
 
-    fn set_packet(&mut self, at: usize, bytes: u8, value: u32) {
+    /// Where a place is, counted from the packet's head as it is now.
+    fn inside(&self, at: i32) -> Option<usize> {
+        usize::try_from(at - self.buffer.moved().cast_signed()).ok()
+    }
+
+    fn set_packet(&mut self, at: i32, bytes: u8, value: u32) {
+        let places: Vec<Option<usize>> = (0..i32::from(bytes)).map(|n| self.inside(at + n)).collect();
         let packet = self.buffer.bytes_mut();
         let be = value.to_be_bytes();
-        for (n, byte) in be[4 - usize::from(bytes)..].iter().enumerate() {
-            if let Some(place) = packet.get_mut(at + n) {
+        for (place, byte) in places.into_iter().zip(&be[4 - usize::from(bytes)..]) {
+            if let Some(place) = place.and_then(|place| packet.get_mut(place)) {
                 *place = *byte;
             }
         }
+    }
+
+    /// Whether the end may move so far is tested by the program before.
+    fn change(&mut self, change: Change, bytes: u32) {
+        let buffer = &mut self.buffer;
+        let _ = match change {
+            Change::Pull => buffer.pull(bytes),
+            Change::Push => buffer.push(bytes),
+            Change::Unpull => buffer.unpull(bytes),
+            Change::Trim => buffer.trim(bytes),
+            Change::Grow => buffer.grow(bytes),
+        };
     }
 
     fn info(&self, at: usize, bytes: u8) -> u32 {
@@ -123,13 +142,13 @@ impl<'a> Context<'a> {
         match place {
             Place::Reg(reg) => self.reg(reg).into(),
             Place::Pair(reg) => u32::from(self.reg(reg)) << 16 | u32::from(self.reg(reg + 1)),
-            Place::Packet(at, bytes) => self.packet(at.into(), bytes),
+            Place::Packet(at, bytes) => self.packet(position(at), bytes),
             Place::Info(at, bytes) => self.info(at.into(), bytes),
             Place::Imm(value) => value.into(),
             Place::Len => self.buffer.bytes().len() as u32,
             Place::WireLen => self.buffer.wire_len(),
             Place::Port => self.buffer.port,
-            Place::Out(_) | Place::OutBy(_) => 0,
+            Place::Out(_) | Place::OutBy(_) | Place::End(_) => 0,
         }
     }
 
@@ -140,7 +159,8 @@ impl<'a> Context<'a> {
                 self.set(reg, (value >> 16) as u16);
                 self.set(reg + 1, value as u16);
             }
-            Place::Packet(at, bytes) => self.set_packet(at.into(), bytes, value),
+            Place::Packet(at, bytes) => self.set_packet(position(at), bytes, value),
+            Place::End(change) => self.change(change, value),
             Place::Info(at, bytes) => self.set_info(at.into(), bytes, value),
             Place::Out(verdict) => self.out = Ok(verdict),
             Place::OutBy(port) => self.out = Ok(Verdict::Port(port.wrapping_add(value))),
@@ -152,7 +172,7 @@ impl<'a> Context<'a> {
     fn slots(&mut self, slots: &Slots, stages: usize) {
         let alu = slots.alu.map(|alu| (alu, self.alu(&alu)));
         let moved = slots.mov.filter(|m| self.holds(m.guard)).map(|Move { to, from, .. }| (to, self.read(from)));
-        let offset = slots.load.map(|o| (o, usize::from(self.reg(o.base)) + usize::from(o.at)));
+        let offset = slots.load.map(|o| (o, i32::from(self.reg(o.base)) + position(o.at)));
         let loaded = offset.map(|(o, at)| if o.store { self.src(o.value).into() } else { self.packet(at, o.bytes) });
         let taken = slots.branch.filter(|branch| self.holds(branch.guard));
         if let Some((alu, (word, flag))) = alu {

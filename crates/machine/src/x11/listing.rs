@@ -7,7 +7,10 @@
 //!
 //! [`super::assemble`] reads what this writes.
 
-use super::code::{Access, Alu, AluOp, Branch, FlagOp, If, Memory, Move, Offset, Place, Program, Span, Src, Stage, Store, Target, Verdict};
+use super::code::{
+    Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, Offset, Place, Program, Span, Src, Stage, Store, Target, Verdict,
+    position,
+};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Src {
@@ -59,13 +62,14 @@ impl Display for Place {
         match self {
             Self::Reg(reg) => write!(f, "r{reg}"),
             Self::Pair(reg) => write!(f, "r{reg}:r{}", reg + 1),
-            Self::Packet(at, bytes) => write!(f, "packet[{at}:{bytes}]"),
+            Self::Packet(at, bytes) => write!(f, "packet[{}:{bytes}]", position(*at)),
             Self::Info(at, bytes) => write!(f, "info[{at}:{bytes}]"),
             Self::Imm(value) => Src::Imm(*value).fmt(f),
             Self::Len => f.write_str("len"),
             Self::WireLen => f.write_str("wirelen"),
             Self::Port => f.write_str("port"),
             Self::OutBy(port) => write!(f, "out port {port} + "),
+            Self::End(change) => f.write_str(Change::ALL.iter().find(|(known, _)| known == change).map_or("", |(_, name)| name)),
             Self::Out(Verdict::Port(port)) => write!(f, "out port {port}"),
             Self::Out(Verdict::Drop(0)) => f.write_str("out drop"),
             Self::Out(Verdict::Drop(reason)) => write!(f, "out drop {}", reason - 1),
@@ -81,6 +85,7 @@ impl Display for Move {
         match self.to {
             Place::Out(_) => self.to.fmt(f),
             Place::OutBy(_) => write!(f, "{}{}", self.to, self.from),
+            Place::End(_) => write!(f, "{} {}", self.to, self.from),
             to => write!(f, "{to} = {}", self.from),
         }
     }
@@ -88,7 +93,8 @@ impl Display for Move {
 
 impl Display for Offset {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let place = format!("packet[r{} + {}:{}]", self.base, self.at, self.bytes);
+        let at = position(self.at);
+        let place = format!("packet[r{} {} {}:{}]", self.base, if at < 0 { '-' } else { '+' }, at.abs(), self.bytes);
         if self.store { write!(f, "{place} = {}", self.value) } else { write!(f, "{} = {place}", self.value) }
     }
 }

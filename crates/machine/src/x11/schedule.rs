@@ -365,7 +365,8 @@ impl<'a> Scheduler<'a> {
 
 /// Whether an operation touches memory that the packet carries, other than registers.
 fn carried(op: &Op) -> bool {
-    let memory = |place: &Place| matches!(place, Place::Packet(..) | Place::Info(..));
+    // Where the packet's ends are is carried, too.
+    let memory = |place: &Place| matches!(place, Place::Packet(..) | Place::Info(..) | Place::Len | Place::WireLen | Place::End(_));
     match op {
         Op::Move(m) => memory(&m.to) || memory(&m.from),
         Op::Load(_) => true,
@@ -375,7 +376,7 @@ fn carried(op: &Op) -> bool {
 
 fn stores(op: &Op) -> bool {
     match op {
-        Op::Move(m) => matches!(m.to, Place::Packet(..) | Place::Info(..)),
+        Op::Move(m) => matches!(m.to, Place::Packet(..) | Place::Info(..) | Place::End(_)),
         Op::Load(load) => load.store,
         _ => false,
     }

@@ -6,7 +6,7 @@
 use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
 use crate::Error;
-use compiler::backends::c::freestanding::{HEADER, Language, Text};
+use compiler::backends::c::freestanding::{Division, HEADER, Language, Text, listing};
 use netil::Verified;
 use netil::app::Application;
 use std::fmt::Write as _;
@@ -73,16 +73,29 @@ const fn target<const N: usize>(about: &'static str) -> Target {
     }
 }
 
+/// Only a machine with a work scheduler has groups of elements.
+fn language(core: &Core, options: &Options) -> Language {
+    if core.name == "octeon" && options.division != Division::Single { Language::Groups } else { Language::C }
+}
+
+/// More groups than a word has bits for.
+fn checked(core: &Core, text: Text) -> Result<Text, Error> {
+    match text.nodes.len() {
+        0..=64 => Ok(text),
+        n => Err(Error::Target { target: core.name, reason: format!("{n} groups of elements; 64 are the most: --nodes auto makes fewer") }),
+    }
+}
+
 fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
-    let text = of_program(core.name, program, options, Language::C)?;
+    let text = checked(core, of_program(core.name, program, options, language(core, options))?)?;
     Ok(files(core, text, input(program), &[program]))
 }
 
 fn configuration<const N: usize>(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
-    let made = of_configuration(core.name, app, options, Language::C, drawn)?;
-    Ok(files(core, made.text, 0, &made.programs))
+    let made = of_configuration(core.name, app, options, language(core, options), drawn)?;
+    Ok(files(core, checked(core, made.text)?, 0, &made.programs))
 }
 
 fn files(core: &Core, text: Text, input: u32, programs: &[&Verified]) -> Vec<File> {
@@ -93,12 +106,16 @@ fn files(core: &Core, text: Text, input: u32, programs: &[&Verified]) -> Vec<Fil
         about += &format!(", {tables} tables");
     }
     let file = |name: &str, text: String, about: &str| File { name: name.to_owned(), bytes: text.into_bytes(), about: about.to_owned() };
-    vec![
+    // Without groups there is one node, which is the program.
+    let groups = (text.nodes.len() > 1).then(|| listing(&text.nodes, &text.notes));
+    let groups = groups.map(|text| file("groups.txt", text, "which elements share a work queue"));
+    let all = vec![
         file("program.c", text.program + &text.names, &about),
         file("netvm.h", HEADER.to_owned(), "what callers include"),
         file("main.c", include_str!("cores/main.c").replace("NETVM_INPUT", &input.to_string()), "tries it on pcap files"),
         file("Makefile", makefile(core), "make, make run PCAP=FILE"),
-    ]
+    ];
+    all.into_iter().chain(groups).collect()
 }
 
 fn makefile(core: &Core) -> String {

@@ -24,7 +24,7 @@ pub(super) const TARGET: Target = Target {
     refuses: &[
         "loops that do not count to a constant; divisions, multiplications and shifts by what is no constant",
         "words at places in the packet that are computed and may be odd; checksums, searches and copies over ranges of bytes",
-        "packets made, copied or held, or whose ends move; time, timers, random numbers, coprocessors",
+        "packets made, copied or held, or whose ends move by computed numbers of bytes; time, timers, random numbers, coprocessors",
         "more than 400 stages, 128 registers or 16 flags; netvm machines x11 shows these numbers",
     ],
     build,

@@ -1,5 +1,6 @@
 //! `netvm simulate`: what a program would cost on a machine that there is a model of.
 
+mod groups;
 pub(crate) mod observed;
 mod pipeline;
 mod report;
@@ -9,6 +10,7 @@ use super::machines::unknown;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use machine::description::{self, Any};
+use machine::layout::{Layout, Placed};
 use machine::{Machine, Options, Report, Scheme, Trace, saturation, simulate, steps};
 use observed::Observed;
 use serde::Serialize;
@@ -30,6 +32,8 @@ Examples:
   netvm simulate --filter 'tcp port 80' -r trace.pcap --machine x11 --listing
   netvm simulate router.click -r in.pcap --machine ixp1200 --json
   netvm simulate router.click -r in.pcap --machine ixp1200 --threads auto
+  netvm simulate router.click -r in.pcap --machine octeon --groups balanced
+  netvm simulate router.click -r in.pcap --machine ixp1200 --explain
   netvm simulate nat.click -r lan.pcap --machine netthreads --scheme all --saturate")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -66,6 +70,14 @@ pub(crate) struct Args {
     /// Bytes of the frames that come, in turn, with --threads; by default those of the packets
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(64..=9000), requires = "threads")]
     sizes: Vec<u32>,
+
+    /// Let cores take packets from the groups of a work scheduler, as a file says (lines CORE[-CORE][,…] ELEMENT…), an element each, balanced, or all elements in one: of a machine with a scheduler, octeon
+    #[arg(long, value_name = "FILE|each|balanced|one", conflicts_with_all = ["rate", "saturate", "threads"])]
+    groups: Option<String>,
+
+    /// Tell for each table and variable its scope and the memory that it is placed in, of a machine that has a choice: ixp1200
+    #[arg(long)]
+    explain: bool,
 
     /// Print the program of a pipeline, too
     #[arg(long)]
@@ -108,6 +120,8 @@ struct Results {
     machine: String,
     trace_packets: usize,
     control_store: Store,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    data: Vec<Placed>,
     runs: Vec<Report>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     saturation: Vec<saturation::Saturation>,
@@ -140,14 +154,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let schemes = schemes(args.scheme, &machine)?;
     let trace = args.observed.trace()?;
+    let layout = Layout::of(&trace, &machine).map_err(|fault| Failure::failed(format_args!("{}: {fault}", machine.name)))?;
+    if args.explain && machine.scope.is_none() {
+        return Err(Failure::usage(format_args!("{} places all data as its `[place]` says, by no scope", machine.name)));
+    }
+    if let Some(groups) = &args.groups {
+        return groups::run(args, &machine, &trace, groups);
+    }
     if let Some(threads) = &args.threads {
         return router::run(args, &machine, &trace, threads);
     }
-    let work = steps::of(&trace, &machine);
+    let work = steps::placed(&trace, &machine, &layout);
     let mut results = Results {
         machine: machine.name.clone(),
         trace_packets: work.len(),
         control_store: store(&trace, &machine),
+        data: if args.explain { layout.placed } else { Vec::new() },
         runs: Vec::new(),
         saturation: Vec::new(),
     };
@@ -171,7 +193,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn options(args: &Args, machine: &Machine, scheme: Scheme, packets: usize) -> Options {
     let interval = args.rate.map(|rate| machine.clock_mhz * 1e6 / rate);
-    Options { scheme, packets: args.packets.unwrap_or(packets as u64), first: 0, interval, until_drop: false }
+    Options { scheme, packets: args.packets.unwrap_or(packets as u64), first: 0, interval, until_drop: false, until_repeat: false }
 }
 
 /// A machine by its name or file.

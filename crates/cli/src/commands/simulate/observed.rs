@@ -8,6 +8,7 @@ use crate::signals::Signals;
 use machine::{Recorder, Trace};
 use netvm::application::{Host, Stream};
 use netvm::io::LinkType;
+use netvm::netil::app::Datum;
 use netvm::netil::exec::ExchangeBuffer;
 use netvm::netil::module::PortKind;
 use netvm::netil::{Engine, Verified};
@@ -75,7 +76,7 @@ impl Observed {
 
     /// Runs it; there is at least one packet in the trace.
     pub(crate) fn trace(&self) -> Outcome<Trace> {
-        let recorder = Recorder::default();
+        let (recorder, mut data) = (Recorder::default(), Vec::new());
         match (&self.filter, &self.file) {
             (Some(text), _) => {
                 let program = Filter::compile(text, self.link()?, &engines::ALL[0])?.program;
@@ -85,12 +86,13 @@ impl Observed {
                 let given = Given::alone(file.clone(), self.parameters.clone(), self.read.clone(), self.maps.clone());
                 match given.is_program() {
                     true => self.program(&recorder, &file.display().to_string(), Arc::new(load::program(file)?))?,
-                    false => configuration(&recorder, &given)?,
+                    false => data = configuration(&recorder, &given)?,
                 }
             }
             (None, None) => return Err(Failure::usage("a FILE or --filter EXPR is needed")),
         }
-        let trace = recorder.take();
+        let mut trace = recorder.take();
+        trace.data = data;
         if trace.left_out > 0 {
             failure::warning(format_args!("the trace is full: the last {} packets are not in it", trace.left_out));
         }
@@ -176,14 +178,19 @@ impl Observed {
     }
 }
 
-fn configuration(recorder: &Recorder, given: &Given) -> Outcome {
+/// Runs a configuration; what its elements declare, by the numbers of elements with programs.
+fn configuration(recorder: &Recorder, given: &Given) -> Outcome<Vec<Datum>> {
     let (mut application, mut settings) = given.application()?;
     if let Some(input) = &given.read {
         application.feed(input, &mut settings)?;
     }
     let signals = Signals::watch()?;
-    let instances = &application.application().instances;
-    let names: Vec<String> = instances.iter().filter(|i| i.program().is_some()).map(|i| format!("{} :: {}", i.name, i.class)).collect();
+    let all = application.application();
+    let programs: Vec<usize> = (0..all.instances.len()).filter(|n| all.instances[*n].program().is_some()).collect();
+    let number = |datum: &Datum| programs.iter().position(|n| *n == datum.instance as usize);
+    let data = all.data.iter().filter_map(|datum| Some(Datum { instance: number(datum)? as u32, ..datum.clone() })).collect();
+    let name = |n: &usize| format!("{} :: {}", all.instances[*n].name, all.instances[*n].class);
+    let names: Vec<String> = programs.iter().map(name).collect();
     let next = Cell::new(0);
     let make = |program: Arc<Verified>| -> Box<dyn Engine> {
         let name = names.get(next.replace(next.get() + 1)).map_or("", String::as_str);
@@ -193,5 +200,5 @@ fn configuration(recorder: &Recorder, given: &Given) -> Outcome {
     let mut graph = application.start_with(&make, Box::new(move |packet| arrivals.arrives(packet)), settings, Box::new(Silence))?;
     let whole = drive(&mut graph, &signals, None);
     signals.result()?;
-    if whole { Ok(()) } else { Err(Failure::told()) }
+    if whole { Ok(data) } else { Err(Failure::told()) }
 }

@@ -10,9 +10,25 @@ pub(super) fn text(results: &Results, machine: &Machine) -> String {
     let limit = store.limit.map_or_else(String::new, |limit| format!(" of {} in a core's control store", grouped(limit.into())));
     let (name, description) = (&machine.name, &machine.description);
     let mut text = format!("{name}: {description}\nprogram: {} instructions{limit}\n", grouped(store.instructions));
+    text += &data(results);
     results.runs.iter().for_each(|run| text += &block(run, machine));
     if !results.saturation.is_empty() {
         text += &saturation(results);
+    }
+    text
+}
+
+/// Where tables and variables are, those of a memory side by side.
+fn data(results: &Results) -> String {
+    if results.data.is_empty() {
+        return String::new();
+    }
+    let label = |placed: &machine::layout::Placed| format!("{}, {}", placed.element, placed.name);
+    let wide = results.data.iter().map(|placed| label(placed).chars().count()).max().unwrap_or(0).max(4);
+    let mut text = format!("\n{:<wide$}  {:<10} {:>12} {:>10}  memory\n", "data", "scope", "bytes", "accesses");
+    for placed in &results.data {
+        let (scope, bytes) = (machine::layout::name(placed.scope), grouped(placed.bytes));
+        text += &format!("{:<wide$}  {scope:<10} {bytes:>12} {:>10.2}  {}\n", label(placed), placed.accesses, placed.memory);
     }
     text
 }

@@ -34,7 +34,7 @@ use element::Core;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, State};
 use netil::module::{HandlerKind, TableKind};
-pub use nodes::{Needs, Node, counters};
+pub use nodes::{Needs, Node, counters, listing};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -71,7 +71,7 @@ pub struct Application<'a> {
     pub outputs: Vec<String>,
     /// By element the seed of its random numbers.
     pub seeds: Vec<u64>,
-    /// How [`Language::Nodes`] has it in nodes.
+    /// How [`Language::Nodes`] has it in nodes, and [`Language::Groups`] in groups.
     pub division: Division,
 }
 
@@ -84,6 +84,8 @@ pub enum Language {
     OpenCl,
     /// C11 with GCC's extensions, to be included in the text of a host that has a library and runs vectors of packets through nodes.
     Nodes,
+    /// As `C`, in groups of elements: packets are work entries that go from the queue of one group to that of another.
+    Groups,
 }
 
 /// What was written.
@@ -93,7 +95,7 @@ pub struct Text {
     pub program: String,
     /// C with the names of inputs, outputs, elements and reasons.
     pub names: String,
-    /// For [`Language::Nodes`]: the nodes.
+    /// For [`Language::Nodes`] the nodes, for [`Language::Groups`] the groups.
     pub nodes: Vec<Node>,
     /// What it asks of a host.
     pub needs: Needs,
@@ -247,6 +249,10 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
     let needs = Needs { kept: plan.kept(), ..Needs::of(parts) };
     let texts = parts.iter().map(|part| part.emit(plan, needs.info)).collect::<Result<Vec<_>, _>>()?;
     let language = parts.first().map_or(Language::C, |part| part.language);
+    if let (Language::Groups, Some(part)) = (language, parts.iter().find(|part| nodes::copies(part.func))) {
+        let why = Unsupported("copies of packets between groups".to_owned());
+        return Err(Refused { element: part.n, site: None, why });
+    }
     let mut text = prelude(language);
     text += include_str!("freestanding/packet.c");
     if language != Language::OpenCl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
@@ -280,6 +286,13 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
         }
         Language::OpenCl => text += &(nodes::arrive(needs.info) + opencl::KERNEL),
         Language::Nodes => text += &(nodes::resume(&nodes, plan) + &nodes::counter(&nodes) + &listed(parts)),
+        Language::Groups => {
+            text += &(nodes::resume(&nodes, plan)
+                + &nodes::groups(&nodes, plan, needs)
+                + include_str!("freestanding/groups.c")
+                + &listed(parts)
+                + "\nconst int netvm_copies = 0;\n")
+        }
     }
     Ok(Text { program: text, names: named(names, parts), nodes, needs, notes: plan.notes.clone() })
 }
@@ -290,6 +303,10 @@ fn prelude(language: Language) -> String {
     let before = match language {
         Language::OpenCl => return "/* Made by netvm from verified programs. */\n".to_owned() + opencl::PRELUDE,
         Language::C => include_str!("freestanding/libc.c"),
+        Language::Groups => concat!(
+            include_str!("freestanding/libc.c"),
+            "\n/* A packet goes on in another group, at an element by its port. */\n#define NETVM_GOES ((enum netvm_end) 3)\n\n"
+        ),
         Language::Nodes => {
             "#include \"netvm.h\"\n#include <string.h>\n\n/* A packet goes on in another node, at an element by its port. */\n#define NETVM_GOES ((enum netvm_end) 3)\n\n"
         }

@@ -6,8 +6,9 @@
 //! Source: NP-Click paper, section 4.2.1.
 
 use super::{Graph, Modules};
-use crate::c::{TableScope, Variable};
+use crate::c::{Compiled, TableScope, Variable};
 use crate::click::syntax::names::innermost;
+use netil::app::{Datum, Kept, Scope};
 use netil::module::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +37,25 @@ pub(super) fn shared(graph: &Graph, modules: &mut Modules, wrong: &mut Wrong) ->
     variables.iter().for_each(|group| scopes.check_variables(group, modules, wrong));
     let piece = |at: &At| (at.0, variable(modules, *at).at, variable(modules, *at).size);
     Together { tables, variables: variables.iter().map(|group| group.iter().map(piece).collect()).collect() }
+}
+
+/// What an instance has, with the scopes that its class declares.
+pub(super) fn data(compiled: &Compiled, instance: u32) -> Vec<Datum> {
+    let one = |name: &str, scope: &TableScope, kept| {
+        let (scope, of_other) = match scope {
+            TableScope::Local => (Scope::Local, false),
+            TableScope::Regional => (Scope::Regional, false),
+            TableScope::Global => (Scope::Global, false),
+            TableScope::Universal => (Scope::Universal, false),
+            TableScope::Of { .. } => (Scope::Regional, true),
+        };
+        Datum { instance, name: name.to_owned(), scope, of_other, kept }
+    };
+    let tables = compiled.module.tables.iter().zip(&compiled.scopes).enumerate();
+    let tables = tables.map(|(n, (table, scope))| one(&table.name, scope, Kept::Table(n as u32)));
+    let variables = compiled.variables.iter().map(|v| one(&v.name, &v.scope, Kept::Shared { at: v.at, len: v.size }));
+    let statics = compiled.statics.iter().map(|v| one(&v.name, &TableScope::Local, Kept::Data { at: v.at, len: v.len }));
+    tables.chain(variables).chain(statics).collect()
 }
 
 fn table(modules: &Modules, at: At) -> &Table {

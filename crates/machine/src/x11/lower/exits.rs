@@ -44,6 +44,7 @@ impl Lower<'_> {
             Some((_, Link::Element(to, input))) => {
                 let (to, input) = (self.codes[*to].first, *input);
                 let port = Val::Words(vec![Src::Imm(input as u16), Src::Imm((input >> 16) as u16)]);
+                self.leads(to);
                 self.incoming.entry(to).or_default().push((self.block, vec![port]));
                 to
             }
@@ -72,6 +73,7 @@ impl Lower<'_> {
     pub(super) fn edge(&mut self, edge: &Edge, _: Option<If>) -> usize {
         let vals = edge.args.iter().map(|arg| self.val(*arg)).collect();
         let to = self.code().first + edge.block.0 as usize;
+        self.leads(to);
         self.incoming.entry(to).or_default().push((self.block, vals));
         to
     }

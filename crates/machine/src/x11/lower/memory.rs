@@ -19,6 +19,8 @@ pub(super) struct Stored {
     packet: Vec<Range<u64>>,
     /// A store to the packet at a place that is computed.
     anywhere: bool,
+    /// The packet's ends move.
+    moves: bool,
     /// Info memory.
     info: bool,
     /// Memories behind access points.
@@ -56,10 +58,17 @@ impl Stored {
                 self.memories.extend(store(*space).map(|store| Memory { element, store }));
             }
             Mir::Helper(helper, ..) => {
+                let moves = super::ends::moves(*helper);
+                (self.moves, self.anywhere) = (self.moves | moves, self.anywhere | moves);
                 self.memories.extend(super::tables::changed(*helper).map(|table| Memory { element, store: Store::Table(table) }));
             }
             _ => {}
         }
+    }
+
+    /// The packet's ends move: accesses to it keep their order.
+    pub(super) fn moves(&self) -> bool {
+        self.moves
     }
 
     /// Stores of what was read from the same place and added to, with nothing in between that touches the memory.
@@ -169,21 +178,19 @@ impl Lower<'_> {
         all.chunks(2).map(|pair| Src::Imm(u16::from(pair[0]) | u16::from(pair.get(1).copied().unwrap_or(0)) << 8)).collect()
     }
 
-    fn far<T>(&self) -> Result<T, Refused> {
-        self.refuse("a place behind the first 65,535 bytes of the packet")
+    pub(super) fn far<T>(&self) -> Result<T, Refused> {
+        self.refuse("a place behind the first 65,280 bytes of the packet, or more than 256 before it")
     }
 
     /// Words of the packet at a constant place, from the lowest; two that lie side by side in one move.
     fn packet_at(&mut self, at: u32, bytes: u32) -> Result<Vec<Src>, Refused> {
-        let end = at + bytes;
-        if end > 0xffff {
-            return self.far();
-        }
-        let pinned = self.stored.packet(Some(at.into()..end.into()));
+        let pinned = self.stored.packet(Some(at.into()..u64::from(at) + u64::from(bytes)));
+        let at = self.came_at(at, bytes)?;
+        let end = at + bytes.cast_signed();
         let (mut words, mut left) = (Vec::new(), end);
         while left > at {
             let have = left - at;
-            if !left.is_multiple_of(2) && have > 1 {
+            if left % 2 != 0 && have > 1 {
                 let low = self.moved(Place::Packet(left as u16 - 1, 1), 0xff, pinned);
                 let high = self.moved(Place::Packet(left as u16 - 2, 1), 0xff, pinned);
                 words.push(self.joined(high, low));
@@ -203,7 +210,7 @@ impl Lower<'_> {
         Ok(words)
     }
 
-    fn moved(&mut self, from: Place, mask: u16, pinned: bool) -> Src {
+    pub(super) fn moved(&mut self, from: Place, mask: u16, pinned: bool) -> Src {
         let reg = self.reg(mask);
         self.push(Op::Move(Move { guard: None, to: Place::Reg(reg), from }), pinned);
         Src::Reg(reg)
@@ -227,7 +234,7 @@ impl Lower<'_> {
             let n = left.min(2);
             left -= n;
             let reg = self.reg(if n == 1 { 0xff } else { 0xffff });
-            let load = Offset { store: false, value: Src::Reg(reg), base, at: (offset + left) as u16, bytes: n as u8 };
+            let load = Offset { store: false, value: Src::Reg(reg), base, at: self.plus(offset + left)?, bytes: n as u8 };
             self.push(Op::Load(load), pinned);
             words.push(Src::Reg(reg));
         }
@@ -240,7 +247,7 @@ impl Lower<'_> {
             return self.far();
         }
         let low = self.words_of(addr).first().copied().unwrap_or(ZERO);
-        let odd = self.mask(low) & 1 == 1 || !offset.is_multiple_of(2) || !bytes.is_multiple_of(2);
+        let odd = self.mask(low) & 1 == 1 || !self.plus(offset)?.is_multiple_of(2) || !bytes.is_multiple_of(2);
         if bytes > 1 && odd {
             return self.refuse("a place in the packet that is computed and may be odd: the machine reads words at even places");
         }
@@ -307,7 +314,6 @@ impl Lower<'_> {
             (Space::Packet, _) if order != Order::Big && bytes > 1 => {
                 self.refuse("a store to the packet in the order of little-endian machines")
             }
-            (Space::Packet, Some(at)) if at + offset + bytes > 0xffff => self.far(),
             (Space::Packet, Some(at)) => self.store_packet(at + offset, bytes, &words),
             (Space::Packet, None) => {
                 let base = self.base(addr, offset, bytes)?;
@@ -315,7 +321,7 @@ impl Lower<'_> {
                 for word in words {
                     let n = left.min(2);
                     left -= n;
-                    let store = Offset { store: true, value: word, base, at: (offset + left) as u16, bytes: n as u8 };
+                    let store = Offset { store: true, value: word, base, at: self.plus(offset + left)?, bytes: n as u8 };
                     self.push(Op::Load(store), true);
                 }
                 Ok(())
@@ -339,14 +345,15 @@ impl Lower<'_> {
 
     /// A word at a time, the lowest first; bytes where words would not be aligned.
     fn store_packet(&mut self, at: u32, bytes: u32, words: &[Src]) -> Result<(), Refused> {
-        let mut left = at + bytes;
+        let at = self.came_at(at, bytes)?;
+        let mut left = at + bytes.cast_signed();
         for word in words {
             let n = (left - at).min(2);
             left -= n;
-            let put = |l: &mut Self, at: u32, n: u8, from: Src| {
+            let put = |l: &mut Self, at: i32, n: u8, from: Src| {
                 l.push(Op::Move(Move { guard: None, to: Place::Packet(at as u16, n), from: super::place(from) }), true);
             };
-            if n == 2 && !left.is_multiple_of(2) {
+            if n == 2 && left % 2 != 0 {
                 let high = self.shifted(AluOp::Shr, *word, 8);
                 put(self, left + 1, 1, *word);
                 put(self, left, 1, high);
@@ -376,7 +383,7 @@ impl Lower<'_> {
             }
             (Some(ends), None) => {
                 let most = ends.iter().map(|(end, _)| *end).max().unwrap_or(0);
-                let len = self.loaded(Place::Len, 0xffff);
+                let len = self.length(Place::Len);
                 let short = if most > 0xffff { Bit::Const(true) } else { self.less(&[len], &[Src::Imm(most as u16)], false) };
                 let site = ends.first().map_or(0, |(_, site)| *site);
                 self.trap_if(short, kind, site, ends.into_iter().map(|(end, site)| (end.min(u64::from(u32::MAX)) as u32, site)).collect());
@@ -393,7 +400,7 @@ impl Lower<'_> {
         let end = self.sum(&addr, &split(extent.end()), false);
         let limit = match size {
             Some(size) => split(size.into()),
-            None => [self.loaded(Place::Len, 0xffff), ZERO, ZERO],
+            None => [self.length(Place::Len), ZERO, ZERO],
         };
         let outside = self.less(&limit, &end, false);
         self.trap_if(outside, kind, extent.site, Vec::new());

@@ -3,9 +3,12 @@
 //! A value is a list of words from the lowest, each a register or a constant; for each register it is known which bits may be set, so what is no more than 16 bits wide takes one word whatever
 //! its type says. Booleans are flags. Operations with an effect are pinned to their block and keep their order; others may be done in any block before.
 //!
-//! Refused with the place: loops that do not count to a constant, elements that packets come back to, packets whose ends move, copies of packets, coprocessors, timers, random numbers,
+//! An end of the packet may move by a constant number of bytes, if the head is at the same place on all ways: places in the packet are then those of the packet as it came, moved by a constant.
+//!
+//! Refused with the place: loops that do not count to a constant, elements that packets come back to, ends that move by a computed number of bytes, copies of packets, coprocessors, timers, random numbers,
 //! multiplications and divisions but by powers of two, and places in the packet that may be odd for more than one byte (the machine has no access to what is not aligned).
 
+mod ends;
 mod exits;
 mod memory;
 mod tables;
@@ -137,6 +140,7 @@ struct Lower<'a> {
     stored: memory::Stored,
     /// Ways out of the pipeline on which nothing says where to.
     silent: usize,
+    heads: ends::Heads,
 }
 
 pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Machine) -> Result<Lowered, Refused> {
@@ -164,6 +168,7 @@ pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Mach
         facts: tables::Facts::default(),
         stored,
         silent: 0,
+        heads: ends::Heads::default(),
     };
     l.block = l.codes[0].first;
     let port = entry.map_or_else(
@@ -266,6 +271,7 @@ impl<'a> Lower<'a> {
         let first = code_first(&self.codes, element);
         order.into_iter().try_for_each(|block| {
             (self.block, self.site) = (first + block.0 as usize, None);
+            self.arrive()?;
             self.params(block);
             self.body(block)
         })
@@ -367,8 +373,8 @@ impl<'a> Lower<'a> {
                 Val::None
             }
             Mir::Proved(..) | Mir::Budget(..) | Mir::Present(_) => Val::None,
-            Mir::PacketLen => Val::Words(vec![self.loaded(Place::Len, 0xffff), Src::Imm(0)]),
-            Mir::WireLen => Val::Words(vec![self.loaded(Place::WireLen, 0xffff), Src::Imm(0)]),
+            Mir::PacketLen => Val::Words(vec![self.length(Place::Len), Src::Imm(0)]),
+            Mir::WireLen => Val::Words(vec![self.length(Place::WireLen), Src::Imm(0)]),
             Mir::SetHas(set, v) => {
                 let set = self.code().func.set(self.code().program.module(), *set).clone();
                 let key = self.words_of(*v);

@@ -232,6 +232,8 @@ impl Lower<'_> {
                 self.push(Op::Point(Access::Write(span, words)), true);
                 Ok(Val::None)
             }
+            Helper::PushHead | Helper::PullHead | Helper::Unpull | Helper::TrimTail | Helper::GrowTail => self.change(helper, args[0]),
+            Helper::Moved => Ok(self.moved_by()),
             Helper::IsPresent => Ok(Val::Words(vec![Src::Imm(1), Src::Imm(0)])),
             other => self.refuse(refusal(other)),
         }
@@ -317,9 +319,6 @@ fn refusal(helper: Helper) -> String {
             "a checksum or hash: the pipeline's arithmetic has none"
         }
         Helper::SendCopy(_) | Helper::Receive(_) | Helper::Create | Helper::Delete => "packets that are made, copied or asked for",
-        Helper::PushHead | Helper::PullHead | Helper::TrimTail | Helper::GrowTail | Helper::Unpull | Helper::Moved => {
-            "a packet whose ends move"
-        }
         Helper::Hold | Helper::Take => "packets that are held back: nothing waits in the pipeline",
         Helper::SetTimer(_) | Helper::SetTime => "a timer or time: the pipeline runs when packets come",
         Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => {

@@ -23,7 +23,7 @@ fn text(name: &str, language: Language) -> String {
 
 #[test]
 fn names_are_comments_and_strings_and_nothing_else() {
-    for language in [Language::C, Language::OpenCl, Language::Nodes] {
+    for language in [Language::C, Language::OpenCl, Language::Nodes, Language::Groups] {
         let plain = skeleton(&text("name", language));
         for name in HOSTILE {
             let made = text(name, language);

@@ -60,6 +60,32 @@ void netvm_copied(const struct netvm_packet *copy);
    they would share memory and tables. */
 void netvm_run(struct netvm_packet *packets, size_t count);
 
+/* A program that is built in groups of elements (Octeon: --nodes): packets are work entries in
+   the queues of groups. netvm_run is one core that subscribes to all groups; cores that subscribe to
+   some call netvm_work. */
+struct netvm_work {
+    struct netvm_work *next;
+    uint32_t group;
+    uint32_t tag;
+    int atomic; /* one entry with that tag is run at a time; else they are run together and keep their order */
+};
+
+/* How many groups there are, 64 at most; packets come in at group 0. */
+extern const uint32_t netvm_groups;
+
+/* Makes a packet a work entry of group 0; false if no entry is free. The packet is there until its
+   end is told. */
+int netvm_arrive(struct netvm_packet *packet);
+
+/* Runs the next entry of those groups (a bit for each), up to its end or to another group; false
+   if there is none. */
+int netvm_work(uint64_t groups);
+
+/* The scheduler: puts an entry into the queue of its group, and takes the next one of some groups.
+   There are plain queues for one core, which a board's own functions replace. */
+void netvm_submit(struct netvm_work *work);
+struct netvm_work *netvm_get_work(uint64_t groups);
+
 /* The names of an application's inputs, outputs and elements, by number; each list ends with 0.
    A program alone is one element, and its ports have numbers. */
 extern const char *const netvm_inputs[], *const netvm_outputs[], *const netvm_elements[];

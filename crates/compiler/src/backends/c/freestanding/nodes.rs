@@ -184,6 +184,32 @@ pub(super) fn resume(nodes: &[Node], plan: &Plan) -> String {
     text + &format!("\nstatic const uint16_t nv_nodes[] __attribute__((unused)) = {{ {} }};\n", all.join(", "))
 }
 
+/// What the queues of groups are made of: how many there are, which keep something from packet to packet, and what an entry takes along.
+pub(super) fn groups(nodes: &[Node], plan: &Plan, needs: Needs) -> String {
+    let atomic = |node: &Node| u32::from(node.units.iter().any(|(element, piece, _)| plan.pieces[*element].keeps(*piece)));
+    let all: Vec<String> = nodes.iter().map(|node| atomic(node).to_string()).collect();
+    let (count, bytes) = (nodes.len(), needs.info + needs.kept + 1);
+    let mut text = format!("\nenum {{ NV_GROUPS = {count}, NV_INFO_BYTES = {bytes} }};\n");
+    let _ = writeln!(
+        text,
+        "\n/* Groups that keep something from packet to packet. */\nstatic const uint8_t nv_atomic[] = {{ {} }};",
+        all.join(", ")
+    );
+    text
+}
+
+/// Which elements each group has, for people; a group that keeps something has an atomic tag.
+#[must_use]
+pub fn listing(nodes: &[Node], notes: &[String]) -> String {
+    let mut text = String::new();
+    for (n, node) in nodes.iter().enumerate() {
+        let what = if n == 0 { "packets come in" } else { node.name.as_str() };
+        let _ = writeln!(text, "group {n} ({what}): {} elements or pieces, {} operations", node.units.len(), node.operations);
+    }
+    notes.iter().for_each(|note| _ = writeln!(text, "{note}"));
+    text
+}
+
 /// The counter of a packet that goes no further.
 pub(super) fn counter(nodes: &[Node]) -> String {
     let mut text = String::from("\nenum { NV_NO_DEVICE, NV_NO_OUTPUT, NV_CHAINED, NV_NOWHERE, NV_FULL };\n");
