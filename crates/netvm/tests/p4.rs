@@ -4,8 +4,8 @@ use netvm::p4::{self, Switch, stf};
 use netvm::{Settings, engines};
 use std::path::{Path, PathBuf};
 
-const PROGRAMS: [&str; 11] =
-    ["cross", "forward", "state", "meters", "profiles", "sets", "learn", "shorter", "dropped", "psa_paths", "psa_objects"];
+const PROGRAMS: [&str; 12] =
+    ["generic", "cross", "forward", "state", "meters", "profiles", "sets", "learn", "shorter", "dropped", "psa_paths", "psa_objects"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4")

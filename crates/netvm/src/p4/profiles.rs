@@ -316,7 +316,10 @@ fn set_entries(meta: &SetMeta, parts: &[KeyMatch]) -> Result<Vec<Entry>, String>
     if parts.len() != widths.len() {
         return Err(format!("a member of {} has {} parts, not {}", meta.name, meta.fields.len(), parts.len()));
     }
-    p4::entries::ternary(&widths, meta.key_bits, parts)
+    if let Some((part, width)) = parts.iter().zip(&widths).find(|(part, width)| !part.fits(**width)) {
+        return Err(format!("{}: {part} does not fit a part of {width} bits", meta.name));
+    }
+    p4::entries::ternary(&widths, meta.key_bits, parts, meta.mask.as_ref())
 }
 
 #[cfg(test)]

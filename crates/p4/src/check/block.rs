@@ -15,7 +15,10 @@ impl Checker {
             _ => return Ok(()),
         };
         if let Some(generic) = sig.type_params.first() {
-            return fault(generic.span, "declared parsers and controls have no type parameters");
+            let what = if is_parser { "parser" } else { "control" };
+            let wrong = Diagnostic::new(generic.span, format!("a {what} that has a body has no type parameters"));
+            let help = format!("only {what} types (`{what} {}<{}>(...);`) may be generic: name the type here", sig.name.name, generic.name);
+            return Err(Box::new(wrong.help(help)));
         }
         let tables = std::mem::take(&mut self.block_tables);
         let instances = std::mem::take(&mut self.block_instances);

@@ -127,6 +127,9 @@ impl Checker {
             (Type::Int(a), Type::Bit(b) | Type::Int(b)) => Type::Int(a + b),
             _ => return fault(span, format!("{} and {} cannot be joined", self.show(&left.ty), self.show(&right.ty))),
         };
+        if let Some(width) = ty.width().filter(|w| *w > super::types::MAX_WIDTH) {
+            return fault(span, format!("this has {width} bits, and numbers have {} at most", super::types::MAX_WIDTH));
+        }
         if let (ExprKind::Int(a), ExprKind::Int(b), Some(low)) = (&left.kind, &right.kind, right.ty.width()) {
             let value = (a << low) + wrap(b, low, false);
             return Ok(int(fit(value, &ty), ty, span));

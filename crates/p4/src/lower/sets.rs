@@ -69,7 +69,8 @@ impl Lower<'_> {
             timeout_ns: 0,
             entries: Vec::new(),
         });
-        self.sets.push(SetMeta { name, table, fields, key_bits });
+        let mask = program.set_notes.get(&var).and_then(|notes| crate::bmv2::mask_of(notes));
+        self.sets.push(SetMeta { name, table, fields, key_bits, mask });
         self.sets_known.insert(key, self.sets.len() - 1);
         Ok(self.sets.len() - 1)
     }

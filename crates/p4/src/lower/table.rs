@@ -73,7 +73,8 @@ impl Lower<'_> {
         let mut keys = Vec::new();
         for key in &table.keys {
             let width = u32::from(key_width(self.scalar(&key.value.ty, key.value.span)?));
-            keys.push(KeyMeta { name: key.name.to_string(), width, kind: self.kind(key)?, shift: 0 });
+            let mask = crate::bmv2::mask_of(&key.notes);
+            keys.push(KeyMeta { name: key.name.to_string(), width, kind: self.kind(key)?, shift: 0, mask });
         }
         if keys.iter().filter(|k| k.kind == Match::Lpm).count() > 1 {
             return fault(table.span, "a table has one key of kind lpm at most");
