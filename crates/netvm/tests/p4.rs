@@ -155,6 +155,11 @@ fn what_cannot_be_done_is_refused() {
     assert!(refused("act_prof_create_member ways too 1").starts_with("there is no action of In.ways `too`"));
     assert!(refused("act_prof_create_member ways to").contains("needs `port`"));
     assert!(refused("meter_set_rates m 0 1:1").starts_with("expected RATE:BURST"));
+    let mut sets = self::switch("sets.p4", &engines::ALL[0]);
+    let mut refused_set = |command: &str| p4::commands::run(&mut sets, command).expect_err(command);
+    assert_eq!(refused_set("pvs_add kinds 0x100"), "Read.kinds: 0x100 does not fit a part of 8 bits");
+    assert_eq!(refused_set("pvs_add pairs 1 2 3"), "a member of Read.pairs has 2 parts, not 3");
+    assert!(refused_set("pvs_add pairs 1 -1").contains("does not fit") && refused_set("pvs_add pairs 1 x").contains("is no number"));
     assert!(refused("pvs_add s 1").starts_with("there is no value set"));
     assert!(refused("set_crc16_parameters calc 1 2 3 True False").starts_with("there is no calculation"));
     let mut done = |command: &str| p4::commands::run(&mut switch, command).unwrap();

@@ -1,6 +1,7 @@
 //! The switch as the protocol knows it: what was written, by the protocol's numbers, and table entries.
 
 use crate::Settings;
+use crate::digests::Unacknowledged;
 use crate::fault::{Done, fault, refused};
 use crate::groups::OwnGroup;
 use crate::info::{Info, Object, number};
@@ -61,10 +62,13 @@ pub(crate) struct Device {
     pub asked_us: u64,
     /// The configuration that a client set.
     pub config: Option<v1::ForwardingPipelineConfig>,
+    /// One that waits to be committed.
+    pub saved: Option<v1::ForwardingPipelineConfig>,
     /// Packets that left the switch for what clients sent.
     pub sent: Vec<Sent>,
     /// Lists of digests so far.
     pub lists: u64,
+    pub unacknowledged: Unacknowledged,
 }
 
 /// The names of an action and its arguments.
@@ -72,7 +76,19 @@ pub(crate) type NamedAction = (String, Vec<(String, BigInt)>);
 
 impl Device {
     pub fn new(info: Info, streams: Arc<Mutex<Streams>>, settings: Settings) -> Self {
-        Self { info, book: Book::default(), streams, settings, begun: false, asked_us: 0, config: None, sent: Vec::new(), lists: 0 }
+        Self {
+            info,
+            book: Book::default(),
+            streams,
+            settings,
+            begun: false,
+            asked_us: 0,
+            config: None,
+            saved: None,
+            sent: Vec::new(),
+            lists: 0,
+            unacknowledged: Unacknowledged::default(),
+        }
     }
 
     /// An action of the protocol by names.
@@ -216,6 +232,9 @@ impl Device {
         if let Some(known) = self.book.entries.get_mut(key) {
             known.entry = TableEntry { counter_data: None, time_since_last_hit: None, is_const: false, ..entry.clone() };
             known.is_told = false;
+        }
+        if entry.meter_config.is_none() {
+            self.reset_direct_meter(switch, table, handle)?;
         }
         self.entry_resources(switch, table, handle, entry)
     }

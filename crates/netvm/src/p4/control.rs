@@ -3,7 +3,7 @@
 //! A name may be written without what stands in front of it, as long as it means one thing.
 
 use super::profiles::Indirect;
-use super::replication::{Node, Session};
+use super::replication::{Node, Session, SessionCopies};
 use super::{BigInt, Switch};
 use netil::module::Entry;
 use netil::tables::Table;
@@ -409,8 +409,8 @@ impl Switch {
         }
     }
 
-    /// Gives a mirroring session all its copies, numbers and ports; or takes them out.
-    pub fn session_copies(&mut self, session: u32, copies: Option<Vec<(u16, u32)>>) {
+    /// Gives a mirroring session all its copies, or takes them out.
+    pub fn session_copies(&mut self, session: u32, copies: Option<SessionCopies>) {
         match copies {
             Some(copies) => drop(self.replication.session_copies.insert(session, copies)),
             None => drop(self.replication.session_copies.remove(&session)),

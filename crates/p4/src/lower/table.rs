@@ -17,8 +17,8 @@ use num_traits::ToPrimitive;
 
 /// Entries of a table that does not say how many it has.
 const DEFAULT_SIZE: u32 = 1024;
-/// Entries of the module for each of a table with ranges.
-const SPREAD: u32 = 32;
+/// Entries of the module for each of a table with ranges, or each member of a value set.
+pub(super) const SPREAD: u32 = 32;
 
 /// The object of a property that has one of those names.
 pub(super) fn property<'a>(table: &'a Table, names: &[&str]) -> Option<&'a Expr> {
