@@ -4,8 +4,21 @@ use netvm::p4::{self, Switch, stf};
 use netvm::{Settings, engines};
 use std::path::{Path, PathBuf};
 
-const PROGRAMS: [&str; 12] =
-    ["generic", "cross", "forward", "state", "meters", "profiles", "sets", "learn", "shorter", "dropped", "psa_paths", "psa_objects"];
+const PROGRAMS: [&str; 13] = [
+    "generic",
+    "priorities",
+    "cross",
+    "forward",
+    "state",
+    "meters",
+    "profiles",
+    "sets",
+    "learn",
+    "shorter",
+    "dropped",
+    "psa_paths",
+    "psa_objects",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4")
@@ -69,6 +82,17 @@ fn faults_are_told_with_what_is_wrong() {
     assert_eq!(refusal("action a(in bit<8> x) { x = 1; } apply {}"), "`x` cannot be written to");
     assert_eq!(refusal("apply { if (h.h.a) {} }"), "this is bit<8>, and bool is wanted");
     assert_eq!(refusal("apply { h.h.a = h.h.a / 0; }"), "division by zero");
+    let entries = |before: &str, entries: &str| {
+        let table = format!("key = {{ h.h.a: ternary; }} actions = {{ NoAction; }} {before} entries = {{ {entries} }}");
+        refusal(&format!("table t {{ {table} }} apply {{ t.apply(); }}"))
+    };
+    assert_eq!(entries("", "priority = 3: 1: NoAction(); 2: NoAction();"), "");
+    assert_eq!(entries("", "1: NoAction(); priority = 3: 2: NoAction();"), "the first entry has a priority, as another one has");
+    assert_eq!(
+        entries("priority_delta = 4;", "priority = 3: 1: NoAction(); 2: NoAction();"),
+        "the priority of this entry would be -1; priorities have 31 bits"
+    );
+    assert_eq!(entries("const", "priority = 3: 1: NoAction();"), "constant entries have the priority of their order");
 }
 
 /// An entry with a range is several entries of the module: of one that does not fit, none is left.

@@ -107,6 +107,70 @@ fn each_mistake_is_told_once_with_what_may_be_meant() {
             "39:21 this has 2049 bits, and numbers have 2048 at most",
         ),
         ("h.ip.ttl = h.ip.ttl - 1;", "h.ip.ttl = (bit<8>)(((1 << 3000) - 1) >> 2992) - 1;", ""),
+        ("        size = SIZE;\n        default_action = drop();\n", "", ""),
+        (
+            "        actions = { to; drop; NoAction; }\n        size = SIZE;\n        default_action = drop();",
+            "        default_action = drop();\n        actions = { to; drop; NoAction; }",
+            "45:9 the default action stands behind the list of actions",
+        ),
+        (
+            "routes.apply();",
+            "headers other = { h.eth, h.ip }; tuple<ethernet_t, ipv4_t> t = { h.eth, h.ip }; other = t; routes.apply();",
+            "51:101 this is tuple<ethernet_t, ipv4_t>, and headers is wanted",
+        ),
+        ("routes.apply();", "headers other = h; other = { # }; routes.apply();", "51:40 `{#}` is one word"),
+        ("routes.apply();", "bit<8>[2] two = { 1, 2, 3 }; routes.apply();", "51:29 this is tuple<int, int, int>, and bit<8>[2] is wanted"),
+        ("routes.apply();", "bit<8>[3] three = { 1, ... }; routes.apply();", ""),
+        ("default_action = drop();", "default_action = to(h.eth.dst, 1);", "47:29 this argument is known when the program is compiled"),
+        ("transition select(h.eth.type) {", "transition select(h.eth) {", "22:27 there is no select over ethernet_t"),
+        ("struct metadata {}", "type bit<9> port_t; struct metadata { port_t p; bit<16> q; }", ""),
+        (
+            "header ethernet_t {",
+            "header one<T> { T t; } typedef one<string> wrong; header ethernet_t {",
+            "9:32 the field `t` of one<string> would be string, which is not possible",
+        ),
+        ("header ethernet_t {", "T same<T>(in tuple<> x) { return x; } header ethernet_t {", "9:34 this is tuple<>, and T is wanted"),
+        (
+            "header ethernet_t {",
+            "bit f(in bit a) { return a; } bit g(in bit a = f(1)) { return a; } header ethernet_t {",
+            "9:48 the default of a parameter is known when the program is compiled",
+        ),
+        ("header ethernet_t {", "type bit<1> t1; t1 f(bit<2> a) { return (t1)a; } header ethernet_t {", "9:45 bit<2> cannot be cast to t1"),
+        (
+            "header ethernet_t {",
+            "extern E { E(); void f(in bit a); void f(in bit b); } void g(E e) { e.f(1); } header ethernet_t {",
+            "9:69 this may be one `f` or another",
+        ),
+        (
+            "header ethernet_t {",
+            "void f<T>(T t) {} control C() { apply { } } control D() { C() c; apply { f(c); } } header ethernet_t {",
+            "9:76 C is no argument of a function",
+        ),
+        (
+            "header ethernet_t {",
+            "extern void f<T>(in T t); action a() { f(\"x\"); } header ethernet_t {",
+            "9:42 `t` has a direction, and is no string",
+        ),
+        (
+            "header ethernet_t {",
+            "parser P(); control C()(P p) { apply { } } header ethernet_t {",
+            "9:25 a control has no parser as parameter",
+        ),
+        (
+            "header ethernet_t {",
+            "package X(); control C() { X() x = {}; apply { } } header ethernet_t {",
+            "9:28 X has no abstract methods, which externs may have",
+        ),
+        (
+            "header ethernet_t {",
+            "control C()(bit y) { apply { } } control D(in bit z) { C(z) c; apply { c.apply(); } } header ethernet_t {",
+            "9:58 an argument of a constructor is known when the program is compiled",
+        ),
+        (
+            "header ethernet_t {",
+            "control C()(bit y) { apply { } } control D()(bit z) { C(z ^ 1) c; apply { c.apply(); } } header ethernet_t {",
+            "",
+        ),
         ("#ifndef SIZE", "#ifndf SIZE", "5:2 no directive is called #ifndf -> did you mean `ifndef`?"),
     ];
     let mut wrong = Vec::new();

@@ -64,6 +64,8 @@ pub(crate) struct Checker {
     /// Tables, instances and local variables of the block being checked.
     block_tables: Vec<usize>,
     block_instances: Vec<usize>,
+    /// Parameters without direction, whose values are known when the program is compiled.
+    known: std::collections::HashSet<VarId>,
     /// Abstract methods that need not be implemented.
     optional_methods: std::collections::HashSet<FnId>,
 }

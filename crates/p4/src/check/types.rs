@@ -104,7 +104,20 @@ impl Checker {
         if let Some(block) = args.iter().find(|a| matches!(a, Type::Block(_) | Type::Arch(..))) {
             return fault(base.span, format!("`{}` is no type argument", self.show(block)));
         }
-        Ok(self.of_id(id, args.into()))
+        let ty = self.of_id(id, args.into());
+        self.fields_fit(&ty, base.span)?;
+        Ok(ty)
+    }
+
+    /// With its type arguments a structure, header or union has fields that may be in one.
+    fn fields_fit(&self, ty: &Type, span: Span) -> Checked<()> {
+        let (Type::Struct(id, args), Some(what)) = (ty, self.program.aggregate(ty)) else { return Ok(()) };
+        match self.program.fields(*id, args).iter().find(|field| !self.is_field(what, &field.ty)) {
+            Some(bad) => {
+                fault(span, format!("the field `{}` of {} would be {}, which is not possible", bad.name, self.show(ty), self.show(&bad.ty)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The type with that number and those arguments.
