@@ -191,6 +191,48 @@ fn what_cannot_be_done_is_refused() {
     assert!(p4::commands::run(&mut switch, "act_prof_create_member marks NoAction").is_err(), "the profile is full");
 }
 
+/// What commands of simple_switch_CLI ask and take back.
+#[test]
+fn commands_of_bmv2_ask_and_take_back() {
+    let mut sets = self::switch("sets.p4", &engines::ALL[0]);
+    let mut set = |command: &str| p4::commands::run(&mut sets, command);
+    assert_eq!(set("show_pvs").unwrap(), ["Read.kinds", "Read.pairs"]);
+    set("pvs_add pairs 0x02 0x10&&&0xf0").unwrap();
+    assert_eq!(set("pvs_get pairs").unwrap(), ["0x210&&&0xfff0"]);
+    let mut forward = self::switch("forward.p4", &engines::ALL[0]);
+    let mut done = |command: &str| p4::commands::run(&mut forward, command);
+    assert!(done("show_tables").unwrap().iter().any(|line| line.starts_with("In.routes\t0\t")));
+    for n in 0..3 {
+        done(&format!("add routes h.ip.dst:10.{n}.0.0/16 to(mac:1, port:{n})")).unwrap();
+    }
+    done("setdefault routes to(mac:1, port:2)").unwrap();
+    done("table_reset_default routes").unwrap();
+    assert_eq!(done("table_dump routes").unwrap().last().unwrap(), "setdefault In.routes In.drop()");
+    assert_eq!(done("table_num_entries routes").unwrap(), ["3"]);
+    assert_eq!(done("table_dump_entry routes 1").unwrap(), ["add In.routes h.ip.dst:0xa010000/16 In.to(mac:0x1, port:0x1) # handle 1"]);
+    assert!(done("table_dump_entry routes 7").is_err());
+    assert_eq!(done("table_show_actions routes").unwrap(), ["In.to(mac:48, port:9)", "In.drop()"]);
+    assert_eq!(done("table_info routes").unwrap()[0], "In.routes: h.ip.dst:32 bits, lpm");
+    done("mc_mgrp_create 3").unwrap();
+    done("mc_node_create 7 1 2").unwrap();
+    done("mc_node_associate 3 0").unwrap();
+    assert_eq!(done("mc_dump").unwrap(), ["group 3: port 1 (node 7), port 2 (node 7)"]);
+    done("mc_node_destroy 0").unwrap();
+    assert_eq!(done("mc_dump").unwrap(), ["group 3: "]);
+    assert_eq!(done("mirroring_add 1 512").unwrap_err(), "there is no port 512: the last one is 510");
+    assert_eq!(done("mc_node_create 1 3 600").unwrap_err(), "there is no port 600: the last one is 510");
+    assert!(done("set_queue_rate 5").unwrap_err().contains("ports have no queues"));
+    assert!(done("remove").unwrap_err().contains("remove all"));
+    assert_eq!(done("register_read nothing").unwrap_err(), "there is no register `nothing`: the program has none");
+    let wrong = done("add routes h.ip.dst:10.0.0.0/8 drop() x").unwrap_err();
+    assert_eq!(wrong, "nothing stands behind the action, and here is `x`");
+    assert_eq!(done("add routes h.ip.dst:1 h.ip.dst:2 drop()").unwrap_err(), "the key `h.ip.dst` is given twice");
+    assert_eq!(done("add routes h.ip.dst:1 drop(").unwrap_err(), "expected `)` behind the arguments");
+    done("reset_state").unwrap();
+    assert_eq!(done("table_num_entries routes").unwrap(), ["0"]);
+    assert_eq!(done("mc_dump").unwrap(), [""; 0]);
+}
+
 /// With marks a program does what it does without them, on every engine, and tells it.
 #[test]
 fn a_traced_program_does_the_same() {

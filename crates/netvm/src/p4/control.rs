@@ -21,8 +21,11 @@ pub(super) fn find<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, wanted: &str,
         (Some(one), None) => Ok(one),
         (Some((_, a)), Some((_, b))) => Err(format!("`{wanted}` may be {} or {}", name(a), name(b))),
         (None, _) => {
-            let near = all.iter().map(name).collect::<Vec<_>>().join(", ");
-            Err(format!("there is no {what} `{wanted}`; there are: {near}"))
+            let known: Vec<&str> = all.iter().map(name).collect();
+            if known.is_empty() {
+                return Err(format!("there is no {what} `{wanted}`: the program has none"));
+            }
+            Err(format!("there is no {what} `{wanted}`; there are: {}", known.join(", ")))
         }
     }
 }
@@ -238,6 +241,19 @@ impl Switch {
         Ok(())
     }
 
+    /// Sets the default action that the program has.
+    ///
+    /// # Errors
+    /// There is no such table.
+    pub fn reset_default(&mut self, table: &str) -> Result<(), String> {
+        let meta = self.table(table)?.clone();
+        let at = meta.default_at as usize;
+        let Some(place) = self.state.data.get_mut(at..at + meta.value_bytes as usize) else { return Err("no such table".to_owned()) };
+        place.fill(0);
+        place.iter_mut().zip(&meta.default).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
     pub(super) fn array(&self, name: &str, kind: ArrayKind, index: u64) -> Result<(ArrayMeta, usize), String> {
         let all: Vec<ArrayMeta> = self.pipeline.arrays.iter().filter(|a| a.kind == kind).cloned().collect();
         let what = match kind {
@@ -398,6 +414,16 @@ impl Switch {
         let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| format!("there is no group {group}"))?;
         let at = nodes.iter().position(|n| *n == handle).ok_or_else(|| format!("node {handle} is not in group {group}"))?;
         nodes.remove(at);
+        Ok(())
+    }
+
+    /// Takes a node out of its groups; its number is not given again.
+    ///
+    /// # Errors
+    /// There is no such node.
+    pub fn node_destroy(&mut self, handle: usize) -> Result<(), String> {
+        self.node_update(handle, Vec::new())?;
+        self.replication.groups.values_mut().for_each(|nodes| nodes.retain(|node| *node != handle));
         Ok(())
     }
 

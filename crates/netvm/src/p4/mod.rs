@@ -1,5 +1,6 @@
 //! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested by STF files ([`stf`]).
 
+mod asked;
 mod burst;
 pub mod commands;
 mod control;
