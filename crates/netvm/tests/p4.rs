@@ -4,9 +4,10 @@ use netvm::p4::{self, Switch, stf};
 use netvm::{Settings, engines};
 use std::path::{Path, PathBuf};
 
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 14] = [
     "generic",
     "priorities",
+    "nested",
     "cross",
     "forward",
     "state",
@@ -228,6 +229,7 @@ fn commands_of_bmv2_ask_and_take_back() {
     assert_eq!(wrong, "nothing stands behind the action, and here is `x`");
     assert_eq!(done("add routes h.ip.dst:1 h.ip.dst:2 drop()").unwrap_err(), "the key `h.ip.dst` is given twice");
     assert_eq!(done("add routes h.ip.dst:1 drop(").unwrap_err(), "expected `)` behind the arguments");
+    assert!(done("add routes h.ip.dst:1\u{2028}é drop\u{2028}(\u{2028})").is_err(), "blanks of several bytes");
     done("reset_state").unwrap();
     assert_eq!(done("table_num_entries routes").unwrap(), ["0"]);
     assert_eq!(done("mc_dump").unwrap(), [""; 0]);

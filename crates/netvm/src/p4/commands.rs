@@ -78,7 +78,8 @@ pub(super) fn add(switch: &mut Switch, rest: &str) -> Result<(String, u64), Stri
     let (table, rest) = rest.split_once(char::is_whitespace).ok_or("expected a table and an entry")?;
     let meta = switch.table(&name(table))?.clone();
     let open = rest.find('(').ok_or("expected ACTION(ARG:NUMBER, ...)")?;
-    let start = rest[..open].trim_end().rfind(char::is_whitespace).map_or(0, |n| n + 1);
+    let front = rest[..open].trim_end();
+    let start = front.char_indices().rev().find(|(_, c)| c.is_whitespace()).map_or(0, |(n, c)| n + c.len_utf8());
     let (action, args) = action_of(&rest[start..])?;
     let behind = rest[open..].split_once(')').ok_or("expected `)` behind the arguments")?.1.trim();
     if !behind.is_empty() && !behind.starts_with('=') {

@@ -171,7 +171,7 @@ impl Checker {
             return fault(key.span, format!("there is no select over {}", self.show(&key.ty)));
         }
         if keys.is_empty() {
-            return fault(span, "there is nothing to select");
+            return self.select_nothing(cases, names, span);
         }
         let mut out = Vec::new();
         for case in cases {
@@ -180,6 +180,19 @@ impl Checker {
             out.push((sets, to));
         }
         Ok(Next::Select(keys, out))
+    }
+
+    /// A select without keys: its first case that holds for all of them.
+    fn select_nothing(&mut self, cases: &[ast::SelectCase], names: &[ast::Ident], span: Span) -> Checked<Next> {
+        let mut to = None;
+        for case in cases {
+            let target = self.target(&case.to, names)?;
+            if !matches!(case.keys.as_slice(), [] | [ast::Expr { kind: Ast::Default | Ast::DontCare, .. }]) {
+                return fault(case.span, "there is nothing to compare this with");
+            }
+            to.get_or_insert(target);
+        }
+        to.map_or_else(|| fault(span, "there is nothing to select"), |to| Ok(Next::To(to)))
     }
 
     fn selectable(&self, ty: &Type) -> bool {

@@ -312,7 +312,7 @@ impl Checker {
             if name != "apply" || !args.is_empty() {
                 return fault(span, "a table has one method, `apply()`, which takes nothing");
             }
-            if !self.context.in_control || self.context.in_table_key {
+            if !self.context.in_control {
                 return fault(span, "tables are applied by controls only");
             }
             return Ok(Expr {

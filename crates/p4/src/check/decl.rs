@@ -357,6 +357,11 @@ impl Checker {
                 return fault(method.sig.name.span, "a constructor has no result");
             }
             let f = self.prototype(method.result.as_ref(), &method.sig, &method.annotations)?;
+            if let Some((_, at)) =
+                self.program.functions[f].params.iter().zip(&method.sig.params).find(|(p, _)| matches!(p.ty, Type::Arch(..)))
+            {
+                return fault(at.ty.span, "an extern has no parser, control or package as parameter");
+            }
             if self.program.functions[f].result == Type::Integer {
                 return fault(method.sig.name.span, "a method has no result of type int");
             }
