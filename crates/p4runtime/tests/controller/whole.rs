@@ -230,3 +230,66 @@ fn digests_wait_for_their_acknowledgement() {
     });
     device.end();
 }
+
+/// Entities of every kind, with bytes changed, are refused or done; and read.
+#[test]
+fn damaged_entities_do_no_harm() {
+    let device = Device::of(WATCHED);
+    run(async {
+        let mut it = Controller::new(&device, 1).await;
+        it.status().await;
+        let entry = any(&it, Some(8), 2);
+        let counted = v1::TableEntry { counter_data: Some(v1::CounterData { packet_count: 1, byte_count: 2 }), ..entry.clone() };
+        let config = Some(v1::MeterConfig { cir: 1000, cburst: 5, pir: 2000, pburst: 6, eburst: 0 });
+        let index = Some(v1::Index { index: 1 });
+        let group = v1::MulticastGroupEntry { multicast_group_id: 4, ..Default::default() };
+        let group = packet_replication_engine_entry::Type::MulticastGroupEntry(group);
+        let mut sound: Vec<Vec<u8>> = [
+            set(&it, &[([0x800, 0xff00], [1, 14]), ([0x900, 0xffff], [255, 255])]),
+            session(20, 3),
+            Kind::TableEntry(counted),
+            Kind::CounterEntry(v1::CounterEntry { counter_id: it.number("ways"), index, data: Some(v1::CounterData::default()) }),
+            Kind::DirectMeterEntry(v1::DirectMeterEntry { table_entry: Some(entry.clone()), config, counter_data: None }),
+            Kind::DirectCounterEntry(v1::DirectCounterEntry { table_entry: Some(entry), data: Some(v1::CounterData::default()) }),
+            Kind::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry { r#type: Some(group) }),
+            Kind::RegisterEntry(v1::RegisterEntry { register_id: 1, index, data: None }),
+            Kind::DigestEntry(v1::DigestEntry { digest_id: 1, config: None }),
+            Kind::ActionProfileMember(v1::ActionProfileMember { action_profile_id: 1, member_id: 2, action: None }),
+            Kind::ActionProfileGroup(v1::ActionProfileGroup { action_profile_id: 1, group_id: 2, ..Default::default() }),
+        ]
+        .map(|kind| v1::Entity { entity: Some(kind) }.encode_to_vec())
+        .into();
+        let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = |n: usize| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            (seed >> 8) as usize % n
+        };
+        let mut done = 0;
+        for round in 0..1500 {
+            let at = random(sound.len());
+            let mut bytes = sound[at].clone();
+            for _ in 0..random(3) {
+                let at = random(bytes.len());
+                bytes[at] = [random(256) as u8, 0, 255, bytes[at] ^ 1][random(4)];
+            }
+            let Ok(v1::Entity { entity: Some(entity) }) = v1::Entity::decode(&bytes[..]) else { continue };
+            let kind = [Type::Insert, Type::Modify, Type::Delete][random(3)];
+            let atomicity = [Atomicity::ContinueOnError, Atomicity::RollbackOnError][random(2)];
+            done += usize::from(it.write(atomicity, vec![(kind, entity.clone())]).await.is_ok());
+            let entities = vec![v1::Entity { entity: Some(entity) }];
+            if let Ok(answer) = it.client.read(v1::ReadRequest { device_id: 7, entities, ..Default::default() }).await {
+                let mut parts = answer.into_inner();
+                while let Ok(Some(_)) = parts.message().await {}
+            }
+            if round % 100 == 0 {
+                sound.push(bytes);
+            }
+        }
+        assert!(done > 50, "{done} were done");
+        assert_eq!(it.one(Type::Insert, Kind::TableEntry(any(&it, Some(200), 2))).await, Code::Ok);
+    });
+    assert_eq!(device.receive(0, &typed(200 << 8, 1)), [2]);
+    device.end();
+}
