@@ -1,5 +1,6 @@
 //! Batches of updates, done between two bursts of packets.
 
+use crate::canonical;
 use crate::device::{Book, Device};
 use crate::fault::{Done, fault};
 use crate::info::Object;
@@ -43,7 +44,7 @@ impl Device {
         if kind == UpdateType::Unspecified {
             return fault(Code::InvalidArgument, "the update has no type");
         }
-        match entity {
+        match &canonical::entity(entity.clone()) {
             Kind::TableEntry(entry) => self.table_entry(switch, kind, entry),
             Kind::ActionProfileMember(member) => self.member(switch, kind, member),
             Kind::ActionProfileGroup(group) => self.group(switch, kind, group),

@@ -293,3 +293,30 @@ fn damaged_entities_do_no_harm() {
     assert_eq!(device.receive(0, &typed(200 << 8, 1)), [2]);
     device.end();
 }
+
+/// Numbers with zeros in front are the same numbers, and are read without.
+#[test]
+fn numbers_are_read_in_as_few_bytes_as_they_need() {
+    let device = Device::of(WATCHED);
+    run(async {
+        let mut it = Controller::new(&device, 1).await;
+        it.status().await;
+        let short = any(&it, Some(8), 2);
+        let mut long = short.clone();
+        let ternary = field_match::Ternary { value: vec![0, 0, 8, 0], mask: vec![0, 0xff, 0] };
+        long.r#match[0].field_match_type = Some(field_match::FieldMatchType::Ternary(ternary));
+        long.action = Some(v1::TableAction { r#type: Some(ActionType::Action(it.action("to", &[&[0, 0, 2]]))) });
+        assert_eq!(it.one(Type::Insert, Kind::TableEntry(long.clone())).await, Code::Ok);
+        assert_eq!(it.one(Type::Insert, Kind::TableEntry(short.clone())).await, Code::AlreadyExists);
+        assert_eq!(it.read(Kind::TableEntry(long.clone())).await, [Kind::TableEntry(short.clone())]);
+        assert_eq!(it.one(Type::Modify, Kind::TableEntry(long)).await, Code::Ok);
+        assert_eq!(it.read(Kind::TableEntry(v1::TableEntry::default())).await, [Kind::TableEntry(short)]);
+        let Kind::PacketReplicationEngineEntry(mut wide) = session(0, 0) else { unreachable!() };
+        if let Some(packet_replication_engine_entry::Type::CloneSessionEntry(session)) = &mut wide.r#type {
+            session.replicas[0].port_kind = Some(replica::PortKind::Port(vec![0, 0, 0, 0, 9]));
+        }
+        assert_eq!(it.one(Type::Insert, Kind::PacketReplicationEngineEntry(wide)).await, Code::Ok);
+        assert_eq!(it.read(session(0, 0)).await, [session(0, 0)]);
+    });
+    device.end();
+}
