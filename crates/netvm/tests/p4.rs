@@ -4,10 +4,11 @@ use netvm::p4::{self, Switch, stf};
 use netvm::{Settings, engines};
 use std::path::{Path, PathBuf};
 
-const PROGRAMS: [&str; 14] = [
+const PROGRAMS: [&str; 15] = [
     "generic",
     "priorities",
     "nested",
+    "numbers",
     "cross",
     "forward",
     "state",

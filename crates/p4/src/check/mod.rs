@@ -11,7 +11,7 @@ mod consts;
 pub(crate) mod convert;
 mod decl;
 mod expr;
-mod operators;
+pub(crate) mod operators;
 mod stmt;
 mod table;
 pub(crate) mod types;

@@ -205,7 +205,8 @@ impl Checker {
             }
             return Ok(int(folded(op, a, b, &ty), ty, span));
         }
-        if ty == Type::Integer {
+        // A parameter without direction is known where an instance is made.
+        if ty == Type::Integer && !(self.is_compile_time(&left) && self.is_compile_time(&right)) {
             return fault(span, "this is not known when the program is compiled");
         }
         Ok(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span })
@@ -216,7 +217,7 @@ fn negative(e: &Expr) -> bool {
     matches!(&e.kind, ExprKind::Int(n) if n.is_negative())
 }
 
-fn folded(op: BinOp, a: &BigInt, b: &BigInt, ty: &Type) -> BigInt {
+pub(crate) fn folded(op: BinOp, a: &BigInt, b: &BigInt, ty: &Type) -> BigInt {
     let exact = match op {
         BinOp::Add | BinOp::AddSat => a + b,
         BinOp::Sub | BinOp::SubSat => a - b,

@@ -3,7 +3,7 @@
 //! An entry's value is the action's number in 16 bits, its parameters, and counters. The default action lies in data memory in the same form, so that it can be changed.
 
 use super::{Binding, Lower, Lowered, fault};
-use crate::ast::Dir;
+use crate::ast::{BinOp, Dir};
 use crate::entries::{KeyMatch, LOWEST_WINS};
 use crate::hir::{COUNTERS, Expr, ExprKind, Key, METERS, Table, TableId, Type};
 use crate::lower::place::{Leaf, Place};
@@ -242,6 +242,13 @@ impl Lower<'_> {
             ExprKind::Bool(b) => Ok(BigInt::from(u8::from(*b))),
             ExprKind::Default => Ok(BigInt::ZERO),
             ExprKind::Cast(of) => self.number(of),
+            ExprKind::Binary(op, a, b) if e.ty == Type::Integer => {
+                let (a, b) = (self.number(a)?, self.number(b)?);
+                if matches!(op, BinOp::Div | BinOp::Mod) && (b <= BigInt::ZERO || a < BigInt::ZERO) {
+                    return fault(e.span, "division by zero, or of negative numbers");
+                }
+                Ok(crate::check::operators::folded(*op, &a, &b, &Type::Integer))
+            }
             ExprKind::Var(var) => match self.bindings.get(var) {
                 Some(Binding::Const(value)) => self.number(&value.clone()),
                 _ => fault(e.span, "this is not known when the program is compiled"),
