@@ -224,6 +224,7 @@ fn commands_of_bmv2_ask_and_take_back() {
     assert_eq!(done("mirroring_add 1 512").unwrap_err(), "there is no port 512: the last one is 510");
     assert_eq!(done("mc_node_create 1 3 600").unwrap_err(), "there is no port 600: the last one is 510");
     assert!(done("set_queue_rate 5").unwrap_err().contains("ports have no queues"));
+    assert!(done("updates { type: INSERT }").unwrap_err().contains("protobuf text of P4Runtime"));
     assert!(done("remove").unwrap_err().contains("remove all"));
     assert_eq!(done("register_read nothing").unwrap_err(), "there is no register `nothing`: the program has none");
     let wrong = done("add routes h.ip.dst:10.0.0.0/8 drop() x").unwrap_err();
