@@ -4,8 +4,23 @@ use netvm::p4::{self, Switch, stf};
 use netvm::{Settings, engines};
 use std::path::{Path, PathBuf};
 
-const PROGRAMS: [&str; 11] =
-    ["cross", "forward", "state", "meters", "profiles", "sets", "learn", "shorter", "dropped", "psa_paths", "psa_objects"];
+const PROGRAMS: [&str; 15] = [
+    "generic",
+    "priorities",
+    "nested",
+    "numbers",
+    "cross",
+    "forward",
+    "state",
+    "meters",
+    "profiles",
+    "sets",
+    "learn",
+    "shorter",
+    "dropped",
+    "psa_paths",
+    "psa_objects",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4")
@@ -69,6 +84,17 @@ fn faults_are_told_with_what_is_wrong() {
     assert_eq!(refusal("action a(in bit<8> x) { x = 1; } apply {}"), "`x` cannot be written to");
     assert_eq!(refusal("apply { if (h.h.a) {} }"), "this is bit<8>, and bool is wanted");
     assert_eq!(refusal("apply { h.h.a = h.h.a / 0; }"), "division by zero");
+    let entries = |before: &str, entries: &str| {
+        let table = format!("key = {{ h.h.a: ternary; }} actions = {{ NoAction; }} {before} entries = {{ {entries} }}");
+        refusal(&format!("table t {{ {table} }} apply {{ t.apply(); }}"))
+    };
+    assert_eq!(entries("", "priority = 3: 1: NoAction(); 2: NoAction();"), "");
+    assert_eq!(entries("", "1: NoAction(); priority = 3: 2: NoAction();"), "the first entry has a priority, as another one has");
+    assert_eq!(
+        entries("priority_delta = 4;", "priority = 3: 1: NoAction(); 2: NoAction();"),
+        "the priority of this entry would be -1; priorities have 31 bits"
+    );
+    assert_eq!(entries("const", "priority = 3: 1: NoAction();"), "constant entries have the priority of their order");
 }
 
 /// An entry with a range is several entries of the module: of one that does not fit, none is left.
@@ -155,11 +181,60 @@ fn what_cannot_be_done_is_refused() {
     assert!(refused("act_prof_create_member ways too 1").starts_with("there is no action of In.ways `too`"));
     assert!(refused("act_prof_create_member ways to").contains("needs `port`"));
     assert!(refused("meter_set_rates m 0 1:1").starts_with("expected RATE:BURST"));
+    let mut sets = self::switch("sets.p4", &engines::ALL[0]);
+    let mut refused_set = |command: &str| p4::commands::run(&mut sets, command).expect_err(command);
+    assert_eq!(refused_set("pvs_add kinds 0x100"), "Read.kinds: 0x100 does not fit a part of 8 bits");
+    assert_eq!(refused_set("pvs_add pairs 1 2 3"), "a member of Read.pairs has 2 parts, not 3");
+    assert!(refused_set("pvs_add pairs 1 -1").contains("does not fit") && refused_set("pvs_add pairs 1 x").contains("is no number"));
     assert!(refused("pvs_add s 1").starts_with("there is no value set"));
     assert!(refused("set_crc16_parameters calc 1 2 3 True False").starts_with("there is no calculation"));
     let mut done = |command: &str| p4::commands::run(&mut switch, command).unwrap();
     (0..4).for_each(|_| drop(done("act_prof_create_member marks NoAction")));
     assert!(p4::commands::run(&mut switch, "act_prof_create_member marks NoAction").is_err(), "the profile is full");
+}
+
+/// What commands of simple_switch_CLI ask and take back.
+#[test]
+fn commands_of_bmv2_ask_and_take_back() {
+    let mut sets = self::switch("sets.p4", &engines::ALL[0]);
+    let mut set = |command: &str| p4::commands::run(&mut sets, command);
+    assert_eq!(set("show_pvs").unwrap(), ["Read.kinds", "Read.pairs"]);
+    set("pvs_add pairs 0x02 0x10&&&0xf0").unwrap();
+    assert_eq!(set("pvs_get pairs").unwrap(), ["0x210&&&0xfff0"]);
+    let mut forward = self::switch("forward.p4", &engines::ALL[0]);
+    let mut done = |command: &str| p4::commands::run(&mut forward, command);
+    assert!(done("show_tables").unwrap().iter().any(|line| line.starts_with("In.routes\t0\t")));
+    for n in 0..3 {
+        done(&format!("add routes h.ip.dst:10.{n}.0.0/16 to(mac:1, port:{n})")).unwrap();
+    }
+    done("setdefault routes to(mac:1, port:2)").unwrap();
+    done("table_reset_default routes").unwrap();
+    assert_eq!(done("table_dump routes").unwrap().last().unwrap(), "setdefault In.routes In.drop()");
+    assert_eq!(done("table_num_entries routes").unwrap(), ["3"]);
+    assert_eq!(done("table_dump_entry routes 1").unwrap(), ["add In.routes h.ip.dst:0xa010000/16 In.to(mac:0x1, port:0x1) # handle 1"]);
+    assert!(done("table_dump_entry routes 7").is_err());
+    assert_eq!(done("table_show_actions routes").unwrap(), ["In.to(mac:48, port:9)", "In.drop()"]);
+    assert_eq!(done("table_info routes").unwrap()[0], "In.routes: h.ip.dst:32 bits, lpm");
+    done("mc_mgrp_create 3").unwrap();
+    done("mc_node_create 7 1 2").unwrap();
+    done("mc_node_associate 3 0").unwrap();
+    assert_eq!(done("mc_dump").unwrap(), ["group 3: port 1 (node 7), port 2 (node 7)"]);
+    done("mc_node_destroy 0").unwrap();
+    assert_eq!(done("mc_dump").unwrap(), ["group 3: "]);
+    assert_eq!(done("mirroring_add 1 512").unwrap_err(), "there is no port 512: the last one is 510");
+    assert_eq!(done("mc_node_create 1 3 600").unwrap_err(), "there is no port 600: the last one is 510");
+    assert!(done("set_queue_rate 5").unwrap_err().contains("ports have no queues"));
+    assert!(done("updates { type: INSERT }").unwrap_err().contains("protobuf text of P4Runtime"));
+    assert!(done("remove").unwrap_err().contains("remove all"));
+    assert_eq!(done("register_read nothing").unwrap_err(), "there is no register `nothing`: the program has none");
+    let wrong = done("add routes h.ip.dst:10.0.0.0/8 drop() x").unwrap_err();
+    assert_eq!(wrong, "nothing stands behind the action, and here is `x`");
+    assert_eq!(done("add routes h.ip.dst:1 h.ip.dst:2 drop()").unwrap_err(), "the key `h.ip.dst` is given twice");
+    assert_eq!(done("add routes h.ip.dst:1 drop(").unwrap_err(), "expected `)` behind the arguments");
+    assert!(done("add routes h.ip.dst:1\u{2028}é drop\u{2028}(\u{2028})").is_err(), "blanks of several bytes");
+    done("reset_state").unwrap();
+    assert_eq!(done("table_num_entries routes").unwrap(), ["0"]);
+    assert_eq!(done("mc_dump").unwrap(), [""; 0]);
 }
 
 /// With marks a program does what it does without them, on every engine, and tells it.

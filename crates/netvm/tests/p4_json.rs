@@ -363,7 +363,7 @@ fn jumps_in_actions_go_forward() {
 #[test]
 fn files_do_what_their_tests_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4");
-    for name in ["bmv2", "bmv2_old", "bmv2_lists", "bmv2_loops"] {
+    for name in ["bmv2", "bmv2_old", "bmv2_lists", "bmv2_loops", "bmv2_masks"] {
         let test = std::fs::read_to_string(folder.join(format!("{name}.stf"))).unwrap();
         for engine in engines::ALL.iter().filter(|e| e.quick) {
             let pipeline =
@@ -409,4 +409,21 @@ fn what_is_wrong_is_told_with_its_place() {
     let text = "{\n  \"header_types\": [],\n  \"pipelines\": [}";
     let refused = p4::compile(Path::new("t.json"), text, reading()).unwrap_err().render(false);
     assert!(refused.contains("this is no JSON") && refused.contains("t.json:3:17"), "{refused}");
+}
+
+/// One value set stands for members of one mask.
+#[test]
+fn a_value_set_has_one_mask() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4/bmv2_masks.json");
+    let mut program: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!(compiled(&program).map(drop), Ok(()));
+    let transitions = program.pointer_mut("/parsers/0/parse_states/0/transitions").unwrap().as_array_mut().unwrap();
+    let mut second = transitions[0].clone();
+    second["mask"] = json!("0xffff");
+    transitions.insert(1, second);
+    let told = compiled(&program).unwrap_err();
+    assert!(told.contains("parsers[0].parse_states[0].transitions[1]: a value set that is used with two masks"), "{told}");
+    *program.pointer_mut("/parsers/0/parse_states/0/transitions/0/mask").unwrap() = json!("0x10000");
+    let told = compiled(&program).unwrap_err();
+    assert!(told.contains("transitions[0].mask: expected a mask of 16 bits"), "{told}");
 }

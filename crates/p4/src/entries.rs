@@ -32,7 +32,31 @@ fn ones(bits: u32) -> BigInt {
     (BigInt::one() << bits) - 1
 }
 
+impl std::fmt::Display for KeyMatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Value(value) => write!(f, "{value:#x}"),
+            Self::Prefix(value, bits) => write!(f, "{value:#x}/{bits}"),
+            Self::Mask(value, mask) => write!(f, "{value:#x}&&&{mask:#x}"),
+            Self::Range(low, high) => write!(f, "{low:#x}->{high:#x}"),
+            Self::Any => write!(f, "*"),
+        }
+    }
+}
+
 impl KeyMatch {
+    /// True if no bit of it is lost in a number of that width.
+    #[must_use]
+    pub fn fits(&self, width: u32) -> bool {
+        let fits = |value: &BigInt| value.sign() != num_bigint::Sign::Minus && value.bits() <= u64::from(width);
+        match self {
+            Self::Value(value) => fits(value),
+            Self::Prefix(value, bits) => fits(value) && *bits <= width,
+            Self::Mask(a, b) | Self::Range(a, b) => fits(a) && fits(b),
+            Self::Any => true,
+        }
+    }
+
     /// As values and masks.
     fn masks(&self, width: u32) -> Vec<(BigInt, BigInt)> {
         match self {
@@ -84,11 +108,11 @@ pub fn value(of: &str, actions: &[ActionMeta], bytes: u32, action: usize, args: 
     Ok(value)
 }
 
-/// Entries of a ternary table whose keys stand in a row, the first one highest, with zeros in front.
+/// Entries of a ternary table whose keys stand in a row, the first one highest, with zeros in front. Only the bits of `counted` count, if it is there.
 ///
 /// # Errors
 /// They would be too many.
-pub fn ternary(widths: &[u32], key_bits: u16, keys: &[KeyMatch]) -> Result<Vec<Entry>, String> {
+pub fn ternary(widths: &[u32], key_bits: u16, keys: &[KeyMatch], counted: Option<&BigInt>) -> Result<Vec<Entry>, String> {
     let mut combined = vec![(BigInt::zero(), ones(u32::from(key_bits)) - ones(widths.iter().sum()))];
     let mut shift: u32 = widths.iter().sum();
     for (key, width) in keys.iter().zip(widths) {
@@ -101,6 +125,11 @@ pub fn ternary(widths: &[u32], key_bits: u16, keys: &[KeyMatch]) -> Result<Vec<E
             masks.iter().map(|(kv, km)| (v | (kv << shift), m | (km << shift))).collect()
         };
         combined = combined.iter().flat_map(join).collect();
+    }
+    if let Some(counted) = counted {
+        combined = combined.into_iter().map(|(v, m)| (v & counted, m & counted)).collect();
+        combined.sort();
+        combined.dedup();
     }
     let limbs = |v: &BigInt| crate::lower::limbs(v, key_bits);
     Ok(combined.into_iter().map(|(v, m)| Entry { key: limbs(&v), mask: limbs(&m), priority: 1, value: [0].into() }).collect())
@@ -137,7 +166,10 @@ impl TableMeta {
         // Bits in front of the first key are always 0.
         let mut combined = vec![(BigInt::zero(), (ones(all) - ones(used)))];
         for (key, meta) in keys.iter().zip(parts) {
-            let masks = key.masks(meta.width);
+            let mut masks = key.masks(meta.width);
+            if let Some(counted) = &meta.mask {
+                masks.iter_mut().for_each(|(value, _)| *value &= counted);
+            }
             if combined.len() * masks.len() > MAX_EXPANSION {
                 return Err(format!("an entry of table {} would be more than {MAX_EXPANSION} entries", self.name));
             }

@@ -1,6 +1,7 @@
 //! What a compiled program is for who runs it and who fills its tables.
 
 use netil::Module;
+use num_bigint::BigInt;
 
 /// The ports of the module.
 pub mod ports {
@@ -145,6 +146,8 @@ pub struct KeyMeta {
     pub kind: Match,
     /// The lowest bit that it takes in the module's key.
     pub shift: u32,
+    /// The bits of entries that count, if not all do: BMv2's JSON may take some away from what is looked up, and then takes them away from entries, too.
+    pub mask: Option<BigInt>,
 }
 
 /// A parameter of an action.
@@ -303,6 +306,8 @@ pub struct SetMeta {
     pub fields: Vec<(String, u32)>,
     /// Bits of the module's key.
     pub key_bits: u16,
+    /// The bits of members that count, if not all do.
+    pub mask: Option<BigInt>,
 }
 
 /// What a program tells the control plane of.

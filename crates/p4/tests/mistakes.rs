@@ -94,14 +94,130 @@ fn each_mistake_is_told_once_with_what_may_be_meant() {
             "#include <v1mode.p4>",
             "3:2 no file `v1mode.p4` -> built-in files are core.p4, v1model.p4, psa.p4, bmv2/psa.p4; -I DIR names a folder to look into",
         ),
+        (
+            "control In(inout headers h,",
+            "control In<T>(inout headers h,",
+            "35:12 a control that has a body has no type parameters -> only control types (`control In<T>(...);`) may be generic: name the type here",
+        ),
+        ("bit<48> dst;", "bit<2049> dst;", "9:25 bit<2049> is not possible: bit has 0 to 2048 bits"),
+        ("bit<48> dst;", "int<0> dst;", "9:25 int<0> is not possible: int has 1 to 2048 bits"),
+        (
+            "h.eth.src = h.eth.dst;",
+            "h.eth.src = ((bit<2048>)h.eth.dst ++ 1w0)[47:0];",
+            "39:21 this has 2049 bits, and numbers have 2048 at most",
+        ),
+        ("h.ip.ttl = h.ip.ttl - 1;", "h.ip.ttl = (bit<8>)(((1 << 3000) - 1) >> 2992) - 1;", ""),
+        ("        size = SIZE;\n        default_action = drop();\n", "", ""),
+        (
+            "        actions = { to; drop; NoAction; }\n        size = SIZE;\n        default_action = drop();",
+            "        default_action = drop();\n        actions = { to; drop; NoAction; }",
+            "45:9 the default action stands behind the list of actions",
+        ),
+        (
+            "routes.apply();",
+            "headers other = { h.eth, h.ip }; tuple<ethernet_t, ipv4_t> t = { h.eth, h.ip }; other = t; routes.apply();",
+            "51:101 this is tuple<ethernet_t, ipv4_t>, and headers is wanted",
+        ),
+        ("routes.apply();", "headers other = h; other = { # }; routes.apply();", "51:40 `{#}` is one word"),
+        ("routes.apply();", "bit<8>[2] two = { 1, 2, 3 }; routes.apply();", "51:29 this is tuple<int, int, int>, and bit<8>[2] is wanted"),
+        ("routes.apply();", "bit<8>[3] three = { 1, ... }; routes.apply();", ""),
+        ("default_action = drop();", "default_action = to(h.eth.dst, 1);", "47:29 this argument is known when the program is compiled"),
+        ("transition select(h.eth.type) {", "transition select(h.eth) {", "22:27 there is no select over ethernet_t"),
+        ("struct metadata {}", "type bit<9> port_t; struct metadata { port_t p; bit<16> q; }", ""),
+        (
+            "header ethernet_t {",
+            "header one<T> { T t; } typedef one<string> wrong; header ethernet_t {",
+            "9:32 the field `t` of one<string> would be string, which is not possible",
+        ),
+        ("header ethernet_t {", "T same<T>(in tuple<> x) { return x; } header ethernet_t {", "9:34 this is tuple<>, and T is wanted"),
+        (
+            "header ethernet_t {",
+            "bit f(in bit a) { return a; } bit g(in bit a = f(1)) { return a; } header ethernet_t {",
+            "9:48 the default of a parameter is known when the program is compiled",
+        ),
+        ("header ethernet_t {", "type bit<1> t1; t1 f(bit<2> a) { return (t1)a; } header ethernet_t {", "9:45 bit<2> cannot be cast to t1"),
+        (
+            "header ethernet_t {",
+            "extern E { E(); void f(in bit a); void f(in bit b); } void g(E e) { e.f(1); } header ethernet_t {",
+            "9:69 this may be one `f` or another",
+        ),
+        (
+            "header ethernet_t {",
+            "void f<T>(T t) {} control C() { apply { } } control D() { C() c; apply { f(c); } } header ethernet_t {",
+            "9:76 C is no argument of a function",
+        ),
+        (
+            "header ethernet_t {",
+            "extern void f<T>(in T t); action a() { f(\"x\"); } header ethernet_t {",
+            "9:42 `t` has a direction, and is no string",
+        ),
+        (
+            "header ethernet_t {",
+            "parser P(); control C()(P p) { apply { } } header ethernet_t {",
+            "9:25 a control has no parser as parameter",
+        ),
+        (
+            "header ethernet_t {",
+            "package X(); control C() { X() x = {}; apply { } } header ethernet_t {",
+            "9:28 X has no abstract methods, which externs may have",
+        ),
+        (
+            "header ethernet_t {",
+            "control C()(bit y) { apply { } } control D(in bit z) { C(z) c; apply { c.apply(); } } header ethernet_t {",
+            "9:58 an argument of a constructor is known when the program is compiled",
+        ),
+        (
+            "header ethernet_t {",
+            "control C()(bit y) { apply { } } control D()(bit z) { C(z ^ 1) c; apply { c.apply(); } } header ethernet_t {",
+            "",
+        ),
         ("#ifndef SIZE", "#ifndf SIZE", "5:2 no directive is called #ifndf -> did you mean `ifndef`?"),
     ];
     let mut wrong = Vec::new();
     for (there, instead, wanted) in cases {
         let found = told(there, instead);
-        if found != [wanted] {
+        if found.join("; ") != wanted {
             wrong.push(format!("{instead:?}\n  wanted {wanted}\n  found  {}", found.join("\n         ")));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// An extern of a program's own, with and without abstract methods: it is read and checked, and what it does is not known.
+#[test]
+fn externs_of_ones_own_are_refused_by_name() {
+    let with = |declared: &str, inside: &str, call: &str| {
+        let text = PROGRAM.replacen("control In(", &format!("{declared}\ncontrol In("), 1);
+        let text = text.replacen("action drop()", &format!("{inside}\n    action drop()"), 1).replacen("h.eth.src = h.eth.dst;", call, 1);
+        let reading = Reading { folders: &[], defines: &[], load: &|_| None, marks: false, without: &[] };
+        check(Path::new("t.p4"), &text, reading).map_or_else(|refused| refused.render(false), |_| String::new())
+    };
+    let sum = "extern Sum { Sum(); abstract bit<8> step(in bit<8> x); bit<8> run(in bit<8> y); }";
+    let object = "Sum() sum = { bit<8> step(in bit<8> x) { return x + 1; } };";
+    let told = with(sum, object, "h.ip.ttl = sum.run(h.ip.ttl);");
+    for part in [
+        "the method `run` of the extern Sum is not one of v1model",
+        "^^^^^^^",
+        "declared here, without a body",
+        "= help: externs are those of",
+    ] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    let cases = [
+        ("Sum() sum;", "the abstract method `step` of `Sum` is not implemented"),
+        (
+            "Sum() sum = { bit<8> step(in bit<9> x) { return 1; } };",
+            "`Sum` has no abstract method `step` of these parameters and this result",
+        ),
+        (
+            "Sum() sum = { bit<8> leap(in bit<8> x) { return 1; } };",
+            "`Sum` has no abstract method `leap` of these parameters and this result",
+        ),
+        ("Sum() sum = { bit<8> step(in bit<8> x) { return true; } };", "this is bool, and bit<8> is wanted"),
+    ];
+    for (object, wanted) in cases {
+        assert!(with(sum, object, "").contains(wanted), "{object}\n{}", with(sum, object, ""));
+    }
+    let told = with("extern bit<8> twice(in bit<8> x);", "", "h.ip.ttl = twice(h.ip.ttl);");
+    assert!(told.contains("the extern function `twice` is not one of v1model, and nothing is known that does it"), "{told}");
 }

@@ -1,6 +1,8 @@
 //! The switch as the protocol knows it: what was written, by the protocol's numbers, and table entries.
 
 use crate::Settings;
+use crate::canonical;
+use crate::digests::Unacknowledged;
 use crate::fault::{Done, fault, refused};
 use crate::groups::OwnGroup;
 use crate::info::{Info, Object, number};
@@ -61,10 +63,13 @@ pub(crate) struct Device {
     pub asked_us: u64,
     /// The configuration that a client set.
     pub config: Option<v1::ForwardingPipelineConfig>,
+    /// One that waits to be committed.
+    pub saved: Option<v1::ForwardingPipelineConfig>,
     /// Packets that left the switch for what clients sent.
     pub sent: Vec<Sent>,
     /// Lists of digests so far.
     pub lists: u64,
+    pub unacknowledged: Unacknowledged,
 }
 
 /// The names of an action and its arguments.
@@ -72,7 +77,19 @@ pub(crate) type NamedAction = (String, Vec<(String, BigInt)>);
 
 impl Device {
     pub fn new(info: Info, streams: Arc<Mutex<Streams>>, settings: Settings) -> Self {
-        Self { info, book: Book::default(), streams, settings, begun: false, asked_us: 0, config: None, sent: Vec::new(), lists: 0 }
+        Self {
+            info,
+            book: Book::default(),
+            streams,
+            settings,
+            begun: false,
+            asked_us: 0,
+            config: None,
+            saved: None,
+            sent: Vec::new(),
+            lists: 0,
+            unacknowledged: Unacknowledged::default(),
+        }
     }
 
     /// An action of the protocol by names.
@@ -98,9 +115,9 @@ impl Device {
         fields.sort_by_key(|f| f.field_id);
         let mut bytes = Vec::new();
         for field in fields {
-            let stripped = canonical(field);
-            bytes.extend((stripped.encoded_len() as u32).to_be_bytes());
-            bytes.extend(stripped.encode_to_vec());
+            let field = canonical::field(field.clone());
+            bytes.extend((field.encoded_len() as u32).to_be_bytes());
+            bytes.extend(field.encode_to_vec());
         }
         (entry.table_id, bytes, entry.priority)
     }
@@ -217,6 +234,9 @@ impl Device {
             known.entry = TableEntry { counter_data: None, time_since_last_hit: None, is_const: false, ..entry.clone() };
             known.is_told = false;
         }
+        if entry.meter_config.is_none() {
+            self.reset_direct_meter(switch, table, handle)?;
+        }
         self.entry_resources(switch, table, handle, entry)
     }
 
@@ -293,24 +313,6 @@ enum Todo {
 /// Refuses what nobody may change.
 fn constant(written: &Written) -> Done {
     if written.entry.is_const { fault(Code::PermissionDenied, "the entry is constant") } else { Ok(()) }
-}
-
-/// A field with its numbers without zeros in front.
-fn canonical(field: &FieldMatch) -> FieldMatch {
-    let strip = |bytes: &mut Vec<u8>| {
-        let zeros = bytes.iter().take_while(|b| **b == 0).count().min(bytes.len().saturating_sub(1));
-        bytes.drain(..zeros);
-    };
-    let mut field = field.clone();
-    match &mut field.field_match_type {
-        Some(FieldMatchType::Exact(m)) => strip(&mut m.value),
-        Some(FieldMatchType::Ternary(m)) => [&mut m.value, &mut m.mask].into_iter().for_each(strip),
-        Some(FieldMatchType::Lpm(m)) => strip(&mut m.value),
-        Some(FieldMatchType::Range(m)) => [&mut m.low, &mut m.high].into_iter().for_each(strip),
-        Some(FieldMatchType::Optional(m)) => strip(&mut m.value),
-        _ => {}
-    }
-    field
 }
 
 /// How a key is matched, if that is one of the standard's ways.

@@ -1,4 +1,8 @@
-//! Digests: those that a client asked for are told to the primary controllers in lists.
+//! Digests: those that a client asked for are told to the primary controllers in lists. What was told is not told again before its list is acknowledged, or the time for that is over.
+//!
+//! Time is that of packets. Lists do not wait to be longer: they are told with the next burst of packets, before any longest time that a client may name.
+//!
+//! Source: P4Runtime specification 1.4, "DigestEntry".
 
 use crate::device::Device;
 use crate::fault::{Done, fault};
@@ -9,10 +13,51 @@ use crate::proto::p4::v1::stream_message_response::Update;
 use crate::proto::p4::v1::update::Type as UpdateType;
 use crate::proto::p4::v1::{self, P4Data, P4StructLike};
 use netvm::p4::{Digest, Switch};
+use prost::Message;
+use std::collections::HashMap;
 use tonic::Code;
 
 /// Digests of a list that says no size.
 const LIST: usize = 64;
+/// What waits to be acknowledged, at most; what is more is told again if it comes again.
+const MOST_UNACKNOWLEDGED: usize = 1 << 16;
+
+/// A digest and its data.
+pub(crate) type Learned = (u32, Vec<u8>);
+
+/// What was told and is not acknowledged: in which list, and when, in microseconds.
+#[derive(Default)]
+pub(crate) struct Unacknowledged(HashMap<Learned, (u64, u64)>);
+
+impl Unacknowledged {
+    /// Whether that may be told at that time; it counts as told then.
+    fn may_tell(&mut self, what: Learned, list: u64, now_us: u64, timeout_ns: u64) -> bool {
+        let waits = |told: u64| now_us.saturating_sub(told).saturating_mul(1000) < timeout_ns;
+        match self.0.get_mut(&what) {
+            Some((_, told)) if waits(*told) => return false,
+            Some(known) => *known = (list, now_us),
+            None => {
+                if self.0.len() >= MOST_UNACKNOWLEDGED {
+                    self.0.retain(|_, (_, told)| waits(*told));
+                }
+                if self.0.len() < MOST_UNACKNOWLEDGED {
+                    self.0.insert(what, (list, now_us));
+                }
+            }
+        }
+        true
+    }
+
+    /// A list has arrived.
+    pub fn acknowledge(&mut self, digest: u32, list: u64) {
+        self.0.retain(|(id, _), (own, _)| *id != digest || *own != list);
+    }
+
+    /// Nothing waits of that digest.
+    fn forget(&mut self, digest: u32) {
+        self.0.retain(|(id, _), _| *id != digest);
+    }
+}
 
 impl Device {
     pub fn digest_entry(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::DigestEntry) -> Done {
@@ -28,6 +73,7 @@ impl Device {
             (UpdateType::Delete, true) => drop(self.book.digests.remove(&entry.digest_id)),
             _ => drop(self.book.digests.insert(entry.digest_id, *entry)),
         }
+        self.unacknowledged.forget(entry.digest_id);
         Ok(())
     }
 
@@ -38,18 +84,33 @@ impl Device {
         }
         let all = switch.digests();
         for (id, entry) in self.book.digests.clone() {
-            let Ok(digest) = find(&self.info.all.digests, id, "digest") else { continue };
-            let own: Vec<&Digest> = all.iter().filter(|d| d.name == digest.name()).collect();
-            let size = entry.config.map_or(0, |c| c.max_list_size);
-            let size = usize::try_from(size).ok().filter(|n| *n > 0).unwrap_or(LIST);
-            for list in own.chunks(size) {
-                self.lists += 1;
-                let timestamp = list.first().map_or(0, |d| d.time_us.saturating_mul(1000)).cast_signed();
-                let data = list.iter().map(|d| values(d)).collect();
-                let update = v1::DigestList { digest_id: id, list_id: self.lists, data, timestamp };
-                lock(&self.streams).tell_primaries(&Update::Digest(update));
+            let Ok(name) = find(&self.info.all.digests, id, "digest").map(|digest| digest.name().to_owned()) else { continue };
+            let config = entry.config.unwrap_or_default();
+            let size = usize::try_from(config.max_list_size).ok().filter(|n| *n > 0).unwrap_or(LIST);
+            let timeout = u64::try_from(config.ack_timeout_ns).unwrap_or(0);
+            let mut list: Vec<(P4Data, u64)> = Vec::new();
+            for digest in all.iter().filter(|d| d.name == name) {
+                let data = values(digest);
+                let what = (id, data.encode_to_vec());
+                if timeout > 0 && !self.unacknowledged.may_tell(what, self.lists + 1, digest.time_us, timeout) {
+                    continue;
+                }
+                list.push((data, digest.time_us));
+                if list.len() == size {
+                    self.tell_list(id, std::mem::take(&mut list));
+                }
             }
+            self.tell_list(id, list);
         }
+    }
+
+    fn tell_list(&mut self, digest_id: u32, list: Vec<(P4Data, u64)>) {
+        let Some((_, first)) = list.first() else { return };
+        self.lists += 1;
+        let timestamp = first.saturating_mul(1000).cast_signed();
+        let data = list.into_iter().map(|(data, _)| data).collect();
+        let update = v1::DigestList { digest_id, list_id: self.lists, data, timestamp };
+        lock(&self.streams).tell_primaries(&Update::Digest(update));
     }
 }
 

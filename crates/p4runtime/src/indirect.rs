@@ -6,7 +6,7 @@ use crate::info::Object;
 use crate::proto::p4::v1::replica::PortKind;
 use crate::proto::p4::v1::update::Type as UpdateType;
 use crate::proto::p4::v1::{self, Replica};
-use netvm::p4::Switch;
+use netvm::p4::{SessionCopies, Switch};
 use std::collections::BTreeSet;
 use tonic::Code;
 
@@ -166,10 +166,12 @@ impl Device {
             self.book.sessions.remove(&id);
             return Ok(());
         }
-        if session.packet_length_bytes != 0 || session.class_of_service != 0 {
-            return fault(Code::Unimplemented, "clone sessions that truncate or have a class of service are not supported");
-        }
-        switch.session_copies(id, Some(copies(&session.replicas, switch.last_port())?));
+        let (Ok(length), Ok(class)) = (u32::try_from(session.packet_length_bytes), u8::try_from(session.class_of_service)) else {
+            return fault(Code::OutOfRange, "a clone session has a length that is not negative, and a class of service of 8 bits");
+        };
+        let copies = copies(&session.replicas, switch.last_port())?;
+        let longest = Some(length).filter(|length| *length > 0);
+        switch.session_copies(id, Some(SessionCopies { copies, class: class.into(), longest }));
         self.book.sessions.insert(id, session.clone());
         Ok(())
     }

@@ -72,7 +72,8 @@ fn names(info: &P4Info) -> Vec<(u32, String)> {
     }
     let tables = of(&info.tables).chain(of(&info.actions)).chain(of(&info.action_profiles));
     let counters = of(&info.counters).chain(of(&info.direct_counters)).chain(of(&info.meters)).chain(of(&info.direct_meters));
-    tables.chain(counters).chain(of(&info.registers)).chain(of(&info.digests)).chain(of(&info.controller_packet_metadata)).collect()
+    let others = of(&info.registers).chain(of(&info.digests)).chain(of(&info.controller_packet_metadata)).chain(of(&info.value_sets));
+    tables.chain(counters).chain(others).collect()
 }
 
 /// A number of that many bits.

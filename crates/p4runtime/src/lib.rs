@@ -16,6 +16,7 @@
 //! answer UNIMPLEMENTED.
 #![forbid(unsafe_code)]
 
+mod canonical;
 mod device;
 mod digests;
 mod fault;

@@ -47,6 +47,13 @@ fn width(header: &ControllerPacketMetadata) -> usize {
 
 /// The header that metadata stands for.
 fn header_bytes(header: &ControllerPacketMetadata, metadata: &[PacketMetadata]) -> Done<Vec<u8>> {
+    let known = |given: &PacketMetadata| header.metadata.iter().any(|field| field.id == given.metadata_id);
+    if let Some(other) = metadata.iter().find(|given| !known(given)) {
+        return fault(Code::InvalidArgument, format!("{} has no metadata {}", header.name(), other.metadata_id));
+    }
+    if metadata.len() > header.metadata.len() {
+        return fault(Code::InvalidArgument, format!("{} has {} metadata, each once", header.name(), header.metadata.len()));
+    }
     let mut all = BigInt::default();
     for field in &header.metadata {
         let Some(given) = metadata.iter().find(|m| m.metadata_id == field.id) else {
@@ -92,6 +99,9 @@ mod tests {
         assert_eq!(header_bytes(&header, &given).unwrap(), [0x80, 3]);
         assert_eq!(fields(&header, &[0x80, 3, 9]), (vec![value(1, &[1, 0]), value(2, &[3])], 2));
         assert_eq!(fields(&header, &[1]), (Vec::new(), 0));
+        let more = [given[0].clone(), given[1].clone(), value(3, &[1])];
+        assert_eq!(header_bytes(&header, &more).unwrap_err().code, Code::InvalidArgument);
+        assert_eq!(header_bytes(&header, &[&given[..], &given[..1]].concat()).unwrap_err().code, Code::InvalidArgument);
         assert_eq!(header_bytes(&header, &given[..1]).unwrap_err().code, Code::InvalidArgument);
         assert_eq!(header_bytes(&header, &[value(1, &[2, 0]), value(2, &[])]).unwrap_err().code, Code::OutOfRange);
     }

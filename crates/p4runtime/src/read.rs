@@ -37,8 +37,9 @@ impl Device {
             Kind::DirectMeterEntry(wanted) => self.read_direct(switch, wanted.table_entry.as_ref(), false)?,
             Kind::PacketReplicationEngineEntry(wanted) => self.read_replication(wanted),
             Kind::ValueSetEntry(wanted) => {
-                let all = self.book.sets.iter().filter(|(id, _)| meant(wanted.value_set_id, **id));
-                all.map(|(_, set)| Kind::ValueSetEntry(set.clone())).collect()
+                let empty = |id| v1::ValueSetEntry { value_set_id: id, members: Vec::new() };
+                let all = self.info.all.value_sets.iter().map(Object::id).filter(|id| meant(wanted.value_set_id, *id));
+                all.map(|id| Kind::ValueSetEntry(self.book.sets.get(&id).cloned().unwrap_or_else(|| empty(id)))).collect()
             }
             Kind::DigestEntry(wanted) => {
                 let all = self.book.digests.iter().filter(|(id, _)| meant(wanted.digest_id, **id));

@@ -98,6 +98,11 @@ impl Device {
         set_meter(switch, &name, handle, entry.config.as_ref())
     }
 
+    /// The meter of an entry, if there is one, has no rates any more.
+    pub fn reset_direct_meter(&self, switch: &mut Switch, table: &config::Table, handle: u64) -> Done {
+        self.direct_meter_of(table).map_or(Ok(()), |name| set_meter(switch, &name, handle, None))
+    }
+
     /// What an entry says of its counter and its meter.
     pub fn entry_resources(&self, switch: &mut Switch, table: &config::Table, handle: u64, entry: &TableEntry) -> Done {
         if let Some(data) = &entry.counter_data {
@@ -127,6 +132,10 @@ impl Device {
         let set = find(&self.info.all.value_sets, entry.value_set_id, "value set")?;
         let mut members: Vec<Vec<KeyMatch>> = Vec::new();
         for member in &entry.members {
+            let known = |f: &v1::FieldMatch| set.r#match.iter().any(|key| key.id == f.field_id);
+            if member.r#match.len() > set.r#match.len() || !member.r#match.iter().all(known) {
+                return fault(Code::InvalidArgument, format!("members of {} have {} fields, each once", set.name(), set.r#match.len()));
+            }
             let of = |key: &config::MatchField| {
                 let given = member.r#match.iter().find(|f| f.field_id == key.id);
                 key_match(key, given.and_then(|f| f.field_match_type.as_ref()))
@@ -136,8 +145,7 @@ impl Device {
         if members.len() > usize::try_from(set.size).unwrap_or(0) {
             return fault(Code::ResourceExhausted, format!("{} has {} members", set.name(), set.size));
         }
-        switch.set_clear(set.name()).map_err(refused)?;
-        members.iter().try_for_each(|parts| switch.set_add(set.name(), parts).map_err(refused))?;
+        switch.set_all(set.name(), &members).map_err(refused)?;
         self.book.sets.insert(entry.value_set_id, entry.clone());
         Ok(())
     }

@@ -160,13 +160,24 @@ impl Listener {
                 self.packet(packet);
                 Ok(())
             }
-            // Lists are not kept until they are acknowledged.
-            Some(Asked::DigestAck(_)) => Ok(()),
+            Some(Asked::DigestAck(ack)) => {
+                self.acknowledged(ack);
+                Ok(())
+            }
             Some(Asked::Other(_)) | None => {
                 let fault = Fault { code: Code::Unimplemented, message: "this message is not known".to_owned() };
                 lock(&self.streams).send(self.id, Told::Error(error(&fault, None)));
                 Ok(())
             }
+        }
+    }
+
+    /// A list of digests has arrived, if the primary controller says so.
+    fn acknowledged(&self, ack: v1::DigestListAck) {
+        if lock(&self.streams).stream_is_primary(self.id) {
+            let job: Job = Box::new(move |device, _| device.unacknowledged.acknowledge(ack.digest_id, ack.list_id));
+            // One that is lost is as one that comes too late.
+            let _ = send(&self.jobs, job);
         }
     }
 

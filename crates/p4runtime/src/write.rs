@@ -1,5 +1,6 @@
 //! Batches of updates, done between two bursts of packets.
 
+use crate::canonical;
 use crate::device::{Book, Device};
 use crate::fault::{Done, fault};
 use crate::info::Object;
@@ -14,14 +15,14 @@ impl Device {
     /// Does updates in their order. Where all or none is asked for, what was done is undone at the first that is refused; nothing
     /// runs between.
     pub fn write(&mut self, switch: &mut Switch, updates: &[Update], atomicity: Atomicity) -> Vec<Done> {
-        let (mut results, mut undo) = (Vec::new(), Vec::new());
+        let (mut results, mut undo) = (Vec::new(), Vec::<Vec<Update>>::new());
         for update in updates {
-            let inverse = (atomicity != Atomicity::ContinueOnError).then(|| self.inverse(switch, update)).flatten();
+            let inverse = if atomicity == Atomicity::ContinueOnError { Vec::new() } else { self.inverse(switch, update) };
             let result = self.update(switch, update);
             let failed = result.is_err();
             results.push(result);
             if failed && atomicity != Atomicity::ContinueOnError {
-                for update in undo.iter().rev() {
+                for update in undo.iter().rev().flatten() {
                     // What could be done can be undone: what it needs is there.
                     let _ = self.update(switch, update);
                 }
@@ -30,7 +31,7 @@ impl Device {
                 results.resize(updates.len(), fault(Code::Aborted, "another update of the batch was refused"));
                 break;
             }
-            undo.extend(inverse);
+            undo.push(inverse);
         }
         results
     }
@@ -43,7 +44,7 @@ impl Device {
         if kind == UpdateType::Unspecified {
             return fault(Code::InvalidArgument, "the update has no type");
         }
-        match entity {
+        match &canonical::entity(entity.clone()) {
             Kind::TableEntry(entry) => self.table_entry(switch, kind, entry),
             Kind::ActionProfileMember(member) => self.member(switch, kind, member),
             Kind::ActionProfileGroup(group) => self.group(switch, kind, group),
@@ -59,21 +60,42 @@ impl Device {
         }
     }
 
-    /// The update that undoes another one, as things are before it.
-    fn inverse(&self, switch: &mut Switch, update: &Update) -> Option<Update> {
-        let entity = update.entity.as_ref()?.entity.as_ref()?;
+    /// The updates that undo another one, as things are before it.
+    fn inverse(&self, switch: &mut Switch, update: &Update) -> Vec<Update> {
+        let Some(entity) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else { return Vec::new() };
         let made = |kind: UpdateType, entity: Kind| Update { r#type: kind as i32, entity: Some(Entity { entity: Some(entity) }) };
         if update.r#type() == UpdateType::Insert {
-            return Some(made(UpdateType::Delete, entity.clone()));
+            return vec![made(UpdateType::Delete, entity.clone())];
         }
         let kind = if update.r#type() == UpdateType::Delete { UpdateType::Insert } else { UpdateType::Modify };
-        let before = self.read_one(switch, entity).ok()?;
-        before.into_iter().next().map(|entity| made(kind, entity))
+        let before = match entity {
+            Kind::TableEntry(entry) if !entry.is_default_action => self.as_it_is(switch, entry).map(|e| vec![Kind::TableEntry(e)]),
+            // What stands for all of them where clients read is one here.
+            Kind::ActionProfileMember(member) => {
+                let known = self.book.profiles.get(&member.action_profile_id).and_then(|p| p.members.get(&member.member_id));
+                known.map(|(_, member)| vec![Kind::ActionProfileMember(member.clone())])
+            }
+            Kind::ActionProfileGroup(group) => {
+                let known = self.book.profiles.get(&group.action_profile_id).and_then(|p| p.groups.get(&group.group_id));
+                known.map(|(_, group)| vec![Kind::ActionProfileGroup(group.clone())])
+            }
+            other => self.read_one(switch, other).ok(),
+        };
+        before.unwrap_or_default().into_iter().map(|entity| made(kind, entity)).collect()
+    }
+
+    /// An entry that was written, with what its counter and its meter have.
+    fn as_it_is(&self, switch: &mut Switch, wanted: &v1::TableEntry) -> Option<v1::TableEntry> {
+        let written = self.book.entries.get(&Self::key(wanted))?;
+        let table = self.info.table(wanted.table_id).ok()?;
+        let (counter_data, meter_config) = (self.counts(switch, table, written.handle), self.rates(switch, table, written.handle));
+        Some(v1::TableEntry { counter_data, meter_config, ..written.entry.clone() })
     }
 
     /// Takes out all that clients wrote, and sets what the program keeps to what it was at the start.
     pub fn reset(&mut self, switch: &mut Switch) {
         let book = std::mem::take(&mut self.book);
+        self.unacknowledged = Default::default();
         let Book { entries, defaults, profiles, groups, sessions, sets, .. } = book;
         // What was entered can be taken out: entries before the members that they name, groups before members.
         for (key, written) in entries {
@@ -121,10 +143,10 @@ impl Device {
         use v1::set_forwarding_pipeline_config_request::Action;
         let action = request.action();
         if action == Action::Commit {
-            return match self.config {
-                Some(_) => Ok(()),
-                None => fault(Code::FailedPrecondition, "no configuration was saved"),
-            };
+            let Some(saved) = self.saved.take() else { return fault(Code::FailedPrecondition, "no configuration waits to be committed") };
+            self.reset(switch);
+            self.config = Some(saved);
+            return Ok(());
         }
         let Some(config) = &request.config else { return fault(Code::InvalidArgument, "the request has no configuration") };
         let Some(info) = &config.p4info else { return fault(Code::InvalidArgument, "the configuration has no P4Info") };
@@ -132,9 +154,14 @@ impl Device {
         match action {
             Action::Unspecified => return fault(Code::InvalidArgument, "the request has no action"),
             Action::Verify => return Ok(()),
+            Action::VerifyAndSave => {
+                self.saved = Some(config.clone());
+                return Ok(());
+            }
             Action::VerifyAndCommit => self.reset(switch),
-            Action::VerifyAndSave | Action::ReconcileAndCommit | Action::Commit => {}
+            Action::ReconcileAndCommit | Action::Commit => {}
         }
+        self.saved = None;
         self.config = Some(config.clone());
         Ok(())
     }

@@ -4,13 +4,13 @@
 
 use super::control::find;
 use super::values::{action_of, arguments, key_of, name, number, part, value_of};
-use super::{Indirect, Parameters, Rate, Switch};
+use super::{Indirect, Parameters, Rate, Switch, asked};
 use p4::entries::KeyMatch;
 use p4::pipeline::{ArrayKind, Match, TableMeta};
 use std::collections::BTreeMap;
 
-type Words<'a> = std::str::SplitWhitespace<'a>;
-type Told = Result<Vec<String>, String>;
+pub(super) type Words<'a> = std::str::SplitWhitespace<'a>;
+pub(super) type Told = Result<Vec<String>, String>;
 
 fn silent(done: Result<(), String>) -> Told {
     done.map(|()| Vec::new())
@@ -24,8 +24,15 @@ pub fn run(switch: &mut Switch, line: &str) -> Told {
     let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let command = command.to_ascii_lowercase();
     let (rest, words) = (rest.trim(), &mut rest.split_whitespace());
+    if let Some(done) = asked::run(switch, &command, words.clone()) {
+        return done;
+    }
     match command.as_str() {
         "add" | "setdefault" | "remove" => stf(switch, &command, rest),
+        c if c.starts_with("table_indirect_") && asked::of_profiles(c).is_some() => {
+            profiles(switch, asked::of_profiles(c).as_deref().unwrap_or_default(), words)
+        }
+        "table_indirect_delete" => tables(switch, "table_delete", rest),
         "table_dump" => switch.dump(words.next().map(name).as_deref()),
         c if c.starts_with("table_") => tables(switch, c, rest),
         c if c.starts_with("act_prof_") => profiles(switch, c, words),
@@ -43,10 +50,14 @@ pub fn run(switch: &mut Switch, line: &str) -> Told {
 }
 
 fn unknown(command: &str) -> String {
+    if command == "updates" {
+        return "this is protobuf text of P4Runtime, which `netvm run` with --in reads from a file that ends in .txtpb; here are commands"
+            .to_owned();
+    }
     format!("no command is called `{command}`; docs/p4.md lists them")
 }
 
-fn needed<'a>(words: &mut Words<'a>, what: &str) -> Result<&'a str, String> {
+pub(super) fn needed<'a>(words: &mut Words<'a>, what: &str) -> Result<&'a str, String> {
     words.next().ok_or_else(|| format!("expected {what}"))
 }
 
@@ -58,6 +69,7 @@ fn stf(switch: &mut Switch, command: &str, rest: &str) -> Told {
             let (action, args) = action_of(action.trim())?;
             silent(switch.set_default(&name(table), &action, &args))
         }
+        _ if rest != "all" => Err("expected `remove all`; `table_delete` takes one entry out".to_owned()),
         _ => {
             let all: Vec<String> = switch.pipeline.tables.iter().map(|t| t.name.clone()).collect();
             silent(all.iter().try_for_each(|table| switch.clear(table)))
@@ -70,15 +82,22 @@ pub(super) fn add(switch: &mut Switch, rest: &str) -> Result<(String, u64), Stri
     let (table, rest) = rest.split_once(char::is_whitespace).ok_or("expected a table and an entry")?;
     let meta = switch.table(&name(table))?.clone();
     let open = rest.find('(').ok_or("expected ACTION(ARG:NUMBER, ...)")?;
-    let start = rest[..open].trim_end().rfind(char::is_whitespace).map_or(0, |n| n + 1);
+    let front = rest[..open].trim_end();
+    let start = front.char_indices().rev().find(|(_, c)| c.is_whitespace()).map_or(0, |(n, c)| n + c.len_utf8());
     let (action, args) = action_of(&rest[start..])?;
+    let behind = rest[open..].split_once(')').ok_or("expected `)` behind the arguments")?.1.trim();
+    if !behind.is_empty() && !behind.starts_with('=') {
+        return Err(format!("nothing stands behind the action, and here is `{behind}`"));
+    }
     let (mut priority, mut keys): (u32, BTreeMap<usize, KeyMatch>) = (1, BTreeMap::new());
     for word in rest[..start].split_whitespace() {
         match word.split_once(':') {
             None => priority = number(Some(word), "priority")?,
             Some((key, value)) => {
                 let at = key_of(&meta, &name(key))?;
-                keys.insert(at, value_of(value, &meta.keys[at])?);
+                if keys.insert(at, value_of(value, &meta.keys[at])?).is_some() {
+                    return Err(format!("the key `{}` is given twice", meta.keys[at].name));
+                }
             }
         }
     }
@@ -318,7 +337,7 @@ fn registers(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told 
 fn mirroring(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
     let session = number(words.next(), "session")?;
     match command {
-        "mirroring_add" => switch.mirroring_add(session, Some(number(words.next(), "port")?), None),
+        "mirroring_add" => switch.mirroring_add(session, Some(port(switch, words.next())?), None),
         "mirroring_add_mc" => switch.mirroring_add(session, None, Some(number(words.next(), "group")?)),
         "mirroring_delete" => switch.mirroring_delete(session),
         "mirroring_get" => {
@@ -332,19 +351,27 @@ fn mirroring(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told 
     Ok(Vec::new())
 }
 
+/// A port that the architecture has.
+fn port(switch: &Switch, word: Option<&str>) -> Result<u32, String> {
+    let (port, last) = (number(word, "port")?, switch.last_port());
+    if port <= last { Ok(port) } else { Err(format!("there is no port {port}: the last one is {last}")) }
+}
+
 fn groups(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
-    let ports = |words: &mut Words<'_>| words.map(|w| number(Some(w), "port")).collect::<Result<Vec<u32>, _>>();
+    let ports = |switch: &Switch, words: &mut Words<'_>| words.map(|w| port(switch, Some(w))).collect::<Result<Vec<u32>, _>>();
     match command {
         "mc_mgrp_create" => switch.group_create(number(words.next(), "group")?),
         "mc_mgrp_destroy" => switch.group_destroy(number(words.next(), "group")?)?,
         "mc_node_create" => {
             let rid = number(words.next(), "number of a node")?;
-            let handle = switch.node_create(rid, ports(words)?);
+            let ports = ports(switch, words)?;
+            let handle = switch.node_create(rid, ports);
             return Ok(vec![format!("node was created with handle {handle}")]);
         }
         "mc_node_update" => {
             let handle = number(words.next(), "node")?;
-            switch.node_update(handle, ports(words)?)?;
+            let ports = ports(switch, words)?;
+            switch.node_update(handle, ports)?;
         }
         "mc_node_associate" => switch.node_associate(number(words.next(), "group")?, number(words.next(), "node")?)?,
         "mc_node_dissociate" => switch.node_dissociate(number(words.next(), "group")?, number(words.next(), "node")?)?,

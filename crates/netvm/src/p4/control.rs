@@ -3,7 +3,7 @@
 //! A name may be written without what stands in front of it, as long as it means one thing.
 
 use super::profiles::Indirect;
-use super::replication::{Node, Session};
+use super::replication::{Node, Session, SessionCopies};
 use super::{BigInt, Switch};
 use netil::module::Entry;
 use netil::tables::Table;
@@ -21,8 +21,11 @@ pub(super) fn find<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, wanted: &str,
         (Some(one), None) => Ok(one),
         (Some((_, a)), Some((_, b))) => Err(format!("`{wanted}` may be {} or {}", name(a), name(b))),
         (None, _) => {
-            let near = all.iter().map(name).collect::<Vec<_>>().join(", ");
-            Err(format!("there is no {what} `{wanted}`; there are: {near}"))
+            let known: Vec<&str> = all.iter().map(name).collect();
+            if known.is_empty() {
+                return Err(format!("there is no {what} `{wanted}`: the program has none"));
+            }
+            Err(format!("there is no {what} `{wanted}`; there are: {}", known.join(", ")))
         }
     }
 }
@@ -238,6 +241,19 @@ impl Switch {
         Ok(())
     }
 
+    /// Sets the default action that the program has.
+    ///
+    /// # Errors
+    /// There is no such table.
+    pub fn reset_default(&mut self, table: &str) -> Result<(), String> {
+        let meta = self.table(table)?.clone();
+        let at = meta.default_at as usize;
+        let Some(place) = self.state.data.get_mut(at..at + meta.value_bytes as usize) else { return Err("no such table".to_owned()) };
+        place.fill(0);
+        place.iter_mut().zip(&meta.default).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
     pub(super) fn array(&self, name: &str, kind: ArrayKind, index: u64) -> Result<(ArrayMeta, usize), String> {
         let all: Vec<ArrayMeta> = self.pipeline.arrays.iter().filter(|a| a.kind == kind).cloned().collect();
         let what = match kind {
@@ -401,6 +417,16 @@ impl Switch {
         Ok(())
     }
 
+    /// Takes a node out of its groups; its number is not given again.
+    ///
+    /// # Errors
+    /// There is no such node.
+    pub fn node_destroy(&mut self, handle: usize) -> Result<(), String> {
+        self.node_update(handle, Vec::new())?;
+        self.replication.groups.values_mut().for_each(|nodes| nodes.retain(|node| *node != handle));
+        Ok(())
+    }
+
     /// Gives a multicast group all its copies, numbers and ports; or takes them out.
     pub fn group_copies(&mut self, group: u32, copies: Option<Vec<(u16, u32)>>) {
         match copies {
@@ -409,8 +435,8 @@ impl Switch {
         }
     }
 
-    /// Gives a mirroring session all its copies, numbers and ports; or takes them out.
-    pub fn session_copies(&mut self, session: u32, copies: Option<Vec<(u16, u32)>>) {
+    /// Gives a mirroring session all its copies, or takes them out.
+    pub fn session_copies(&mut self, session: u32, copies: Option<SessionCopies>) {
         match copies {
             Some(copies) => drop(self.replication.session_copies.insert(session, copies)),
             None => drop(self.replication.session_copies.remove(&session)),

@@ -1,5 +1,6 @@
 //! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested by STF files ([`stf`]).
 
+mod asked;
 mod burst;
 pub mod commands;
 mod control;
@@ -32,6 +33,7 @@ pub use p4::p4info::{Message as P4Info, text as p4info_text};
 pub use p4::pipeline::{InitialEntry, TableMeta};
 pub use p4::{BigInt, Optimisation, Pipeline, Reading, Refused, Sign, Warnings};
 pub use profiles::Indirect;
+pub use replication::SessionCopies;
 pub use switch::{Digest, Sent, Switch};
 pub use traffic::Traffic;
 

@@ -272,6 +272,32 @@ impl Switch {
         entries.iter().try_for_each(|entry| table.add(entry, 0).map_err(|why| format!("{whole}: {why}")))
     }
 
+    /// Gives a value set just these members; if that cannot be, it keeps those that it has.
+    ///
+    /// # Errors
+    /// There is no such set, the parts do not suit it, or they are too many.
+    pub fn set_all(&mut self, name: &str, members: &[Vec<KeyMatch>]) -> Result<(), String> {
+        let (_, meta) = find(&self.pipeline.sets, |s| &s.name, name, "value set")?;
+        let new: Vec<Entry> = members.iter().map(|parts| set_entries(meta, parts)).collect::<Result<Vec<_>, _>>()?.concat();
+        let (whole, number) = (meta.name.clone(), meta.table as usize);
+        let table = self.state.tables.get_mut(number).ok_or("no such table")?;
+        let before = table.entries(0);
+        for entry in &before {
+            table.remove(&entry.key, &entry.mask, entry.priority, 0);
+        }
+        let added = new.iter().try_for_each(|entry| table.add(entry, 0));
+        added.map_err(|why| {
+            for entry in &new {
+                table.remove(&entry.key, &entry.mask, entry.priority, 0);
+            }
+            for entry in &before {
+                // They were there: there is room for them.
+                let _ = table.add(entry, 0);
+            }
+            format!("{whole}: {why}")
+        })
+    }
+
     /// Takes a member out of a value set.
     ///
     /// # Errors
@@ -316,7 +342,10 @@ fn set_entries(meta: &SetMeta, parts: &[KeyMatch]) -> Result<Vec<Entry>, String>
     if parts.len() != widths.len() {
         return Err(format!("a member of {} has {} parts, not {}", meta.name, meta.fields.len(), parts.len()));
     }
-    p4::entries::ternary(&widths, meta.key_bits, parts)
+    if let Some((part, width)) = parts.iter().zip(&widths).find(|(part, width)| !part.fits(**width)) {
+        return Err(format!("{}: {part} does not fit a part of {width} bits", meta.name));
+    }
+    p4::entries::ternary(&widths, meta.key_bits, parts, meta.mask.as_ref())
 }
 
 #[cfg(test)]

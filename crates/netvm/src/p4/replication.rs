@@ -11,6 +11,17 @@ pub(super) struct Session {
     pub group: Option<u32>,
 }
 
+/// The copies of a mirroring session that is given whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionCopies {
+    /// Their numbers and ports.
+    pub copies: Vec<(u16, u32)>,
+    /// Their class of service.
+    pub class: u16,
+    /// So many bytes of each leave at most.
+    pub longest: Option<u32>,
+}
+
 /// A node of a group: a number for the program, and ports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
@@ -27,7 +38,7 @@ pub(super) struct Replication {
     /// Numbers and ports of groups that are given whole.
     pub group_copies: BTreeMap<u32, Vec<(u16, u32)>>,
     /// The same of mirroring sessions.
-    pub session_copies: BTreeMap<u32, Vec<(u16, u32)>>,
+    pub session_copies: BTreeMap<u32, SessionCopies>,
 }
 
 impl Replication {

@@ -112,7 +112,7 @@ impl Run<'_> {
 
     fn packet(&mut self, rest: &str) -> Result<(), String> {
         let (port, data) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let port = number(Some(port), "port")?;
+        let port = number(Some(port).filter(|port| !port.is_empty()), "port")?;
         let digits: String = data.chars().filter(|c| !c.is_whitespace()).collect();
         if !digits.len().is_multiple_of(2) || !digits.chars().all(|c| c.is_ascii_hexdigit()) {
             return Err("a packet is pairs of hexadecimal digits".to_owned());
@@ -128,7 +128,7 @@ impl Run<'_> {
 
     fn expect(&mut self, rest: &str, line: usize) -> Result<(), String> {
         let (port, data) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let entry = self.ports.entry(number(Some(port), "port")?).or_default();
+        let entry = self.ports.entry(number(Some(port).filter(|port| !port.is_empty()), "port")?).or_default();
         self.report.expected += 1;
         let mut expected = Expected { nibbles: Vec::new(), exact: false, line };
         for c in data.chars().filter(|c| !c.is_whitespace()) {
@@ -156,7 +156,11 @@ impl Run<'_> {
         };
         let mut words = test.split_whitespace();
         let Some(what) = words.next() else { return Ok(()) };
-        let found = if what == "bytes" { bytes } else { packets };
+        let found = match what {
+            "bytes" => bytes,
+            "packets" => packets,
+            other => return Err(format!("`{other}` is neither packets nor bytes")),
+        };
         let (op, wanted) = (words.next().unwrap_or("=="), number::<u64>(words.next(), "number")?);
         let holds = match op {
             "==" => found == wanted,

@@ -102,11 +102,13 @@ pub(super) struct Way {
     /// Its name, if it is followed.
     pub name: String,
     pub cause: &'static str,
+    /// So many bytes of it leave at most, as its mirroring session says.
+    pub longest: Option<u32>,
 }
 
 impl Way {
     fn again(&self, cause: &'static str) -> Self {
-        Self { rounds: self.rounds + 1, name: self.name.clone(), cause }
+        Self { rounds: self.rounds + 1, name: self.name.clone(), cause, longest: None }
     }
 }
 
@@ -208,7 +210,7 @@ impl Switch {
 
     /// A packet comes in by a port; what leaves, in order.
     pub fn receive(&mut self, port: u32, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
-        let way = Way { rounds: 0, name: std::mem::take(&mut self.name), cause: "arrived" };
+        let way = Way { rounds: 0, name: std::mem::take(&mut self.name), cause: "arrived", longest: None };
         let mut packet = self.arrived(time_ns);
         packet.jobs.push(Job::Ingress { bytes: bytes.into(), port, path: self.pipeline.paths.arrived, info: Vec::new(), way });
         self.rest(packet)
@@ -355,7 +357,7 @@ impl Switch {
     /// The way of a new copy.
     fn copied(&mut self, way: &Way, cause: &'static str) -> Way {
         let name = self.following.as_mut().map_or_else(String::new, |f| f.copy(&way.name));
-        Way { rounds: way.rounds, name, cause }
+        Way { rounds: way.rounds, name, cause, longest: way.longest }
     }
 
     fn multicast(
@@ -373,13 +375,15 @@ impl Switch {
         }
     }
 
-    /// Copies for a session. They have the lowest class of service: sessions have none of their own.
+    /// Copies for a session. They have the lowest class of service unless the session has one of its own.
     fn mirror(&mut self, session: u32, mut buffer: ExchangeBuffer<'static>, path: u32, way: &Way, packet: &mut Journey<'_>) {
-        put(&mut buffer.info, info::CLASS, &[0, 0]);
-        for (rid, port) in self.replication.session_copies.get(&session).cloned().unwrap_or_default() {
-            let way = self.copied(way, "clone");
+        let given = self.replication.session_copies.get(&session).cloned().unwrap_or_default();
+        put(&mut buffer.info, info::CLASS, &given.class.to_le_bytes());
+        for (rid, port) in given.copies {
+            let way = Way { longest: given.longest, ..self.copied(way, "clone") };
             Self::enqueue(buffer.clone(), port, rid, path, way, packet);
         }
+        put(&mut buffer.info, info::CLASS, &[0, 0]);
         let Some(to) = self.replication.sessions.get(&session).copied() else { return };
         if let Some(group) = to.group {
             self.multicast(&buffer, group, path, way, "clone", packet);
@@ -453,7 +457,8 @@ impl Switch {
 
     /// Egress has sent a packet: it leaves, or comes round.
     fn leave(&mut self, buffer: &ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {
-        let (out, bytes) = (&buffer.info, buffer.bytes());
+        let (out, whole) = (&buffer.info, buffer.bytes());
+        let bytes = &whole[..way.longest.map_or(whole.len(), |most| whole.len().min(most as usize))];
         let recirculate = get32(out, info::RECIRCULATE);
         if recirculate > 0 {
             let info = self.preserved(out, recirculate);
@@ -461,7 +466,9 @@ impl Switch {
             packet.jobs.push(Job::Ingress { bytes: bytes.to_vec().into(), port, path, info, way: way.again("recirculated") });
             return;
         }
-        packet.sent.push(sent(buffer));
+        let mut one = sent(buffer);
+        one.bytes.truncate(bytes.len());
+        packet.sent.push(one);
     }
 
     fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn key(kind: Match, width: u32) -> KeyMeta {
-        KeyMeta { name: "k".to_owned(), width, kind, shift: 0 }
+        KeyMeta { name: "k".to_owned(), width, kind, shift: 0, mask: None }
     }
 
     #[test]

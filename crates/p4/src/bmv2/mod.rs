@@ -9,7 +9,7 @@
 //!
 //! What a file says of the program that it was made of (`source_info`) is told as the place of statements.
 //!
-//! Left out: architectures other than simple_switch's, externs of a program's own, masks of value sets, indices of stacks' last elements outside of the parser.
+//! Left out: architectures other than simple_switch's, externs of a program's own, value sets with several masks, indices of stacks' last elements outside of the parser.
 //!
 //! Source: p4lang/behavioral-model, docs/JSON_format.md, version 2.24.
 
@@ -23,11 +23,27 @@ mod parser;
 mod pipeline;
 mod text;
 
+use crate::ast::Annotation;
+use crate::lexer::Tok;
 use frontends::diagnostics::{Diagnostic, Origin, Sources, Span};
 use json::{Node, Read, Wrong};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use text::{MAX_TEXT, Names, Text};
+
+/// The annotation of keys and value sets in which only some bits of entries count.
+pub(crate) const MASK: &str = "bmv2_mask";
+
+/// Those bits, as the text of a program says them.
+fn counted(mask: &num_bigint::BigInt) -> String {
+    format!(" @{MASK}({mask:#x})")
+}
+
+/// Those bits, from the annotations.
+pub(crate) fn mask_of(notes: &[Annotation]) -> Option<num_bigint::BigInt> {
+    let note = notes.iter().find(|note| &*note.name == MASK)?;
+    note.tokens.iter().find_map(|token| if let Tok::Number(number) = &token.tok { Some(number.value.clone()) } else { None })
+}
 
 /// The major version of the format.
 const VERSION: u64 = 2;

@@ -65,21 +65,29 @@ struct States<'s, 'a> {
     idents: HashMap<String, String>,
 }
 
-/// The value sets of a parser: how they are called, and the parts of their members.
+/// The value sets of a parser.
 #[derive(Default)]
 struct Sets {
-    all: HashMap<String, (String, Vec<u32>)>,
+    all: HashMap<String, Set>,
     declared: Vec<String>,
 }
 
+struct Set {
+    ident: String,
+    /// The widths of the parts of its members.
+    parts: Vec<u32>,
+    /// The bits of its members that count, if not all do.
+    mask: Option<BigInt>,
+}
+
 impl Sets {
-    fn named(&self, transition: &Node<'_>) -> Option<&(String, Vec<u32>)> {
+    fn named(&self, transition: &Node<'_>) -> Option<&Set> {
         transition.get("value").and_then(|name| self.all.get(name.text().ok()?))
     }
 
     /// The bits of a state's keys as one, where it uses a set whose members have other parts than the keys.
     fn joined(&self, transitions: &[Node<'_>], widths: &[u32]) -> Option<u32> {
-        transitions.iter().any(|t| is_set(t) && self.named(t).is_some_and(|(_, parts)| parts != widths)).then(|| widths.iter().sum())
+        transitions.iter().any(|t| is_set(t) && self.named(t).is_some_and(|set| set.parts != widths)).then(|| widths.iter().sum())
     }
 }
 
@@ -105,21 +113,26 @@ impl<'a> States<'_, 'a> {
                 if *bits != widths.iter().sum::<u32>() {
                     return name.wrong(format!("the value set has {bits} bits, and the key of the state other ones"));
                 }
-                if let Some((_, parts)) = sets.all.get_mut(name.text()?) {
-                    if *parts != widths {
-                        *parts = vec![*bits];
+                let mask = transition.get("mask").map(|mask| set_mask(&mask, *bits)).transpose()?;
+                if let Some(known) = sets.all.get_mut(name.text()?) {
+                    if known.mask != mask {
+                        return transition.wrong("a value set that is used with two masks, or with and without one, is not supported");
+                    }
+                    if known.parts != widths {
+                        known.parts = vec![*bits];
                     }
                     continue;
                 }
-                sets.all.insert(name.text()?.to_owned(), (names.fresh(name.text()?), widths.clone()));
+                sets.all.insert(name.text()?.to_owned(), Set { ident: names.fresh(name.text()?), parts: widths.clone(), mask });
                 used.push((name.text()?.to_owned(), set.get("max_size").map_or(Ok(1024), |n| n.small(1 << 20))?));
             }
         }
         for (name, size) in used {
-            let (ident, parts) = &sets.all[&name];
+            let Set { ident, parts, mask } = &sets.all[&name];
             let types: Vec<String> = parts.iter().map(|w| format!("bit<{w}>")).collect();
             let ty = if let [one] = types.as_slice() { one.clone() } else { format!("tuple<{}>", types.join(", ")) };
-            sets.declared.push(format!("{} value_set<{ty}>({size}) {ident};", named(&name)));
+            let counted = mask.as_ref().map(super::counted).unwrap_or_default();
+            sets.declared.push(format!("{}{counted} value_set<{ty}>({size}) {ident};", named(&name)));
         }
         Ok(sets)
     }
@@ -212,8 +225,7 @@ impl<'a> States<'_, 'a> {
                 continue;
             }
             let set = match (is_set(transition), sets.named(transition)) {
-                (true, Some((ident, _))) if transition.get("mask").is_none() => ident.clone(),
-                (true, _) => return transition.wrong("a value set with a mask is not supported"),
+                (true, Some(set)) => set.ident.clone(),
                 _ => masked(transition, &widths, joined)?,
             };
             text.line(&format!("{set}: {};", next(transition)?));
@@ -222,6 +234,15 @@ impl<'a> States<'_, 'a> {
         text.line("}");
         Ok(())
     }
+}
+
+/// The mask of a value set, which has the bits of a member in a row.
+fn set_mask(mask: &Node<'_>, bits: u32) -> Read<BigInt> {
+    let value = mask.hex()?;
+    if value.sign() == Sign::Minus || value.bits() > u64::from(bits.next_multiple_of(8)) {
+        return mask.wrong(format!("expected a mask of {bits} bits"));
+    }
+    Ok(value & ((BigInt::one() << bits) - 1))
 }
 
 /// A value and its mask, cut into the parts of the key, of whole bytes each; put together again where the keys are.

@@ -348,12 +348,15 @@ impl<'a> Pipelines<'_, 'a> {
             let (place, what) = (self.layout.field(&target)?, match_kind(&what)?);
             let parts: Vec<&str> = target.list()?.iter().map(Node::text).collect::<Read<_>>()?;
             let name = given.map_or_else(|| parts.join("."), str::to_owned);
-            let mask = match (key.get("mask"), place.kind) {
-                (Some(mask), Kind::Bits(w)) => format!(" & {}", literal(&mask.hex()?, w.into())),
+            let (mask, counted) = match (key.get("mask"), place.kind) {
+                (Some(mask), Kind::Bits(w)) => {
+                    let mask = mask.hex()?;
+                    (format!(" & {}", literal(&mask, w.into())), super::counted(&mask))
+                }
                 (Some(mask), _) => return mask.wrong("this field has no mask"),
-                (None, _) => String::new(),
+                (None, _) => (String::new(), String::new()),
             };
-            text.line(&format!("{}{mask} : {what} @name({});", place.text, super::text::quoted(&name)));
+            text.line(&format!("{}{mask} : {what} @name({}){counted};", place.text, super::text::quoted(&name)));
             kinds.push(Some(place.kind));
         }
         for input in selector {

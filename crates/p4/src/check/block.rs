@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, Context, Symbol, fault, public_name};
 use crate::ast::{self, Decl, DeclKind, ExprKind as Ast, Transition};
-use crate::hir::{Block, Expr, Next, State, Target, Type};
+use crate::hir::{ArchKind, Block, Expr, Next, State, Target, Type};
 use frontends::diagnostics::{Diagnostic, Span};
 use num_traits::ToPrimitive;
 use std::rc::Rc;
@@ -15,7 +15,10 @@ impl Checker {
             _ => return Ok(()),
         };
         if let Some(generic) = sig.type_params.first() {
-            return fault(generic.span, "declared parsers and controls have no type parameters");
+            let what = if is_parser { "parser" } else { "control" };
+            let wrong = Diagnostic::new(generic.span, format!("a {what} that has a body has no type parameters"));
+            let help = format!("only {what} types (`{what} {}<{}>(...);`) may be generic: name the type here", sig.name.name, generic.name);
+            return Err(Box::new(wrong.help(help)));
         }
         let tables = std::mem::take(&mut self.block_tables);
         let instances = std::mem::take(&mut self.block_instances);
@@ -37,7 +40,11 @@ impl Checker {
         if let Some((p, at)) = params.iter().zip(&sig.params).find(|(p, _)| matches!(p.ty, Type::Block(_) | Type::Arch(..))) {
             return fault(at.ty.span, format!("a parameter of {} is not possible here", self.show(&p.ty)));
         }
+        let written = ctor;
         let ctor = self.params(ctor, false)?;
+        for (param, at) in ctor.iter().zip(written) {
+            self.suits_block(&param.ty, is_parser, at.ty.span)?;
+        }
         self.scopes.push(Default::default());
         let (mut variables, first_var) = (Vec::new(), self.program.vars.len());
         self.will_declare(locals);
@@ -77,6 +84,22 @@ impl Checker {
         block.tables = std::mem::take(&mut self.block_tables);
         block.instances = std::mem::take(&mut self.block_instances);
         result.map(|()| block)
+    }
+
+    /// Parsers have parsers, and controls have controls, that are made elsewhere.
+    fn suits_block(&self, ty: &Type, in_parser: bool, span: Span) -> Checked<()> {
+        let kind = match ty {
+            Type::Arch(id, _) => match &self.program.types[*id] {
+                crate::hir::TypeInfo::Arch { kind, .. } => *kind,
+                _ => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        match (kind, in_parser) {
+            (ArchKind::Parser, false) => fault(span, "a control has no parser as parameter"),
+            (ArchKind::Control, true) => fault(span, "a parser has no control as parameter"),
+            _ => Ok(()),
+        }
     }
 
     fn value_set(&mut self, ty: &ast::Ty, size: &ast::Expr, name: &ast::Ident, annotations: &[ast::Annotation]) -> Checked<()> {
@@ -148,7 +171,7 @@ impl Checker {
             return fault(key.span, format!("there is no select over {}", self.show(&key.ty)));
         }
         if keys.is_empty() {
-            return fault(span, "there is nothing to select");
+            return self.select_nothing(cases, names, span);
         }
         let mut out = Vec::new();
         for case in cases {
@@ -159,14 +182,23 @@ impl Checker {
         Ok(Next::Select(keys, out))
     }
 
+    /// A select without keys: its first case that holds for all of them.
+    fn select_nothing(&mut self, cases: &[ast::SelectCase], names: &[ast::Ident], span: Span) -> Checked<Next> {
+        let mut to = None;
+        for case in cases {
+            let target = self.target(&case.to, names)?;
+            if !matches!(case.keys.as_slice(), [] | [ast::Expr { kind: Ast::Default | Ast::DontCare, .. }]) {
+                return fault(case.span, "there is nothing to compare this with");
+            }
+            to.get_or_insert(target);
+        }
+        to.map_or_else(|| fault(span, "there is nothing to select"), |to| Ok(Next::To(to)))
+    }
+
     fn selectable(&self, ty: &Type) -> bool {
         match self.program.underlying(ty) {
             Type::Bit(_) | Type::Int(_) | Type::Bool | Type::Enum(_) | Type::Error | Type::Any | Type::Integer => true,
-            Type::Tuple(items) => items.iter().all(|t| self.selectable(t) && !matches!(t, Type::Struct(..))),
-            Type::Struct(id, args) => {
-                self.program.aggregate(ty) == Some(ast::Aggregate::Struct)
-                    && self.program.fields(id, &args).iter().all(|f| self.selectable(&f.ty))
-            }
+            Type::Tuple(items) => items.iter().all(|t| self.selectable(t)),
             _ => false,
         }
     }

@@ -85,15 +85,10 @@ impl Checker {
         }
         let result = self.program.substitute(&wanted, &bound);
         let given: Vec<Expr> = given.into_iter().flatten().collect();
-        if let Some(wrong) = given.iter().find(|a| !super::consts::is_constant(a) && !self.is_compile_time(a)) {
+        if let Some(wrong) = given.iter().find(|a| !self.is_compile_time(a)) {
             return fault(wrong.span, "an argument of a constructor is known when the program is compiled");
         }
         Ok((result, given))
-    }
-
-    /// Parameters of constructors are values that are known then, too.
-    fn is_compile_time(&self, value: &Expr) -> bool {
-        matches!(&value.kind, ExprKind::Var(var) if !self.program.vars[*var].writable) || value.ty == Type::Any
     }
 
     fn constructor(&self, ty: &Type, args: &[Arg], span: Span) -> Checked<(Vec<ParamInfo>, Bound)> {
@@ -164,11 +159,16 @@ impl Checker {
     }
 
     fn overload(&self, all: &[FnId], args: &[Arg], span: Span) -> Checked<FnId> {
-        let fits = all.iter().find(|f| self.takes(&self.program.functions[**f].params, args));
+        let function = |f: &FnId| &self.program.functions[*f];
+        let mut fitting = all.iter().filter(|f| self.takes(&function(f).params, args));
+        let fits = fitting.next();
+        if let (Some(one), Some(other)) = (fits, fitting.next()) {
+            let ambiguous = Diagnostic::new(span, format!("this may be one `{}` or another", function(one).name));
+            return Err(Box::new(ambiguous.note(function(one).span, "one").note(function(other).span, "another")));
+        }
         match (fits, all.first()) {
             (Some(f), _) => Ok(*f),
             (None, Some(first)) => {
-                let function = |f: &FnId| &self.program.functions[*f];
                 let names = |f: &FnId| function(f).params.iter().map(|p| &*p.name).collect::<Vec<_>>().join(", ");
                 let ways: Vec<String> = all.iter().map(|f| format!("{}({})", function(f).name, names(f))).collect();
                 let fault = Diagnostic::new(span, format!("`{}` takes other arguments than these {}", function(first).name, args.len()));
@@ -200,6 +200,9 @@ impl Checker {
         let params: Vec<ParamInfo> =
             function.params.iter().map(|p| ParamInfo { ty: self.program.substitute(&p.ty, owner), ..p.clone() }).collect();
         let args = self.arguments(&params, args, span, &free, &mut bound)?;
+        if let Some(block) = args.iter().flatten().find(|arg| matches!(arg.ty, Type::Block(_) | Type::Arch(..))) {
+            return fault(block.span, format!("{} is no argument of a function", self.show(&block.ty)));
+        }
         let result = self.program.substitute(&self.program.substitute(&function.result, owner), &bound);
         if let Some(p) = free.iter().find(|p| bound.get(p).is_some_and(without_width)).filter(|_| types.is_empty()) {
             let name = &self.program.type_params[*p];
@@ -246,6 +249,9 @@ impl Checker {
                     Some(why) => fault.help(why),
                     None => fault,
                 }));
+            }
+            if param.dir != Dir::None && self.program.substitute(&param.ty, bound) == Type::Str {
+                return fault(value.map_or(span, |v| v.span), format!("`{}` has a direction, and is no string", param.name));
             }
             checked.push(value);
         }
@@ -306,7 +312,7 @@ impl Checker {
             if name != "apply" || !args.is_empty() {
                 return fault(span, "a table has one method, `apply()`, which takes nothing");
             }
-            if !self.context.in_control || self.context.in_table_key {
+            if !self.context.in_control {
                 return fault(span, "tables are applied by controls only");
             }
             return Ok(Expr {

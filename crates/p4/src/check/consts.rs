@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, fault};
 use crate::ast;
-use crate::hir::{Expr, ExprKind};
+use crate::hir::{Expr, ExprKind, Type};
 use num_bigint::BigInt;
 
 impl Checker {
@@ -11,6 +11,21 @@ impl Checker {
         match checked.kind {
             ExprKind::Int(n) => Ok(n),
             _ => fault(value.span, "this is no number that is known when the program is compiled"),
+        }
+    }
+}
+
+impl Checker {
+    /// True for what is known when an instance is made: parameters without direction are, too.
+    pub(super) fn is_compile_time(&self, value: &Expr) -> bool {
+        let all = |items: &[&Expr]| items.iter().all(|item| self.is_compile_time(item));
+        match &value.kind {
+            ExprKind::Var(var) => self.known.contains(var) || value.ty == Type::Any,
+            ExprKind::Fields(items) => items.iter().all(|item| self.is_compile_time(item)),
+            ExprKind::Cast(of) | ExprKind::Member(of, _) | ExprKind::Unary(_, of) | ExprKind::Slice(of, ..) => all(&[of]),
+            ExprKind::Binary(_, a, b) | ExprKind::Mask(a, b) | ExprKind::Range(a, b) => all(&[a, b]),
+            ExprKind::Ternary(condition, a, b) => all(&[condition, a, b]),
+            _ => value.ty == Type::Any || is_constant(value),
         }
     }
 }

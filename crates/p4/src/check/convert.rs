@@ -21,6 +21,15 @@ pub(crate) fn wrap(value: &BigInt, width: u32, signed: bool) -> BigInt {
     low
 }
 
+/// A list that is written out, which takes the type that is wanted; a value that has the type of a tuple keeps it.
+fn is_literal(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Fields(_) | ExprKind::Default => true,
+        ExprKind::Ternary(_, a, b) => is_literal(a) && is_literal(b),
+        _ => false,
+    }
+}
+
 impl Checker {
     /// Whether a value of that type goes where another is wanted, without a cast.
     pub(super) fn converts(&self, from: &Type, to: &Type) -> bool {
@@ -43,7 +52,10 @@ impl Checker {
                 let short = items.last() == Some(&Type::Nothing) && items.len() <= wanted.len() + 1;
                 (short || items.len() == wanted.len()) && items.iter().zip(wanted.iter()).all(|(a, b)| self.converts(a, b))
             }
-            (Type::Tuple(items), Type::Stack(of, n)) => items.len() <= *n as usize + 1 && items.iter().all(|t| self.converts(t, of)),
+            (Type::Tuple(items), Type::Stack(of, n)) => {
+                let short = items.last() == Some(&Type::Nothing) && items.len() <= *n as usize + 1;
+                (short || items.len() == *n as usize) && items.iter().all(|t| self.converts(t, of))
+            }
             (Type::Tuple(items), Type::List(of)) => items.iter().all(|t| self.converts(t, of)),
             (Type::Struct(a, x), Type::Struct(b, y)) => a == b && x.iter().zip(y.iter()).all(|(x, y)| self.converts(x, y)),
             (Type::List(a), Type::List(b)) => self.converts(a, b),
@@ -59,7 +71,8 @@ impl Checker {
         if value.ty == *to || matches!(to, Type::Any | Type::Param(_)) && value.ty != Type::Nothing {
             return Ok(value);
         }
-        if !self.converts(&value.ty, to) {
+        let of_shape = matches!(&value.ty, Type::Tuple(_)) && matches!(to, Type::Struct(..) | Type::Stack(..)) && !is_literal(&value);
+        if of_shape || !self.converts(&value.ty, to) {
             return fault(value.span, format!("this is {}, and {} is wanted", self.show(&value.ty), self.show(to)));
         }
         self.loses_digits(&value, to);
@@ -173,7 +186,7 @@ impl Checker {
             (Type::SerEnum(_), Type::Bit(_) | Type::Int(_) | Type::Integer)
             | (Type::Bit(_) | Type::Int(_) | Type::Integer, Type::SerEnum(_)) => true,
             (Type::SerEnum(_), Type::SerEnum(_)) => true,
-            _ if new => from == under || self.converts(&from, &under) || self.numeric(&from) && self.numeric(&under),
+            _ if new => from == under || self.converts(&from, &under),
             _ => false,
         };
         if !possible {

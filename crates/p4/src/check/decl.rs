@@ -138,11 +138,16 @@ impl Checker {
     }
 
     fn field_fits(&self, what: Aggregate, ty: &Type, field: &ast::Field) -> Checked<()> {
-        let under = self.program.underlying(ty);
         if matches!(field.ty.kind, ast::TyKind::DontCare) {
             return fault(field.ty.span, "`_` is no type of a field");
         }
-        let fits = match what {
+        if self.is_field(what, ty) { Ok(()) } else { fault(field.ty.span, format!("a field of {} is not possible here", self.show(ty))) }
+    }
+
+    /// Whether such a field may be in a structure, header or union.
+    pub(super) fn is_field(&self, what: Aggregate, ty: &Type) -> bool {
+        let under = self.program.underlying(ty);
+        match what {
             Aggregate::Union => matches!(self.program.aggregate(ty), Some(Aggregate::Header)) || matches!(ty, Type::Param(_) | Type::Any),
             Aggregate::Header => match &under {
                 Type::Bit(_) | Type::Int(_) | Type::Varbit(_) | Type::Bool | Type::Param(_) | Type::Any => true,
@@ -163,8 +168,7 @@ impl Checker {
                         | Type::Set(_)
                 ) || matches!(under, Type::Str | Type::MatchKind)
             }
-        };
-        if fits { Ok(()) } else { fault(field.ty.span, format!("a field of {} is not possible here", self.show(ty))) }
+        }
     }
 
     fn only_bits(&self, ty: &Type) -> bool {
@@ -248,11 +252,20 @@ impl Checker {
                 Some(value) if param.dir == Dir::Out || param.dir == Dir::InOut => {
                     return fault(value.span, "a parameter that is written has no default");
                 }
-                Some(value) => Some(self.expr_as(value, &ty)?),
+                Some(value) => {
+                    let checked = self.expr_as(value, &ty)?;
+                    if !self.is_compile_time(&checked) {
+                        return fault(value.span, "the default of a parameter is known when the program is compiled");
+                    }
+                    Some(checked)
+                }
                 None => None,
             };
             let writable = super::writes(param.dir) || (param.dir == Dir::None && writable_none);
             let var = self.declare_var(&param.name, ty.clone(), writable)?;
+            if param.dir == Dir::None {
+                self.known.insert(var);
+            }
             let optional = annotation(&param.annotations, "optional").is_some();
             let notes = param.annotations.clone().into();
             all.push(ParamInfo { name: param.name.name.clone(), dir: param.dir, ty, var, default, optional, notes });
@@ -344,6 +357,11 @@ impl Checker {
                 return fault(method.sig.name.span, "a constructor has no result");
             }
             let f = self.prototype(method.result.as_ref(), &method.sig, &method.annotations)?;
+            if let Some((_, at)) =
+                self.program.functions[f].params.iter().zip(&method.sig.params).find(|(p, _)| matches!(p.ty, Type::Arch(..)))
+            {
+                return fault(at.ty.span, "an extern has no parser, control or package as parameter");
+            }
             if self.program.functions[f].result == Type::Integer {
                 return fault(method.sig.name.span, "a method has no result of type int");
             }
@@ -358,6 +376,7 @@ impl Checker {
     }
 
     fn function_decl(&mut self, result: &Ty, sig: &Signature, body: &ast::Block, annotations: &[Annotation]) -> Checked<()> {
+        let before = self.faults.len();
         let (type_params, params, result, body) = self.scoped(|c| -> Checked<_> {
             let type_params = c.parameters_of_types(&sig.type_params)?;
             let result = c.ty(result)?;
@@ -367,7 +386,8 @@ impl Checker {
             let body = c.body(body, context);
             Ok((type_params, params, result, body))
         })?;
-        if result != Type::Void && !ends(&body) {
+        // A statement that is wrong may have been the one that returns.
+        if result != Type::Void && !ends(&body) && self.faults.len() == before {
             return fault(sig.name.span, format!("`{}` does not return a value on every way", sig.name.name));
         }
         let name = sig.name.name.clone();
@@ -433,6 +453,9 @@ impl Checker {
             return fault(decl.span, "parsers and controls have no instances at the top level");
         }
         self.fits_here(&ty, decl)?;
+        if body.is_some() && !matches!(ty, Type::Extern(..) | Type::Any) {
+            return fault(decl.span, format!("{} has no abstract methods, which externs may have", self.show(&ty)));
+        }
         self.scopes.push(Default::default());
         let before = self.program.functions.len();
         for item in body.unwrap_or_default() {

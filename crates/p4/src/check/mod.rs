@@ -11,7 +11,7 @@ mod consts;
 pub(crate) mod convert;
 mod decl;
 mod expr;
-mod operators;
+pub(crate) mod operators;
 mod stmt;
 mod table;
 pub(crate) mod types;
@@ -64,6 +64,8 @@ pub(crate) struct Checker {
     /// Tables, instances and local variables of the block being checked.
     block_tables: Vec<usize>,
     block_instances: Vec<usize>,
+    /// Parameters without direction, whose values are known when the program is compiled.
+    known: std::collections::HashSet<VarId>,
     /// Abstract methods that need not be implemented.
     optional_methods: std::collections::HashSet<FnId>,
 }

@@ -127,6 +127,9 @@ impl Checker {
             (Type::Int(a), Type::Bit(b) | Type::Int(b)) => Type::Int(a + b),
             _ => return fault(span, format!("{} and {} cannot be joined", self.show(&left.ty), self.show(&right.ty))),
         };
+        if let Some(width) = ty.width().filter(|w| *w > super::types::MAX_WIDTH) {
+            return fault(span, format!("this has {width} bits, and numbers have {} at most", super::types::MAX_WIDTH));
+        }
         if let (ExprKind::Int(a), ExprKind::Int(b), Some(low)) = (&left.kind, &right.kind, right.ty.width()) {
             let value = (a << low) + wrap(b, low, false);
             return Ok(int(fit(value, &ty), ty, span));
@@ -202,7 +205,8 @@ impl Checker {
             }
             return Ok(int(folded(op, a, b, &ty), ty, span));
         }
-        if ty == Type::Integer {
+        // A parameter without direction is known where an instance is made.
+        if ty == Type::Integer && !(self.is_compile_time(&left) && self.is_compile_time(&right)) {
             return fault(span, "this is not known when the program is compiled");
         }
         Ok(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span })
@@ -213,7 +217,7 @@ fn negative(e: &Expr) -> bool {
     matches!(&e.kind, ExprKind::Int(n) if n.is_negative())
 }
 
-fn folded(op: BinOp, a: &BigInt, b: &BigInt, ty: &Type) -> BigInt {
+pub(crate) fn folded(op: BinOp, a: &BigInt, b: &BigInt, ty: &Type) -> BigInt {
     let exact = match op {
         BinOp::Add | BinOp::AddSat => a + b,
         BinOp::Sub | BinOp::SubSat => a - b,

@@ -141,7 +141,13 @@ impl Checker {
             (None, None | Some(Type::Void)) => Ok(StmtKind::Return(None)),
             (None, Some(ty)) => fault(span, format!("a value of {} is wanted", self.show(&ty))),
             (Some(_), None | Some(Type::Void)) => fault(span, "no value is returned here"),
-            (Some(value), Some(ty)) => Ok(StmtKind::Return(Some(self.expr_as(value, &ty)?))),
+            (Some(value), Some(ty)) => {
+                let value = self.expr_as(value, &ty)?;
+                if matches!(ty, Type::Param(_)) && !matches!(value.ty, Type::Any | Type::Nothing) && value.ty != ty {
+                    return fault(value.span, format!("this is {}, and {} is wanted", self.show(&value.ty), self.show(&ty)));
+                }
+                Ok(StmtKind::Return(Some(value)))
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use crate::ast::{self, ActionRef, Annotation, Dir, ExprKind as Ast, Property, Pr
 use crate::hir::{COUNTERS, Callee, Expr, ExprKind, FnKind, Key, METERS, PROFILES, Table, TableAction, TableEntry, Type};
 use crate::lexer::Name;
 use frontends::diagnostics::Diagnostic;
+use num_bigint::{BigInt, Sign};
 use num_traits::ToPrimitive;
 
 impl Checker {
@@ -22,6 +23,13 @@ impl Checker {
             }
             seen.push(property.name.name.clone());
         }
+        let place = |name: &str| seen.iter().position(|n| **n == *name);
+        if let (Some(default), Some(actions)) = (place("default_action"), place("actions"))
+            && default < actions
+        {
+            let wrong = Diagnostic::new(decl.properties[default].name.span, "the default action stands behind the list of actions");
+            return Err(Box::new(wrong.note(decl.properties[actions].name.span, "the list")));
+        }
         // Actions are needed by what else refers to them, wherever they stand.
         let order = ["key", "actions", "entries", "default_action"];
         for wanted in order {
@@ -38,10 +46,45 @@ impl Checker {
         if table.default.is_none() {
             self.no_action(&mut table)?;
         }
+        self.priorities(&mut table, decl)?;
         self.program.tables.push(table);
         let id = self.program.tables.len() - 1;
         self.block_tables.push(id);
         self.declare(&decl.name, Symbol::Table(id))
+    }
+
+    /// Entries that the control plane may change have the priority that they say, or one that is so much worse than that of the entry before.
+    ///
+    /// Source: P4-16 specification 1.2.5, section 14.2.1.4.
+    fn priorities(&mut self, table: &mut Table, decl: &TableDecl) -> Checked<()> {
+        let written = decl.properties.iter().find_map(|p| if let PropertyKind::Entries(entries) = &p.kind { Some(entries) } else { None });
+        let Some(written) = written else { return Ok(()) };
+        let said = written.iter().find(|entry| entry.priority.is_some());
+        let overlap = table.keys.iter().any(|key| !matches!(&*key.kind, "exact" | "lpm"));
+        match said {
+            Some(entry) if table.const_entries => return fault(entry.span, "constant entries have the priority of their order"),
+            Some(entry) if !overlap => return fault(entry.span, "keys of these kinds have no priorities"),
+            None if table.const_entries || !overlap => return Ok(()),
+            Some(_) if written[0].priority.is_none() => {
+                return fault(written[0].span, "the first entry has a priority, as another one has");
+            }
+            _ => {}
+        }
+        let delta = match decl.properties.iter().find(|p| &*p.name.name == "priority_delta").map(|p| &p.kind) {
+            Some(PropertyKind::Value(value)) => self.constant_int(value)?,
+            _ => BigInt::from(1),
+        };
+        let (count, step) = (BigInt::from(written.len()), if table.smallest_wins { delta.clone() } else { -&delta });
+        let mut next = if table.smallest_wins { BigInt::from(1) } else { (count - 1) * delta + 1 };
+        for entry in &mut table.entries {
+            let own = if said.is_some() { entry.priority.clone().unwrap_or(next) } else { next };
+            if own.sign() == Sign::Minus || own.bits() > 31 {
+                return fault(entry.span, format!("the priority of this entry would be {own}; priorities have 31 bits"));
+            }
+            next = &own + &step;
+            entry.priority = Some(own);
+        }
+        Ok(())
     }
 
     /// The default action of a table that names none.
@@ -210,9 +253,10 @@ impl Checker {
         if args.len() - skip > plain.len() {
             return fault(given.span, format!("`{}` takes {} arguments, not {}", name.name, plain.len(), args.len()));
         }
-        for (listed, arg) in table.actions[at].args.clone().iter().zip(&args[..skip]) {
+        let wanted: Vec<Type> = params.iter().filter(|p| p.dir != Dir::None).map(|p| p.ty.clone()).collect();
+        for ((listed, arg), ty) in table.actions[at].args.clone().iter().zip(&args[..skip]).zip(&wanted) {
             let Some(value) = &arg.value else { continue };
-            let said = self.expr(value)?;
+            let said = self.expr_as(value, ty)?;
             if listed.as_ref().is_some_and(|l| !same(l, &said)) {
                 return fault(arg.span, "this is another argument than in the list of actions");
             }
@@ -226,7 +270,7 @@ impl Checker {
                 (None, Some(value)) => value.clone(),
                 (None, None) => return fault(given.span, format!("the argument for `{}` is missing", param.name)),
             };
-            if !super::consts::is_constant(&value) && !matches!(value.kind, ExprKind::Var(_)) {
+            if !self.is_compile_time(&value) {
                 return fault(value.span, "this argument is known when the program is compiled");
             }
             out.push(value);
@@ -278,6 +322,9 @@ fn same(a: &Expr, b: &Expr) -> bool {
         (ExprKind::Cast(a), ExprKind::Cast(b)) => same(a, b),
         (ExprKind::Fields(a), ExprKind::Fields(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (ExprKind::Var(_), ExprKind::Member(..)) | (ExprKind::Member(..), ExprKind::Var(_)) => false,
+        (ExprKind::Call { callee: Callee::Function(f), args: x, .. }, ExprKind::Call { callee: Callee::Function(g), args: y, .. }) => {
+            f == g && x.iter().flatten().zip(y.iter().flatten()).all(|(a, b)| same(a, b))
+        }
         _ => true,
     }
 }

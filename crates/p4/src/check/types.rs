@@ -12,8 +12,10 @@ use std::rc::Rc;
 /// Types for parameters.
 pub(crate) type Bound = HashMap<ParamId, Type>;
 
-/// The widest value, which is NetIL's.
-const MAX_WIDTH: u32 = 1 << 16;
+/// The widest number, which is NetIL's and p4c's.
+pub(super) const MAX_WIDTH: u32 = netil::wide::MAX_WIDTH as u32;
+/// The widest field of varying length, and the longest stack.
+const MAX_SIZE: u32 = 1 << 16;
 
 impl Checker {
     pub(super) fn ty(&mut self, ty: &Ty) -> Checked<Type> {
@@ -26,9 +28,9 @@ impl Checker {
             TyKind::Integer => Type::Integer,
             TyKind::DontCare => Type::Any,
             TyKind::Bit(None) => Type::Bit(1),
-            TyKind::Bit(Some(width)) => Type::Bit(self.width(width, 0)?),
-            TyKind::Int(width) => Type::Int(self.width(width, 1)?),
-            TyKind::Varbit(width) => Type::Varbit(self.width(width, 0)?),
+            TyKind::Bit(Some(width)) => Type::Bit(self.width("bit", width, 0)?),
+            TyKind::Int(width) => Type::Int(self.width("int", width, 1)?),
+            TyKind::Varbit(width) => Type::Varbit(self.size(width, 0)?),
             TyKind::Named(dot, name) => self.named_type(*dot, name, ty.span)?,
             TyKind::Args(base, args) => self.specialised(base, args)?,
             TyKind::Stack(of, size) => {
@@ -36,7 +38,7 @@ impl Checker {
                 if matches!(of_type, Type::Void | Type::Extern(..) | Type::Arch(..) | Type::Block(_) | Type::Str | Type::Integer) {
                     return fault(of.span, format!("an array of {} is not possible", self.show(&of_type)));
                 }
-                Type::Stack(Rc::new(of_type), self.width(size, 1)?)
+                Type::Stack(Rc::new(of_type), self.size(size, 1)?)
             }
             TyKind::Tuple(items) => {
                 let parts = items;
@@ -51,11 +53,19 @@ impl Checker {
         })
     }
 
-    fn width(&mut self, size: &crate::ast::Expr, least: u32) -> Checked<u32> {
-        let value = self.constant_int(size)?;
+    fn width(&mut self, of: &str, width: &crate::ast::Expr, least: u32) -> Checked<u32> {
+        let value = self.constant_int(width)?;
         match value.to_u32() {
             Some(width) if width >= least && width <= MAX_WIDTH => Ok(width),
-            _ => fault(size.span, format!("`{value}` is no possible size here; sizes are {least} to {MAX_WIDTH}")),
+            _ => fault(width.span, format!("{of}<{value}> is not possible: {of} has {least} to {MAX_WIDTH} bits")),
+        }
+    }
+
+    fn size(&mut self, size: &crate::ast::Expr, least: u32) -> Checked<u32> {
+        let value = self.constant_int(size)?;
+        match value.to_u32() {
+            Some(width) if width >= least && width <= MAX_SIZE => Ok(width),
+            _ => fault(size.span, format!("`{value}` is no possible size here; sizes are {least} to {MAX_SIZE}")),
         }
     }
 
@@ -94,7 +104,20 @@ impl Checker {
         if let Some(block) = args.iter().find(|a| matches!(a, Type::Block(_) | Type::Arch(..))) {
             return fault(base.span, format!("`{}` is no type argument", self.show(block)));
         }
-        Ok(self.of_id(id, args.into()))
+        let ty = self.of_id(id, args.into());
+        self.fields_fit(&ty, base.span)?;
+        Ok(ty)
+    }
+
+    /// With its type arguments a structure, header or union has fields that may be in one.
+    fn fields_fit(&self, ty: &Type, span: Span) -> Checked<()> {
+        let (Type::Struct(id, args), Some(what)) = (ty, self.program.aggregate(ty)) else { return Ok(()) };
+        match self.program.fields(*id, args).iter().find(|field| !self.is_field(what, &field.ty)) {
+            Some(bad) => {
+                fault(span, format!("the field `{}` of {} would be {}, which is not possible", bad.name, self.show(ty), self.show(&bad.ty)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The type with that number and those arguments.

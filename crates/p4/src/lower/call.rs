@@ -40,6 +40,12 @@ impl Lower<'_> {
                 bindings.push((param.var, binding));
                 continue;
             }
+            if let (Type::Integer, Some(arg)) = (&ty, arg) {
+                // It is what it is, however large.
+                let known = Expr { kind: ExprKind::Int(self.number(arg)?), ..arg.clone() };
+                bindings.push((param.var, Binding::Const(known)));
+                continue;
+            }
             let is_bits = arg.is_some_and(|a| matches!(a.kind, ExprKind::Slice(..) | ExprKind::Part(..)));
             let target = match arg {
                 Some(arg) if !is_bits && (crate::check::writes(param.dir) || shared[n]) => Some(self.place(arg)?),

@@ -270,6 +270,14 @@ impl Lower<'_> {
     }
 
     fn cast(&mut self, of: &Expr, e: &Expr) -> Lowered<()> {
+        // A number without bounds, which has no place of its own.
+        if of.ty == Type::Integer
+            && let Leaf::Bits(width) = self.scalar(&e.ty, e.span)?
+        {
+            let known = crate::check::convert::wrap(&self.number(of)?, width.into(), false);
+            self.code.constant(&known, width);
+            return Ok(());
+        }
         let from = self.value(of)?;
         let to = self.scalar(&e.ty, e.span)?;
         match (from, to) {

@@ -6,7 +6,7 @@ use super::place::{Leaf, Place};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Expr, ExprKind, FnId, InstId, Type};
 use crate::pipeline::{ArrayKind, ArrayMeta};
-use frontends::diagnostics::Span;
+use frontends::diagnostics::{Diagnostic, Span};
 use netil::table::Op;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -35,7 +35,10 @@ impl Lower<'_> {
             "log_msg" => self.log(args, call)?,
             "assert" | "assume" => self.claim(&name, args, call)?,
             other => match (self.architecture.function)(self, other, args, call)? {
-                Called::Unknown => return fault(call.span, format!("the extern function `{other}` is not supported")),
+                Called::Unknown => {
+                    let declared = self.program.functions[f].span;
+                    return self.foreign(call.span, format!("the extern function `{other}` is not one of"), declared);
+                }
                 Called::Done => {}
                 Called::Value(place) => return Ok(Some(place)),
             },
@@ -126,7 +129,7 @@ impl Lower<'_> {
                 self.code.op(Op::Pbl);
                 Ok(())
             }
-            (class, name) => match self.object_method(object, (class, name), args, e)? {
+            (class, name) => match self.object_method(object, f, (class, name), args, e)? {
                 Some(place) => {
                     let leaf = self.scalar(&place.ty, e.span)?;
                     self.load_leaf(&place, 0, leaf);
@@ -138,12 +141,32 @@ impl Lower<'_> {
     }
 
     /// A method of one of the architecture's objects; where its value is.
-    fn object_method(&mut self, object: &Expr, (class, name): (&str, &str), args: Args<'_>, call: &Expr) -> Lowered<Option<Place>> {
+    fn object_method(
+        &mut self,
+        object: &Expr,
+        f: FnId,
+        (class, name): (&str, &str),
+        args: Args<'_>,
+        call: &Expr,
+    ) -> Lowered<Option<Place>> {
         match (self.architecture.method)(self, object, (class, name), args, call)? {
-            Called::Unknown => fault(call.span, format!("the method `{name}` of {class} is not supported")),
+            Called::Unknown => {
+                let declared = self.program.functions[f].span;
+                self.foreign(call.span, format!("the method `{name}` of the extern {class} is not one of"), declared)
+            }
             Called::Done => Ok(None),
             Called::Value(place) => Ok(Some(place)),
         }
+    }
+
+    /// Something that only the program's own text declares: there is nothing that does it.
+    fn foreign<T>(&self, span: Span, what: String, declared: Span) -> Lowered<T> {
+        let architecture = self.architecture.name;
+        let wrong = Diagnostic::new(span, format!("{what} {architecture}, and nothing is known that does it"));
+        let help = format!(
+            "externs are those of core.p4 and {architecture}.p4; what the language can say may be a function, an action or a control"
+        );
+        Err(Box::new(wrong.note(declared, "declared here, without a body").help(help)))
     }
 
     pub(super) fn class(&self, object: &Expr) -> String {
@@ -174,7 +197,7 @@ impl Lower<'_> {
                 let place = self.place(arg(args, 0, call)?)?;
                 self.emit(&place, call.span)
             }
-            (class, name) => self.object_method(object, (class, name), args, call).map(drop),
+            (class, name) => self.object_method(object, f, (class, name), args, call).map(drop),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Value sets: a ternary table of the module for each, which the control plane fills.
 
 use super::place::{Leaf, Place};
+use super::table::SPREAD;
 use super::{Lower, Lowered, fault};
 use crate::hir::{Type, VarId};
 use crate::pipeline::SetMeta;
@@ -65,11 +66,13 @@ impl Lower<'_> {
             kind: TableKind::Ternary,
             key_bits,
             value_bytes: 1,
-            capacity: size.clamp(1, 1 << 16),
+            // A member with ranges is several entries.
+            capacity: size.clamp(1, 1 << 16).saturating_mul(SPREAD),
             timeout_ns: 0,
             entries: Vec::new(),
         });
-        self.sets.push(SetMeta { name, table, fields, key_bits });
+        let mask = program.set_notes.get(&var).and_then(|notes| crate::bmv2::mask_of(notes));
+        self.sets.push(SetMeta { name, table, fields, key_bits, mask });
         self.sets_known.insert(key, self.sets.len() - 1);
         Ok(self.sets.len() - 1)
     }

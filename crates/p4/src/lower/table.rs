@@ -3,7 +3,7 @@
 //! An entry's value is the action's number in 16 bits, its parameters, and counters. The default action lies in data memory in the same form, so that it can be changed.
 
 use super::{Binding, Lower, Lowered, fault};
-use crate::ast::Dir;
+use crate::ast::{BinOp, Dir};
 use crate::entries::{KeyMatch, LOWEST_WINS};
 use crate::hir::{COUNTERS, Expr, ExprKind, Key, METERS, Table, TableId, Type};
 use crate::lower::place::{Leaf, Place};
@@ -17,8 +17,8 @@ use num_traits::ToPrimitive;
 
 /// Entries of a table that does not say how many it has.
 const DEFAULT_SIZE: u32 = 1024;
-/// Entries of the module for each of a table with ranges.
-const SPREAD: u32 = 32;
+/// Entries of the module for each of a table with ranges, or each member of a value set.
+pub(super) const SPREAD: u32 = 32;
 
 /// The object of a property that has one of those names.
 pub(super) fn property<'a>(table: &'a Table, names: &[&str]) -> Option<&'a Expr> {
@@ -73,7 +73,8 @@ impl Lower<'_> {
         let mut keys = Vec::new();
         for key in &table.keys {
             let width = u32::from(key_width(self.scalar(&key.value.ty, key.value.span)?));
-            keys.push(KeyMeta { name: key.name.to_string(), width, kind: self.kind(key)?, shift: 0 });
+            let mask = crate::bmv2::mask_of(&key.notes);
+            keys.push(KeyMeta { name: key.name.to_string(), width, kind: self.kind(key)?, shift: 0, mask });
         }
         if keys.iter().filter(|k| k.kind == Match::Lpm).count() > 1 {
             return fault(table.span, "a table has one key of kind lpm at most");
@@ -241,6 +242,13 @@ impl Lower<'_> {
             ExprKind::Bool(b) => Ok(BigInt::from(u8::from(*b))),
             ExprKind::Default => Ok(BigInt::ZERO),
             ExprKind::Cast(of) => self.number(of),
+            ExprKind::Binary(op, a, b) if e.ty == Type::Integer => {
+                let (a, b) = (self.number(a)?, self.number(b)?);
+                if matches!(op, BinOp::Div | BinOp::Mod) && (b <= BigInt::ZERO || a < BigInt::ZERO) {
+                    return fault(e.span, "division by zero, or of negative numbers");
+                }
+                Ok(crate::check::operators::folded(*op, &a, &b, &Type::Integer))
+            }
             ExprKind::Var(var) => match self.bindings.get(var) {
                 Some(Binding::Const(value)) => self.number(&value.clone()),
                 _ => fault(e.span, "this is not known when the program is compiled"),

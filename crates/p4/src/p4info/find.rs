@@ -140,7 +140,11 @@ impl Finder<'_> {
             }
         }
         block.instances.iter().for_each(|id| self.object(*id));
-        for table in uses.tables.clone() {
+        let mut next = 0;
+        while let Some(table) = uses.tables.get(next).copied() {
+            next += 1;
+            // A key may apply another table.
+            self.program.tables[table].keys.iter().for_each(|key| uses.expr(&key.value));
             self.table(table);
             uses.functions.extend(self.program.tables[table].actions.iter().map(|a| (a.action, None)));
         }

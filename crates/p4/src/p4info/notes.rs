@@ -19,7 +19,7 @@ pub(super) struct Fields {
 pub(super) const PREAMBLE: Fields = Fields { annotations: 4, structured: 6, doc: Some(5) };
 
 /// What has fields of its own.
-const ELSEWHERE: [&str; 4] = ["name", "id", "brief", "description"];
+const ELSEWHERE: [&str; 5] = ["name", "id", "brief", "description", crate::bmv2::MASK];
 
 pub(super) fn find<'a>(notes: &'a [Annotation], name: &str) -> Option<&'a Annotation> {
     notes.iter().find(|a| &*a.name == name)

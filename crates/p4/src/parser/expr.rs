@@ -263,7 +263,11 @@ impl Parser<'_> {
     fn braces(&mut self) -> Parsed<Expr> {
         let start = self.expect("{")?;
         if self.eat("#") {
-            self.expect("}")?;
+            let inside = self.last();
+            let end = self.expect("}")?;
+            if start.end != inside.start || inside.end != end.start {
+                return Err(Box::new(Diagnostic::new(start.to(end), "`{#}` is one word")));
+            }
             return Ok(Expr { kind: ExprKind::Invalid, span: start.to(self.last()) });
         }
         if self.name_at(0) && self.is_at(1, "=") {

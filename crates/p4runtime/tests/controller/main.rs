@@ -2,6 +2,7 @@
 //! no messages.
 
 mod resources;
+mod whole;
 
 use netvm::p4::{Sent, Switch};
 use p4runtime::proto::google::rpc;
@@ -76,9 +77,13 @@ impl Device {
     }
 
     fn receive_at(&self, port: u32, bytes: &[u8], time_ns: u64) -> Vec<u32> {
+        self.copies(port, bytes, time_ns).into_iter().map(|sent| sent.port).collect()
+    }
+
+    fn copies(&self, port: u32, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
         let (to, from) = mpsc::channel();
         self.packets.as_ref().unwrap().send((port, bytes.to_vec(), time_ns, to)).unwrap();
-        from.recv().unwrap().into_iter().map(|sent| sent.port).collect()
+        from.recv().unwrap()
     }
 
     /// What left for packets of controllers, once the run is over.

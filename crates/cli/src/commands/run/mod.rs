@@ -53,7 +53,7 @@ const MAX_PULLS: usize = 1024;
 /// leaves by an output port. What a program drops is counted by reason. A trap drops its packet and is counted: the places of traps
 /// are told at the end, and do not change the exit status; a failed init handler does.
 ///
-/// A FILE that ends in .p4 is a P4 program for v1model, one that ends in .json is one that p4c has made for BMv2: ports are numbers, --in PORT=CAPTURE and --out PORT=CAPTURE say what is at them, --entries FILE fills its tables.
+/// A FILE that ends in .p4 is a P4 program for v1model or PSA, one that ends in .json is one that p4c has made for BMv2: ports are numbers, --in PORT=CAPTURE and --out PORT=CAPTURE say what is at them, --entries FILE fills its tables.
 /// With --map PORT=dev:IF or --map PORT=IN,OUT instead, the program is compiled as an element of a graph: faster, on interfaces, on several cores with --place.
 ///
 /// A FILE that ends in .click, or the text behind -e, is a configuration of elements. FromDump and ToDump name their captures themselves;
