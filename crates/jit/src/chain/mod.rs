@@ -5,12 +5,12 @@
 //! ```
 //!
 //! The handlers are lowered together ([`crate::lower::fused`]), in several functions (parts) where one would be too large for Cranelift; one frame serves a packet on its whole way.
-//! The packet stays in its slot of the pool; what is rare (copies, packets made anew, coprocessors) makes an exchange buffer of it (`packet`).
+//! Where tables are large, slices of the handlers prefetch for the packets that come next (`ahead`). The packet stays in its slot of the pool; what is rare (copies, packets made anew, coprocessors) makes an exchange buffer of it (`packet`).
 //!
 //! Invariants: a packet goes all its way before the next one starts, as in the reference schedule. While compiled code runs, nobody else uses pool and
 //! states; while a call from it runs, it does not.
 //!
-//! Source: NetVM paper, section 5.2. Left out: optimisation of the elements' MIR together, prefetching for the next packets.
+//! Source: NetVM paper, section 5.2. Left out: optimisation of the elements' MIR together.
 
 mod ahead;
 mod calls;
@@ -222,7 +222,8 @@ impl<'r> Running<'r> {
     /// Runs all packets, in groups where slices prefetch for them.
     fn run(&mut self, frame: &mut Frame, member: u32) {
         let far = self.rows.read_now.iter().sum::<usize>();
-        let Some(ahead) = self.ahead.take().filter(|ahead| !self.lazy && self.told == 0 && ahead.is_for(far)) else {
+        let suits = !self.lazy && self.told == 0 && !self.is_strange();
+        let Some(ahead) = self.ahead.take().filter(|ahead| suits && ahead.is_for(far)) else {
             return self.run_group(frame, member, usize::MAX);
         };
         let mut end = 0;
@@ -269,9 +270,12 @@ impl<'r> Running<'r> {
     /// Says what compiled code is to leave to the runtime.
     fn watch(&self, frame: &mut Frame) {
         let telling = self.told > 0;
-        // Compiled code knows where slots of that size lie.
-        let strange = self.pool.info_size() != self.info_size;
-        (frame.slow, frame.watched) = ((telling || strange).into(), (self.lazy || telling).into());
+        (frame.slow, frame.watched) = ((telling || self.is_strange()).into(), (self.lazy || telling).into());
+    }
+
+    /// Whether slots are of another size than those which compiled code knows.
+    fn is_strange(&self) -> bool {
+        self.pool.info_size() != self.info_size
     }
 
     /// Makes a slot's packet the one at hand.
