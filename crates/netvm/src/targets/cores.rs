@@ -59,7 +59,8 @@ const FILES: &str = "program.c and netvm.h (the program, without a library), mai
 pub(super) const AARCH64: Target = target::<0>("64-bit Arm without an operating system: C for a cross compiler");
 pub(super) const RISCV64: Target = target::<1>("64-bit RISC-V without an operating system: C for a cross compiler");
 pub(super) const X86_64: Target = target::<2>("x86-64 without an operating system: C for the system's compiler");
-pub(super) const OCTEON: Target = target::<3>("Cavium Octeon+ (big-endian MIPS64 without floating point): C for a cross compiler");
+pub(super) const OCTEON: Target =
+    target::<3>("Cavium Octeon+ (big-endian MIPS64 without floating point): C for a cross compiler; --nodes: groups with work queues");
 
 const fn target<const N: usize>(about: &'static str) -> Target {
     Target {
