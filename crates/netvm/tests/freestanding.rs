@@ -10,6 +10,8 @@ mod support;
 mod apps;
 #[path = "freestanding/groups.rs"]
 mod groups;
+#[path = "freestanding/searches.rs"]
+mod searches;
 #[path = "freestanding/vpp.rs"]
 mod vpp;
 

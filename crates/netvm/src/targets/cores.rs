@@ -6,7 +6,7 @@
 use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
 use crate::Error;
-use compiler::backends::c::freestanding::{Division, HEADER, Language, Text, listing};
+use compiler::backends::c::freestanding::{Division, HEADER, IMAGE, Language, Text, listing};
 use netil::Verified;
 use netil::app::Application;
 use std::fmt::Write as _;
@@ -45,21 +45,24 @@ const ADMITS: &[&str] = &[
     "filters, NetIL modules that push packets on, and Click configurations between devices: a function per element",
     "packets read, written, copied, and made longer or shorter at both ends; values of up to 128 bits",
     "read-only sets, switches, subroutines, loops, checksums, CRCs, hashes, searches and copies of bytes",
+    "strings in the packet (the coprocessor stringmatching, STRINGS of elements), found by the image of an automaton",
     "tables with keys of up to 128 bits: exact ones change and time out, others are constants but for their values",
     "data, shared and initialised memory of up to 16 MiB, in static memory as the init handler left it; info memory, random numbers, times of arrival",
 ];
 const REFUSES: &[&str] = &[
-    "timers, coprocessors; more than 1 GiB of tables in one program",
+    "timers; coprocessors other than stringmatching; strings whose automaton has more than 131,072 nodes (64 MiB of an Octeon's low-latency memory)",
+    "more than 1 GiB of tables in one program",
     "packets made, given up or held; pull handlers; copies that wait in a queue for anything but a device",
     "more than 16,384 operations and branches in one program",
     "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
 ];
-const FILES: &str = "program.c and netvm.h (the program, without a library), main.c (tries it on a pcap file), Makefile";
+const FILES: &str = "program.c and netvm.h (the program, without a library), dfa.bin and dfa.c (if it searches for strings), main.c (tries it on a pcap file), Makefile";
 
 pub(super) const AARCH64: Target = target::<0>("64-bit Arm without an operating system: C for a cross compiler");
 pub(super) const RISCV64: Target = target::<1>("64-bit RISC-V without an operating system: C for a cross compiler");
 pub(super) const X86_64: Target = target::<2>("x86-64 without an operating system: C for the system's compiler");
-pub(super) const OCTEON: Target = target::<3>("Cavium Octeon+ (big-endian MIPS64 without floating point): C for a cross compiler");
+pub(super) const OCTEON: Target =
+    target::<3>("Cavium Octeon+ (big-endian MIPS64 without floating point): C for a cross compiler; --nodes: groups with work queues");
 
 const fn target<const N: usize>(about: &'static str) -> Target {
     Target {
@@ -109,16 +112,22 @@ fn files(core: &Core, text: Text, input: u32, programs: &[&Verified]) -> Vec<Fil
     // Without groups there is one node, which is the program.
     let groups = (text.nodes.len() > 1).then(|| listing(&text.nodes, &text.notes));
     let groups = groups.map(|text| file("groups.txt", text, "which elements share a work queue"));
+    let searches = !text.image.is_empty();
+    let nodes = format!("the image of its automata: {} nodes of 256 arcs", text.image.len() >> 10);
+    let image = searches.then(|| {
+        let bytes = File { name: "dfa.bin".to_owned(), bytes: text.image, about: nodes };
+        [bytes, file("dfa.c", IMAGE.to_owned(), "has dfa.bin in static memory")]
+    });
     let all = vec![
         file("program.c", text.program + &text.names, &about),
         file("netvm.h", HEADER.to_owned(), "what callers include"),
         file("main.c", include_str!("cores/main.c").replace("NETVM_INPUT", &input.to_string()), "tries it on pcap files"),
-        file("Makefile", makefile(core), "make, make run PCAP=FILE"),
+        file("Makefile", makefile(core, searches), "make, make run PCAP=FILE"),
     ];
-    all.into_iter().chain(groups).collect()
+    all.into_iter().chain(groups).chain(image.into_iter().flatten()).collect()
 }
 
-fn makefile(core: &Core) -> String {
+fn makefile(core: &Core, searches: bool) -> String {
     let mut text = format!("# Made by netvm for {}. `make` builds ./program; `make run PCAP=FILE` runs it", core.name);
     text += if core.emulator.is_empty() { ".\n" } else { " in an emulator.\n" };
     let _ = writeln!(text, "CC = {}", core.compiler);
@@ -130,10 +139,11 @@ fn makefile(core: &Core) -> String {
         core.flags
     );
     text += "LDFLAGS = -nostdlib -static -no-pie\n\n";
-    let _ = writeln!(text, "program: program.o main.o\n\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ program.o main.o {}\n", core.library);
+    let objects = if searches { "program.o main.o dfa.o" } else { "program.o main.o" };
+    let _ = writeln!(text, "program: {objects}\n\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ {objects} {}\n", core.library);
     text += "program.o main.o: netvm.h Makefile\n\n";
+    text += if searches { "dfa.o: dfa.bin Makefile\n\n" } else { "" };
     text += "# PCAP=FILE, or INPUTS='DEVICE=FILE ...' of a configuration with several.\n";
     text += "run: program\n\t$(EMULATOR) ./program $(INPUTS) $(if $(PCAP),< $(PCAP))\n\n";
-    text += "clean:\n\trm -f program program.o main.o\n\n.PHONY: run clean\n";
-    text
+    text + &format!("clean:\n\trm -f program {objects}\n\n.PHONY: run clean\n")
 }

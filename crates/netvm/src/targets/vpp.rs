@@ -25,7 +25,7 @@ pub(super) const TARGET: Target = Target {
     about: "VPP (FD.io): a plugin with a graph node that runs the program on vectors of packets",
     files: "node.c, map.c, setup.c, program.c with their headers and CMakeLists.txt (the plugin), README.md, Makefile with try/ (runs the nodes without VPP)",
     admits: &[
-        "filters, NetIL modules that push packets on, and Click configurations between devices, as for processors without an operating system",
+        "filters, NetIL modules that push packets on, and Click configurations between devices, as for processors without an operating system, searches for strings apart",
         "outputs that lead to interfaces, to nodes of VPP's, or on along the feature arc device-input",
         "several workers: what a program keeps is one for all, and where it keeps something one vector runs at a time",
     ],

@@ -12,9 +12,10 @@
 //! Copies of packets go their ways when the handler that sent them
 //! has ended, in order and before the packet itself, and are told to the caller one by one.
 //!
-//! Leaves out, with a reason that names the operation: coprocessors, timers, pull handlers, packets
+//! Leaves out, with a reason that names the operation: coprocessors other than `stringmatching`, timers, pull handlers, packets
 //! that are made, given up or held, values of more than 128 bits.
 
+pub(in crate::backends) mod automaton;
 mod cuts;
 mod division;
 mod element;
@@ -22,12 +23,13 @@ mod element;
 mod hostile;
 mod nodes;
 mod opencl;
+mod searches;
 mod tables;
 
 use super::{MAX_SIZE, Unsupported, quoted};
 use crate::backends::graph::{Element, Link, Way};
 use crate::backends::start;
-use crate::mir::{Func, Site};
+use crate::mir::{Func, Helper, Op, Site};
 pub use division::Division;
 use division::Plan;
 use element::Core;
@@ -35,12 +37,16 @@ use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, State};
 use netil::module::{HandlerKind, TableKind};
 pub use nodes::{Needs, Node, counters, listing};
+use searches::Units;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What callers include.
 pub const HEADER: &str = include_str!("freestanding/netvm.h");
+
+/// Puts the image of the automata, the file `dfa.bin`, into a program.
+pub const IMAGE: &str = include_str!("freestanding/dfa.c");
 
 /// The most bytes of data and shared memory of a program.
 const MOST_STATE: usize = 1 << 24;
@@ -101,6 +107,8 @@ pub struct Text {
     pub needs: Needs,
     /// Why there are so many nodes.
     pub notes: Vec<String>,
+    /// The image of the automata that the program searches packets with, if it does; [`IMAGE`] has it in a program.
+    pub image: Vec<u8>,
 }
 
 /// What C cannot be made of, and where.
@@ -205,6 +213,8 @@ struct Emitted {
     text: String,
     /// By piece what packets may be dropped with, or none for a trap.
     ends: BTreeSet<(usize, Option<String>)>,
+    /// What it searches packets with.
+    units: Units,
 }
 
 impl Part<'_> {
@@ -215,7 +225,7 @@ impl Part<'_> {
         if size > MAX_SIZE {
             return Err(refused(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most"))));
         }
-        let state = self.state().map_err(|why| refused(Unsupported(why)))?;
+        let (state, units) = self.state().map_err(|why| refused(Unsupported(why)))?;
         let core = Core {
             n,
             module: program.module(),
@@ -233,15 +243,45 @@ impl Part<'_> {
         };
         let text = element::emit(&core, program, func, &state).map_err(|why| Refused { site: core.refused.get(), ..refused(why) })?;
         let text = format!("\n{}\n{text}", quoted::comment(&format!("---- {n}: {} ----", self.name)));
-        Ok(Emitted { text, ends: core.ends_here.into_inner() })
+        Ok(Emitted { text, ends: core.ends_here.into_inner(), units })
     }
 
     /// What there is from the start. A filter keeps nothing that its init handler would have to
     /// succeed for.
-    fn state(&self) -> Result<State, String> {
-        let plain = || State::plain(self.program).map_err(|why| why.to_string());
-        start::state(self.program).or_else(|why| if self.program.is_filter() { plain() } else { Err(why) })
+    fn state(&self) -> Result<(State, Units), String> {
+        let made = match self.language {
+            Language::C | Language::Groups => start::searching(self.program),
+            Language::OpenCl | Language::Nodes => start::state(self.program).map(|state| (state, Vec::new())),
+        };
+        let plain = |why| State::plain(self.program).map(|state| (state, Vec::new())).map_err(|_| why);
+        let (state, loaded) = made.or_else(|why| if self.program.is_filter() { plain(why) } else { Err(why) })?;
+        let units = Units::new(self.program, &state, &loaded);
+        Ok((state, units))
     }
+
+    /// Where it searches packets first.
+    fn searches(&self) -> Option<Site> {
+        let ops = self.func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| self.func.op(*v));
+        let searches = ops.filter_map(|op| match op {
+            Op::Helper(Helper::CoproInvoke(_, operation), _, site) if automaton::searches(*operation) => Some(*site),
+            _ => None,
+        });
+        searches.min()
+    }
+}
+
+/// The tables of all units, and the image of their automata.
+fn searched(parts: &[Part<'_>], texts: &[Emitted]) -> Result<(String, Vec<u8>), Refused> {
+    let (mut text, mut nodes) = (include_str!("freestanding/search.c").to_owned(), 0);
+    for (part, made) in parts.iter().zip(texts) {
+        text += &made.units.text(part.n, nodes);
+        nodes += made.units.nodes();
+        searches::checked(nodes).map_err(|why| Refused { element: part.n, site: part.searches(), why })?;
+    }
+    let mut image: Vec<u8> = texts.iter().flat_map(|made| made.units.image()).collect();
+    // There is always a file, also for units that were loaded with no group.
+    image.resize(image.len().max(1 << 10), 0);
+    Ok((text, image))
 }
 
 /// The file.
@@ -257,6 +297,12 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
     text += include_str!("freestanding/packet.c");
     if language != Language::OpenCl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
         text += include_str!("freestanding/tables.c");
+    }
+    let mut image = Vec::new();
+    if texts.iter().any(|part| !part.units.is_empty()) {
+        let (units, automata) = searched(parts, &texts)?;
+        text += &units;
+        image = automata;
     }
     let copy = language != Language::OpenCl && needs.copies;
     if copy {
@@ -294,7 +340,7 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
                 + "\nconst int netvm_copies = 0;\n")
         }
     }
-    Ok(Text { program: text, names: named(names, parts), nodes, needs, notes: plan.notes.clone() })
+    Ok(Text { program: text, names: named(names, parts), nodes, needs, notes: plan.notes.clone(), image })
 }
 
 /// What comes before the program.

@@ -157,6 +157,11 @@ fn stays_whole(func: &Func) -> Option<String> {
     if super::nodes::copies(func) {
         return Some("it copies packets".to_owned());
     }
+    // A unit keeps registers and matches, which another packet would find there.
+    let searches = |op: &Op| matches!(op, Op::Helper(Helper::CoproOut(..) | Helper::CoproIn(..) | Helper::CoproInvoke(..), ..));
+    if ops().any(searches) {
+        return Some("it uses a coprocessor".to_owned());
+    }
     ops().any(|op| matches!(op, Op::Random(_))).then(|| "it draws random numbers".to_owned())
 }
 

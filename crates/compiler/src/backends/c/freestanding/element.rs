@@ -6,9 +6,10 @@ use super::super::scalar::{Frame, Scalar, ctype};
 use super::super::{Unsupported, sets, with_sets};
 use super::cuts::{self, BUDGET, Pieces};
 use super::division::Plan;
-use super::{Leave, MOST_STATE, array, opencl, tables};
+use super::{Leave, MOST_STATE, array, automaton, opencl, tables};
 use crate::backends::graph::{Link, Way};
 use crate::mir::{Block, Func, Helper, Op, Order, Site, Value};
+use netil::copro::CoproError;
 use netil::exec::{DropReason, EXCEPTIONS, MAX_COPIED, MAX_COPIES, State, TrapKind};
 use netil::module::TableKind;
 use netil::ops::CmpOp;
@@ -182,6 +183,9 @@ impl Core<'_> {
             false if piece > 0 => ("0".to_owned(), format!("nv_exceptions{n}")),
             false => (format!("nv_number{n}++"), format!("nv_exceptions{n}")),
         };
+        if !self.module.coprocessors.is_empty() {
+            text += "    uint32_t shown = 0;\n    (void)shown;\n";
+        }
         let _ = writeln!(text, "    const uint64_t number = {number};");
         let _ = writeln!(text, "    {memory} *const data = nv_data{n}, *const shared = nv_shared{n};");
         let _ = writeln!(text, "    {constant} *const initialised = nv_initialised{n};");
@@ -287,7 +291,36 @@ impl Core<'_> {
             Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::GrowTail | Helper::Unpull => {
                 self.moves(*helper, &arg(0), site)
             }
+            Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproShow(_) | Helper::CoproInvoke(..) => {
+                self.unit(v, *helper, args.first().map(|a| scalar.val(*a)), site)?
+            }
             _ => return self.in_table(scalar, v, (*helper, args), site),
+        })
+    }
+
+    /// What is done with a coprocessor: there are units that search packets.
+    fn unit(&self, v: Value, helper: Helper, value: Option<String>, site: Site) -> Option<String> {
+        let (Helper::CoproIn(unit, _) | Helper::CoproOut(unit, _) | Helper::CoproShow(unit) | Helper::CoproInvoke(unit, _)) = helper else {
+            return None;
+        };
+        if self.opencl || !automaton::is_known(&self.module.coprocessors.get(unit as usize)?.name) {
+            return None;
+        }
+        let name = format!("nv_unit{}_{unit}", self.n);
+        Some(match helper {
+            Helper::CoproIn(_, register) => format!("{v:?} = {name}.registers[{register}];"),
+            Helper::CoproOut(_, register) => format!("{name}.registers[{register}] = {};", value?),
+            Helper::CoproInvoke(_, operation) => {
+                let failed = |error| self.trap(TrapKind::Coprocessor(unit as u8, error), site);
+                format!(
+                    "switch (nv_invoke(&{name}, r, {operation}, shown >> {unit} & 1, &budget)) {{\n    case NV_DONE: break;\n    case NV_NO_BUDGET: {}\n    case NV_NOT_SHOWN: {}\n    case NV_NO_GROUP: {}\n    case NV_NOT_LOADED: {}\n    }}",
+                    self.trap(TrapKind::Budget, site),
+                    failed(CoproError::NoPacket),
+                    failed(CoproError::BadRegister),
+                    failed(CoproError::NotInitialised)
+                )
+            }
+            _ => format!("shown |= 1u << {unit};"),
         })
     }
 
