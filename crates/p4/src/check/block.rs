@@ -37,11 +37,13 @@ impl Checker {
 
     fn block_inner(&mut self, decl: &Decl, sig: &ast::Signature, ctor: &[ast::Param], locals: &[Decl], is_parser: bool) -> Checked<Block> {
         let params = self.params(&sig.params, false)?;
+        self.no_optional(&params, &sig.params)?;
         if let Some((p, at)) = params.iter().zip(&sig.params).find(|(p, _)| matches!(p.ty, Type::Block(_) | Type::Arch(..))) {
             return fault(at.ty.span, format!("a parameter of {} is not possible here", self.show(&p.ty)));
         }
         let written = ctor;
         let ctor = self.params(ctor, false)?;
+        self.no_optional(&ctor, written)?;
         for (param, at) in ctor.iter().zip(written) {
             self.suits_block(&param.ty, is_parser, at.ty.span)?;
         }
@@ -49,6 +51,8 @@ impl Checker {
         let (mut variables, first_var) = (Vec::new(), self.program.vars.len());
         self.will_declare(locals);
         for local in locals {
+            let noted = self.annotations(&local.annotations);
+            self.told(noted);
             let result = match &local.kind {
                 DeclKind::Table(table) => self.table(table, &local.annotations).map(|()| None),
                 DeclKind::ValueSet { ty, size, name } => self.value_set(ty, size, name, &local.annotations).map(|()| None),
