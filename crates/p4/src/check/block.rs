@@ -37,7 +37,6 @@ impl Checker {
 
     fn block_inner(&mut self, decl: &Decl, sig: &ast::Signature, ctor: &[ast::Param], locals: &[Decl], is_parser: bool) -> Checked<Block> {
         let params = self.params(&sig.params, false)?;
-        self.no_optional(&params, &sig.params)?;
         if let Some((p, at)) = params.iter().zip(&sig.params).find(|(p, _)| matches!(p.ty, Type::Block(_) | Type::Arch(..))) {
             return fault(at.ty.span, format!("a parameter of {} is not possible here", self.show(&p.ty)));
         }

@@ -59,7 +59,9 @@ impl Checker {
             let left = self.coerce(left, &right.ty)?;
             return Ok((left, right));
         }
-        fault(span, format!("{} and {} do not go together", self.show(&left.ty), self.show(&right.ty)))
+        let wrong = Diagnostic::new(span, format!("{} and {} do not go together", self.show(&left.ty), self.show(&right.ty)));
+        let invalid = left.ty == Type::Invalid || right.ty == Type::Invalid;
+        Err(Box::new(if invalid { wrong.help("`{#}` goes where a header or a header union is wanted") } else { wrong }))
     }
 
     pub(super) fn binary(&self, op: BinOp, left: Expr, right: Expr, span: Span) -> Checked<Expr> {

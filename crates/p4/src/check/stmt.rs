@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::{Checked, Checker, Context, Symbol, fault};
+use super::{Checked, Checker, Context, fault};
 use crate::ast::{self, DeclKind, ExprKind as Ast, StmtKind as In};
 use crate::hir::{Expr, ExprKind, Stmt, StmtKind, Type};
 use frontends::diagnostics::Span;

@@ -335,7 +335,7 @@ fn mixed(mixed: bool, span: Span) -> Parsed<()> {
 
 /// Refuses a second annotation of a name, unless both stand in parentheses.
 ///
-/// Source: P4-16 specification 1.2.5, section 20.1 (annotations of one element).
+/// Source: P4-16 specification 1.2.5, section 20 (annotations of one element).
 fn goes_with(annotation: &Annotation, before: &[Annotation]) -> Parsed<()> {
     let Some(first) = before.iter().find(|a| a.name == annotation.name && (a.structured || annotation.structured)) else { return Ok(()) };
     let name = &annotation.name;
