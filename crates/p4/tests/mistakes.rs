@@ -265,6 +265,13 @@ fn each_mistake_is_told_once_with_what_may_be_meant() {
             "@a[k={ 1, 2 }] header ethernet_t {",
             "9:6 this is tuple<int, int>, and no value of `@a[...]` -> values in square brackets are constant strings, numbers, true and false",
         ),
+        ("header ethernet_t {", "@deprecated(\"a\" ++ \"b\") header ethernet_t {", ""),
+        ("header ethernet_t {", "\n#define S(x) #x\n@deprecated(S(0x0a b) ++ \"c\") header ethernet_t {", ""),
+        (
+            "header ethernet_t {",
+            "\n#define S(x) #x\nconst bool t = static_assert(S(0x0a  b+1) == \"0x0a b+1\"); const bool u = static_assert(S(a) == \"b\"); header ethernet_t {",
+            "11:74 static_assert failed",
+        ),
         ("header ethernet_t {", "@name(4) header ethernet_t {", "9:7 `@name` has one string -> write it in quotes: `@name(\"...\")`"),
         (
             "header ethernet_t {",
@@ -277,9 +284,9 @@ fn each_mistake_is_told_once_with_what_may_be_meant() {
             "36:24 the control plane would know two actions as `In.to` -> give one of them another name: `@name(\"...\")`",
         ),
         (
-            "    table routes {",
-            "    @name(\"routes\") table other { actions = { drop; } } table routes {",
-            "43:58 the control plane would know two tables as `In.routes` -> give one of them another name: `@name(\"...\")`",
+            "    table routes {\n        key = { ",
+            "    @name(\"routes\") table other { actions = { drop; } default_action = drop; } table routes {\n        key = { other.apply().hit: exact; ",
+            "43:27 the control plane would know two tables as `In.routes` -> give one of them another name: `@name(\"...\")`",
         ),
         ("#ifndef SIZE", "#ifndf SIZE", "5:2 no directive is called #ifndf -> did you mean `ifndef`?"),
     ];

@@ -12,7 +12,7 @@ mod stmt;
 mod table;
 mod ty;
 
-use crate::ast::{Annotation, Decl, Expr, ExprKind, Ident};
+use crate::ast::{Annotation, BinOp, Decl, Expr, ExprKind, Ident};
 use crate::lexer::{Name, Tok, Token};
 use frontends::diagnostics::{Diagnostic, Span};
 use std::collections::HashSet;
@@ -274,7 +274,7 @@ impl Parser<'_> {
             while let Tok::Str(_) = p.peek() {
                 parts.push(p.expr()?);
             }
-            Ok(parts.swap_remove(0))
+            Ok(joined(parts.swap_remove(0)))
         })
     }
 
@@ -345,4 +345,15 @@ fn goes_with(annotation: &Annotation, before: &[Annotation]) -> Parsed<()> {
     };
     let help = format!("put all values into one `@{name}[...]`");
     Err(Box::new(Diagnostic::new(annotation.span, why).note(first.span, "the first one").help(help)))
+}
+
+/// Strings joined by `++` are one string.
+fn joined(value: Expr) -> Expr {
+    let Expr { kind: ExprKind::Binary(BinOp::Concat, left, right), span } = value else { return value };
+    let (left, right) = (joined(*left), joined(*right));
+    let kind = match (&left.kind, &right.kind) {
+        (ExprKind::Str(a), ExprKind::Str(b)) => ExprKind::Str(format!("{a}{b}").into()),
+        _ => ExprKind::Binary(BinOp::Concat, Box::new(left), Box::new(right)),
+    };
+    Expr { kind, span }
 }
