@@ -235,7 +235,8 @@ impl Checker {
             let at = function.params.iter().position(|param| param.ty == Type::Param(p))?;
             args.get(at)?.as_ref().map(|arg| arg.span)
         };
-        for p in free.iter().filter(|p| matches!(bound.get(p), Some(Type::Record(..) | Type::Invalid | Type::Nothing))) {
+        let untyped = |p: &&ParamId| matches!(bound.get(p), Some(Type::Record(..) | Type::Invalid | Type::Nothing));
+        if let Some(p) = free.iter().find(untyped) {
             let wrong = Diagnostic::new(given(*p).unwrap_or(function.span), "the type of this is not known");
             return Some(Box::new(wrong.help("name it: `(TYPE){ ... }`")));
         }
