@@ -20,6 +20,7 @@ pub(crate) struct Annotation {
     pub tokens: Rc<[Token]>,
     /// Its brackets are square.
     pub structured: bool,
+    pub span: Span,
 }
 
 /// Annotations that are kept for the control plane.
@@ -321,7 +322,7 @@ pub(crate) enum StmtKind {
     Exit,
     Switch(Expr, Vec<(Expr, Option<Block>)>),
     For { init: Vec<Stmt>, condition: Expr, update: Vec<Stmt>, body: Box<Stmt> },
-    ForIn { decl: Option<Ty>, name: Ident, range: Expr, body: Box<Stmt> },
+    ForIn { decl: Ty, name: Ident, range: Expr, body: Box<Stmt> },
     Break,
     Continue,
 }

@@ -29,8 +29,10 @@ pub(crate) enum Type {
     Error,
     MatchKind,
     Str,
-    /// `{#}` and `...`
+    /// `...`
     Nothing,
+    /// `{#}`
+    Invalid,
     Param(ParamId),
     Enum(TypeId),
     SerEnum(TypeId),

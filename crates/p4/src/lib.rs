@@ -107,7 +107,11 @@ fn front(name: &Path, text: &str, reading: Reading<'_>) -> Result<(hir::Program,
         Ok(decls) => decls,
         Err(fault) => return Err(Refused { sources, faults: vec![*fault] }),
     };
-    let (program, faults) = check::check(&decls);
+    let (program, mut faults) = check::check(&decls);
+    // p4c has made the names in a file of JSON, where some stand for several things.
+    if faults.is_empty() && !bmv2::is_json(name) {
+        faults = p4info::clashes(&program);
+    }
     if faults.is_empty() { Ok((program, sources)) } else { Err(Refused { sources, faults }) }
 }
 

@@ -1,4 +1,4 @@
-//! The preprocessor, on tokens: `#include`, `#define` with and without arguments, `#undef`, `#if`/`#ifdef` and their kin, `#error`.
+//! The preprocessor, on tokens: `#include`, `#define` with and without arguments, `#x` and `##` in it, `#undef`, `#if`/`#ifdef` and their kin, `#error`.
 //!
 //! `core.p4`, `v1model.p4` and `psa.p4` are part of this crate. Other files come from the folder of the file that names them, then from the folders given.
 //! Tokens of a macro have the place of its use. Files, tokens and nesting are bounded, whatever the text asks for.
@@ -166,19 +166,26 @@ impl<'a> Preprocessor<'a> {
     fn substitute(&self, of: &Macro, params: &[Name], given: &[Vec<Token>], hidden: &mut HashSet<Name>) -> Vec<Token> {
         let mut body = Vec::new();
         let mut paste = false;
-        for token in &of.body {
+        let argument = |token: &Token| match &token.tok {
+            Tok::Ident(n) => params.iter().position(|p| p == n).map(|n| given.get(n).map_or(&[][..], Vec::as_slice)),
+            _ => None,
+        };
+        let mut tokens = of.body.iter().peekable();
+        while let Some(token) = tokens.next() {
+            // `#x` is the argument as it is written.
+            if let (Tok::Sym("#"), Some(given)) = (&token.tok, tokens.peek().and_then(|next| argument(next))) {
+                body.push(Token { tok: Tok::Str(self.written(given).into()), ..token.clone() });
+                tokens.next();
+                continue;
+            }
             if token.tok == Tok::Sym("##") {
                 paste = true;
                 continue;
             }
             let before = body.len();
-            let index = matches!(&token.tok, Tok::Ident(n) if params.contains(n));
-            match (&token.tok, index) {
-                (Tok::Ident(n), true) => {
-                    let n = params.iter().position(|p| p == n).unwrap_or(0);
-                    self.expand(given.get(n).map_or(&[][..], Vec::as_slice), None, hidden, &mut body);
-                }
-                _ => body.push(token.clone()),
+            match argument(token) {
+                Some(given) => self.expand(given, None, hidden, &mut body),
+                None => body.push(token.clone()),
             }
             if paste && before > 0 && body.len() > before {
                 let right = body.remove(before);
@@ -191,6 +198,22 @@ impl<'a> Preprocessor<'a> {
             paste = false;
         }
         body
+    }
+
+    /// Tokens as text, with one blank where there is any between two.
+    fn written(&self, tokens: &[Token]) -> String {
+        let mut text = String::new();
+        for (n, token) in tokens.iter().enumerate() {
+            if n > 0 && !token.glued {
+                text.push(' ');
+            }
+            let source = self.sources.text(token.span);
+            match lex(source, 0).as_slice() {
+                [only] if only.tok == token.tok => text.push_str(source),
+                _ => text.push_str(&spelled(&token.tok)),
+            }
+        }
+        text
     }
 
     fn directive(&mut self, line: &[Token], file: &Path, branches: &mut Vec<Branch>, depth: usize) {

@@ -81,7 +81,6 @@ fn entries_behind_others_that_cover_them_are_told() {
         ingress(&declared, "t.apply();")
     };
     let never = |line: u32| format!("{line}: this entry of the table `t` never matches");
-    assert_eq!(table("exact", "1: a; 2: a;\n1: a;"), [never(22)]);
     assert_eq!(table("lpm", "0x80 &&& 0x80: a; 0xc0 &&& 0xc0: a;\n0x80 &&& 0x80: a;"), [never(22)]);
     assert_eq!(table("ternary", "0x80 &&& 0x80: a;\n0xc0 &&& 0xc0: a; 0x40 &&& 0x40: a; _: a;\n5: a;"), [never(22), never(23)]);
     assert_eq!(table("range", "1..9: a;\n3..4: a; 9..10: a;\n5: a;"), [never(22), never(23)]);

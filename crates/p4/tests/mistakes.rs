@@ -171,6 +171,123 @@ fn each_mistake_is_told_once_with_what_may_be_meant() {
             "control C()(bit y) { apply { } } control D()(bit z) { C(z ^ 1) c; apply { c.apply(); } } header ethernet_t {",
             "",
         ),
+        (
+            "header ethernet_t {",
+            "struct P<T> { tuple<T, T> t; } const P<_> x = { t = { 0, 0 } }; header ethernet_t {",
+            "9:38 the type of a constant has no `_` -> `_` stands for a type that arguments tell; write the type that is meant",
+        ),
+        (
+            "header ethernet_t {",
+            "enum X { b } const bool y = {#} == X.b; header ethernet_t {",
+            "9:29 an invalid header and X do not go together -> `{#}` goes where a header or a header union is wanted",
+        ),
+        (
+            "h.ip.ttl = h.ip.ttl - 1;",
+            "h.ip.ttl = {#};",
+            "41:20 this is an invalid header, and bit<8> is wanted -> `{#}` goes where a header or a header union is wanted",
+        ),
+        (
+            "header ethernet_t {",
+            "extern E { E(list<bit<8>> data = ...); } header ethernet_t {",
+            "9:34 this is a default value, and list<bit<8>> is wanted -> `...` goes where a type has default values; lists and objects have none",
+        ),
+        (
+            "if (h.ip.isValid())",
+            "if (h.ip.ttl == ...)",
+            "50:25 `...` is a value for what begins here, and nothing to compare with -> write the value: 0, false, or `{#}` for a header",
+        ),
+        ("if (h.ip.isValid())", "if (h.ip != {#})", ""),
+        (
+            "if (h.ip.isValid())",
+            "if ({ a = 1 } == { a = 1 })",
+            "50:13 the type of these two is not known -> name the type of one of them: `(TYPE){ name = value, ... }`",
+        ),
+        (
+            "header ethernet_t {",
+            "extern void f<T>(in T t); void g() { f({ a = 1w1 }); } header ethernet_t {",
+            "9:40 the type of this is not known -> name it: `(TYPE){ ... }`",
+        ),
+        (
+            "header ethernet_t {",
+            "extern E<T> { E(); void f(in T t); } control C() { E<_>() e; apply { e.f(0); } } header ethernet_t {",
+            "9:74 the type `T` of this argument of `f` is `_`, which nothing tells -> write the type where the object is declared",
+        ),
+        (
+            "        size = SIZE;",
+            "        const entries = { 1: drop(); 2: NoAction(); 1: NoAction(); }",
+            "46:53 this entry of the table `routes` never matches",
+        ),
+        (
+            "h.ip.dst: lpm; }",
+            "h.ip.dst: exact; } const entries = { 1: drop(); 2: NoAction(); 1: NoAction(); }",
+            "44:80 an entry with these keys is there already -> exact keys stand once in a table: take one of the two out",
+        ),
+        (
+            "key = { h.ip.dst: lpm; }",
+            "key = { routes & 1: lpm; }",
+            "44:17 `routes` is this table, and no value -> give the table another name",
+        ),
+        (
+            "header ethernet_t {",
+            "struct N { string name; } header ethernet_t {",
+            "9:12 a field of string is not possible here -> strings are for constants, annotations and parameters without direction",
+        ),
+        (
+            "h.ip.ttl = h.ip.ttl - 1;",
+            "for (i in 1..6) { h.ip.ttl = i; }",
+            "41:14 the variable `i` of this loop has no type -> `for (bit<8> i in ...)` declares a variable of the loop's own",
+        ),
+        (
+            "header ethernet_t {",
+            "control C()(@optional bit y) { apply { } } header ethernet_t {",
+            "9:27 `y` is optional, which parameters of externs and packages may be -> a parameter `y = VALUE` has a default",
+        ),
+        (
+            "header ethernet_t {",
+            "@a[] @a[1] header ethernet_t {",
+            "9:6 `@a[...]` is given twice for one thing -> put all values into one `@a[...]`",
+        ),
+        ("header ethernet_t {", "@a(1) @a(2) header ethernet_t {", ""),
+        (
+            "header ethernet_t {",
+            "@a(1) @a[2] header ethernet_t {",
+            "9:7 `@a` is given with and without square brackets for one thing -> put all values into one `@a[...]`",
+        ),
+        ("header ethernet_t {", "@a[k=1, k=2] header ethernet_t {", "9:9 `k` is given twice"),
+        (
+            "header ethernet_t {",
+            "@a[k=1, 2] header ethernet_t {",
+            "9:9 an annotation in square brackets has values or `name = value`, and not both",
+        ),
+        ("header ethernet_t {", "@a[1 + 2, \"x\", 1 == 2] @b[k=true] header ethernet_t {", ""),
+        (
+            "header ethernet_t {",
+            "@a[k={ 1, 2 }] header ethernet_t {",
+            "9:6 this is tuple<int, int>, and no value of `@a[...]` -> values in square brackets are constant strings, numbers, true and false",
+        ),
+        ("header ethernet_t {", "@deprecated(\"a\" ++ \"b\") header ethernet_t {", ""),
+        ("header ethernet_t {", "\n#define S(x) #x\n@deprecated(S(0x0a b) ++ \"c\") header ethernet_t {", ""),
+        (
+            "header ethernet_t {",
+            "\n#define S(x) #x\nconst bool t = static_assert(S(0x0a  b+1) == \"0x0a b+1\"); const bool u = static_assert(S(a) == \"b\"); header ethernet_t {",
+            "11:74 static_assert failed",
+        ),
+        ("header ethernet_t {", "@name(4) header ethernet_t {", "9:7 `@name` has one string -> write it in quotes: `@name(\"...\")`"),
+        (
+            "header ethernet_t {",
+            "struct V { @match(lmp) bit<8> f; } header ethernet_t {",
+            "9:19 no match kind is called `lmp` -> did you mean `lpm`?",
+        ),
+        (
+            "action drop()",
+            "@name(\"to\") action drop()",
+            "36:24 the control plane would know two actions as `In.to` -> give one of them another name: `@name(\"...\")`",
+        ),
+        (
+            "    table routes {\n        key = { ",
+            "    @name(\"routes\") table other { actions = { drop; } default_action = drop; } table routes {\n        key = { other.apply().hit: exact; ",
+            "43:27 the control plane would know two tables as `In.routes` -> give one of them another name: `@name(\"...\")`",
+        ),
         ("#ifndef SIZE", "#ifndf SIZE", "5:2 no directive is called #ifndf -> did you mean `ifndef`?"),
     ];
     let mut wrong = Vec::new();

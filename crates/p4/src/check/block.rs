@@ -42,6 +42,7 @@ impl Checker {
         }
         let written = ctor;
         let ctor = self.params(ctor, false)?;
+        self.no_optional(&ctor, written)?;
         for (param, at) in ctor.iter().zip(written) {
             self.suits_block(&param.ty, is_parser, at.ty.span)?;
         }
@@ -49,6 +50,8 @@ impl Checker {
         let (mut variables, first_var) = (Vec::new(), self.program.vars.len());
         self.will_declare(locals);
         for local in locals {
+            let noted = self.annotations(&local.annotations);
+            self.told(noted);
             let result = match &local.kind {
                 DeclKind::Table(table) => self.table(table, &local.annotations).map(|()| None),
                 DeclKind::ValueSet { ty, size, name } => self.value_set(ty, size, name, &local.annotations).map(|()| None),

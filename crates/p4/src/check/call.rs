@@ -3,7 +3,7 @@
 use super::types::Bound;
 use super::{Checked, Checker, Symbol, fault, writes};
 use crate::ast::{self, Aggregate, Arg, Dir, ExprKind as Ast, Ident, Ty};
-use crate::hir::{Builtin, Callee, Expr, ExprKind, FnId, FnKind, Instance, ParamId, ParamInfo, Type, TypeInfo};
+use crate::hir::{Builtin, Callee, Expr, ExprKind, FnId, FnKind, Function, Instance, ParamId, ParamInfo, Type, TypeInfo};
 use frontends::diagnostics::{Diagnostic, Span};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -203,6 +203,9 @@ impl Checker {
         if let Some(block) = args.iter().flatten().find(|arg| matches!(arg.ty, Type::Block(_) | Type::Arch(..))) {
             return fault(block.span, format!("{} is no argument of a function", self.show(&block.ty)));
         }
+        if let Some(wrong) = self.no_type_said(&free, &bound, owner, &function, &args) {
+            return Err(wrong);
+        }
         let result = self.program.substitute(&self.program.substitute(&function.result, owner), &bound);
         if let Some(p) = free.iter().find(|p| bound.get(p).is_some_and(without_width)).filter(|_| types.is_empty()) {
             let name = &self.program.type_params[*p];
@@ -217,6 +220,34 @@ impl Checker {
         }
         let types = free.iter().map(|p| bound.get(p).cloned().unwrap_or(Type::Any)).collect();
         Ok((types, args, result))
+    }
+
+    /// An argument whose type nothing tells: it has names and no type, or the type of what it is given to is `_`.
+    fn no_type_said(
+        &self,
+        free: &[ParamId],
+        bound: &Bound,
+        owner: &Bound,
+        function: &Function,
+        args: &[Option<Expr>],
+    ) -> Option<Box<Diagnostic>> {
+        let given = |p: ParamId| {
+            let at = function.params.iter().position(|param| param.ty == Type::Param(p))?;
+            args.get(at)?.as_ref().map(|arg| arg.span)
+        };
+        let untyped = |p: &&ParamId| matches!(bound.get(p), Some(Type::Record(..) | Type::Invalid | Type::Nothing));
+        if let Some(p) = free.iter().find(untyped) {
+            let wrong = Diagnostic::new(given(*p).unwrap_or(function.span), "the type of this is not known");
+            return Some(Box::new(wrong.help("name it: `(TYPE){ ... }`")));
+        }
+        for (p, _) in owner.iter().filter(|(_, ty)| **ty == Type::Any && self.faults.is_empty()) {
+            let Some(span) = given(*p) else { continue };
+            let name = &self.program.type_params[*p];
+            let wrong =
+                Diagnostic::new(span, format!("the type `{name}` of this argument of `{}` is `_`, which nothing tells", function.name));
+            return Some(Box::new(wrong.help("write the type where the object is declared")));
+        }
+        None
     }
 
     /// Arguments by parameter, each as its parameter wants it; type parameters are bound on the way.

@@ -34,7 +34,9 @@ impl Checker {
     /// Whether a value of that type goes where another is wanted, without a cast.
     pub(super) fn converts(&self, from: &Type, to: &Type) -> bool {
         match (from, to) {
-            (Type::Any, _) | (_, Type::Any) | (Type::Nothing, _) => true,
+            (Type::Any, _) | (_, Type::Any) => true,
+            (Type::Nothing, _) => self.has_default(to),
+            (Type::Invalid, _) => matches!(self.program.aggregate(to), Some(Aggregate::Header | Aggregate::Union)),
             (Type::Integer, Type::Bit(_) | Type::Int(_)) => true,
             (Type::Integer, Type::New(_)) => matches!(self.program.underlying(to), Type::Bit(_) | Type::Int(_)),
             (Type::SerEnum(_), Type::Bit(_) | Type::Int(_)) => self.program.underlying(from) == *to,
@@ -66,18 +68,43 @@ impl Checker {
         }
     }
 
+    /// Whether `...` may stand for a value of that type.
+    ///
+    /// Source: P4-16 specification 1.2.5, section 7.3 (default values).
+    fn has_default(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Struct(id, args) if self.program.aggregate(ty) == Some(Aggregate::Struct) => {
+                self.program.fields(*id, args).iter().all(|f| self.has_default(&f.ty))
+            }
+            Type::Tuple(items) => items.iter().all(|t| self.has_default(t)),
+            Type::Stack(of, _) => self.has_default(of),
+            Type::Void | Type::MatchKind | Type::Set(_) | Type::List(_) => false,
+            Type::Extern(..) | Type::Arch(..) | Type::Block(_) => false,
+            _ => true,
+        }
+    }
+
     /// The expression as one of that type.
     pub(super) fn coerce(&self, value: Expr, to: &Type) -> Checked<Expr> {
-        if value.ty == *to || matches!(to, Type::Any | Type::Param(_)) && value.ty != Type::Nothing {
+        if value.ty == *to || matches!(to, Type::Any | Type::Param(_)) && !matches!(value.ty, Type::Nothing | Type::Invalid) {
             return Ok(value);
         }
         let of_shape = matches!(&value.ty, Type::Tuple(_)) && matches!(to, Type::Struct(..) | Type::Stack(..)) && !is_literal(&value);
         if of_shape || !self.converts(&value.ty, to) {
-            return fault(value.span, format!("this is {}, and {} is wanted", self.show(&value.ty), self.show(to)));
+            return self.other_type(&value, to);
         }
         self.loses_digits(&value, to);
         // A parser or control stays the one that it is.
         if matches!(to, Type::Arch(..)) { Ok(value) } else { self.converted(value, to) }
+    }
+
+    fn other_type<T>(&self, value: &Expr, to: &Type) -> Checked<T> {
+        let wrong = Diagnostic::new(value.span, format!("this is {}, and {} is wanted", self.show(&value.ty), self.show(to)));
+        Err(Box::new(match value.ty {
+            Type::Nothing => wrong.help("`...` goes where a type has default values; lists and objects have none"),
+            Type::Invalid => wrong.help("`{#}` goes where a header or a header union is wanted"),
+            _ => wrong,
+        }))
     }
 
     /// Warns of a number that is written without a width and does not fit.

@@ -4,6 +4,7 @@ use super::consts::is_constant;
 use super::{Checked, Checker, Context, Symbol, annotation, fault, public_name};
 use crate::ast::{self, Aggregate, Annotation, Decl, DeclKind, Dir, Ident, Param, Signature, Ty};
 use crate::hir::{ArchKind, Expr, ExprKind, FieldInfo, FnId, FnKind, Function, Instance, ParamId, ParamInfo, Type, TypeInfo};
+use frontends::diagnostics::Diagnostic;
 use num_traits::ToPrimitive;
 
 /// Versions of v1model.
@@ -11,6 +12,8 @@ const VERSIONS: [u32; 2] = [20_180_101, 20_200_408];
 
 impl Checker {
     pub(super) fn declaration(&mut self, decl: &Decl) {
+        let noted = self.annotations(&decl.annotations);
+        self.told(noted);
         let before = self.program.types.len();
         let result = self.one(decl);
         if self.program.types.len() == before + 1 && !decl.annotations.is_empty() {
@@ -79,6 +82,10 @@ impl Checker {
         if matches!(ty, Type::Extern(..) | Type::Arch(..) | Type::Block(_)) {
             return fault(written, format!("a constant of {} is not possible", self.show(&ty)));
         }
+        if self.faults.is_empty() && has_dont_care(&ty) {
+            let wrong = Diagnostic::new(written, "the type of a constant has no `_`");
+            return Err(Box::new(wrong.help("`_` stands for a type that arguments tell; write the type that is meant")));
+        }
         let value = self.expr_as(value, &ty)?;
         self.known_version(name, &value)?;
         if !is_constant(&value) && value.ty != Type::Any {
@@ -124,6 +131,8 @@ impl Checker {
             for field in fields {
                 let ty = c.ty(&field.ty)?;
                 c.field_fits(what, &ty, field)?;
+                c.annotations(&field.annotations)?;
+                c.match_annotation(&field.annotations)?;
                 if all.iter().any(|f| f.name == field.name.name) {
                     return fault(field.name.span, format!("`{}` is declared twice", field.name.name));
                 }
@@ -141,7 +150,14 @@ impl Checker {
         if matches!(field.ty.kind, ast::TyKind::DontCare) {
             return fault(field.ty.span, "`_` is no type of a field");
         }
-        if self.is_field(what, ty) { Ok(()) } else { fault(field.ty.span, format!("a field of {} is not possible here", self.show(ty))) }
+        if self.is_field(what, ty) {
+            return Ok(());
+        }
+        let wrong = Diagnostic::new(field.ty.span, format!("a field of {} is not possible here", self.show(ty)));
+        Err(Box::new(match ty {
+            Type::Str => wrong.help("strings are for constants, annotations and parameters without direction"),
+            _ => wrong,
+        }))
     }
 
     /// Whether such a field may be in a structure, header or union.
@@ -155,19 +171,17 @@ impl Checker {
                 Type::Stack(of, _) => self.only_bits(of),
                 _ => false,
             },
-            Aggregate::Struct => {
-                !matches!(
-                    under,
-                    Type::Void
-                        | Type::Extern(..)
-                        | Type::Arch(..)
-                        | Type::Block(_)
-                        | Type::Integer
-                        | Type::Str
-                        | Type::MatchKind
-                        | Type::Set(_)
-                ) || matches!(under, Type::Str | Type::MatchKind)
-            }
+            Aggregate::Struct => !matches!(
+                under,
+                Type::Void
+                    | Type::Extern(..)
+                    | Type::Arch(..)
+                    | Type::Block(_)
+                    | Type::Integer
+                    | Type::Str
+                    | Type::MatchKind
+                    | Type::Set(_)
+            ),
         }
     }
 
@@ -276,7 +290,11 @@ impl Checker {
     /// What may be left out is for externs and packages.
     pub(super) fn no_optional(&self, params: &[ParamInfo], written: &[Param]) -> Checked<()> {
         match params.iter().zip(written).find(|(p, _)| p.optional) {
-            Some((p, at)) => fault(at.name.span, format!("`{}` is optional, which parameters of externs and packages may be", p.name)),
+            Some((p, at)) => {
+                let wrong =
+                    Diagnostic::new(at.name.span, format!("`{}` is optional, which parameters of externs and packages may be", p.name));
+                Err(Box::new(wrong.help(format!("a parameter `{} = VALUE` has a default", p.name))))
+            }
             None => Ok(()),
         }
     }
@@ -535,6 +553,16 @@ impl Checker {
                 self.told(wrong);
             }
         }
+    }
+}
+
+/// Whether `_` is a part of the type. Of a program with faults it may also be what a wrong declaration declares.
+pub(super) fn has_dont_care(ty: &Type) -> bool {
+    match ty {
+        Type::Any => true,
+        Type::Struct(_, args) | Type::Extern(_, args) | Type::Tuple(args) => args.iter().any(has_dont_care),
+        Type::Stack(of, _) | Type::List(of) => has_dont_care(of),
+        _ => false,
     }
 }
 

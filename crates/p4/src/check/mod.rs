@@ -11,6 +11,7 @@ mod consts;
 pub(crate) mod convert;
 mod decl;
 mod expr;
+mod notes;
 pub(crate) mod operators;
 mod stmt;
 mod table;

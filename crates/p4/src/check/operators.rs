@@ -4,7 +4,7 @@ use super::convert::wrap;
 use super::{Checked, Checker, fault};
 use crate::ast::{BinOp, UnOp};
 use crate::hir::{Expr, ExprKind, Type};
-use frontends::diagnostics::Span;
+use frontends::diagnostics::{Diagnostic, Span};
 use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
@@ -59,7 +59,9 @@ impl Checker {
             let left = self.coerce(left, &right.ty)?;
             return Ok((left, right));
         }
-        fault(span, format!("{} and {} do not go together", self.show(&left.ty), self.show(&right.ty)))
+        let wrong = Diagnostic::new(span, format!("{} and {} do not go together", self.show(&left.ty), self.show(&right.ty)));
+        let invalid = left.ty == Type::Invalid || right.ty == Type::Invalid;
+        Err(Box::new(if invalid { wrong.help("`{#}` goes where a header or a header union is wanted") } else { wrong }))
     }
 
     pub(super) fn binary(&self, op: BinOp, left: Expr, right: Expr, span: Span) -> Checked<Expr> {
@@ -138,7 +140,15 @@ impl Checker {
     }
 
     fn compare(&self, op: BinOp, left: Expr, right: Expr, span: Span) -> Checked<Expr> {
+        if let Some(dots) = [&left, &right].into_iter().find(|side| side.ty == Type::Nothing) {
+            let wrong = Diagnostic::new(dots.span, "`...` is a value for what begins here, and nothing to compare with");
+            return Err(Box::new(wrong.help("write the value: 0, false, or `{#}` for a header")));
+        }
         let (left, right) = self.pair(left, right, span)?;
+        if let (Type::Record(..), Type::Record(..)) = (&left.ty, &right.ty) {
+            let wrong = Diagnostic::new(span, "the type of these two is not known");
+            return Err(Box::new(wrong.help("name the type of one of them: `(TYPE){ name = value, ... }`")));
+        }
         let equality = matches!(op, BinOp::Eq | BinOp::Ne);
         if !(self.numeric(&left.ty) || equality && self.comparable(&left.ty)) {
             return fault(span, format!("{} cannot be compared", self.show(&left.ty)));
@@ -170,7 +180,7 @@ impl Checker {
             Type::Tuple(items) => items.iter().all(|t| self.comparable(t)),
             Type::New(_) => self.comparable(&self.program.underlying(ty)),
             Type::Any | Type::Bool | Type::Bit(_) | Type::Int(_) | Type::Varbit(_) | Type::Integer | Type::Error | Type::Str => true,
-            Type::Enum(_) | Type::SerEnum(_) | Type::Record(..) | Type::MatchKind => true,
+            Type::Enum(_) | Type::SerEnum(_) | Type::MatchKind => true,
             _ => false,
         }
     }

@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::{Checked, Checker, Context, Symbol, fault};
+use super::{Checked, Checker, Context, fault};
 use crate::ast::{self, DeclKind, ExprKind as Ast, StmtKind as In};
 use crate::hir::{Expr, ExprKind, Stmt, StmtKind, Type};
 use frontends::diagnostics::Span;
@@ -62,7 +62,7 @@ impl Checker {
                 self.context.loops -= 1;
                 result?
             }
-            In::ForIn { decl, name, range, body } => self.for_in(decl.as_ref(), name, range, body)?,
+            In::ForIn { decl, name, range, body } => self.for_in(decl, name, range, body)?,
             In::Break | In::Continue if self.context.loops == 0 => return fault(span, "this is for loops only"),
             In::Break => StmtKind::Break,
             In::Continue => StmtKind::Continue,
@@ -84,15 +84,6 @@ impl Checker {
                 };
                 let var = self.declare_var(name, ty, true)?;
                 Ok(Some(Stmt { kind: StmtKind::Var(var, value), span }))
-            }
-            DeclKind::Const { ty, name, value } => {
-                let ty = self.ty(ty)?;
-                let value = self.expr_as(value, &ty)?;
-                if super::consts::is_constant(&value) {
-                    self.declare(name, Symbol::Const(value))?;
-                    return Ok(None);
-                }
-                fault(value.span, "the value of a constant is known when the program is compiled")
             }
             DeclKind::Instance { .. } if self.context.in_action || self.context.result.is_some() => {
                 fault(span, "instances are declared in parsers and controls, and not in what they do")
@@ -224,20 +215,11 @@ impl Checker {
         Ok(StmtKind::SwitchAction(table, out))
     }
 
-    fn for_in(&mut self, decl: Option<&ast::Ty>, name: &ast::Ident, range: &ast::Expr, body: &ast::Stmt) -> Checked<StmtKind> {
+    fn for_in(&mut self, decl: &ast::Ty, name: &ast::Ident, range: &ast::Expr, body: &ast::Stmt) -> Checked<StmtKind> {
         self.context.loops += 1;
         let result = self.scoped(|c| -> Checked<StmtKind> {
-            let var = match decl {
-                Some(ty) => {
-                    let ty = c.ty(ty)?;
-                    c.declare_var(name, ty, true)?
-                }
-                None => match c.lookup(false, &name.name) {
-                    Some(Symbol::Var(var)) if c.program.vars[*var].writable => *var,
-                    _ => return fault(name.span, format!("`{}` is no variable", name.name)),
-                },
-            };
-            let ty = c.program.vars[var].ty.clone();
+            let ty = c.ty(decl)?;
+            let var = c.declare_var(name, ty.clone(), true)?;
             if let Ast::Range(low, high) = &range.kind {
                 let (low, high) = (c.expr_as(low, &ty)?, c.expr_as(high, &ty)?);
                 return Ok(StmtKind::ForRange { var, low, high, body: c.inner(body) });

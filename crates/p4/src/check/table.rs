@@ -34,11 +34,11 @@ impl Checker {
         let order = ["key", "actions", "entries", "default_action"];
         for wanted in order {
             for property in decl.properties.iter().filter(|p| *p.name.name == *wanted) {
-                self.property(&mut table, property)?;
+                self.property(&mut table, property, &decl.name)?;
             }
         }
         for property in decl.properties.iter().filter(|p| !order.contains(&&*p.name.name)) {
-            self.property(&mut table, property)?;
+            self.property(&mut table, property, &decl.name)?;
         }
         if !seen.iter().any(|n| &**n == "actions") {
             return fault(decl.name.span, format!("the table `{}` has no actions", decl.name.name));
@@ -105,9 +105,9 @@ impl Checker {
         Ok(())
     }
 
-    fn property(&mut self, table: &mut Table, property: &Property) -> Checked<()> {
+    fn property(&mut self, table: &mut Table, property: &Property, of: &ast::Ident) -> Checked<()> {
         match (&*property.name.name, &property.kind) {
-            ("key", PropertyKind::Key(keys)) => self.keys(table, keys),
+            ("key", PropertyKind::Key(keys)) => self.keys(table, keys, of),
             ("actions", PropertyKind::Actions(actions)) => actions.iter().try_for_each(|a| self.table_action(table, a)),
             ("entries", PropertyKind::Entries(entries)) => {
                 table.const_entries = property.is_const;
@@ -167,8 +167,28 @@ impl Checker {
         }
     }
 
-    fn keys(&mut self, table: &mut Table, keys: &[ast::KeyElement]) -> Checked<()> {
+    /// In a table its name is its own, and no longer that of something around it.
+    fn not_itself(&self, value: &ast::Expr, of: &ast::Ident) -> Checked<()> {
+        match &value.kind {
+            Ast::Name(false, name) if *name == of.name => {
+                let wrong = Diagnostic::new(value.span, format!("`{name}` is this table, and no value"));
+                Err(Box::new(wrong.note(of.span, "declared here").help("give the table another name")))
+            }
+            Ast::Member(base, _) | Ast::Index(base, _) | Ast::Slice(base, ..) | Ast::Unary(_, base) | Ast::Cast(_, base) => {
+                self.not_itself(base, of)
+            }
+            Ast::Binary(_, left, right) => self.not_itself(left, of).and_then(|()| self.not_itself(right, of)),
+            Ast::Call(callee, _, args) => {
+                self.not_itself(callee, of)?;
+                args.iter().filter_map(|arg| arg.value.as_ref()).try_for_each(|value| self.not_itself(value, of))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn keys(&mut self, table: &mut Table, keys: &[ast::KeyElement], of: &ast::Ident) -> Checked<()> {
         for key in keys {
+            self.not_itself(&key.value, of)?;
             let before = std::mem::replace(&mut self.context.in_table_key, true);
             let value = self.expr(&key.value);
             self.context.in_table_key = before;
@@ -278,6 +298,27 @@ impl Checker {
         Ok((at, out))
     }
 
+    /// In a table of exact keys only no two entries have the same keys.
+    ///
+    /// Source: P4-16 specification 1.2.5, section 14.2.1.4 (entry priorities).
+    fn new_entry(&self, table: &Table, keys: &[Expr], entry: &ast::EntryDecl) -> Checked<()> {
+        if table.keys.iter().any(|key| &*key.kind != "exact") {
+            return Ok(());
+        }
+        let equal = |a: &Expr, b: &Expr| match (&a.kind, &b.kind) {
+            (ExprKind::Int(a), ExprKind::Int(b)) => a == b,
+            (ExprKind::Bool(a), ExprKind::Bool(b)) => a == b,
+            _ => false,
+        };
+        match table.entries.iter().find(|e| e.keys.iter().zip(keys).all(|(a, b)| equal(a, b))) {
+            Some(first) => {
+                let wrong = Diagnostic::new(entry.span, "an entry with these keys is there already");
+                Err(Box::new(wrong.note(first.span, "the first one").help("exact keys stand once in a table: take one of the two out")))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn entry(&mut self, table: &mut Table, entry: &ast::EntryDecl) -> Checked<()> {
         let types: Vec<Type> = table.keys.iter().map(|k| k.value.ty.clone()).collect();
         if types.is_empty() {
@@ -299,6 +340,7 @@ impl Checker {
                 return fault(key.span, "keys of entries are known when the program is compiled");
             }
         }
+        self.new_entry(table, &keys, entry)?;
         let annotated = annotation(&entry.annotations, "priority").and_then(|a| a.args.first());
         let priority = match (&entry.priority, annotated) {
             (Some(value), _) => Some(self.constant_int(value)?),

@@ -43,7 +43,8 @@ impl Checker {
             TyKind::Tuple(items) => {
                 let parts = items;
                 let items: Vec<Type> = items.iter().map(|t| self.ty(t)).collect::<Checked<_>>()?;
-                let bad = |t: &Type| matches!(t, Type::Void | Type::Extern(..) | Type::Arch(..) | Type::Block(_));
+                let bad =
+                    |t: &Type| matches!(t, Type::Void | Type::Str | Type::MatchKind | Type::Extern(..) | Type::Arch(..) | Type::Block(_));
                 if let Some((ty, at)) = items.iter().zip(parts).find(|(t, _)| bad(t)) {
                     return fault(at.span, format!("a tuple has no part of {}", self.show(ty)));
                 }
@@ -149,7 +150,7 @@ impl Checker {
                     bound.insert(*p, given.clone());
                     true
                 }
-                Some(Type::Tuple(_) | Type::Record(..) | Type::Nothing) if matches!(given, Type::Struct(..)) => {
+                Some(Type::Tuple(_) | Type::Record(..) | Type::Nothing | Type::Invalid) if matches!(given, Type::Struct(..)) => {
                     bound.insert(*p, given.clone());
                     true
                 }
@@ -307,6 +308,7 @@ impl crate::hir::Program {
             Type::MatchKind => "match_kind".to_owned(),
             Type::Str => "string".to_owned(),
             Type::Nothing => "a default value".to_owned(),
+            Type::Invalid => "an invalid header".to_owned(),
             Type::Param(p) => self.type_params.get(*p).map_or("?".to_owned(), ToString::to_string),
             Type::Enum(id) | Type::SerEnum(id) | Type::New(id) => self.type_name(*id).to_string(),
             Type::Struct(id, args) | Type::Extern(id, args) | Type::Arch(id, args) => {

@@ -1,13 +1,15 @@
 //! What a program shows to its control plane: the tables that are applied, their actions, objects, digests and value sets,
 //! with whole names, found from the parts of the package.
 
-use crate::hir::{Block, Callee, Expr, ExprKind, FnId, FnKind, InstId, Next, Program, TableId, Type, TypeId, TypeInfo, VarId};
+use crate::hir::{Block, Callee, Expr, ExprKind, FnId, FnKind, Function, InstId, Next, Program, TableId, Type, TypeId, TypeInfo, VarId};
 use crate::uses::Uses;
+use frontends::diagnostics::{Diagnostic, Span};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A table in an instance of its control.
 pub(super) struct FoundTable {
     pub id: TableId,
+    path: Vec<InstId>,
     pub name: String,
     /// Names of its actions, in their order.
     pub actions: Vec<String>,
@@ -35,6 +37,27 @@ pub(super) struct Found {
     pub digests: Vec<Type>,
     /// A function of the architecture is called.
     pub calls_externs: bool,
+    /// Names that would stand for two things.
+    pub clashes: Vec<Diagnostic>,
+}
+
+/// Names by which the control plane could mean one thing or another. Two actions that take the same may have one name, as in p4c's translations of
+/// P4-14 programs, but not in one table.
+///
+/// Source: P4-16 specification 1.2.5, sections 18.3 and 20.3 (each name refers to one controllable entity). Left out: names of counters, meters and registers.
+pub(crate) fn clashes(program: &Program) -> Vec<Diagnostic> {
+    let mut all = program.main().map(|main| find(program, main).clashes).unwrap_or_default();
+    all.sort_by_key(|clash| clash.span.start);
+    all.dedup_by_key(|clash| clash.span);
+    all
+}
+
+fn clash(what: &str, name: &str, at: Span, other: Span) -> Diagnostic {
+    let wrong = Diagnostic::new(at, format!("the control plane would know two {what} as `{name}`"));
+    if at == other {
+        return wrong.help("a name that begins with a dot is the same in each instance of the control: leave the dot out");
+    }
+    wrong.note(other, "the other one").help("give one of them another name: `@name(\"...\")`")
 }
 
 pub(super) struct Finder<'a> {
@@ -170,8 +193,7 @@ impl Finder<'_> {
     fn calls(&mut self, uses: &mut Uses, in_parser: bool) -> Vec<Type> {
         let (program, mut done, mut out) = (self.program, HashSet::new(), Vec::new());
         for (f, _) in uses.functions.iter().filter(|(f, _)| program.functions[*f].kind == FnKind::Action) {
-            let name = self.action_name(*f);
-            self.found.actions.entry(name).or_insert(*f);
+            self.action(*f);
         }
         while let Some((f, last)) = uses.functions.pop() {
             let function = &program.functions[f];
@@ -190,6 +212,18 @@ impl Finder<'_> {
     fn action_name(&self, f: FnId) -> String {
         let function = &self.program.functions[f];
         if function.in_block { self.whole_name(&function.public) } else { function.public.0.to_string() }
+    }
+
+    /// The name of an action, which is known from now on.
+    fn action(&mut self, f: FnId) -> String {
+        let name = self.action_name(f);
+        let known = *self.found.actions.entry(name.clone()).or_insert(f);
+        let (one, other) = (&self.program.functions[f], &self.program.functions[known]);
+        let takes = |function: &'_ Function| function.params.iter().map(|p| (p.dir, p.ty.clone())).collect::<Vec<_>>();
+        if known != f && takes(one) != takes(other) {
+            self.found.clashes.push(clash("actions", &name, one.span, other.span));
+        }
+        name
     }
 
     fn sets(&mut self, block: &Block) {
@@ -214,13 +248,22 @@ impl Finder<'_> {
         let program = self.program;
         let table = &program.tables[id];
         let name = self.whole_name(&table.public);
-        if self.found.tables.iter().any(|t| t.name == name) {
+        if let Some(known) = self.found.tables.iter().find(|t| t.name == name) {
+            // Parts of a package that nobody named have the names of their controls.
+            let twice = known.id != id || table.public.1 && known.path != self.path;
+            if twice && super::notes::find(&table.notes, "hidden").is_none() {
+                let other = program.tables[known.id].span;
+                self.found.clashes.push(clash("tables", &name, table.span, other));
+            }
             return;
         }
         let mut actions = Vec::new();
         for action in &table.actions {
-            let name = self.action_name(action.action);
-            self.found.actions.entry(name.clone()).or_insert(action.action);
+            let name = self.action(action.action);
+            if let Some(at) = actions.iter().position(|other| *other == name) {
+                let (one, other) = (&program.functions[action.action], &program.functions[table.actions[at].action]);
+                self.found.clashes.push(clash("actions", &name, one.span, other.span));
+            }
             self.found.in_tables.insert(name.clone());
             actions.push(name);
         }
@@ -235,7 +278,7 @@ impl Finder<'_> {
             }
             objects.push((property.to_string(), inst, name));
         }
-        self.found.tables.push(FoundTable { id, name, actions, objects });
+        self.found.tables.push(FoundTable { id, path: self.path.clone(), name, actions, objects });
     }
 }
 

@@ -16,6 +16,7 @@ mod types;
 use crate::ast::{Annotation, Dir};
 use crate::hir::{Expr, ExprKind, Key, PROFILES, Program, Table, TableAction, Type, TypeInfo};
 use crate::lexer::Tok;
+pub(crate) use find::clashes;
 use find::{Found, FoundTable};
 use ids::{Kind, Symbols, places};
 pub use message::Message;

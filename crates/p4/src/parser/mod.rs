@@ -12,7 +12,7 @@ mod stmt;
 mod table;
 mod ty;
 
-use crate::ast::{Annotation, Decl, Expr, ExprKind, Ident};
+use crate::ast::{Annotation, BinOp, Decl, Expr, ExprKind, Ident};
 use crate::lexer::{Name, Tok, Token};
 use frontends::diagnostics::{Diagnostic, Span};
 use std::collections::HashSet;
@@ -238,8 +238,10 @@ impl Parser<'_> {
     }
 
     fn annotations(&mut self) -> Parsed<Vec<Annotation>> {
-        let mut all = Vec::new();
-        while self.eat("@") {
+        let mut all: Vec<Annotation> = Vec::new();
+        while self.is("@") {
+            let start = self.span();
+            self.at += 1;
             let name = self.word()?.name;
             if &*name == "pragma" {
                 while !self.token(0).first && *self.peek() != Tok::Eof {
@@ -252,10 +254,13 @@ impl Parser<'_> {
             if self.is("(") {
                 args = self.attempt(Self::annotation_args).map_or_else(|| self.skip_balanced().map(|()| Vec::new()), Ok)?;
             } else if self.is("[") {
-                args = self.attempt(Self::structured).map_or_else(|| self.skip_balanced().map(|()| Vec::new()), Ok)?;
+                args = self.structured()?;
             }
             let inside = self.tokens.get(from + 1..self.at.saturating_sub(1)).unwrap_or_default();
-            all.push(Annotation { name, args, tokens: inside.into(), structured });
+            let span = start.to(self.last());
+            let annotation = Annotation { name, args, tokens: inside.into(), structured, span };
+            goes_with(&annotation, &all)?;
+            all.push(annotation);
         }
         Ok(all)
     }
@@ -269,20 +274,32 @@ impl Parser<'_> {
             while let Tok::Str(_) = p.peek() {
                 parts.push(p.expr()?);
             }
-            Ok(parts.swap_remove(0))
+            Ok(joined(parts.swap_remove(0)))
         })
     }
 
+    /// Values, or values with names; not both.
     fn structured(&mut self) -> Parsed<Vec<Expr>> {
+        let mut names: Vec<Ident> = Vec::new();
+        let mut values = 0;
         self.expect("[")?;
         self.list("]", |p| {
             if p.is_at(1, "=") {
                 let (name, _) = (p.ident()?, p.expect("=")?);
                 let value = p.expr()?;
                 let span = name.span.to(value.span);
+                if let Some(first) = names.iter().find(|n| n.name == name.name) {
+                    let twice = Diagnostic::new(name.span, format!("`{}` is given twice", name.name));
+                    return Err(Box::new(twice.note(first.span, "the first time")));
+                }
+                names.push(name.clone());
+                mixed(values > 0, span)?;
                 return Ok(Expr { kind: ExprKind::Record(vec![(name, value)], false), span });
             }
-            p.expr()
+            values += 1;
+            let value = p.expr()?;
+            mixed(!names.is_empty(), value.span)?;
+            Ok(value)
         })
     }
 
@@ -306,4 +323,37 @@ impl Parser<'_> {
             }
         }
     }
+}
+
+/// A structured annotation has values, or values with names.
+fn mixed(mixed: bool, span: Span) -> Parsed<()> {
+    match mixed {
+        true => Err(Box::new(Diagnostic::new(span, "an annotation in square brackets has values or `name = value`, and not both"))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a second annotation of a name, unless both stand in parentheses.
+///
+/// Source: P4-16 specification 1.2.5, section 20 (annotations of one element).
+fn goes_with(annotation: &Annotation, before: &[Annotation]) -> Parsed<()> {
+    let Some(first) = before.iter().find(|a| a.name == annotation.name && (a.structured || annotation.structured)) else { return Ok(()) };
+    let name = &annotation.name;
+    let why = match first.structured && annotation.structured {
+        true => format!("`@{name}[...]` is given twice for one thing"),
+        false => format!("`@{name}` is given with and without square brackets for one thing"),
+    };
+    let help = format!("put all values into one `@{name}[...]`");
+    Err(Box::new(Diagnostic::new(annotation.span, why).note(first.span, "the first one").help(help)))
+}
+
+/// Strings joined by `++` are one string.
+fn joined(value: Expr) -> Expr {
+    let Expr { kind: ExprKind::Binary(BinOp::Concat, left, right), span } = value else { return value };
+    let (left, right) = (joined(*left), joined(*right));
+    let kind = match (&left.kind, &right.kind) {
+        (ExprKind::Str(a), ExprKind::Str(b)) => ExprKind::Str(format!("{a}{b}").into()),
+        _ => ExprKind::Binary(BinOp::Concat, Box::new(left), Box::new(right)),
+    };
+    Expr { kind, span }
 }

@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{BinOp, Block, Decl, DeclKind, Expr, ExprKind, Ident, SelectCase, State, Stmt, StmtKind, Transition, Ty};
 use crate::lexer::Tok;
-use frontends::diagnostics::Span;
+use frontends::diagnostics::{Diagnostic, Span};
 
 impl Parser<'_> {
     pub(super) fn block(&mut self) -> Parsed<Block> {
@@ -99,6 +99,12 @@ impl Parser<'_> {
     fn for_stmt(&mut self) -> Parsed<StmtKind> {
         self.at += 1;
         self.expect("(")?;
+        if self.name_at(0) && self.word_at(1) == Some("in") {
+            let name = self.ident()?;
+            let wrong = Diagnostic::new(name.span, format!("the variable `{}` of this loop has no type", name.name));
+            let help = format!("`for (bit<8> {} in ...)` declares a variable of the loop's own", name.name);
+            return Err(Box::new(wrong.help(help)));
+        }
         if let Some((decl, name)) = self.attempt(Self::for_in_head) {
             let start = self.span();
             let low = self.expr()?;
@@ -121,17 +127,12 @@ impl Parser<'_> {
         Ok(StmtKind::For { init, condition, update, body })
     }
 
-    fn for_in_head(&mut self) -> Parsed<(Option<Ty>, Ident)> {
+    fn for_in_head(&mut self) -> Parsed<(Ty, Ident)> {
         self.annotations()?;
-        if self.name_at(0) && self.word_at(1) == Some("in") {
-            let name = self.ident()?;
-            self.at += 1;
-            return Ok((None, name));
-        }
         let ty = self.ty()?;
         let name = self.ident()?;
         self.expect_word("in")?;
-        Ok((Some(ty), name))
+        Ok((ty, name))
     }
 
     /// Statements separated by commas, without their semicolons.
