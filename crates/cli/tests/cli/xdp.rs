@@ -50,7 +50,7 @@ fn build_writes_a_plugin_for_vpp() {
     for file in ["CMakeLists.txt", "README.md", "try/main.c"] {
         assert!(std::fs::exists(format!("{out}/{file}")).is_ok_and(|there| there), "{file}");
     }
-    assert!(run("build --filter tcp --target xdp --nodes each").bad(2).contains("are for the target vpp"));
+    assert!(run("build --filter tcp --target xdp --nodes each").bad(2).contains("are for the targets vpp and octeon"));
     assert!(run("build --filter tcp --target vpp --ports 2").bad(2).contains("are for P4 programs"));
 }
 

@@ -53,10 +53,9 @@ impl Flows {
 
     /// Packets that left each member by each linked port, whose id is first.
     pub fn left(&self) -> Vec<Vec<(u32, u64)>> {
-        let by_port = |(n, (links, entered)): (usize, (&Vec<(u32, Way)>, u64))| {
-            links.iter().map(|(port, _)| (*port, self.by_port(n, *port, entered))).collect()
-        };
-        self.links.iter().zip(self.entered()).enumerate().map(by_port).collect()
+        let entered = self.entered();
+        let by_port = |n: usize| self.links[n].iter().map(move |(port, _)| *port);
+        (0..self.links.len()).map(|n| by_port(n).map(|port| (port, self.by_port(n, port, entered[n]))).collect()).collect()
     }
 
     /// What went by a member's port, so many having come in.
