@@ -162,7 +162,7 @@ fn an_element_does_what_the_switch_does() {
     std::fs::write(dir.join("p.p4"), PROGRAM).unwrap();
     std::fs::write(dir.join("e.txt"), ENTRIES).unwrap();
     let packets = packets(3000);
-    let later = "add marks h.a.high:5 s.ingress_port:2 drop()\nmc_node_update 1 3 2 510\ntable_delete macs 1\nregister_write last 6 1\nsetdefault kinds to(port:3)";
+    let later = "add marks h.a.high:5 s.ingress_port:2 drop()\nmc_node_update 1 3 2 1\ntable_delete macs 1\nregister_write last 6 1\nsetdefault kinds to(port:3)";
     for before in ["", later] {
         let commands = [before, "register_read last\ncounter_read counts 3"];
         let wanted = of_switch(&dir, &packets, commands);
