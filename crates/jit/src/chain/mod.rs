@@ -4,7 +4,7 @@
 //!  slots ─▶ handler of the entry ──port──▶ handler behind it ──port──▶ … ─▶ lists of exits ─▶ host
 //! ```
 //!
-//! The handlers are lowered together ([`crate::lower::fused`]), in several functions (parts) where one would be too large for Cranelift; one frame serves a packet on its whole way.
+//! The handlers are lowered together (`lower::fused`), in several functions (parts) where one would be too large for Cranelift; one frame serves a packet on its whole way.
 //! Where tables are large, slices of the handlers prefetch for the packets that come next (`ahead`). The packet stays in its slot of the pool; what is rare (copies, packets made anew, coprocessors) makes an exchange buffer of it (`packet`).
 //!
 //! Invariants: a packet goes all its way before the next one starts, as in the reference schedule. While compiled code runs, nobody else uses pool and
