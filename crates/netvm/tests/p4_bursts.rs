@@ -1,7 +1,7 @@
 //! A P4 switch that takes several packets at once does what it does with one after the other: what leaves and in which order, digests, registers, counters. The programs have all
 //! combinations of what makes a difference: state in either half and in both, clones before and behind egress, packets that come round, random numbers.
 
-use netvm::p4::{self, Arrived, Reading, Sent, Switch, stf};
+use netvm::p4::{self, Arrived, Departures, Reading, Sent, Switch, stf};
 use netvm::{Settings, engines};
 use std::path::Path;
 
@@ -120,7 +120,15 @@ fn both_ways(pipeline: &p4::Pipeline, engine: &engines::EngineInfo, burst: usize
     let packets: Vec<Arrived<'_>> = all.iter().map(|(port, bytes, time_ns)| Arrived { port: *port, bytes, time_ns: *time_ns }).collect();
     let (mut one, mut many) = (started(pipeline.clone(), engine), started(pipeline.clone(), engine));
     let by_one = packets.iter().map(|packet| one.receive(packet.port, packet.bytes, packet.time_ns)).collect();
-    let at_once = packets.chunks(burst).flat_map(|packets| many.receive_all(packets)).collect();
+    let mut left = Departures::default();
+    let mut at_once = Vec::new();
+    for packets in packets.chunks(burst) {
+        many.receive_all(packets, &mut left);
+        let first = at_once.len();
+        at_once.resize_with(first + packets.len(), Vec::new);
+        left.iter().for_each(|sent| at_once[first + sent.of].push(Sent { port: sent.port, bytes: sent.bytes.to_vec() }));
+        assert_eq!(left.packets(), at_once[first..].iter().filter(|sent| !sent.is_empty()).count());
+    }
     [(by_one, kept(&mut one)), (at_once, kept(&mut many))]
 }
 

@@ -17,6 +17,8 @@ pub mod ports {
     pub const OUT: u32 = 4;
     /// Out: a clone that egress makes.
     pub const MIRROR: u32 = 5;
+    /// In: what arrives, to leave egress if ingress asks for one port and nothing else; see [`super::Order::straight_at_once`].
+    pub const STRAIGHT: u32 = 6;
 }
 
 /// The port to which ingress sends what is dropped.
@@ -343,6 +345,10 @@ pub struct Order {
     pub comes_round: bool,
     /// Egress may make clones.
     pub mirrors: bool,
+    /// Ingress may ask for clones, groups, resubmission or digests.
+    pub deviates: bool,
+    /// The program has the port [`ports::STRAIGHT`].
+    pub straight: bool,
 }
 
 impl Order {
@@ -350,6 +356,13 @@ impl Order {
     #[must_use]
     pub fn ingress_at_once(self) -> bool {
         !(self.between || self.comes_round && (self.ingress || self.egress))
+    }
+
+    /// Whether packets may come in by [`ports::STRAIGHT`], one behind the other, before what the replication engine has to do is done.
+    #[must_use]
+    pub fn straight_at_once(self) -> bool {
+        let egress_waits = self.deviates || self.mirrors || self.comes_round;
+        self.straight && !(egress_waits && (self.between || self.egress) || self.comes_round && self.ingress)
     }
 
     /// Whether then egress may run for them one behind the other, before what it asks for is done.

@@ -133,11 +133,13 @@ impl Server {
         self.serve(switch)
     }
 
-    /// Gives packets that left by the controller's port to the controllers; the others are left.
-    pub fn take_packets(&mut self, sent: &mut Vec<Sent>) {
-        let port = self.device.settings.cpu_port;
-        let taken: Vec<Sent> = sent.extract_if(.., |packet| packet.port == port).collect();
-        taken.iter().for_each(|packet| self.device.packet_in(&packet.bytes));
+    /// Gives a packet that left by the controller's port to the controllers; false for others.
+    pub fn take_packet(&mut self, port: u32, bytes: &[u8]) -> bool {
+        let is_theirs = port == self.device.settings.cpu_port;
+        if is_theirs {
+            self.device.packet_in(bytes);
+        }
+        is_theirs
     }
 }
 

@@ -1,12 +1,14 @@
 //! Several packets at once: ingress for all of them, then the replication engine, then egress for all that goes there. What comes round or is cloned behind egress goes its way after that,
 //! packet by packet.
 //!
+//! Most programs for v1model have a straight way for packets that ingress sends to one port ([`p4::pipeline::ports::STRAIGHT`]): ingress and egress in one run.
+//!
 //! What leaves, and what the program keeps, is what one packet after the other gives: where the program could tell the difference ([`p4::pipeline::Order`]), or somebody follows
 //! packets or listens to what it says, they are run so.
 
 use super::Switch;
-use super::switch::{Job, Journey, MAX_COPIES, MOST_SPARE, Sent, Way, address, get16, get32, put, sent};
-use netil::exec::{CloneOut, ExchangeBuffer};
+use super::switch::{Job, Journey, MAX_COPIES, MOST_SPARE, Sent, Way, address, departing, get16, get32, put};
+use netil::exec::{CloneOut, Disposition, ExchangeBuffer};
 use p4::pipeline::{DROP, info, ports};
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -45,12 +47,68 @@ fn of_packet(clones: &mut Peekable<IntoIter<CloneOut>>, packet: usize) -> Vec<Ex
 /// Times of a packet: microseconds since the first one, and nanoseconds since 1970.
 type Times = (u64, u64);
 
+/// A packet that left: of which that came in, by which port, and its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departed<'d> {
+    /// Its place in the burst.
+    pub of: usize,
+    /// By which port.
+    pub port: u32,
+    /// Its bytes.
+    pub bytes: &'d [u8],
+}
+
+/// What left of a burst, in order, in memory that is used again.
+#[derive(Clone, Debug, Default)]
+pub struct Departures {
+    bytes: Vec<u8>,
+    /// Of which, by which port, and where its bytes end.
+    rows: Vec<(usize, u32, usize)>,
+}
+
+impl Departures {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.rows.clear();
+    }
+
+    fn push(&mut self, of: usize, port: u32, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.rows.push((of, port, self.bytes.len()));
+    }
+
+    fn extend(&mut self, of: usize, sent: Vec<Sent>) {
+        sent.iter().for_each(|sent| self.push(of, sent.port, &sent.bytes));
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Departed<'_>> {
+        let mut begin = 0;
+        self.rows.iter().map(move |(of, port, end)| {
+            let bytes = &self.bytes[std::mem::replace(&mut begin, *end)..*end];
+            Departed { of: *of, port: *port, bytes }
+        })
+    }
+
+    /// How many packets of those that came in left at all.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        self.rows.chunk_by(|a, b| a.0 == b.0).count()
+    }
+}
+
 impl Switch {
-    /// Packets come in, one behind the other; for each what leaves, in order.
-    pub fn receive_all(&mut self, packets: &[Arrived<'_>]) -> Vec<Vec<Sent>> {
+    /// Packets come in, one behind the other; what leaves.
+    pub fn receive_all(&mut self, packets: &[Arrived<'_>], departures: &mut Departures) {
+        departures.clear();
         let is_watched = self.following.is_some() || self.messages.is_some();
-        if is_watched || !self.pipeline.order.ingress_at_once() {
-            return packets.iter().map(|packet| self.receive(packet.port, packet.bytes, packet.time_ns)).collect();
+        let order = self.pipeline.order;
+        let is_straight = order.straight_at_once();
+        if is_watched || !(is_straight || order.ingress_at_once()) {
+            for (of, packet) in packets.iter().enumerate() {
+                departures.extend(of, self.receive(packet.port, packet.bytes, packet.time_ns));
+            }
+            return;
         }
         let times: Vec<Times> = packets.iter().map(|packet| self.clock(packet.time_ns)).collect();
         let mut buffers = std::mem::take(&mut self.spare);
@@ -58,24 +116,59 @@ impl Switch {
         for ((buffer, packet), time) in buffers.iter_mut().zip(packets).zip(&times) {
             self.arrive(buffer, packet.bytes, packet.port, *time);
         }
-        self.run_all(ports::INGRESS, &mut buffers[..packets.len()]);
-        let left: Vec<bool> = (0..packets.len()).map(|n| self.left(n)).collect();
-        let is_straight =
-            self.pipeline.order.egress_at_once() && left.iter().zip(&buffers).all(|(left, buffer)| *left && goes_on(&buffer.info));
-        let sent = if is_straight {
-            self.straight(&times, &mut buffers)
+        if is_straight {
+            self.straight(packets, &times, &mut buffers, departures);
         } else {
-            let came = buffers.drain(..packets.len()).zip(left).map(|(buffer, left)| left.then_some(buffer)).collect();
-            self.each_its_way(packets, &times, came)
-        };
+            self.by_halves(packets, &times, &mut buffers, departures);
+        }
         buffers.append(&mut self.spare);
         buffers.truncate(MOST_SPARE);
         self.spare = buffers;
-        sent
+    }
+
+    /// Runs packets the straight way; what asks for the replication engine goes on after that.
+    fn straight(&mut self, packets: &[Arrived<'_>], times: &[Times], buffers: &mut [ExchangeBuffer<'static>], left: &mut Departures) {
+        self.run_all(ports::STRAIGHT, &mut buffers[..packets.len()]);
+        let dispositions = std::mem::take(&mut self.outcome.dispositions);
+        let mut clones = std::mem::take(&mut self.outcome.clones).into_iter().peekable();
+        for (of, disposition) in dispositions.iter().enumerate() {
+            let own = of_packet(&mut clones, of);
+            let Disposition::Port(port) = disposition else { continue };
+            let is_out = *port == ports::OUT;
+            if is_out && own.is_empty() && get32(&buffers[of].info, info::RECIRCULATE) == 0 {
+                let buffer = &buffers[of];
+                left.push(of, get32(&buffer.info, info::EGRESS_PORT), departing(buffer));
+                continue;
+            }
+            let buffer = std::mem::replace(&mut buffers[of], ExchangeBuffer::none());
+            let mut journey = Journey { time: times[of], copies: if is_out { 2 } else { 1 }, ..Journey::default() };
+            let (bytes, port) = (packets[of].bytes, packets[of].port);
+            if is_out {
+                self.behind_egress(buffer, true, own, Way { cause: "unicast", ..Way::default() }, &mut journey);
+            } else {
+                self.behind_ingress(Some(buffer), bytes.into(), port, Way { cause: "arrived", ..Way::default() }, &mut journey);
+            }
+            left.extend(of, self.rest(journey));
+        }
+        self.outcome.dispositions = dispositions;
+    }
+
+    /// Runs ingress for all packets before egress.
+    fn by_halves(&mut self, packets: &[Arrived<'_>], times: &[Times], buffers: &mut Vec<ExchangeBuffer<'static>>, all: &mut Departures) {
+        self.run_all(ports::INGRESS, &mut buffers[..packets.len()]);
+        let left: Vec<bool> = (0..packets.len()).map(|n| self.left(n)).collect();
+        let goes_on =
+            self.pipeline.order.egress_at_once() && left.iter().zip(&*buffers).all(|(left, buffer)| *left && goes_on(&buffer.info));
+        if goes_on {
+            self.one_port_each(times, buffers, all);
+        } else {
+            let came = buffers.drain(..packets.len()).zip(left).map(|(buffer, left)| left.then_some(buffer)).collect();
+            self.each_its_way(packets, times, came, all);
+        }
     }
 
     /// Packets of which ingress has sent each to one port, or dropped it: they stay where they are.
-    fn straight(&mut self, times: &[Times], buffers: &mut [ExchangeBuffer<'static>]) -> Vec<Vec<Sent>> {
+    fn one_port_each(&mut self, times: &[Times], buffers: &mut [ExchangeBuffer<'static>], all: &mut Departures) {
         let mut waiting = Vec::with_capacity(times.len());
         for (of, time) in times.iter().enumerate() {
             let info = &mut buffers[of].info;
@@ -90,23 +183,29 @@ impl Switch {
         self.run_all(ports::EGRESS, &mut buffers[..waiting.len()]);
         let left: Vec<bool> = (0..waiting.len()).map(|n| self.left(n)).collect();
         let mut clones = std::mem::take(&mut self.outcome.clones).into_iter().peekable();
-        let mut all: Vec<Vec<Sent>> = times.iter().map(|_| Vec::new()).collect();
         for (n, of) in waiting.into_iter().enumerate() {
             let own = of_packet(&mut clones, n);
             if own.is_empty() && get32(&buffers[n].info, info::RECIRCULATE) == 0 {
-                all[of].extend(left[n].then(|| sent(&buffers[n])));
+                if left[n] {
+                    all.push(of, get32(&buffers[n].info, info::EGRESS_PORT), departing(&buffers[n]));
+                }
                 continue;
             }
             let buffer = std::mem::replace(&mut buffers[n], ExchangeBuffer::none());
             let mut journey = Journey { time: times[of], copies: 2, ..Journey::default() };
             self.behind_egress(buffer, left[n], own, Way { cause: "unicast", ..Way::default() }, &mut journey);
-            all[of] = self.rest(journey);
+            all.extend(of, self.rest(journey));
         }
-        all
     }
 
     /// Packets behind ingress, those that left it.
-    fn each_its_way(&mut self, packets: &[Arrived<'_>], times: &[Times], came: Vec<Option<ExchangeBuffer<'static>>>) -> Vec<Vec<Sent>> {
+    fn each_its_way(
+        &mut self,
+        packets: &[Arrived<'_>],
+        times: &[Times],
+        came: Vec<Option<ExchangeBuffer<'static>>>,
+        all: &mut Departures,
+    ) {
         let mut journeys = Vec::with_capacity(packets.len());
         for ((packet, time), buffer) in packets.iter().zip(times).zip(came) {
             let mut journey = Journey { time: *time, copies: 1, ..Journey::default() };
@@ -117,7 +216,7 @@ impl Switch {
         if self.pipeline.order.egress_at_once() {
             self.egress_at_once(&mut journeys);
         }
-        journeys.into_iter().map(|journey| self.rest(journey)).collect()
+        journeys.into_iter().enumerate().for_each(|(of, journey)| all.extend(of, self.rest(journey)));
     }
 
     /// Runs egress for all that waits there; what came round meanwhile stays.

@@ -18,7 +18,7 @@ mod switch;
 mod traffic;
 mod values;
 
-pub use burst::Arrived;
+pub use burst::{Arrived, Departed, Departures};
 pub use controlled::Ruled;
 pub(crate) use counts::{of_replica, summed};
 pub use element::{Devices, Port};

@@ -168,11 +168,11 @@ pub(super) fn address(info: &mut [u8], port: u32, rid: u16, path: u32) {
     put(info, info::PATH, &path.to_le_bytes());
 }
 
-/// A packet behind egress, as it leaves.
-pub(super) fn sent(buffer: &ExchangeBuffer<'static>) -> Sent {
-    let (out, bytes) = (&buffer.info, buffer.bytes());
-    let length = get32(out, info::TRUNCATE).checked_sub(1).map_or(bytes.len(), |most| bytes.len().min(most as usize));
-    Sent { port: get32(out, info::EGRESS_PORT), bytes: bytes[..length].to_vec() }
+/// The bytes of a packet behind egress that leave.
+pub(super) fn departing<'b>(buffer: &'b ExchangeBuffer<'static>) -> &'b [u8] {
+    let bytes = buffer.bytes();
+    let length = get32(&buffer.info, info::TRUNCATE).checked_sub(1).map_or(bytes.len(), |most| bytes.len().min(most as usize));
+    &bytes[..length]
 }
 
 impl Switch {
@@ -466,9 +466,9 @@ impl Switch {
             packet.jobs.push(Job::Ingress { bytes: bytes.to_vec().into(), port, path, info, way: way.again("recirculated") });
             return;
         }
-        let mut one = sent(buffer);
-        one.bytes.truncate(bytes.len());
-        packet.sent.push(one);
+        let leaves = departing(buffer);
+        let leaves = leaves[..leaves.len().min(bytes.len())].to_vec();
+        packet.sent.push(Sent { port: get32(out, info::EGRESS_PORT), bytes: leaves });
     }
 
     fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {

@@ -117,8 +117,13 @@ impl Code {
 
     /// Whether something other than a constant zero is stored in a local.
     pub fn sets(&self, local: u32) -> bool {
+        self.sets_in(local, 0..self.code.len())
+    }
+
+    /// Whether these instructions do.
+    pub fn sets_in(&self, local: u32, mut range: std::ops::Range<usize>) -> bool {
         let stores = |inst: &Inst| inst.op == Op::LocStore && inst.imm[0] == local;
-        (0..self.code.len()).any(|n| stores(&self.code[n]) && !self.ends_in_zero(n))
+        range.any(|n| stores(&self.code[n]) && !self.ends_in_zero(n))
     }
 
     /// Whether the instructions before that one push a constant zero, of any width.

@@ -75,6 +75,8 @@ impl Lower<'_> {
             egress: entries || keeps(Half::Egress),
             comes_round: self.comes_round,
             mirrors: self.mirrors,
+            deviates: self.deviates,
+            straight: self.straight,
         }
     }
 

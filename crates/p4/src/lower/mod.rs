@@ -147,6 +147,10 @@ pub(crate) struct Lower<'a> {
     draws: bool,
     comes_round: bool,
     mirrors: bool,
+    /// Ingress may ask for something else than one port or none.
+    deviates: bool,
+    /// Packets for one port go from ingress to egress at once.
+    straight: bool,
 }
 
 /// Makes the module and what the control plane knows of it.
@@ -243,6 +247,8 @@ impl<'a> Lower<'a> {
             draws: false,
             comes_round: false,
             mirrors: false,
+            deviates: false,
+            straight: false,
         }
     }
 }
@@ -284,7 +290,7 @@ impl Lower<'_> {
     fn finish(&mut self, saved: Saved, paths: Paths) -> Lowered<Pipeline> {
         let port = |name: &str, kind| Port { name: name.to_owned(), kind };
         let (input, output) = (PortKind::PushInput, PortKind::PushOutput);
-        let ports = vec![
+        let mut ports = vec![
             port("ingress", input),
             port("egress", input),
             port("again", input),
@@ -292,6 +298,7 @@ impl Lower<'_> {
             port("out", output),
             port("mirror", output),
         ];
+        ports.extend(self.straight.then(|| port("straight", input)));
         Ok(self.pipeline(saved, paths, ports))
     }
 

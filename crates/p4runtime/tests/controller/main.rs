@@ -60,7 +60,7 @@ impl Device {
                 match arrivals.try_recv() {
                     Ok((port, bytes, time, to)) => {
                         let mut sent = switch.receive(port, &bytes, time);
-                        server.take_packets(&mut sent);
+                        sent.retain(|packet| !server.take_packet(packet.port, &packet.bytes));
                         to.send(sent).unwrap();
                     }
                     Err(mpsc::TryRecvError::Empty) => {}

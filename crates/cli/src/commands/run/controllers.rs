@@ -41,7 +41,7 @@ impl Server {
         match self.0 {}
     }
 
-    pub(super) fn take_packets(&mut self, _: &mut Vec<Sent>) {
+    pub(super) fn take_packet(&mut self, _: u32, _: &[u8]) -> bool {
         match self.0 {}
     }
 }

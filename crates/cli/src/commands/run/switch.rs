@@ -12,7 +12,7 @@ use crate::signals::Signals;
 use netvm::io::LinkType;
 use netvm::io::device::Spec;
 use netvm::netil::exec::ExchangeBuffer;
-use netvm::p4::{Arrived, Port, Sent, Switch};
+use netvm::p4::{Arrived, Departed, Departures, Port, Sent, Switch};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -143,13 +143,13 @@ fn feed(
     server: &mut Option<Server>,
 ) -> Outcome<(Counts, bool)> {
     let (mut bar, mut arrivals, mut counts) = (Progress::new(true), Vec::new(), Counts::default());
-    let mut out = Out::new();
+    let (mut out, mut left) = (Out::new(), Departures::default());
     while !signals.stop() {
         merge.next(super::BURST, &mut arrivals, signals, &mut || outputs.flush())?;
         if arrivals.is_empty() {
             break;
         }
-        burst(switch, &arrivals, &mut outputs, &mut counts, server)?;
+        burst(switch, &arrivals, &mut left, &mut outputs, &mut counts, server)?;
         if let Some(server) = server {
             send(server.serve(switch), &mut outputs, &mut counts)?;
         }
@@ -176,20 +176,26 @@ fn arrived(arrival: &Arrival) -> Arrived<'_> {
     Arrived { port: arrival.port, bytes: arrival.bytes(), time_ns: arrival.time_ns() }
 }
 
-fn burst(switch: &mut Switch, arrivals: &[Arrival], outputs: &mut Outputs, counts: &mut Counts, server: &mut Option<Server>) -> Outcome {
+fn burst(
+    switch: &mut Switch,
+    arrivals: &[Arrival],
+    left: &mut Departures,
+    outputs: &mut Outputs,
+    counts: &mut Counts,
+    server: &mut Option<Server>,
+) -> Outcome {
     let packets: Vec<Arrived<'_>> = arrivals.iter().map(arrived).collect();
-    for (arrival, mut sent) in arrivals.iter().zip(switch.receive_all(&packets)) {
-        counts.arrived += 1;
-        counts.nowhere += u64::from(sent.is_empty());
-        if let Some(server) = server {
-            server.take_packets(&mut sent);
+    switch.receive_all(&packets, left);
+    counts.arrived += packets.len() as u64;
+    counts.nowhere += (packets.len() - left.packets()) as u64;
+    for Departed { of, port, bytes } in left.iter() {
+        if server.as_mut().is_some_and(|server| server.take_packet(port, bytes)) {
+            continue;
         }
-        for packet in &sent {
-            *counts.sent.entry(packet.port).or_default() += 1;
-            let mut out = ExchangeBuffer::borrowed(&packet.bytes);
-            out.time_ns = arrival.time_ns();
-            outputs.write(packet.port, arrival.link, packet.bytes.len() as u32, &out)?;
-        }
+        *counts.sent.entry(port).or_default() += 1;
+        let mut out = ExchangeBuffer::borrowed(bytes);
+        out.time_ns = arrivals[of].time_ns();
+        outputs.write(port, arrivals[of].link, bytes.len() as u32, &out)?;
     }
     Ok(())
 }

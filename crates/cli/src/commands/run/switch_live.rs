@@ -10,7 +10,7 @@ use crate::out::Out;
 use crate::signals::Signals;
 use netvm::control::{Door, Server as Control};
 use netvm::io::device::{self, Device, Options, Spec};
-use netvm::p4::{Arrived, Ruled, Sent, Switch};
+use netvm::p4::{Arrived, Departed, Departures, Ruled, Sent, Switch};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -45,6 +45,8 @@ struct Live {
     /// Somebody asked for the end there.
     stopped: bool,
     counts: Counts,
+    /// What left of the last packets.
+    left: Departures,
 }
 
 pub(super) fn run(args: &Args, file: &Path, ports: &BTreeMap<u32, Spec>) -> Outcome {
@@ -61,7 +63,7 @@ pub(super) fn run(args: &Args, file: &Path, ports: &BTreeMap<u32, Spec>) -> Outc
     let signals = Signals::watch()?;
     let server = args.p4runtime.map(|address| listen(args, file, address, &switch)).transpose()?;
     let control = args.control.as_ref().map(|path| controlled(path.as_deref())).transpose()?;
-    let mut live = Live { switch, devices, server, control, stopped: false, counts: Counts::default() };
+    let mut live = Live { switch, devices, server, control, stopped: false, counts: Counts::default(), left: Departures::default() };
     let at: Vec<String> = ports.iter().map(|(port, spec)| format!("{port} at {spec}")).collect();
     failure::eprint_lossy(&format!("running on {}", at.join(", ")));
     live.turns(args, &signals)?;
@@ -81,6 +83,15 @@ fn controlled(path: Option<&Path>) -> Outcome<Control> {
     server.open(Door::Json(path)).map_err(|error| Failure::failed(format_args!("--control: {shown}: {error}")))?;
     failure::eprint_lossy(&format!("control socket {shown}"));
     Ok(server)
+}
+
+/// Sends a packet by a port.
+fn send(devices: &mut BTreeMap<u32, Device>, counts: &mut Counts, port: u32, bytes: &[u8]) {
+    match devices.get_mut(&port) {
+        // A frame for which there is no room is counted by the device.
+        Some(device) => drop(device.send(bytes)),
+        None => counts.no_device += 1,
+    }
 }
 
 impl Live {
@@ -141,27 +152,21 @@ impl Live {
         }
         let time_ns = now();
         let packets: Vec<Arrived<'_>> = (0..BURST).map_while(|n| device.peek(n)).map(|bytes| Arrived { port, bytes, time_ns }).collect();
-        let (all, count) = (self.switch.receive_all(&packets), packets.len());
+        let (left, count) = (&mut self.left, packets.len());
+        self.switch.receive_all(&packets, left);
         device.take(count);
         self.counts.arrived += count as u64;
-        for mut sent in all {
-            self.counts.nowhere += u64::from(sent.is_empty());
-            if let Some(server) = &mut self.server {
-                server.take_packets(&mut sent);
+        self.counts.nowhere += (count - left.packets()) as u64;
+        for Departed { port, bytes, .. } in left.iter() {
+            if self.server.as_mut().is_none_or(|server| !server.take_packet(port, bytes)) {
+                send(&mut self.devices, &mut self.counts, port, bytes);
             }
-            self.send(sent);
         }
         true
     }
 
     fn send(&mut self, sent: Vec<Sent>) {
-        for packet in sent {
-            match self.devices.get_mut(&packet.port) {
-                // A frame for which there is no room is counted by the device.
-                Some(device) => drop(device.send(&packet.bytes)),
-                None => self.counts.no_device += 1,
-            }
-        }
+        sent.iter().for_each(|packet| send(&mut self.devices, &mut self.counts, packet.port, &packet.bytes));
     }
 
     fn tell(&mut self, args: &Args) -> Outcome {

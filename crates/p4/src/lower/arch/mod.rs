@@ -6,6 +6,7 @@
 mod element;
 mod psa;
 mod psa_objects;
+mod straight;
 mod v1model;
 
 pub(super) use element::{Element, Needs};
@@ -163,14 +164,14 @@ impl Lower<'_> {
     }
 
     /// Takes a number in info memory as a field of a struct.
-    fn set_from_info(&mut self, of: &Place, name: &str, at: u32, width: u16) -> Lowered<()> {
+    pub(super) fn set_from_info(&mut self, of: &Place, name: &str, at: u32, width: u16) -> Lowered<()> {
         self.code.push(at);
         self.code.w(Op::WiLoad, width);
         self.set_field(of, name, width)
     }
 
     /// Stores what is on the stack in 32 bits of info memory.
-    fn put_info(&mut self, width: u16, at: u32) {
+    pub(super) fn put_info(&mut self, width: u16, at: u32) {
         self.code.resize(width, 32);
         self.code.push(at);
         self.code.w(Op::WiStore, 32);

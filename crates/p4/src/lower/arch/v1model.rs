@@ -43,11 +43,11 @@ pub(super) const DROP_PORT: u32 = 511;
 /// Locals for what externs ask of the replication engine.
 #[derive(Clone, Copy, Default)]
 pub(in crate::lower) struct Asked {
-    session: u32,
-    fields: u32,
-    resubmit: u32,
-    recirculate: u32,
-    truncate: u32,
+    pub(super) session: u32,
+    pub(super) fields: u32,
+    pub(super) resubmit: u32,
+    pub(super) recirculate: u32,
+    pub(super) truncate: u32,
 }
 
 impl Asked {
@@ -74,13 +74,21 @@ fn lower(l: &mut Lower<'_>, parts: &Parts) -> Lowered<(Saved, Paths)> {
     l.code.get(l.mode);
     l.code.push(ports::EGRESS);
     l.code.branch(Op::JCmpEq, egress);
+    let start = l.code.len();
     l.v1_ingress(parts, queued, &saved, &headers, &metadata)?;
+    let ingress = start..l.code.len();
+    let straight = l.leave_ingress();
     l.code.bind(queued);
     l.save(&saved);
     l.tell()?;
     l.code.op1(Op::PktSend, ports::QUEUED);
     l.code.bind(egress);
+    let start = (l.code.len(), l.crcs.len());
     l.v1_egress(parts, &saved, &headers, &metadata)?;
+    if let Some(straight) = straight {
+        let can = l.code.len() - start.0 <= super::straight::MOST && l.crcs.len() == start.1 && !l.draws;
+        l.v1_straight(parts, &super::straight::Way { can, straight, queued, ingress }, &saved, &headers, &metadata)?;
+    }
     Ok((saved, PATHS))
 }
 
@@ -153,7 +161,8 @@ impl Lower<'_> {
         self.set_field(&standard, "parser_error", 32)?;
         self.take_parsed();
         self.code.get(self.mode);
-        self.code.branch(Op::JNe, queued);
+        self.code.push(ports::AGAIN);
+        self.code.branch(Op::JCmpEq, queued);
         self.run_block(parts, 1, &[Some(headers), Some(metadata)])?;
         self.run_block(parts, 2, &[Some(headers), Some(metadata), Some(&standard)])
     }
@@ -173,9 +182,19 @@ impl Lower<'_> {
             self.set_from_info(&standard, name, at, width)?;
         }
         self.add_grown()?;
+        self.restore_truncation();
+        self.v1_egress_blocks(parts, saved, headers, metadata)?;
+        self.save(saved);
+        self.tell()?;
+        self.code.op1(Op::PktSend, ports::OUT);
+        Ok(())
+    }
+
+    /// Egress and what is behind it; drops the packet, or goes on with its bytes as they leave.
+    pub(super) fn v1_egress_blocks(&mut self, parts: &Parts, saved: &Saved, headers: &Place, metadata: &Place) -> Lowered<()> {
+        let standard = self.standard.clone();
         self.code.push(0);
         self.set_field(&standard, "egress_spec", 32)?;
-        self.restore_truncation();
         self.run_block(parts, 3, &[Some(headers), Some(metadata), Some(&standard)])?;
         self.run_block(parts, 4, &[Some(headers), Some(metadata)])?;
         let sent = self.code.label();
@@ -185,11 +204,7 @@ impl Lower<'_> {
         self.mark(crate::marks::MarkKind::Dropped, "", parts.span, &[]);
         self.code.op1(Op::PktDrop, DROP_PORT);
         self.code.bind(sent);
-        self.deparse(parts, 5, &[None, Some(headers)])?;
-        self.save(saved);
-        self.tell()?;
-        self.code.op1(Op::PktSend, ports::OUT);
-        Ok(())
+        self.deparse(parts, 5, &[None, Some(headers)])
     }
 
     /// Gives the replication engine a copy if egress has asked for a clone.
@@ -215,7 +230,7 @@ impl Lower<'_> {
     }
 
     /// Tells the replication engine what it needs to know.
-    fn tell(&mut self) -> Lowered<()> {
+    pub(super) fn tell(&mut self) -> Lowered<()> {
         let standard = self.standard.clone();
         self.drops()?;
         self.code.push(DROP);
@@ -304,6 +319,7 @@ impl Lower<'_> {
 
     fn clone_packet(&mut self, args: Args<'_>, list: Option<&Expr>, call: &Expr) -> Lowered<()> {
         self.mirrors |= self.half == Half::Egress;
+        self.deviates |= self.half == Half::Ingress;
         self.amount(arg(args, 1, call)?)?;
         self.code.push(info::SESSION_ASKED);
         self.code.op(Op::Or);
@@ -317,6 +333,7 @@ impl Lower<'_> {
     fn again(&mut self, local: u32, name: &str, args: Args<'_>, call: &Expr) -> Lowered<()> {
         // Without a list nothing but the packet goes round: no list has that number.
         self.comes_round = true;
+        self.deviates |= name.starts_with("resubmit");
         let list = if name.ends_with("list") { self.known_number(arg(args, 0, call)?)? } else { 1 << 20 };
         self.code.push(list + 1);
         self.code.set(local);
