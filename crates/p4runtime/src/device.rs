@@ -59,6 +59,8 @@ pub(crate) struct Device {
     pub settings: Settings,
     /// The entries of the program are in the book.
     pub begun: bool,
+    /// The changes of the switch that the book has.
+    pub seen: u64,
     /// When entries were last asked whether they are idle, in microseconds of the packets' time.
     pub asked_us: u64,
     /// The configuration that a client set.
@@ -72,8 +74,7 @@ pub(crate) struct Device {
     pub unacknowledged: Unacknowledged,
 }
 
-/// The names of an action and its arguments.
-pub(crate) type NamedAction = (String, Vec<(String, BigInt)>);
+pub(crate) use netvm::p4::NamedAction;
 
 impl Device {
     pub fn new(info: Info, streams: Arc<Mutex<Streams>>, settings: Settings) -> Self {
@@ -83,6 +84,7 @@ impl Device {
             streams,
             settings,
             begun: false,
+            seen: 0,
             asked_us: 0,
             config: None,
             saved: None,

@@ -13,9 +13,9 @@ use tonic::Code;
 
 /// A group that belongs to an entry.
 pub(crate) struct OwnGroup {
-    profile: String,
+    pub profile: String,
     pub group: u32,
-    members: Vec<u32>,
+    pub members: Vec<u32>,
 }
 
 impl OwnGroup {

@@ -63,7 +63,7 @@ impl Device {
 }
 
 /// A match as the protocol has it; what matches all is left out.
-fn field_of(key: &config::MatchField, given: &KeyMatch) -> Option<FieldMatch> {
+pub(crate) fn field_of(key: &config::MatchField, given: &KeyMatch) -> Option<FieldMatch> {
     use config::match_field::{Match, MatchType};
     let Some(Match::MatchType(kind)) = key.r#match else { return None };
     let width = key.bitwidth.unsigned_abs();

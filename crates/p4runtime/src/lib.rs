@@ -25,6 +25,7 @@ mod idle;
 mod indirect;
 mod info;
 mod initial;
+mod others;
 mod packets;
 pub mod proto;
 mod read;
@@ -114,7 +115,7 @@ impl Server {
     pub fn serve(&mut self, switch: &mut Switch) -> Vec<Sent> {
         self.device.begin(switch);
         for job in self.jobs.try_iter().take(WAITING) {
-            job(&mut self.device, switch);
+            self.device.run(switch, job);
         }
         self.device.tell_digests(switch);
         self.device.tell_idle(switch);
@@ -125,7 +126,7 @@ impl Server {
     pub fn wait(&mut self, switch: &mut Switch, time: Duration) -> Vec<Sent> {
         self.device.begin(switch);
         match self.jobs.recv_timeout(time) {
-            Ok(job) => job(&mut self.device, switch),
+            Ok(job) => self.device.run(switch, job),
             Err(RecvTimeoutError::Timeout) => {}
             // Nobody will ask any more.
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(time),

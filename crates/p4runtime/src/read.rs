@@ -80,7 +80,7 @@ impl Device {
         Ok(out)
     }
 
-    fn default_of(&self, table: &crate::proto::p4::config::v1::Table) -> TableEntry {
+    pub fn default_of(&self, table: &crate::proto::p4::config::v1::Table) -> TableEntry {
         if let Some(entry) = self.book.defaults.get(&table.id()) {
             return entry.clone();
         }

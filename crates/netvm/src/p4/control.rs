@@ -43,6 +43,12 @@ impl Switch {
         self.pipeline.last_port
     }
 
+    /// How often entries, default actions, members or groups were changed, by whatever door.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// The table of that name.
     ///
     /// # Errors
@@ -109,6 +115,7 @@ impl Switch {
             }
             new.extend(is_new.then_some(entry));
         }
+        self.changes += 1;
         let handles = self.handles.entry(at).or_default();
         handles.push(Some(entries));
         Ok(handles.len() as u64 - 1)
@@ -131,6 +138,7 @@ impl Switch {
         let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
         changeable(&meta)?;
         let entries = self.entered(&meta.name, handle)?;
+        self.changes += 1;
         let kept = meta.counter.or(meta.meter).or(meta.last_hit).unwrap_or(meta.value_bytes) as usize;
         let table = meta.table.and_then(|n| self.state.tables.get_mut(n as usize)).ok_or("no such table")?;
         for entry in &entries {
@@ -150,6 +158,7 @@ impl Switch {
         let (at, meta) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
         changeable(meta)?;
         let (entries, number) = (self.entered(&meta.name.clone(), handle)?, meta.table);
+        self.changes += 1;
         if let Some(gone) = self.handles.get_mut(&at).and_then(|all| all.get_mut(handle as usize)) {
             *gone = None;
         }
@@ -175,6 +184,7 @@ impl Switch {
         if !covered {
             return Err(format!("table {name} has no other entry like {handle}"));
         }
+        self.changes += 1;
         if let Some(gone) = self.handles.get_mut(&at).and_then(|all| all.get_mut(handle as usize)) {
             *gone = None;
         }
@@ -233,6 +243,7 @@ impl Switch {
         if meta.const_default && !same {
             return Err(format!("the default action of table {} is constant", meta.name));
         }
+        self.changes += 1;
         let at = meta.default_at as usize;
         match self.state.data.get_mut(at..at + value.len()) {
             Some(place) => place.copy_from_slice(&value),
@@ -247,6 +258,7 @@ impl Switch {
     /// There is no such table.
     pub fn reset_default(&mut self, table: &str) -> Result<(), String> {
         let meta = self.table(table)?.clone();
+        self.changes += 1;
         let at = meta.default_at as usize;
         let Some(place) = self.state.data.get_mut(at..at + meta.value_bytes as usize) else { return Err("no such table".to_owned()) };
         place.fill(0);

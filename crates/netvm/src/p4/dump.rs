@@ -1,9 +1,9 @@
-//! What tables have, as commands that would enter it again.
+//! What tables have: as the control plane reads it, and as commands that would enter it again.
 //!
-//! Keys of kind lpm are told with the length of the prefix, ternary ones with a mask, ranges by their ends. Behind `#` stand an entry's handle and what it has counted.
+//! In commands keys of kind lpm are told with the length of the prefix, ternary ones with a mask, ranges by their ends. Behind `#` stand an entry's handle and what it has counted.
 
 use super::control::find;
-use super::{BigInt, Sign, Switch};
+use super::{BigInt, Indirect, KeyMatch, Sign, Switch};
 use netil::exec::State;
 use netil::module::Entry;
 use p4::Pipeline;
@@ -22,6 +22,33 @@ pub(super) fn tables(pipeline: &Pipeline, state: &State) -> String {
     text
 }
 
+/// The name of an action and its arguments.
+pub type NamedAction = (String, Vec<(String, BigInt)>);
+
+/// An entry as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entered {
+    /// Its number in its table.
+    pub handle: u64,
+    /// In the order of the table's keys, without those of selectors.
+    pub keys: Vec<KeyMatch>,
+    /// The higher one wins.
+    pub priority: u32,
+    /// What it does.
+    pub target: Target,
+    /// Packets and bytes, if its table counts them.
+    pub counts: Option<(u64, u64)>,
+}
+
+/// What an entry does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// An action.
+    Action(NamedAction),
+    /// What its table's profile has.
+    Indirect(Indirect),
+}
+
 impl Switch {
     /// The entries of a table and its default action, a command each; of all tables if none is named.
     ///
@@ -34,50 +61,88 @@ impl Switch {
     }
 
     fn dump_one(&mut self, at: usize) -> Vec<String> {
-        let (meta, handles) = (&self.pipeline.tables[at], self.handles.get(&at).into_iter().flatten().enumerate());
-        let entries = handles.filter_map(|(handle, entries)| Some((handle, entries.as_deref()?)));
-        let mut lines: Vec<String> = entries.filter_map(|entry| entry_line(&mut self.state, meta, entry)).collect();
-        let from = meta.default_at as usize;
-        let default = self.state.data.get(from..from + meta.value_bytes as usize).unwrap_or_default();
-        if let Some(action) = action(&meta.actions, default).filter(|_| meta.profile.is_none()) {
-            lines.push(format!("setdefault {} {action}", meta.name));
+        let entries = self.entries_of(at);
+        let meta = &self.pipeline.tables[at];
+        let mut lines: Vec<String> = entries.iter().map(|entry| entry_line(meta, entry)).collect();
+        if let Some(action) = self.default_of(meta) {
+            lines.push(format!("setdefault {} {}", meta.name, action_text(&action)));
         }
         lines
+    }
+
+    /// The entries of a table, by whatever door they came in.
+    ///
+    /// # Errors
+    /// There is no such table.
+    pub fn entries(&mut self, table: &str) -> Result<Vec<Entered>, String> {
+        let (at, _) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
+        Ok(self.entries_of(at))
+    }
+
+    fn entries_of(&mut self, at: usize) -> Vec<Entered> {
+        let (meta, handles) = (&self.pipeline.tables[at], self.handles.get(&at).into_iter().flatten().enumerate());
+        let entries = handles.filter_map(|(handle, entries)| Some((handle as u64, entries.as_deref()?)));
+        entries.filter_map(|(handle, entries)| entered(&mut self.state, meta, handle, entries)).collect()
+    }
+
+    /// The default action of a table, unless that is its profile's.
+    ///
+    /// # Errors
+    /// There is no such table.
+    pub fn default_action(&self, table: &str) -> Result<Option<NamedAction>, String> {
+        self.table(table).map(|meta| self.default_of(meta))
+    }
+
+    fn default_of(&self, meta: &TableMeta) -> Option<NamedAction> {
+        let from = meta.default_at as usize;
+        let value = self.state.data.get(from..from + meta.value_bytes as usize).unwrap_or_default();
+        action(&meta.actions, value).filter(|_| meta.profile.is_none())
     }
 }
 
 /// An entry as it is now: it may have been given another action since.
-fn entry_line(state: &mut State, meta: &TableMeta, (handle, entries): (usize, &[Entry])) -> Option<String> {
+fn entered(state: &mut State, meta: &TableMeta, handle: u64, entries: &[Entry]) -> Option<Entered> {
     let first = entries.first()?;
     let table = state.tables.get_mut(meta.table? as usize)?;
     let found = table.known(&first.key, &first.mask, first.priority, 0);
     let value = table.value(found)?;
+    let target = match meta.profile {
+        None => Target::Action(action(&meta.actions, value)?),
+        Some(_) => Target::Indirect(match (word(value, 0), word(value, 4)) {
+            (member, 0) => Indirect::Member(member),
+            (_, group) => Indirect::Group(group - 1),
+        }),
+    };
+    let mut counts = meta.counter.map(|_| (0, 0));
+    // Of a range, the prefixes that it became.
+    for entry in entries.iter().filter(|_| meta.counter.is_some()) {
+        let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
+        let (value, at) = (table.value(found)?, meta.counter.unwrap_or_default());
+        let more = |at| u64::try_from(number(value, at, 64)).unwrap_or(u64::MAX);
+        counts = counts.map(|(packets, bytes): (u64, u64)| (packets.saturating_add(more(at)), bytes.saturating_add(more(at + 8))));
+    }
+    let keys = meta.keys.iter().filter(|key| key.kind != Match::Selector).map(|key| key_match(meta, key, entries)).collect();
+    Some(Entered { handle, keys, priority: first.priority, target, counts })
+}
+
+fn entry_line(meta: &TableMeta, entry: &Entered) -> String {
     let mut line = format!("add {}", meta.name);
     if meta.ternary {
-        let _ = write!(line, " {}", first.priority);
+        let _ = write!(line, " {}", entry.priority);
     }
-    for key in meta.keys.iter().filter(|key| key.kind != Match::Selector) {
-        line.extend(key_text(meta, key, entries).map(|text| format!(" {}:{text}", key.name)));
+    for (key, given) in meta.keys.iter().filter(|key| key.kind != Match::Selector).zip(&entry.keys) {
+        line.extend(key_text(given).map(|text| format!(" {}:{text}", key.name)));
     }
-    let target = match meta.profile {
-        None => action(&meta.actions, value)?,
-        Some(_) => match (word(value, 0), word(value, 4)) {
-            (member, 0) => format!("member({member})"),
-            (_, group) => format!("group({})", group - 1),
-        },
+    let target = match &entry.target {
+        Target::Action(action) => action_text(action),
+        Target::Indirect(Indirect::Member(member)) => format!("member({member})"),
+        Target::Indirect(Indirect::Group(group)) => format!("group({group})"),
     };
-    let _ = write!(line, " {target} # handle {handle}");
-    if let Some(at) = meta.counter {
-        // Of a range, the prefixes that it became.
-        let mut counts = [BigInt::ZERO; 2];
-        for entry in entries {
-            let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
-            let value = table.value(found)?;
-            counts = [&counts[0] + number(value, at, 64), &counts[1] + number(value, at + 8, 64)];
-        }
-        let _ = write!(line, ", {} packets, {} bytes", counts[0], counts[1]);
+    let _ = write!(line, " {target} # handle {}", entry.handle);
+    if let Some((packets, bytes)) = entry.counts {
+        let _ = write!(line, ", {packets} packets, {bytes} bytes");
     }
-    Some(line)
+    line
 }
 
 fn word(value: &[u8], at: u32) -> u32 {
@@ -90,35 +155,50 @@ fn number(value: &[u8], at: u32, bits: u32) -> BigInt {
     BigInt::from_bytes_le(Sign::Plus, &bytes)
 }
 
-/// The action with its parameters that a value names.
-fn action(actions: &[ActionMeta], value: &[u8]) -> Option<String> {
+/// The action with its arguments that a value names.
+pub(super) fn action(actions: &[ActionMeta], value: &[u8]) -> Option<NamedAction> {
     let named = actions.get(usize::from(u16::from_le_bytes([*value.first()?, *value.get(1)?])))?;
-    let params = named.params.iter().map(|param| format!("{}:{:#x}", param.name, number(value, param.at, param.width)));
-    Some(format!("{}({})", named.name, params.collect::<Vec<_>>().join(", ")))
+    let params = named.params.iter().map(|param| (param.name.clone(), number(value, param.at, param.width)));
+    Some((named.name.clone(), params.collect()))
 }
 
-/// What an entry wants of a key; none if that is anything.
-fn key_text(meta: &TableMeta, key: &KeyMeta, entries: &[Entry]) -> Option<String> {
+fn action_text((name, args): &NamedAction) -> String {
+    let args: Vec<String> = args.iter().map(|(name, value)| format!("{name}:{value:#x}")).collect();
+    format!("{name}({})", args.join(", "))
+}
+
+/// What an entry wants of a key.
+fn key_match(meta: &TableMeta, key: &KeyMeta, entries: &[Entry]) -> KeyMatch {
     let ones = (BigInt::from(1) << key.width) - 1;
     let part = |limbs: &[u64]| {
         let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
         (BigInt::from_bytes_le(Sign::Plus, &bytes) >> key.shift) & &ones
     };
-    let first = entries.first()?;
+    let Some(first) = entries.first() else { return KeyMatch::Any };
     let (value, mask) = (part(&first.key), if meta.exact() { ones.clone() } else { part(&first.mask) });
     let any = mask == BigInt::ZERO;
     match key.kind {
-        Match::Exact | Match::Selector => Some(format!("{value:#x}")),
-        Match::Lpm if any => None,
-        Match::Lpm => Some(format!("{value:#x}/{}", mask.iter_u64_digits().map(u64::count_ones).sum::<u32>())),
+        Match::Exact | Match::Selector => KeyMatch::Value(value),
         Match::Range => {
             // The prefixes that it became.
             let ends = entries.iter().map(|entry| (part(&entry.key), part(&entry.key) | (&ones ^ part(&entry.mask))));
-            let (low, high) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
-            (low != BigInt::ZERO || high != ones).then(|| format!("{low:#x}->{high:#x}"))
+            let (low, high) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
+            if low == BigInt::ZERO && high == ones { KeyMatch::Any } else { KeyMatch::Range(low, high) }
         }
-        Match::Ternary if any => None,
-        Match::Ternary => Some(format!("{value:#x}&&&{mask:#x}")),
-        Match::Optional => (!any).then(|| format!("{value:#x}")),
+        _ if any => KeyMatch::Any,
+        Match::Lpm => KeyMatch::Prefix(value, mask.iter_u64_digits().map(u64::count_ones).sum::<u32>()),
+        Match::Ternary => KeyMatch::Mask(value, mask),
+        Match::Optional => KeyMatch::Value(value),
+    }
+}
+
+/// That as text; none if it is anything.
+fn key_text(given: &KeyMatch) -> Option<String> {
+    match given {
+        KeyMatch::Any => None,
+        KeyMatch::Value(value) => Some(format!("{value:#x}")),
+        KeyMatch::Prefix(value, length) => Some(format!("{value:#x}/{length}")),
+        KeyMatch::Range(low, high) => Some(format!("{low:#x}->{high:#x}")),
+        KeyMatch::Mask(value, mask) => Some(format!("{value:#x}&&&{mask:#x}")),
     }
 }

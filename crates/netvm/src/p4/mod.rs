@@ -20,6 +20,7 @@ mod values;
 
 pub use burst::{Arrived, Departed, Departures};
 pub use controlled::Ruled;
+pub use dump::{Entered, NamedAction, Target};
 pub(crate) use counts::{of_replica, summed};
 pub use element::{Devices, Port};
 pub use follow::{Event, Pass};

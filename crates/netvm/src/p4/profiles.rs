@@ -3,6 +3,7 @@
 //! Members and groups have numbers from 0, the lowest that is free, as in BMv2. What is written goes to tables of the module, see [`p4::pipeline::ProfileMeta`].
 
 use super::control::{action_value, find};
+use super::dump::{NamedAction, action};
 use super::{BigInt, Switch};
 use netil::module::Entry;
 use p4::entries::KeyMatch;
@@ -41,13 +42,39 @@ impl Switch {
         find(&self.pipeline.profiles, |p| &p.name, name, "action profile").map(|(at, meta)| (at, meta.clone()))
     }
 
+    /// The members of a profile by their numbers, and what they do.
+    ///
+    /// # Errors
+    /// There is no such profile.
+    pub fn members(&mut self, profile: &str) -> Result<Vec<(u32, NamedAction)>, String> {
+        let (at, meta) = self.profile(profile)?;
+        let table = self.state.tables.get_mut(meta.members as usize).ok_or("no such table")?;
+        let of = |member: &u32| {
+            let found = table.known(&[u64::from(*member)], &[], 0, 0);
+            Some((*member, action(&meta.actions, table.value(found)?)?))
+        };
+        Ok(self.profiles[at].members.iter().filter_map(of).collect())
+    }
+
+    /// The groups of a profile by their numbers: members, and how many positions each of them has.
+    ///
+    /// # Errors
+    /// There is no such profile.
+    pub fn groups(&self, profile: &str) -> Result<Vec<(u32, Vec<(u32, u32)>)>, String> {
+        let (at, _) = self.profile(profile)?;
+        let of = |(group, members): (&u32, &BTreeMap<u32, u32>)| (*group, members.iter().map(|(m, n)| (*m, *n)).collect());
+        Ok(self.profiles[at].groups.iter().map(of).collect())
+    }
+
     fn enter(&mut self, table: u32, key: u64, value: &[u8]) -> Result<(), String> {
+        self.changes += 1;
         let entry = Entry { key: vec![key].into(), mask: Box::default(), priority: 0, value: value.into() };
         let table = self.state.tables.get_mut(table as usize).ok_or("no such table")?;
         table.add(&entry, 0).map_err(|why| why.to_string())
     }
 
     fn take_out(&mut self, table: u32, key: u64) {
+        self.changes += 1;
         if let Some(table) = self.state.tables.get_mut(table as usize) {
             table.remove(&[key], &[], 0, 0);
         }

@@ -130,6 +130,8 @@ pub struct Switch {
     pub(super) name: String,
     /// What the program said, if that is wanted.
     pub(super) messages: Option<Vec<(String, String)>>,
+    /// How often the control plane changed entries, default actions, members or groups.
+    pub(super) changes: u64,
     /// Ports that are down.
     pub(super) down: BTreeSet<u32>,
     digests: Vec<Digest>,
@@ -200,6 +202,7 @@ impl Switch {
             following: None,
             name: String::new(),
             messages: None,
+            changes: 0,
             down: BTreeSet::new(),
             digests: Vec::new(),
             outcome: Outcome::default(),

@@ -1,6 +1,7 @@
 //! A controller over the network: arbitration, configuration, every kind of entity, packets in and out, digests, and messages that are
 //! no messages.
 
+mod others;
 mod resources;
 mod whole;
 
@@ -28,14 +29,14 @@ use tonic::{Code, Status, Streaming};
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/p4/controller.p4");
 
-/// A packet for the switch, and where to what left.
-type Arrival = (u32, Vec<u8>, u64, mpsc::Sender<Vec<Sent>>);
+/// What is done to the switch between two turns of the server.
+type Turn = Box<dyn FnOnce(&mut Switch, &mut Server) + Send>;
 
 /// A switch in a thread of its own, between packets a server.
 struct Device {
     address: std::net::SocketAddr,
     program: &'static str,
-    packets: Option<mpsc::Sender<Arrival>>,
+    turns: Option<mpsc::Sender<Turn>>,
     thread: Option<std::thread::JoinHandle<Vec<Sent>>>,
 }
 
@@ -46,7 +47,7 @@ impl Device {
 
     fn of(program: &'static str) -> Self {
         let (address_to, address) = mpsc::channel();
-        let (packets, arrivals) = mpsc::channel::<Arrival>();
+        let (turns, asked) = mpsc::channel::<Turn>();
         let thread = std::thread::spawn(move || {
             let pipeline = netvm::p4::load(Path::new(program), &[], &[]).unwrap();
             let info = netvm::p4::p4info(Path::new(program), &[], &[]).unwrap();
@@ -57,18 +58,14 @@ impl Device {
             let mut left = Vec::new();
             loop {
                 left.extend(server.wait(&mut switch, Duration::from_millis(1)));
-                match arrivals.try_recv() {
-                    Ok((port, bytes, time, to)) => {
-                        let mut sent = switch.receive(port, &bytes, time);
-                        sent.retain(|packet| !server.take_packet(packet.port, &packet.bytes));
-                        to.send(sent).unwrap();
-                    }
+                match asked.try_recv() {
+                    Ok(turn) => turn(&mut switch, &mut server),
                     Err(mpsc::TryRecvError::Empty) => {}
                     Err(mpsc::TryRecvError::Disconnected) => break left,
                 }
             }
         });
-        Self { address: address.recv().unwrap(), program, packets: Some(packets), thread: Some(thread) }
+        Self { address: address.recv().unwrap(), program, turns: Some(turns), thread: Some(thread) }
     }
 
     /// Ports by which copies of a packet left.
@@ -81,14 +78,29 @@ impl Device {
     }
 
     fn copies(&self, port: u32, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
+        let bytes = bytes.to_vec();
+        self.turn(move |switch, server| {
+            let mut sent = switch.receive(port, &bytes, time_ns);
+            sent.retain(|packet| !server.take_packet(packet.port, &packet.bytes));
+            sent
+        })
+    }
+
+    fn turn<R: Send + 'static>(&self, run: impl FnOnce(&mut Switch, &mut Server) -> R + Send + 'static) -> R {
         let (to, from) = mpsc::channel();
-        self.packets.as_ref().unwrap().send((port, bytes.to_vec(), time_ns, to)).unwrap();
+        let turn: Turn = Box::new(move |switch, server| to.send(run(switch, server)).unwrap());
+        self.turns.as_ref().unwrap().send(turn).unwrap();
         from.recv().unwrap()
+    }
+
+    /// Commands by another door.
+    fn commands(&self, text: &'static str) {
+        self.turn(|switch, _| netvm::p4::stf::configure(switch, text)).unwrap();
     }
 
     /// What left for packets of controllers, once the run is over.
     fn end(mut self) -> Vec<Sent> {
-        drop(self.packets.take());
+        drop(self.turns.take());
         self.thread.take().unwrap().join().unwrap()
     }
 }
