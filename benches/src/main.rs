@@ -246,10 +246,12 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
     }
 
     if wants(Section::P4) {
-        results.p4_gains = applications::gains::measure(rounds)?;
-        results.p4_starts = applications::gains::starts(rounds)?;
-        results.p4_sizes = applications::sizes::measure(rounds)?;
-        results.p4_whole = applications::whole::measure(rounds, args.bmv2.as_deref())?;
+        if args.only.is_empty() {
+            results.p4_gains = applications::gains::measure(rounds)?;
+            results.p4_starts = applications::gains::starts(rounds)?;
+            results.p4_sizes = applications::sizes::measure(rounds)?;
+        }
+        results.p4_whole = applications::whole::measure(rounds, &args.only, args.bmv2.as_deref())?;
     }
     if wants(Section::Bursts) {
         results.bursts = bursts::measure(rounds)?;

@@ -37,16 +37,18 @@ pub struct Row {
     pub bmv2_wrong: Option<String>,
 }
 
-/// Measures the programs of the benchmark.
+/// Measures the programs of the benchmark, or those of them that are named (`P4-switch`).
 ///
 /// # Errors
 /// One cannot be run, or sends something else in bursts.
-pub fn measure(rounds: usize, bmv2: Option<&Path>) -> Result<Vec<Row>, String> {
+pub fn measure(rounds: usize, only: &[String], bmv2: Option<&Path>) -> Result<Vec<Row>, String> {
     let _cleared = super::sides::Cleared;
     let bmv2 = bmv2.map(Bmv2::find).transpose()?;
     let forward = p4::whole_forward("P4 forward", 1_000, Popularity::Uniform);
     let all = [forward, p4::whole_switch(4_096), p4::whole_paper(1_000), p4::whole_acl(10_000), p4::whole_meters(56_000)];
+    let is_chosen = |whole: &Whole| only.is_empty() || only.iter().any(|name| name.replace('-', " ") == whole.application);
     all.into_iter()
+        .filter(is_chosen)
         .map(|whole| {
             let row = row(&whole, rounds, bmv2.as_ref())?;
             Ok(Row { element_ns: as_element(&whole, rounds)?, ..row })

@@ -478,6 +478,20 @@ impl Slots {
         if self.slot(id).is_fresh() { &self.zeros } else { &self.memory[start..start + self.info_size()] }
     }
 
+    /// The info memory of a slot's packet, all zeros, to be written.
+    pub fn clear_info(&mut self, id: u32) -> &mut [u8] {
+        let (start, size) = (self.start(id), self.info_size());
+        let slot = &mut self.slots[id as usize];
+        if slot.is_fresh() {
+            slot.kind &= !FRESH;
+            let detail = &mut self.details[id as usize];
+            (detail.head, detail.front, detail.moved) = (HEAD as u32, 0, 0);
+        }
+        let info = &mut self.memory[start..start + size];
+        info.fill(0);
+        info
+    }
+
     /// Bytes of info memory of each packet.
     pub fn info_size(&self) -> usize {
         self.zeros.len()

@@ -1,14 +1,14 @@
 //! Several packets at once: ingress for all of them, then the replication engine, then egress for all that goes there. What comes round or is cloned behind egress goes its way after that,
 //! packet by packet.
 //!
-//! Most programs for v1model have a straight way for packets that ingress sends to one port ([`p4::pipeline::ports::STRAIGHT`]): ingress and egress in one run.
+//! Most programs for v1model have a straight way for packets that ingress sends to one port ([`super::straight`]): ingress and egress in one run.
 //!
 //! What leaves, and what the program keeps, is what one packet after the other gives: where the program could tell the difference ([`p4::pipeline::Order`]), or somebody follows
 //! packets or listens to what it says, they are run so.
 
 use super::Switch;
 use super::switch::{Job, Journey, MAX_COPIES, MOST_SPARE, Sent, Way, address, departing, get16, get32, put};
-use netil::exec::{CloneOut, Disposition, ExchangeBuffer};
+use netil::exec::{CloneOut, ExchangeBuffer};
 use p4::pipeline::{DROP, info, ports};
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -36,7 +36,7 @@ fn goes_on(info: &[u8]) -> bool {
 }
 
 /// The clones that a packet of a burst has made.
-fn of_packet(clones: &mut Peekable<IntoIter<CloneOut>>, packet: usize) -> Vec<ExchangeBuffer<'static>> {
+pub(super) fn of_packet(clones: &mut Peekable<IntoIter<CloneOut>>, packet: usize) -> Vec<ExchangeBuffer<'static>> {
     let mut own = Vec::new();
     while let Some(clone) = clones.next_if(|clone| clone.source as usize == packet) {
         own.push(clone.buffer);
@@ -45,7 +45,7 @@ fn of_packet(clones: &mut Peekable<IntoIter<CloneOut>>, packet: usize) -> Vec<Ex
 }
 
 /// Times of a packet: microseconds since the first one, and nanoseconds since 1970.
-type Times = (u64, u64);
+pub(super) type Times = (u64, u64);
 
 /// A packet that left: of which that came in, by which port, and its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,12 +72,12 @@ impl Departures {
         self.rows.clear();
     }
 
-    fn push(&mut self, of: usize, port: u32, bytes: &[u8]) {
+    pub(super) fn push(&mut self, of: usize, port: u32, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.rows.push((of, port, self.bytes.len()));
     }
 
-    fn extend(&mut self, of: usize, sent: Vec<Sent>) {
+    pub(super) fn extend(&mut self, of: usize, sent: Vec<Sent>) {
         sent.iter().for_each(|sent| self.push(of, sent.port, &sent.bytes));
     }
 
@@ -111,46 +111,18 @@ impl Switch {
             return;
         }
         let times: Vec<Times> = packets.iter().map(|packet| self.clock(packet.time_ns)).collect();
+        if is_straight {
+            return self.straight(packets, &times, departures);
+        }
         let mut buffers = std::mem::take(&mut self.spare);
         buffers.resize_with(buffers.len().max(packets.len()), ExchangeBuffer::none);
         for ((buffer, packet), time) in buffers.iter_mut().zip(packets).zip(&times) {
             self.arrive(buffer, packet.bytes, packet.port, *time);
         }
-        if is_straight {
-            self.straight(packets, &times, &mut buffers, departures);
-        } else {
-            self.by_halves(packets, &times, &mut buffers, departures);
-        }
+        self.by_halves(packets, &times, &mut buffers, departures);
         buffers.append(&mut self.spare);
         buffers.truncate(MOST_SPARE);
         self.spare = buffers;
-    }
-
-    /// Runs packets the straight way; what asks for the replication engine goes on after that.
-    fn straight(&mut self, packets: &[Arrived<'_>], times: &[Times], buffers: &mut [ExchangeBuffer<'static>], left: &mut Departures) {
-        self.run_all(ports::STRAIGHT, &mut buffers[..packets.len()]);
-        let dispositions = std::mem::take(&mut self.outcome.dispositions);
-        let mut clones = std::mem::take(&mut self.outcome.clones).into_iter().peekable();
-        for (of, disposition) in dispositions.iter().enumerate() {
-            let own = of_packet(&mut clones, of);
-            let Disposition::Port(port) = disposition else { continue };
-            let is_out = *port == ports::OUT;
-            if is_out && own.is_empty() && get32(&buffers[of].info, info::RECIRCULATE) == 0 {
-                let buffer = &buffers[of];
-                left.push(of, get32(&buffer.info, info::EGRESS_PORT), departing(buffer));
-                continue;
-            }
-            let buffer = std::mem::replace(&mut buffers[of], ExchangeBuffer::none());
-            let mut journey = Journey { time: times[of], copies: if is_out { 2 } else { 1 }, ..Journey::default() };
-            let (bytes, port) = (packets[of].bytes, packets[of].port);
-            if is_out {
-                self.behind_egress(buffer, true, own, Way { cause: "unicast", ..Way::default() }, &mut journey);
-            } else {
-                self.behind_ingress(Some(buffer), bytes.into(), port, Way { cause: "arrived", ..Way::default() }, &mut journey);
-            }
-            left.extend(of, self.rest(journey));
-        }
-        self.outcome.dispositions = dispositions;
     }
 
     /// Runs ingress for all packets before egress.
@@ -187,7 +159,7 @@ impl Switch {
             let own = of_packet(&mut clones, n);
             if own.is_empty() && get32(&buffers[n].info, info::RECIRCULATE) == 0 {
                 if left[n] {
-                    all.push(of, get32(&buffers[n].info, info::EGRESS_PORT), departing(&buffers[n]));
+                    all.push(of, get32(&buffers[n].info, info::EGRESS_PORT), departing(buffers[n].bytes(), &buffers[n].info));
                 }
                 continue;
             }
@@ -199,13 +171,7 @@ impl Switch {
     }
 
     /// Packets behind ingress, those that left it.
-    fn each_its_way(
-        &mut self,
-        packets: &[Arrived<'_>],
-        times: &[Times],
-        came: Vec<Option<ExchangeBuffer<'static>>>,
-        all: &mut Departures,
-    ) {
+    fn each_its_way(&mut self, packets: &[Arrived<'_>], times: &[Times], came: Vec<Option<ExchangeBuffer<'static>>>, all: &mut Departures) {
         let mut journeys = Vec::with_capacity(packets.len());
         for ((packet, time), buffer) in packets.iter().zip(times).zip(came) {
             let mut journey = Journey { time: *time, copies: 1, ..Journey::default() };

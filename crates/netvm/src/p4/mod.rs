@@ -14,14 +14,15 @@ mod profiles;
 mod replication;
 pub mod shadowed;
 pub mod stf;
+mod straight;
 mod switch;
 mod traffic;
 mod values;
 
 pub use burst::{Arrived, Departed, Departures};
 pub use controlled::Ruled;
-pub use dump::{Entered, NamedAction, Target};
 pub(crate) use counts::{of_replica, summed};
+pub use dump::{Entered, NamedAction, Target};
 pub use element::{Devices, Port};
 pub use follow::{Event, Pass};
 pub use meters::Rate;

@@ -9,6 +9,7 @@
 use super::follow::Following;
 use super::profiles::Profile;
 use super::replication::Replication;
+use super::straight::Fused;
 use crate::engines::EngineInfo;
 use crate::{Error, Settings};
 use netil::Engine;
@@ -139,6 +140,8 @@ pub struct Switch {
     start_ns: Option<u64>,
     /// Buffers whose memory may be used again.
     pub(super) spare: Vec<ExchangeBuffer<'static>>,
+    /// The straight way as machine code or compiled C.
+    pub(super) fused: Option<Fused>,
 }
 
 pub(super) fn get32(info: &[u8], at: u32) -> u32 {
@@ -156,7 +159,7 @@ pub(super) fn put(info: &mut [u8], at: u32, bytes: &[u8]) {
 }
 
 /// What a packet before ingress is told.
-fn address_arrival(info: &mut [u8], port: u32, path: u32, length: usize, time_us: u64) {
+pub(super) fn address_arrival(info: &mut [u8], port: u32, path: u32, length: usize, time_us: u64) {
     put(info, info::INGRESS_PORT, &port.to_le_bytes());
     put(info, info::PATH, &path.to_le_bytes());
     put(info, info::LENGTH, &(length as u32).to_le_bytes());
@@ -171,9 +174,8 @@ pub(super) fn address(info: &mut [u8], port: u32, rid: u16, path: u32) {
 }
 
 /// The bytes of a packet behind egress that leave.
-pub(super) fn departing<'b>(buffer: &'b ExchangeBuffer<'static>) -> &'b [u8] {
-    let bytes = buffer.bytes();
-    let length = get32(&buffer.info, info::TRUNCATE).checked_sub(1).map_or(bytes.len(), |most| bytes.len().min(most as usize));
+pub(super) fn departing<'b>(bytes: &'b [u8], out: &[u8]) -> &'b [u8] {
+    let length = get32(out, info::TRUNCATE).checked_sub(1).map_or(bytes.len(), |most| bytes.len().min(most as usize));
     &bytes[..length]
 }
 
@@ -187,9 +189,11 @@ impl Switch {
         let make = |_: usize, d: &netil::module::Table| runtime::coproc::tables::make(d, settings.seed);
         let mut state = State::made_of(&program, &runtime::coproc::make, &make)?;
         (state.seed, state.budget) = (settings.seed, settings.budget);
+        let elements = engine.elements;
         let mut engine = engine.make(Arc::clone(&program), settings.engine)?;
         engine.init(&mut state).map_err(|_| Error::Init("the program's start".to_owned()))?;
         let handles = initial_handles(&pipeline);
+        let fused = if pipeline.order.straight_at_once() { Fused::new(&program, &*engine, elements, settings.engine) } else { None };
         let profiles = pipeline.profiles.iter().map(|_| Profile::default()).collect();
         Ok(Self {
             pipeline,
@@ -208,6 +212,7 @@ impl Switch {
             outcome: Outcome::default(),
             start_ns: None,
             spare: Vec::new(),
+            fused,
         })
     }
 
@@ -469,7 +474,7 @@ impl Switch {
             packet.jobs.push(Job::Ingress { bytes: bytes.to_vec().into(), port, path, info, way: way.again("recirculated") });
             return;
         }
-        let leaves = departing(buffer);
+        let leaves = departing(whole, out);
         let leaves = leaves[..leaves.len().min(bytes.len())].to_vec();
         packet.sent.push(Sent { port: get32(out, info::EGRESS_PORT), bytes: leaves });
     }

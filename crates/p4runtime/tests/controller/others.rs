@@ -63,7 +63,8 @@ fn members_and_groups_have_numbers_of_their_own() {
         let group = v1::ActionProfileGroup { action_profile_id: profile, group_id: 1 << 31, members, max_size: 0 };
         assert_eq!(it.read(wanted).await, [Kind::ActionProfileGroup(group)]);
         let targets = it.read(Kind::TableEntry(v1::TableEntry { table_id: it.number("chosen"), ..Default::default() })).await;
-        let targets: Vec<_> = targets.into_iter().map(|kind| if let Kind::TableEntry(e) = kind { e.action.unwrap().r#type } else { None }).collect();
+        let targets: Vec<_> =
+            targets.into_iter().map(|kind| if let Kind::TableEntry(e) = kind { e.action.unwrap().r#type } else { None }).collect();
         assert_eq!(targets, [Some(ActionType::ActionProfileGroupId(1 << 31)), Some(ActionType::ActionProfileMemberId(1 << 31))]);
         // The entry of the program and the new one, with their prefixes.
         let first = it.read(Kind::TableEntry(v1::TableEntry { table_id: it.number("first"), ..Default::default() })).await;

@@ -3,8 +3,8 @@
 //! What asks for the replication engine (clones, groups, resubmission, digests) leaves ingress as it always does. Egress is there twice: here what it is told of the packet's way is
 //! constant, and what ingress knows of headers holds. Left out where it would be long, and where another number of runs would be seen (random numbers, parameters of checks by name).
 
-use super::v1model::{DROP_PORT, PATHS};
 use super::Parts;
+use super::v1model::{DROP_PORT, PATHS};
 use crate::lower::code::LabelId;
 use crate::lower::kept::Half;
 use crate::lower::place::Place;
