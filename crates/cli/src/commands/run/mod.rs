@@ -91,8 +91,8 @@ pub(crate) struct Args {
     handlers: Vec<String>,
 
     /// What stands for a device of the configuration: captures (one that it reads, one that it writes, or both), an
-    /// interface (dev:IF, or by AF_XDP xdp:IF[:QUEUE]), or a TAP interface (tap:NAME)
-    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|dev:IF|xdp:IF|tap:NAME")]
+    /// interface (dev:IF, gso:IF with merged segments left whole, or by AF_XDP xdp:IF[:QUEUE]), or a TAP interface (tap:NAME)
+    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|dev:IF|gso:IF|xdp:IF|tap:NAME")]
     maps: Vec<String>,
 
     /// Run a configuration elsewhere: xdp is one program in the kernel, at the interfaces that --map names (dev:IF) or --on, until a signal

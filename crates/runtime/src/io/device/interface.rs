@@ -1,5 +1,7 @@
 //! An interface of the system, by an AF_PACKET socket.
 //!
+//! With segmentation offload, segments that the system has merged come whole and leave so ([`offload::keep_whole`]).
+//!
 //! The kernel goes on to handle the same packets: in a namespace where netvm routes, interfaces have no addresses of
 //! the kernel's, or its own answers (ARP, ICMP, resets) join those of the program.
 
@@ -7,7 +9,10 @@ use super::{BUFFER_FULL, Options, Port, offload, share};
 use crate::io::{
     LinkType,
     live::{LiveError, find},
-    sys::{frames, frames::Inbox, packet},
+    sys::{
+        frames::{self, Inbox, Outgoing},
+        link, packet,
+    },
 };
 use std::{
     io,
@@ -16,6 +21,8 @@ use std::{
 
 /// Bytes of the two addresses that VLAN tags stand behind.
 const TAGS: usize = 12;
+/// Bytes before what the MTU counts: Ethernet and a VLAN tag.
+const HEADERS: usize = 18;
 
 pub(super) struct Interface {
     name: String,
@@ -23,13 +30,17 @@ pub(super) struct Interface {
     link: LinkType,
     socket: packet::Socket,
     inbox: Inbox,
+    /// With segmentation offload: bytes that a frame has at most that is no merged one.
+    longest: Option<usize>,
 }
 
 impl Interface {
-    pub(super) fn open(name: &str) -> Result<Self, LiveError> {
+    /// `segments`: merged segments stay whole.
+    pub(super) fn open(name: &str, segments: bool) -> Result<Self, LiveError> {
         let (found, link) = find(name)?;
         let socket = packet::Socket::new()?;
-        Ok(Self { name: name.to_owned(), found, link, socket, inbox: Inbox::new() })
+        let longest = if segments { Some(link::mtu(name)? + HEADERS) } else { None };
+        Ok(Self { name: name.to_owned(), found, link, socket, inbox: Inbox::new(), longest })
     }
 }
 
@@ -59,17 +70,26 @@ impl Port for Interface {
     fn receive(&mut self, each: &mut dyn FnMut(&[u8]), malformed: &mut u64) -> io::Result<usize> {
         let count = self.inbox.receive(&self.socket)?;
         for (header, frame, tag) in self.inbox.frames() {
-            let whole = offload::complete(&header, frame, |frame| match tag.filter(|_| self.link == LinkType::EN10MB) {
+            let came = |frame: &[u8]| match tag.filter(|_| self.link == LinkType::EN10MB) {
                 Some(tag) => each(&tagged(frame, tag)),
                 None => each(frame),
-            });
+            };
+            let whole = match self.longest {
+                Some(_) => offload::keep_whole(&header, frame, came),
+                None => offload::complete(&header, frame, came),
+            };
             *malformed += u64::from(whole.is_err());
         }
         Ok(count)
     }
 
-    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
-        frames::send(&self.socket, frames)
+    fn send<'f>(&mut self, frames: &[&'f [u8]]) -> io::Result<usize> {
+        let longest = self.longest.unwrap_or(usize::MAX);
+        let outgoing = |frame: &&'f [u8]| match frame.len() > longest {
+            true => offload::to_be_cut(frame, longest).unwrap_or_else(|_| Outgoing::plain(frame)),
+            false => Outgoing::plain(frame),
+        };
+        frames::send(&self.socket, frames.iter().map(outgoing))
     }
 
     fn fd(&self) -> BorrowedFd<'_> {

@@ -46,6 +46,8 @@ const NO_ROOM: Duration = Duration::from_millis(1);
 pub enum Spec {
     /// An interface of the system: `dev:NAME`.
     Interface(String),
+    /// The same, with segments that the system has merged left whole: `gso:NAME`.
+    Segments(String),
     /// A TAP interface, made if there is none of that name: `tap:NAME`.
     Tap(String),
     /// An interface whose frames are taken before the network stack, of all queues or one: `xdp:NAME`, `xdp:NAME:QUEUE`.
@@ -58,6 +60,7 @@ impl Spec {
         let (kind, name) = text.split_once(':')?;
         match kind {
             "dev" if !name.is_empty() => Some(Self::Interface(name.to_owned())),
+            "gso" if !name.is_empty() => Some(Self::Segments(name.to_owned())),
             "tap" if !name.is_empty() => Some(Self::Tap(name.to_owned())),
             "xdp" if !name.is_empty() => Some(Self::xdp(name)),
             _ => None,
@@ -75,13 +78,14 @@ impl Spec {
 
     /// The name of the interface.
     pub fn name(&self) -> &str {
-        let (Self::Interface(name) | Self::Tap(name) | Self::Xdp(name, _)) = self;
+        let (Self::Interface(name) | Self::Segments(name) | Self::Tap(name) | Self::Xdp(name, _)) = self;
         name
     }
 
     fn open(&self, options: Options) -> Result<Box<dyn Port>, LiveError> {
         let mut port: Box<dyn Port> = match self {
-            Self::Interface(name) => Box::new(interface::Interface::open(name)?),
+            Self::Interface(name) => Box::new(interface::Interface::open(name, false)?),
+            Self::Segments(name) => Box::new(interface::Interface::open(name, true)?),
             Self::Tap(name) => Box::new(tap::Tap::open(name)?),
             Self::Xdp(name, queue) => Box::new(xdp::Xdp::open(name, *queue)?),
         };
@@ -94,6 +98,7 @@ impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Interface(name) => write!(f, "dev:{name}"),
+            Self::Segments(name) => write!(f, "gso:{name}"),
             Self::Tap(name) => write!(f, "tap:{name}"),
             Self::Xdp(name, None) => write!(f, "xdp:{name}"),
             Self::Xdp(name, Some(queue)) => write!(f, "xdp:{name}:{queue}"),
@@ -127,7 +132,7 @@ trait Port {
     fn receive(&mut self, each: &mut dyn FnMut(&[u8]), malformed: &mut u64) -> io::Result<usize>;
 
     /// Sends frames; how many the kernel took. Errors: of the first frame.
-    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize>;
+    fn send<'f>(&mut self, frames: &[&'f [u8]]) -> io::Result<usize>;
 
     /// What becomes ready when there is something to receive, or room to send.
     fn fd(&self) -> BorrowedFd<'_>;

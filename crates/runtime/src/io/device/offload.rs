@@ -10,7 +10,8 @@
 //! Source: include/uapi/linux/virtio_net.h; RFC 1071 (checksum); Linux `tcp_gso_segment` for what changes between
 //! segments. Leaves out: UDP fragmentation offload (removed from Linux in 4.14), encapsulated segments.
 
-use super::super::sys::frames::VNET;
+use super::super::sys::frames::{Outgoing, VNET};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 const NEEDS_CHECKSUM: u8 = 1;
 const ECN: u8 = 0x80;
@@ -61,6 +62,54 @@ pub(super) fn complete(header: &[u8; VNET], frame: &[u8], mut each: impl FnMut(&
         _ => return Err(Malformed),
     }
     Ok(())
+}
+
+/// The fewest payload bytes of a segment of those that were merged: what is cut again is not cut into longer ones.
+static SEGMENT: AtomicU16 = AtomicU16::new(u16::MAX);
+
+/// Hands on a frame of merged TCP segments as one segment with its checksum; others as [`complete`] does.
+pub(super) fn keep_whole(header: &[u8; VNET], frame: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), Malformed> {
+    let offload = Offload::of(header);
+    if !matches!(offload.kind, TCP4 | TCP6) {
+        return complete(header, frame, each);
+    }
+    let segments = Segments::of(&offload, frame)?;
+    // IP has no length for more (BIG TCP).
+    if frame.len() - segments.network > usize::from(u16::MAX) {
+        return segments.cut(each);
+    }
+    SEGMENT.fetch_min(offload.segment as u16, Ordering::Relaxed);
+    let mut whole = frame.to_vec();
+    segments.sum_transport(&mut whole)?;
+    each(&whole);
+    Ok(())
+}
+
+/// A frame of more than `longest` bytes as the kernel, or a card, cuts it: TCP in IP.
+pub(super) fn to_be_cut(frame: &[u8], longest: usize) -> Result<Outgoing<'_>, Malformed> {
+    let network = network_header(frame).ok_or(Malformed)?;
+    let is_ip4 = byte(frame, network)? >> 4 == 4;
+    let (transport, protocol) = match is_ip4 {
+        true => (network + usize::from(byte(frame, network)? & 15) * 4, byte(frame, network + 9)?),
+        false => (network + 40, byte(frame, network + 6)?),
+    };
+    let headers = transport + usize::from(byte(frame, transport + 12)? >> 4) * 4;
+    if protocol != 6 || headers >= longest.min(frame.len()) || headers < transport + 20 {
+        return Err(Malformed);
+    }
+    let (head, rest) = frame.split_at(headers);
+    let mut head = head.to_vec();
+    // What is left to a device: the sum of the pseudo header.
+    let addresses = if is_ip4 { network + 12..network + 20 } else { network + 8..network + 40 };
+    let pseudo = sum_of(frame.get(addresses).ok_or(Malformed)?) + 6 + (frame.len() - transport) as u64;
+    put(&mut head, transport + 16, fold(pseudo))?;
+    let size = SEGMENT.load(Ordering::Relaxed).min((longest - headers) as u16);
+    let mut offload = [0; VNET];
+    (offload[0], offload[1]) = (NEEDS_CHECKSUM, if is_ip4 { TCP4 } else { TCP6 });
+    for (at, value) in [(2, headers as u16), (4, size), (6, transport as u16), (8, 16)] {
+        offload[at..at + 2].copy_from_slice(&value.to_ne_bytes());
+    }
+    Ok(Outgoing { offload, head, rest })
 }
 
 /// Completes a checksum whose field holds the sum of the pseudo header.
@@ -218,8 +267,10 @@ fn network_header(frame: &[u8]) -> Option<usize> {
 
 /// Sum of big-endian words, the last one filled up with zero bits.
 fn sum_of(bytes: &[u8]) -> u64 {
-    let words = bytes.chunks(2).map(|word| u64::from(u16::from_be_bytes([word[0], word.get(1).copied().unwrap_or(0)])));
-    words.sum()
+    // Pairs of words add up to the same when carries are added again.
+    let (pairs, rest) = bytes.as_chunks::<4>();
+    let rest = rest.chunks(2).map(|word| u64::from(u16::from_be_bytes([word[0], word.get(1).copied().unwrap_or(0)])));
+    pairs.iter().map(|pair| u64::from(u32::from_be_bytes(*pair))).sum::<u64>() + rest.sum::<u64>()
 }
 
 fn fold(mut sum: u64) -> u16 {
@@ -288,6 +339,39 @@ mod tests {
             assert!(transport_is_whole(segment, 6));
         }
         assert_eq!(segments.iter().map(|s| s[47]).collect::<Vec<_>>(), [0x10 | CWR, 0x10, 0x10 | FIN | PSH]);
+    }
+
+    #[test]
+    fn merged_segments_stay_whole_and_are_cut_by_the_system() {
+        let payload: Vec<u8> = (0..2501_u32).map(|i| i as u8).collect();
+        let mut frame = tcp(&payload);
+        let len = frame.len() as u16 - 14;
+        put(&mut frame, 16, len).unwrap();
+        let mut whole = Vec::new();
+        keep_whole(&header(1, TCP4, 1000, 34, 16), &frame, |frame| whole.push(frame.to_vec())).unwrap();
+        assert!(whole.len() == 1 && whole[0].len() == frame.len() && transport_is_whole(&whole[0], 6));
+        let out = to_be_cut(&whole[0], 1518).unwrap();
+        let sent = [&out.head, out.rest].concat();
+        // No segment is longer than those that were merged.
+        assert_eq!(out.offload, {
+            let mut wanted = header(1, TCP4, 1000, 34, 16);
+            wanted[2..4].copy_from_slice(&54_u16.to_ne_bytes());
+            wanted
+        });
+        let cut = |frame: &[u8], header: &[u8; VNET]| all(header, frame).unwrap();
+        assert_eq!(cut(&sent, &out.offload), cut(&frame, &header(1, TCP4, 1000, 34, 16)));
+        // What is no TCP, or no IP, is sent as it is.
+        for (at, value) in [(23, 17), (12, 9), (46, 0xf0)] {
+            let mut other = whole[0].clone();
+            other[at] = value;
+            assert_eq!(to_be_cut(&other, 1518).is_ok(), at == 46, "{at}");
+        }
+        assert!((0..100).all(|len| to_be_cut(&frame[..len], 60).is_err() || len > 60));
+        let mut large = tcp(&vec![0; 66_000]);
+        put(&mut large, 16, 0).unwrap();
+        let mut count = 0;
+        keep_whole(&header(1, TCP4, 1448, 34, 16), &large, |_| count += 1).unwrap();
+        assert_eq!(count, 66_000_usize.div_ceil(1448), "IP has no length for it");
     }
 
     #[test]

@@ -99,15 +99,29 @@ fn grow(socket: &Socket) {
     }
 }
 
+/// A frame to be sent: the offload header, and the frame in two parts, of which the first one may be other bytes than it came with.
+pub(in crate::io) struct Outgoing<'f> {
+    pub offload: [u8; VNET],
+    pub head: Vec<u8>,
+    pub rest: &'f [u8],
+}
+
+impl<'f> Outgoing<'f> {
+    /// A frame as it is.
+    pub(in crate::io) fn plain(frame: &'f [u8]) -> Self {
+        Self { offload: [0; VNET], head: Vec::new(), rest: frame }
+    }
+}
+
 /// Sends frames in their order without waiting; how many the kernel took.
 ///
 /// Errors: of the first frame, if that was not taken.
-pub(in crate::io) fn send(socket: &Socket, frames: &[&[u8]]) -> io::Result<usize> {
-    static PLAIN: [u8; VNET] = [0; VNET];
-    let mut parts: Vec<[libc::iovec; 2]> = frames.iter().take(BATCH).map(|frame| [part(&PLAIN), part(frame)]).collect();
+pub(in crate::io) fn send<'f>(socket: &Socket, frames: impl Iterator<Item = Outgoing<'f>>) -> io::Result<usize> {
+    let frames: Vec<Outgoing<'f>> = frames.take(BATCH).collect();
+    let mut parts: Vec<[libc::iovec; 3]> = frames.iter().map(|frame| [part(&frame.offload), part(&frame.head), part(frame.rest)]).collect();
     let mut messages: Vec<libc::mmsghdr> = parts.iter_mut().map(|parts| message(parts, &mut [])).collect();
     let (fd, count) = (socket.fd().as_raw_fd(), messages.len() as u32);
-    // SAFETY: each of the `count` messages points to two parts, whose bytes are borrowed for the call and only read.
+    // SAFETY: each of the `count` messages points to three parts, whose bytes are borrowed for the call and only read.
     let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
     counted(sent)
 }
