@@ -145,6 +145,29 @@ fn hosts_reach_a_server_through_the_translator() {
     }
 }
 
+/// A packet for many segments: fewer packets than segments come in, and none is lost.
+#[test]
+fn merged_segments_pass_the_translator_whole() {
+    let Some(row) = Row::new("gso") else { return };
+    address(&row.client, "in", "10.0.0.2/8", Some("10.0.0.1"));
+    address(&row.server, "out", "192.0.2.2/27", None);
+    let received = |maps: [&str; 2], more: &[&str]| {
+        let (_, tcp) = serve(&row.server, "192.0.2.2");
+        let maps = [&["--engine", "jit", "--map", maps[0], "--map", maps[1]], more].concat();
+        let running = row.run("nat/nat.click", &maps);
+        row.client.inside(|| transfer(tcp, 8_000_000));
+        running.signal("-TERM");
+        let ended = running.end();
+        assert_eq!(ended.status, 0, "{}", ended.err);
+        let line = ended.err.lines().find(|line| line.starts_with("device   inside")).expect("it is counted").to_owned();
+        let count = line.split_once(": ").and_then(|(_, rest)| rest.split_once(" received")).expect("a number").0.replace(',', "");
+        count.parse::<usize>().expect("a number")
+    };
+    let cut = received(["inside=dev:in", "outside=dev:out"], &[]);
+    let whole = received(["inside=gso:in", "outside=gso:out"], &["MTU=65535"]);
+    assert!(cut > 8_000_000 / 1448 && whole < cut / 2, "{whole} of {cut}");
+}
+
 #[test]
 fn the_firewall_runs_in_replicas_between_interfaces_and_is_asked_meanwhile() {
     let Some(row) = Row::new("firewall") else { return };

@@ -57,7 +57,9 @@ fn interfaces(args: &Args, application: &Application) -> Outcome<BTreeMap<String
     for (device, spec) in settings.live {
         match &spec {
             Spec::Interface(name) | Spec::Xdp(name, None) => drop(named.insert(device, name.clone())),
-            Spec::Xdp(..) | Spec::Segments(_) => return Err(Failure::usage(format_args!("--map {device}={spec}: XDP programs are at interfaces, dev:IF"))),
+            Spec::Xdp(..) | Spec::Segments(_) => {
+                return Err(Failure::usage(format_args!("--map {device}={spec}: XDP programs are at interfaces, dev:IF")));
+            }
             Spec::Tap(name) => {
                 return Err(Failure::usage(format_args!("--map {device}=tap:{name}: XDP programs are at interfaces, dev:IF")));
             }

@@ -360,6 +360,11 @@ mod tests {
         });
         let cut = |frame: &[u8], header: &[u8; VNET]| all(header, frame).unwrap();
         assert_eq!(cut(&sent, &out.offload), cut(&frame, &header(1, TCP4, 1000, 34, 16)));
+        let v6 = [&[2; 12][..], &[0x86, 0xdd, 0x60, 0, 0, 0, 9, 0xd9, 6, 64], &[7; 32], &whole[0][34..]].concat();
+        let out = to_be_cut(&v6, 1518).unwrap();
+        let parts = cut(&[&out.head, out.rest].concat(), &out.offload);
+        let is_whole = |part: &Vec<u8>| fold(sum_of(&part[22..54]) + 6 + (part.len() - 54) as u64 + sum_of(&part[54..])) == 0xffff;
+        assert!(parts.len() == 3 && parts.iter().all(is_whole));
         // What is no TCP, or no IP, is sent as it is.
         for (at, value) in [(23, 17), (12, 9), (46, 0xf0)] {
             let mut other = whole[0].clone();
