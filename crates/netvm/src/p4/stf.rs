@@ -9,7 +9,7 @@
 //! higher priority wins.
 
 use super::values::{name, number};
-use super::{Sent, Switch, commands};
+use super::{Arrived, Departures, Sent, Switch, commands};
 use std::collections::BTreeMap;
 
 /// A packet that is expected: nibbles, `None` for any, and whether it ends there.
@@ -121,8 +121,10 @@ impl Run<'_> {
         let bytes: Vec<u8> = (0..digits.len()).step_by(2).map(byte).collect();
         self.ports.entry(port).or_default();
         self.time_ns += 1_000_000;
-        let sent = self.switch.receive(port, &bytes, self.time_ns);
-        self.report.sent.extend(sent);
+        // As a burst of one, which is run as those are that come from interfaces.
+        let mut left = Departures::default();
+        self.switch.receive_all(&[Arrived { port, bytes: &bytes, time_ns: self.time_ns }], &mut left);
+        self.report.sent.extend(left.iter().map(|left| Sent { port: left.port, bytes: left.bytes.to_vec() }));
         Ok(())
     }
 
