@@ -108,6 +108,10 @@ pub(crate) struct Unit {
     pub exceptions: *mut u32,
     /// Of the packet, counted where random numbers are made.
     pub number: *mut u64,
+    /// Its tables' rows, one after the other.
+    pub parts: *const Parts,
+    /// Its number among all members.
+    pub member: u32,
 }
 
 /// Where a table lies during a burst ([`netil::layout`]); null if only the runtime can look into it.
@@ -259,6 +263,8 @@ pub(crate) mod unit {
     pub const INITIALISED: u32 = offset_of!(Unit, initialised) as u32;
     pub const EXCEPTIONS: u32 = offset_of!(Unit, exceptions) as u32;
     pub const NUMBER: u32 = offset_of!(Unit, number) as u32;
+    pub const PARTS: u32 = offset_of!(Unit, parts) as u32;
+    pub const MEMBER: u32 = offset_of!(Unit, member) as u32;
 }
 
 /// Bytes of the row of a packet that goes no further, and where in it things are.

@@ -1,13 +1,38 @@
-//! Functions of members' handlers: in one, as far as it does not get too large, and one of their prefetch slices.
+//! Functions of members' handlers: in one, as far as it does not get too large, and one of their prefetch slices. Members with the same code share it (`Identical`), whatever their
+//! configuration: that is in their memories. So a router of many ports is compiled about as fast as one of few.
 
 use super::ahead::{self, Ahead};
 use super::{Member, info_size};
 use crate::frame::Frame;
-use crate::lower::fused::Element;
+use crate::lower::fused::{Element, Elements, Instance};
 use crate::lower::weight;
 use crate::unit::Unit;
-use compiler::cluster::{self, Counters};
+use compiler::cluster::{self, Counters, Identical, is_large};
+use compiler::mir::Func;
 use netil::cluster::Way;
+use std::collections::BTreeSet;
+use std::mem::discriminant;
+use std::sync::Arc;
+
+impl Member {
+    /// Whether the code of another member is this one's: they differ in what is in their memories, and where their ports lead.
+    fn shares_code(&self, other: &Self) -> bool {
+        let (one, two) = (self.program.module(), other.program.module());
+        let linked = |member: &Self| member.ways.iter().map(|way| way.as_ref().map(discriminant)).collect::<Vec<_>>();
+        let same = Arc::ptr_eq(&self.func, &other.func)
+            || (self.func.values.len(), self.func.blocks.len()) == (other.func.values.len(), other.func.blocks.len())
+                && (&self.func.blocks, &self.func.values, &self.func.sets) == (&other.func.blocks, &other.func.values, &other.func.sets);
+        same && (one.data_size, one.info_size, one.shared_size(), one.data.len())
+            == (two.data_size, two.info_size, two.shared_size(), two.data.len())
+            && (&one.sets, &one.tables, &one.ports, &one.coprocessors) == (&two.sets, &two.tables, &two.ports, &two.coprocessors)
+            && linked(self) == linked(other)
+    }
+
+    /// Whether lookups in one of its tables may be worth a prefetch.
+    fn has_large(&self, large: usize) -> bool {
+        self.program.module().tables.iter().any(|table| is_large(table, large))
+    }
+}
 
 /// Operations of one function: Cranelift's time grows faster than they do.
 const PART: usize = 1 << 12;
@@ -37,6 +62,19 @@ pub(super) struct Compiled {
     pub counters: Counters,
 }
 
+/// Members to be compiled: those that share code, and where packets come in (member, port).
+struct Fused<'a> {
+    members: &'a [Member],
+    first_tables: &'a [u32],
+    entries: &'a [(u32, u32)],
+    /// Those that stand for all with their code, by the number of the code.
+    firsts: Vec<usize>,
+    /// By member the number of its code.
+    of_member: Vec<usize>,
+    /// By member and port where packets are counted that go there.
+    counts: Vec<Vec<Option<u32>>>,
+}
+
 /// Compiles members, whose first tables among all have these numbers, that packets enter at these ports.
 ///
 /// # Errors
@@ -46,77 +84,93 @@ pub(super) fn all(members: &[Member], first_tables: &[u32], entries: &[(u32, u32
         members.iter().map(|Member { program, func, links, .. }| cluster::Member { program, func: (**func).clone(), links: links.clone() });
     let fused: Vec<cluster::Member<'_>> = fused.collect();
     let fused: Vec<&cluster::Member<'_>> = fused.iter().collect();
-    let counters = Counters::plain(&fused);
-    let (mut compiled, mut part_of) = (Vec::new(), vec![0; members.len()]);
-    for (n, (of, unit)) in handlers(members, first_tables, &counters, entries)?.into_iter().enumerate() {
-        of.iter().for_each(|member| part_of[*member] = n);
-        compiled.push(Part::of(unit));
-    }
-    let slices = slices(members, &fused, first_tables, entries, large);
-    let ahead = slices.map(|part| Ahead::new(part, large, info_size(members)));
-    Ok(Compiled { parts: compiled, part_of, ahead, counters })
+    let identical = Identical::by(&fused, |a, b| members[a].shares_code(&members[b]));
+    let counters = Counters::without_copies(&fused, &identical);
+    let firsts: Vec<usize> = identical.firsts().collect();
+    let number = |member: usize| firsts.iter().position(|first| *first == identical.first(member as u32)).unwrap_or(0);
+    let of_member: Vec<usize> = (0..members.len()).map(number).collect();
+    let by_port = |(n, member): (usize, &Member)| (0..member.ways.len()).map(|port| counters.at(n as u32, port as u32)).collect();
+    let counts = members.iter().enumerate().map(by_port).collect();
+    let all = Fused { members, first_tables, entries, firsts, of_member, counts };
+    let (parts, part_of) = all.handlers()?;
+    let ahead = all.slices(large).map(|part| Ahead::new(part, large, info_size(members)));
+    Ok(Compiled { parts, part_of, ahead, counters })
 }
 
-/// Slices of members that lead to lookups in tables of more than `large` bytes, as one function; `None` if there are none, or they are not for this machine.
-fn slices(members: &[Member], fused: &[&cluster::Member<'_>], first_tables: &[u32], entries: &[(u32, u32)], large: usize) -> Option<Part> {
-    let slices = cluster::slices_in_ssa(fused, large);
-    let sliced: Vec<usize> = (0..members.len()).filter(|n| slices[*n].is_some()).collect();
-    if sliced.is_empty() || !ahead::IS_WORTHWHILE {
-        return None;
+impl Fused<'_> {
+    /// All elements with the functions that they have of the code with each number.
+    fn elements<'f>(&'f self, func: impl Fn(usize) -> &'f Func) -> Elements<'f> {
+        let instance = |member: u32| Instance {
+            member,
+            tables: self.first_tables[member as usize],
+            ways: &self.members[member as usize].ways,
+            counts: &self.counts[member as usize],
+        };
+        let instances = |code: usize| (0..).zip(&self.of_member).filter(|(_, of)| **of == code).map(|(member, _)| instance(member)).collect();
+        let element = |(code, first): (usize, &usize)| {
+            let module = self.members[*first].program.module();
+            Element { func: func(code), module, instances: instances(code) }
+        };
+        Elements { all: self.firsts.iter().enumerate().map(element).collect(), of_member: &self.of_member, entries: self.entries }
     }
-    let all = members.iter().zip(&slices).zip(first_tables);
-    let elements = all.map(|((member, slice), tables)| {
-        let func = slice.as_ref().unwrap_or(&member.func);
-        Element { func, module: member.program.module(), ways: &member.ways, counts: &[], tables: *tables }
-    });
-    Unit::fused(&elements.collect::<Vec<_>>(), entries, &sliced, Some(large)).ok().map(Part::of)
-}
 
-/// The functions of members' handlers, with which these are.
-fn handlers(
-    members: &[Member],
-    first_tables: &[u32],
-    counters: &Counters,
-    entries: &[(u32, u32)],
-) -> Result<Vec<(Vec<usize>, Unit)>, usize> {
-    let place = |n: usize, port: usize| counters.at(n as u32, port as u32);
-    let by_port = |(n, member): (usize, &Member)| (0..member.ways.len()).map(|port| place(n, port)).collect();
-    let counts: Vec<Vec<Option<u32>>> = members.iter().enumerate().map(by_port).collect();
-    let all = members.iter().zip(&counts).zip(first_tables);
-    let elements = all.map(|((member, counts), tables)| Element {
-        func: &member.func,
-        module: member.program.module(),
-        ways: &member.ways,
-        counts,
-        tables: *tables,
-    });
-    let elements: Vec<Element<'_>> = elements.collect();
-    let (mut units, alone) = (Vec::new(), |n: usize| Unit::fused(&elements, entries, &[n], None).map_err(|_| n));
-    for part in parts(members, entries) {
-        match Unit::fused(&elements, entries, &part, None) {
-            Ok(unit) => units.push((part, unit)),
-            Err(_) if part.len() == 1 => return Err(part[0]),
-            // One of them is what Cranelift refuses; each alone tells which.
-            Err(_) => part.into_iter().try_for_each(|n| alone(n).map(|unit| units.push((vec![n], unit))))?,
+    /// Slices of members that lead to lookups in tables of more than `large` bytes, as one function; `None` if there are none, or they are not for this machine.
+    fn slices(&self, large: usize) -> Option<Part> {
+        if !ahead::IS_WORTHWHILE || !self.firsts.iter().any(|first| self.members[*first].has_large(large)) {
+            return None;
         }
-    }
-    Ok(units)
-}
-
-/// Which members are in one function: those behind each other, as many as it may have.
-fn parts(members: &[Member], entries: &[(u32, u32)]) -> Vec<Vec<usize>> {
-    let (mut parts, mut weights) = (vec![Vec::new()], 0);
-    for n in in_order(members, entries) {
-        let own = weight(&members[n].func);
-        if weights > 0 && weights + own > PART {
-            parts.push(Vec::new());
-            weights = 0;
+        let to_code = |(port, way): &(u32, Way)| match way {
+            Way::Member(to, input) => (*port, Way::Member(self.of_member[*to as usize] as u32, *input)),
+            other => (*port, *other),
+        };
+        let links = |first: &usize| self.members[*first].links.iter().map(to_code).collect();
+        let members = self.firsts.iter().map(|first| (&self.members[*first], links(first)));
+        let members = members.map(|(Member { program, func, .. }, links)| cluster::Member { program, func: (**func).clone(), links });
+        let members: Vec<cluster::Member<'_>> = members.collect();
+        let slices = cluster::slices_in_ssa(&members.iter().collect::<Vec<_>>(), large);
+        let sliced: Vec<usize> = (0..members.len()).filter(|n| slices[*n].is_some()).collect();
+        if sliced.is_empty() {
+            return None;
         }
-        weights += own;
-        parts.last_mut().into_iter().for_each(|part| part.push(n));
+        let elements = self.elements(|code| slices[code].as_ref().unwrap_or(&members[code].func));
+        Unit::fused(&elements, &sliced, Some(large)).ok().map(Part::of)
     }
-    parts.retain(|part| !part.is_empty());
-    parts
+
+    /// The functions of members' handlers, and by member which it is in.
+    fn handlers(&self) -> Result<(Vec<Part>, Vec<usize>), usize> {
+        let elements = self.elements(|code| &self.members[self.firsts[code]].func);
+        let (mut units, alone) = (Vec::new(), |code: usize| Unit::fused(&elements, &[code], None).map_err(|_| self.firsts[code]));
+        for part in self.parts() {
+            match Unit::fused(&elements, &part, None) {
+                Ok(unit) => units.push((part, unit)),
+                Err(_) if part.len() == 1 => return Err(self.firsts[part[0]]),
+                // One of them is what Cranelift refuses; each alone tells which.
+                Err(_) => part.into_iter().try_for_each(|code| alone(code).map(|unit| units.push((vec![code], unit))))?,
+            }
+        }
+        let part_of = |code: &usize| units.iter().position(|(part, _)| part.contains(code)).unwrap_or(0);
+        let part_of = self.of_member.iter().map(part_of).collect();
+        Ok((units.into_iter().map(|(_, unit)| Part::of(unit)).collect(), part_of))
+    }
+
+    /// Which code is in one function: that of members behind each other, as much as it may have.
+    fn parts(&self) -> Vec<Vec<usize>> {
+        let (mut parts, mut weights, mut seen) = (vec![Vec::new()], 0, BTreeSet::new());
+        for n in in_order(self.members, self.entries) {
+            let own = weight(&self.members[n].func);
+            if !seen.insert(self.of_member[n]) {
+                continue;
+            }
+            if weights > 0 && weights + own > PART {
+                parts.push(Vec::new());
+                weights = 0;
+            }
+            weights += own;
+            parts.last_mut().into_iter().for_each(|part| part.push(self.of_member[n]));
+        }
+        parts.retain(|part| !part.is_empty());
+        parts
+    }
 }
 
 /// All members, each before those that packets go on to.

@@ -8,7 +8,7 @@ use netil::exec::State;
 use netil::layout;
 use netil::module;
 use netil::tables::Table;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 /// Where members' memories and tables lie during a burst.
 pub(super) struct Rows {
@@ -32,19 +32,19 @@ impl Rows {
             first_tables.push(tables);
             tables += member.program.module().tables.len() as u32;
         }
-        let initialised = |member: &Member| member.program.module().data.as_ptr();
-        let row = |member| Row {
+        let row = |(number, member): (u32, &Member)| Row {
             data: null_mut(),
             shared: null_mut(),
-            initialised: initialised(member),
+            initialised: member.program.module().data.as_ptr(),
             exceptions: null_mut(),
             number: null_mut(),
+            parts: null(),
+            member: number,
         };
-        let units = members.iter().map(row).collect();
-        let parts = (0..tables).map(|_| Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }).collect();
+        let none = Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() };
         Self {
-            units,
-            parts,
+            units: (0..).zip(members).map(row).collect(),
+            parts: vec![none; tables as usize],
             read_now: vec![0; members.len()],
             first_tables,
             states: vec![null_mut(); members.len()],
@@ -59,6 +59,7 @@ impl Rows {
         (row.data, row.shared) = (state.data.as_mut_ptr(), state.shared.as_mut_ptr());
         (row.exceptions, row.number) = (state.exceptions.as_mut_ptr(), &raw mut state.packet_number);
         let parts = &mut self.parts[self.first_tables[n] as usize..];
+        row.parts = parts.as_ptr();
         self.read_now[n] = 0;
         for ((parts, table), declaration) in parts.iter_mut().zip(&mut state.tables).zip(&program.module().tables) {
             let read_now;

@@ -32,7 +32,7 @@ impl Ahead {
 impl Fusion<'_> {
     /// Where a slice goes when it ends, if slices are lowered.
     pub fn end_of_slice(&self) -> Option<ir::Block> {
-        self.ahead.as_ref().map(|_| self.next)
+        self.ahead.as_ref().map(|_| self.blocks.next)
     }
 }
 
@@ -90,7 +90,7 @@ impl Lower<'_> {
     }
 
     /// Takes the next packet that a slice is to be run for.
-    pub(super) fn take_next_ahead(&mut self, entries: &[(u32, u32)]) {
+    pub(super) fn take_next_ahead(&mut self) {
         let Some(next_block) = self.end_of_slice() else { return };
         let (done, some) = (self.b.create_block(), self.b.create_block());
         self.b.switch_to_block(next_block);
@@ -106,8 +106,9 @@ impl Lower<'_> {
         let len = self.iconst(types::I32, LONGEST as u64);
         let scratch = self.field(frame::SCRATCH, types::I64, constant());
         self.place(id, len, Some(scratch));
-        let kind = if entries.len() > 1 { self.kind_of(id) } else { len };
-        self.enter_by(kind, entries);
+        let several = self.fusion.as_ref().is_some_and(|fusion| fusion.elements.entries.len() > 1);
+        let kind = if several { self.kind_of(id) } else { len };
+        self.enter_by(kind);
     }
 
     /// A lookup of a slice: in a large table it notes where the lookup will look, and finds nothing; false for others.

@@ -6,11 +6,14 @@
 
 mod ahead;
 mod bursts;
+mod computed;
 mod digests;
 mod flow;
 pub(crate) mod fused;
 mod helpers;
+mod lengths;
 mod lookups;
+mod members;
 mod memory;
 mod moves;
 mod ops;
@@ -249,7 +252,9 @@ impl Lower<'_> {
         }
         let value = match op {
             Op::Check(space, extents) => {
-                self.check(*space, extents);
+                if !self.passes(v) {
+                    self.check(*space, extents);
+                }
                 return Ok(());
             }
             // Where branches are taken without looking, what was found out about accesses does not hold.
@@ -276,7 +281,7 @@ impl Lower<'_> {
             Op::Helper(Helper::EntryLoad(table, at), args, site) => return self.entry_load(v, (*table, *at), args[0], *site),
             Op::Helper(Helper::EntryStore(table, at), args, site) => return self.entry_store((*table, *at), args, *site),
             Op::Helper(helper, args, site) if helper.is_wide() => return self.wide_in_line(v, *helper, args, *site),
-            Op::Helper(helper, args, site) => self.helper(*helper, args, *site, self.func.ty(v))?,
+            Op::Helper(helper, args, site) => self.helper(v, *helper, args, *site)?,
             _ => match self.narrow_of_wide(v, op)? {
                 Some(value) => Some(value),
                 None => Some(self.value(v, op)?),
@@ -286,6 +291,11 @@ impl Lower<'_> {
             self.places[v.0 as usize] = Place::Reg(value);
         }
         Ok(())
+    }
+
+    /// Whether an operation is known to find the bytes that it asks for.
+    fn passes(&self, v: mir::Value) -> bool {
+        self.fusion.as_ref().and_then(|fusion| fusion.lengths.get(fusion.element)).is_some_and(|lengths| lengths.passing.contains(&v))
     }
 
     /// A value that is in a register.
