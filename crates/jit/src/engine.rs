@@ -60,6 +60,19 @@ impl JitEngine {
         Ok(Self { program, interpreter, push, pull, select, wire_lens: Vec::new(), times: Vec::new() })
     }
 
+    /// One for this program, or one that runs like it, with what was compiled.
+    fn of(&self, program: &Arc<Verified>) -> Self {
+        Self {
+            program: Arc::clone(program),
+            interpreter: Interpreter::new(Arc::clone(program)),
+            push: self.push.clone(),
+            pull: self.pull.clone(),
+            select: self.select.clone(),
+            wire_lens: Vec::new(),
+            times: Vec::new(),
+        }
+    }
+
     /// The push handler as it was optimised.
     pub(crate) fn push_func(&self) -> Option<Arc<Func>> {
         Some(Arc::clone(&self.push.as_ref()?.func))
@@ -92,15 +105,11 @@ impl Engine for JitEngine {
     }
 
     fn another(&self) -> Box<dyn Engine> {
-        Box::new(Self {
-            program: Arc::clone(&self.program),
-            interpreter: Interpreter::new(Arc::clone(&self.program)),
-            push: self.push.clone(),
-            pull: self.pull.clone(),
-            select: self.select.clone(),
-            wire_lens: Vec::new(),
-            times: Vec::new(),
-        })
+        Box::new(self.of(&self.program))
+    }
+
+    fn for_alike(&self, program: &Arc<Verified>) -> Option<Box<dyn Engine>> {
+        Some(Box::new(self.of(program)))
     }
 
     fn init(&mut self, state: &mut State) -> Result<(), Disposition> {

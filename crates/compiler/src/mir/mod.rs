@@ -399,6 +399,11 @@ impl Terminator {
         }
     }
 
+    /// The blocks that edges lead to, in their order.
+    pub fn targets(&self) -> impl Iterator<Item = Block> {
+        (0..).map_while(|n| self.edge(n)).map(|edge| edge.block)
+    }
+
     /// The edge out with that number, in the order of [`Self::edges`].
     pub fn edge(&self, n: usize) -> Option<&Edge> {
         match (self, n) {

@@ -106,7 +106,8 @@ impl Fused<'_> {
             ways: &self.members[member as usize].ways,
             counts: &self.counts[member as usize],
         };
-        let instances = |code: usize| (0..).zip(&self.of_member).filter(|(_, of)| **of == code).map(|(member, _)| instance(member)).collect();
+        let instances =
+            |code: usize| (0..).zip(&self.of_member).filter(|(_, of)| **of == code).map(|(member, _)| instance(member)).collect();
         let element = |(code, first): (usize, &usize)| {
             let module = self.members[*first].program.module();
             Element { func: func(code), module, instances: instances(code) }

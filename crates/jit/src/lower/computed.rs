@@ -1,12 +1,13 @@
 //! Computed ports: where a value is the number of the port by which a packet leaves, what differs is looked up by it. No processor can predict branches on that, where ports are as
 //! good as random.
 //!
-//! Source: `compiler::cluster::by_number`. Leaves out: handlers of several members, those that send copies or set timers, ports that lead to different code.
+//! Source: `compiler::cluster::by_number`. Leaves out: handlers of several members, those that set timers, ports that lead to different code.
 
 use super::fused::has;
-use super::members::numbers;
+use super::members::By;
 use super::{Lower, trusted};
-use crate::{JitError, frame};
+use crate::JitError;
+use crate::frame::{self, exit};
 use compiler::cluster::{ByNumber, by_number};
 use compiler::mir::{self, Helper};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -32,7 +33,7 @@ impl Lower<'_> {
         let exits = |way: &Option<Way>| matches!(way, Some(Way::Exit(_) | Way::LastExit(_)));
         let meet = ways.iter().all(exits) || ways.iter().all(|way| self.meets(way, &ways[0]));
         let counted = counts.iter().all(|count| discriminant(count) == discriminant(&counts[0]));
-        let alone = !has(self.func, |helper| matches!(helper, Helper::SendCopy(_) | Helper::SetTimer(_)));
+        let alone = !has(self.func, |helper| matches!(helper, Helper::SetTimer(_)));
         (meet && counted && alone).then(|| Computed { by, ways, counts: counts.into_iter().collect() })
     }
 
@@ -47,7 +48,7 @@ impl Lower<'_> {
 
     /// Ends a block that sends packets by a number.
     pub(super) fn send_computed(&mut self, Computed { by, ways, counts }: Computed) -> Result<(), JitError> {
-        let (value, _, count, default) = by;
+        let (value, first, count, default) = by;
         let value = self.reg(value);
         let (to, args) = self.side_edge(&default)?;
         let (inside, here) = (self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, value, i64::from(count)), self.b.create_block());
@@ -55,31 +56,31 @@ impl Lower<'_> {
         self.fill_side_edges()?;
         self.b.switch_to_block(here);
         let index = self.b.ins().uextend(types::I64, value);
+        if has(self.func, |helper| matches!(helper, Helper::SendCopy(_))) {
+            self.leave_with_copies(first, index);
+        }
+        let by = By::Index(index);
         if let Some(places) = counts {
-            let place = self.by_index(&places, index);
+            let place = self.chosen(by, &places);
             self.count_at(frame::COUNTS, place);
         }
-        let [to, input] = numbers(&ways).map(|numbers| self.by_index(&numbers, index));
         match ways[0] {
-            Some(Way::Member(..)) => self.go_to(&ways, to, input),
-            _ => self.leave_by(to),
+            Some(Way::Member(..)) => self.go_to(&ways, by),
+            _ => self.leave_by(&ways, by),
         }
         Ok(())
     }
 
-    /// The number out of some with an index, which there is: computed where they go up evenly.
-    fn by_index(&mut self, numbers: &[u64], index: ir::Value) -> ir::Value {
-        let step = numbers[1].wrapping_sub(numbers[0]);
-        if numbers.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == step) {
-            let at = self.b.ins().imul_imm_s(index, step.cast_signed());
-            return self.b.ins().iadd_imm_s(at, numbers[0].cast_signed());
-        }
-        let number = self.table(numbers.to_vec());
-        let tables = self.field(frame::TABLES, types::I64, super::constant());
-        let table = self.b.ins().load(types::I64, super::constant(), tables, 8 * number as i32);
-        let at = self.b.ins().ishl_imm_u(index, 3);
-        let at = self.b.ins().iadd(table, at);
-        // Not before the index was compared with how many there are.
-        self.b.ins().load(types::I64, trusted(), at, 0)
+    /// Where copies of the packet were sent, which go first, it leaves at once.
+    fn leave_with_copies(&mut self, first: u32, index: ir::Value) {
+        let sent = self.field(frame::SENT, types::I32, trusted());
+        let (with, without) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(sent, with, &[], without, &[]);
+        self.b.switch_to_block(with);
+        let port = self.b.ins().iadd_imm_s(index, i64::from(first));
+        let code = self.b.ins().ishl_imm_u(port, 32);
+        let code = self.b.ins().bor_imm_u(code, exit::PORT as i64);
+        self.leave_member(code);
+        self.b.switch_to_block(without);
     }
 }

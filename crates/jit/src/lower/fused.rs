@@ -14,7 +14,7 @@
 
 use super::ahead::Ahead;
 use super::lengths::{self, Lengths};
-use super::members::numbers;
+use super::members::By;
 use super::{Lower, Lowered, MAX_OPS, Shape, args, constant, function, trusted, weight};
 use crate::JitError;
 use crate::frame::{self, exit};
@@ -339,19 +339,15 @@ impl Lower<'_> {
             return self.send_ahead(&ways, next);
         }
         if let Some(places) = element.counts(port) {
-            let place = self.by_member(&places);
+            let place = self.chosen(By::Member, &places);
             self.count_at(frame::COUNTS, place);
         }
         match ways.first().copied().flatten() {
             Some(Way::Member(..)) => {
                 self.settle_timers(element.func);
-                let [to, input] = numbers(&ways).map(|numbers| self.by_member(&numbers));
-                self.go_to(&ways, to, input);
+                self.go_to(&ways, By::Member);
             }
-            Some(Way::Exit(_) | Way::LastExit(_)) => {
-                let exit = self.by_member(&numbers(&ways)[0]);
-                self.leave_by(exit);
-            }
+            Some(Way::Exit(_) | Way::LastExit(_)) => self.leave_by(&ways, By::Member),
             Some(Way::AtOnce) => self.leave(exit::PORT, port),
             None => self.go_no_further(exit::PORT, port),
         }
@@ -363,8 +359,7 @@ impl Lower<'_> {
             self.b.ins().jump(end, &[]);
             return;
         }
-        let [to, input] = numbers(ways).map(|numbers| self.by_member(&numbers));
-        self.go_to(ways, to, input);
+        self.go_to(ways, By::Member);
     }
 
     /// One more packet, at a place of 64 bits in an array of counts.
@@ -395,14 +390,6 @@ impl Lower<'_> {
         self.reload_packet();
         self.b.ins().jump(on, &[]);
         self.b.switch_to_block(on);
-    }
-
-    /// The packet leaves by an exit, whose number has 64 bits.
-    pub(super) fn leave_by(&mut self, exit: ir::Value) {
-        let (exit, member) = (self.b.ins().ireduce(types::I32, exit), self.member());
-        if let Some(fusion) = &self.fusion {
-            self.b.ins().jump(fusion.blocks.out, &args(&[exit, member]));
-        }
     }
 
     /// Bytes of the packets' annotations.

@@ -68,7 +68,11 @@ impl Lower<'_> {
 
     /// The address of an entry's value; traps if there is no such entry.
     fn entry_of(&mut self, table: u32, entry: mir::Value, site: u32) -> ir::Value {
+        if let Some((_, at)) = self.found.get(&table).filter(|(known, _)| *known == entry) {
+            return *at;
+        }
         if let Some(at) = self.entry_in_line(table, entry, site) {
+            self.found.insert(table, (entry, at));
             return at;
         }
         self.entry_by_runtime(table, entry, site)

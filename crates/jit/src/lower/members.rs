@@ -52,22 +52,51 @@ fn is_used(func: &Func) -> bool {
     used
 }
 
-/// Of ways, all to members or all to exits, the numbers of these, and input ports.
-pub(super) fn numbers(ways: &[Option<Way>]) -> [Vec<u64>; 2] {
+/// What says which of several numbers is meant.
+#[derive(Clone, Copy)]
+pub(super) enum By {
+    /// The member that has the packet: there is one for each that runs the handler.
+    Member,
+    /// Their index, of 64 bits, which was compared with how many there are.
+    Index(ir::Value),
+}
+
+/// Of ways the numbers of members or exits.
+fn targets(ways: &[Option<Way>]) -> Vec<u64> {
     let number = |way: &Option<Way>| match way {
-        Some(Way::Member(to, input)) => (u64::from(*to), u64::from(*input)),
-        Some(Way::Exit(exit) | Way::LastExit(exit)) => (u64::from(*exit), 0),
-        _ => (0, 0),
+        Some(Way::Member(to, _)) => *to,
+        Some(Way::Exit(exit) | Way::LastExit(exit)) => *exit,
+        _ => 0,
     };
-    let (to, inputs): (Vec<u64>, Vec<u64>) = ways.iter().map(number).unzip();
-    [to, inputs]
+    ways.iter().map(|way| number(way).into()).collect()
+}
+
+impl<'a> Lower<'a> {
+    /// The handler that a member runs.
+    fn behind(&self, member: u32) -> Option<&'a Element<'a>> {
+        let elements = self.fusion.as_ref()?.elements;
+        Some(&elements.all[elements.of_member[member as usize]])
+    }
 }
 
 impl Lower<'_> {
     /// Goes to the start of a member, or to the function that it is in.
     pub(super) fn start_member_at(&mut self, member: u32, port: ir::Value) {
-        let (to, input) = (self.iconst(types::I64, member.into()), self.b.ins().uextend(types::I64, port));
-        self.go_to(&[Some(Way::Member(member, 0))], to, input);
+        let Some(start) = self.start_of(member) else {
+            self.set_field(frame::PORT, port);
+            let code = self.iconst(types::I64, exit::MEMBER | u64::from(member) << 32);
+            return self.leave_member(code);
+        };
+        let Some(behind) = self.behind(member) else { return };
+        let mut params = Vec::new();
+        if behind.instances.len() > 1 {
+            let row = self.iconst(types::I64, u64::from(member * frame::unit::SIZE));
+            params.push(self.row_at(row));
+        }
+        if behind.takes_port() {
+            params.push(port);
+        }
+        self.b.ins().jump(start, &args(&params));
     }
 
     /// Where the code begins of members that ways lead to, if this function is of it.
@@ -82,28 +111,42 @@ impl Lower<'_> {
         fusion.starts[fusion.elements.of_member[member as usize]]
     }
 
-    /// The packet goes on to one of the members that ways lead to, which share code: its number and the input port, of 64 bits.
-    pub(super) fn go_to(&mut self, ways: &[Option<Way>], to: ir::Value, input: ir::Value) {
-        let Some(fusion) = &self.fusion else { return };
+    /// The packet goes on to one of the members that ways lead to, which share code.
+    pub(super) fn go_to(&mut self, ways: &[Option<Way>], by: By) {
         let Some(Some(Way::Member(first, _))) = ways.first() else { return };
-        let behind = &fusion.elements.all[fusion.elements.of_member[*first as usize]];
-        let (several, takes_port, leave) = (behind.instances.len() > 1, behind.takes_port(), fusion.blocks.leave);
-        let Some(start) = self.start_of(*first) else {
-            let (port, member) = (self.b.ins().ireduce(types::I32, input), self.member());
-            self.set_field(frame::PORT, port);
-            let code = self.b.ins().ishl_imm_u(to, 32);
-            let code = self.b.ins().bor_imm_u(code, exit::MEMBER as i64);
-            self.b.ins().jump(leave, &args(&[code, member]));
+        let Some((several, takes_port)) = self.behind(*first).map(|behind| (behind.instances.len() > 1, behind.takes_port())) else {
             return;
+        };
+        let input = |way: &Option<Way>| if let Some(Way::Member(_, input)) = way { u64::from(*input) } else { 0 };
+        let inputs: Vec<u64> = ways.iter().map(input).collect();
+        let Some(start) = self.start_of(*first) else {
+            let port = self.chosen(by, &inputs);
+            let port = self.b.ins().ireduce(types::I32, port);
+            self.set_field(frame::PORT, port);
+            let codes: Vec<u64> = targets(ways).into_iter().map(|to| exit::MEMBER | to << 32).collect();
+            let code = self.chosen(by, &codes);
+            return self.leave_member(code);
         };
         let mut params = Vec::new();
         if several {
-            params.push(self.row_of_member(to));
+            let rows: Vec<u64> = targets(ways).into_iter().map(|to| to * u64::from(frame::unit::SIZE)).collect();
+            let row = self.chosen(by, &rows);
+            params.push(self.row_at(row));
         }
         if takes_port {
-            params.push(self.b.ins().ireduce(types::I32, input));
+            let port = self.chosen(by, &inputs);
+            params.push(self.b.ins().ireduce(types::I32, port));
         }
         self.b.ins().jump(start, &args(&params));
+    }
+
+    /// The packet leaves by one of the exits that ways lead to.
+    pub(super) fn leave_by(&mut self, ways: &[Option<Way>], by: By) {
+        let exit = self.chosen(by, &targets(ways));
+        let (exit, member) = (self.b.ins().ireduce(types::I32, exit), self.member());
+        if let Some(fusion) = &self.fusion {
+            self.b.ins().jump(fusion.blocks.out, &args(&[exit, member]));
+        }
     }
 
     /// Takes what comes with a packet; gives the input port.
@@ -118,9 +161,9 @@ impl Lower<'_> {
         params.next().unwrap_or_else(|| self.iconst(types::I32, only.into()))
     }
 
-    fn row_of_member(&mut self, member: ir::Value) -> ir::Value {
+    /// The row of a member at a place among all rows.
+    fn row_at(&mut self, at: ir::Value) -> ir::Value {
         let rows = self.field(frame::UNITS, types::I64, constant());
-        let at = self.b.ins().imul_imm_s(member, i64::from(frame::unit::SIZE));
         self.b.ins().iadd(rows, at)
     }
 
@@ -139,17 +182,38 @@ impl Lower<'_> {
         }
     }
 
-    /// The number out of some, one for each member that runs the handler, which is that of the member that has the packet.
-    pub(super) fn by_member(&mut self, numbers: &[u64]) -> ir::Value {
-        let Some(element) = self.element() else { return self.iconst(types::I64, 0) };
-        if numbers.windows(2).all(|pair| pair[0] == pair[1]) {
-            return self.iconst(types::I64, numbers.first().copied().unwrap_or(0));
+    /// A number of 64 bits out of some.
+    pub(super) fn chosen(&mut self, by: By, numbers: &[u64]) -> ir::Value {
+        match by {
+            _ if numbers.windows(2).all(|pair| pair[0] == pair[1]) => self.iconst(types::I64, numbers.first().copied().unwrap_or(0)),
+            By::Member => self.by_member(numbers),
+            By::Index(index) => self.by_index(numbers, index),
         }
+    }
+
+    fn by_member(&mut self, numbers: &[u64]) -> ir::Value {
+        let Some(element) = self.element() else { return self.iconst(types::I64, 0) };
         let last = element.instances.last().map_or(0, |instance| instance.member as usize);
         let mut all = vec![0; last + 1];
         element.instances.iter().zip(numbers).for_each(|(instance, number)| all[instance.member as usize] = *number);
         let (table, member) = (self.table(all), self.member());
         self.entry(table, member)
+    }
+
+    /// Computed where the numbers go up evenly.
+    fn by_index(&mut self, numbers: &[u64], index: ir::Value) -> ir::Value {
+        let step = numbers[1].wrapping_sub(numbers[0]);
+        if numbers.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == step) {
+            let at = self.b.ins().imul_imm_s(index, step.cast_signed());
+            return self.b.ins().iadd_imm_s(at, numbers[0].cast_signed());
+        }
+        let number = self.table(numbers.to_vec());
+        let tables = self.field(frame::TABLES, types::I64, constant());
+        let table = self.b.ins().load(types::I64, constant(), tables, 8 * number as i32);
+        let at = self.b.ins().ishl_imm_u(index, 3);
+        let at = self.b.ins().iadd(table, at);
+        // Not before the index was compared.
+        self.b.ins().load(types::I64, trusted(), at, 0)
     }
 
     /// A pointer of the member's row.

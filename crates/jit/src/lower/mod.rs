@@ -25,7 +25,7 @@ use crate::frame;
 use crate::host::Job;
 use compiler::mir::Call;
 use compiler::mir::cfg::Cfg;
-use compiler::mir::{self, Def, Func, Helper, Op, Type};
+use compiler::mir::{self, Def, FastPath, Func, Helper, Op, Type};
 use cranelift_codegen::ir::{
     self, AbiParam, AliasRegion, AliasRegionData, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind,
     types,
@@ -166,6 +166,10 @@ struct Lower<'a> {
     /// Bytes of shared memory.
     shared_size: u32,
     exits: flow::Exits,
+    /// By table the entry whose value was found last, and where: known up to the next work on tables.
+    found: HashMap<u32, (mir::Value, ir::Value)>,
+    /// The same at the ends of blocks.
+    found_by: HashMap<mir::Block, HashMap<u32, (mir::Value, ir::Value)>>,
     /// With which handlers this one runs.
     fusion: Option<fused::Fusion<'a>>,
     /// Edges that get a block of their own when the current block ends.
@@ -213,6 +217,8 @@ impl<'a> Lower<'a> {
             tests: HashMap::new(),
             shared_size: module.shared_size(),
             exits: flow::Exits::default(),
+            found: HashMap::new(),
+            found_by: HashMap::new(),
             fusion: None,
             side_edges: Vec::new(),
             b,
@@ -235,11 +241,20 @@ impl Lower<'_> {
         self.start()?;
         for block in self.cfg.order.clone() {
             self.b.switch_to_block(self.blocks[block.0 as usize]);
+            self.found = match self.cfg.predecessors[block.0 as usize][..] {
+                [only] => self.found_by.get(&only).cloned().unwrap_or_default(),
+                _ => HashMap::new(),
+            };
             for v in self.func.block(block).ops.clone() {
                 self.op(v)?;
             }
+            let found = std::mem::take(&mut self.found);
+            if !found.is_empty() {
+                self.found_by.insert(block, found);
+            }
             self.end(block)?;
         }
+        self.found_by.clear();
         self.finish_exits();
         Ok(())
     }
@@ -249,6 +264,11 @@ impl Lower<'_> {
         let width = self.func.width(v);
         if width > 64 && self.wide(v, op)? {
             return Ok(());
+        }
+        if let Op::Helper(helper, ..) = op
+            && !matches!(helper.row().fast, FastPath::InPlace | FastPath::Entry(_))
+        {
+            self.found.clear();
         }
         let value = match op {
             Op::Check(space, extents) => {
