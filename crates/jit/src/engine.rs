@@ -6,11 +6,12 @@ use crate::frame::{Frame, exit};
 use crate::host::Host;
 use crate::lower::{Shape, check_size};
 use crate::unit::Unit;
+use compiler::host;
 use compiler::mir::Func;
 use compiler::passes;
 use netil::Engine;
 use netil::exec::{
-    CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind,
+    CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind, filled,
 };
 use netil::interp::pushed_nothing;
 use netil::machine::Machine;
@@ -165,7 +166,8 @@ impl Engine for JitEngine {
         };
         let times = if uses.time { filled(&mut self.times, packets.time_ns, packets.frames, |_| 0) } else { null() };
         let mut exceptions = state.exceptions;
-        let mut host = Host { program: &self.program, calls: &unit.calls, jobs: &unit.jobs, kind: HandlerKind::Push, machine: None };
+        let host = host::Host { program: &self.program, calls: &unit.calls, kind: HandlerKind::Push, machine: None };
+        let mut host = Host { host, jobs: &unit.jobs };
         let mut frame = Frame {
             frames: packets.frames.as_ptr().cast(),
             count: packets.frames.len() as u64,
@@ -181,17 +183,6 @@ impl Engine for JitEngine {
         // every 64 packets, `frames`, `wire_lens` and `times` an entry for each.
         unsafe { code(&raw mut frame) };
     }
-}
-
-/// The array that was given, or one that continues it where it is too short.
-pub fn filled<T: Copy>(own: &mut Vec<T>, given: &[T], frames: &[&[u8]], f: impl Fn(&[u8]) -> T) -> *const T {
-    if given.len() >= frames.len() {
-        return given.as_ptr();
-    }
-    own.clear();
-    own.extend(given);
-    own.extend(frames[given.len()..].iter().map(|frame| f(frame)));
-    own.as_ptr()
 }
 
 /// A frame without a packet.
@@ -230,7 +221,7 @@ fn one(
     refresh(&mut frame, buffer);
     let source = source.map(|source| source as &mut dyn Source);
     let machine = Some(Machine { buffer, state, clones, index, shown: 0, copies: 0, source });
-    let mut host = Host { program, calls: &unit.calls, jobs: &unit.jobs, kind, machine };
+    let mut host = Host { host: host::Host { program, calls: &unit.calls, kind, machine }, jobs: &unit.jobs };
     frame.host = (&raw mut host).cast();
     // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
     let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame) -> u64>(unit.code.entry()) };
@@ -259,7 +250,7 @@ pub(crate) fn disposition(result: u64, kind: HandlerKind, inst: u32) -> Disposit
 ///
 /// # Errors
 /// It is not so.
-pub fn check_slices() -> Result<(), JitError> {
+fn check_slices() -> Result<(), JitError> {
     let slice: &[u8] = &[1, 2, 3];
     // SAFETY: a reference to a slice has the size of two addresses and any bits of it are numbers.
     let pair: [usize; 2] = unsafe { std::mem::transmute(slice) };

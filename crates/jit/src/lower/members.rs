@@ -229,7 +229,7 @@ impl Lower<'_> {
     /// A pointer of a row of one of the member's tables.
     pub(super) fn part_of(&mut self, table: u32, field: u32) -> ir::Value {
         if let Some(row) = self.shared_row() {
-            let rows = self.pointer(row, frame::unit::PARTS);
+            let rows = self.pointer(row, frame::unit::TABLES);
             return self.pointer(rows, table * frame::parts::SIZE + field);
         }
         let first = self.element().map_or(0, |element| element.instances[0].tables);
