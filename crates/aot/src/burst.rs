@@ -91,6 +91,28 @@ macro_rules! places {
     };
 }
 
+/// Numbers of `enum`s.
+const NUMBERS: [(&str, usize); 18] = [
+    ("NV_PORT", outcome::PORT as usize),
+    ("NV_VERDICT", outcome::VERDICT as usize),
+    ("NV_REASON", outcome::REASON as usize),
+    ("NV_NO_INPUT", outcome::NO_INPUT as usize),
+    ("NV_CLOCK", head::CLOCK),
+    ("NV_MASKED", head::MASK),
+    ("NV_BUCKETS", head::BUCKETS),
+    ("NV_SEED0", head::SEED0),
+    ("NV_SEED1", head::SEED1),
+    ("NV_STASHED", head::STASHED),
+    ("NV_FILLED", head::FILLED),
+    ("NV_TIMEOUT", head::TIMEOUT),
+    ("NV_PROBES", layout::PROBES),
+    ("NV_EPOCH", layout::EPOCH as usize),
+    ("NV_ASK", shapes::ASK),
+    ("NV_MASKS", shapes::COUNT),
+    ("NV_TERNARY_SEED", shapes::SEED0),
+    ("NV_MASK_BYTES", shapes::STRIDE),
+];
+
 /// C that is an error unless structures and numbers are there what they are here.
 pub(crate) fn assertions() -> String {
     let places = places! {
@@ -104,27 +126,7 @@ pub(crate) fn assertions() -> String {
             nothing, late, spare, spares, refill, duplicate, at, plain, turns, beyond,
         }
     };
-    let numbers = [
-        ("NV_PORT", outcome::PORT as usize),
-        ("NV_VERDICT", outcome::VERDICT as usize),
-        ("NV_REASON", outcome::REASON as usize),
-        ("NV_NO_INPUT", outcome::NO_INPUT as usize),
-        ("NV_CLOCK", head::CLOCK),
-        ("NV_MASKED", head::MASK),
-        ("NV_BUCKETS", head::BUCKETS),
-        ("NV_SEED0", head::SEED0),
-        ("NV_SEED1", head::SEED1),
-        ("NV_STASHED", head::STASHED),
-        ("NV_FILLED", head::FILLED),
-        ("NV_TIMEOUT", head::TIMEOUT),
-        ("NV_PROBES", layout::PROBES),
-        ("NV_EPOCH", layout::EPOCH as usize),
-        ("NV_ASK", shapes::ASK),
-        ("NV_MASKS", shapes::COUNT),
-        ("NV_TERNARY_SEED", shapes::SEED0),
-        ("NV_MASK_BYTES", shapes::STRIDE),
-    ];
-    let all = numbers.into_iter().map(|(name, number)| (name.to_owned(), number)).chain(places);
+    let all = NUMBERS.iter().map(|(name, number)| ((*name).to_owned(), *number)).chain(places);
     all.fold(String::new(), |mut text, (what, number)| {
         let _ = writeln!(text, "_Static_assert({what} == {number}, \"{what}\");");
         text

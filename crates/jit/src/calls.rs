@@ -27,12 +27,7 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
         Call::Wide(helper, widths, result) => {
             // SAFETY: the lowering made a slot of 1,024 bytes, aligned for 64-bit limbs, that nothing else uses during the call.
             let slot = unsafe { std::slice::from_raw_parts_mut(args.cast::<u64>(), ARGUMENTS / 8) };
-            let result = host.host.wide(helper, widths, result, slot);
-            // All else is done to tables and timers.
-            if let (Helper::SetTime, Some(m)) = (helper, &mut host.host.machine) {
-                refresh(frame, m.buffer);
-            }
-            return result.map_or_else(|trap| u64::from(trap.code()) << 32, u64::from);
+            return wide(frame, host, (helper, widths, result), slot);
         }
     };
     // SAFETY: the lowering stored that call's n arguments there.
@@ -52,6 +47,16 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
         Ok(v) => v.into(),
         Err(trap) => u64::from(trap.code()) << 32,
     }
+}
+
+/// A call with operands of any width.
+fn wide(frame: &mut Frame, host: &mut Host<'_, '_>, (helper, widths, result): (Helper, [u16; 2], u16), slot: &mut [u64]) -> u64 {
+    let result = host.host.wide(helper, widths, result, slot);
+    // All else is done to tables and timers.
+    if let (Helper::SetTime, Some(m)) = (helper, &mut host.host.machine) {
+        refresh(frame, m.buffer);
+    }
+    result.map_or_else(|trap| u64::from(trap.code()) << 32, u64::from)
 }
 
 /// Puts where the buffer's memories are now into the frame.

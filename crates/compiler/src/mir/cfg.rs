@@ -77,13 +77,13 @@ enum Step<U> {
 }
 
 /// A list of numbers for each vertex, in one array.
-struct Lists {
+struct Adjacency {
     /// By vertex where its list begins, and the end of the last.
     begin: Vec<u32>,
     items: Vec<u32>,
 }
 
-impl Lists {
+impl Adjacency {
     /// Of n vertices with their items, in any order.
     fn of(n: usize, all: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut begin = vec![0; n + 1];
@@ -105,7 +105,7 @@ impl Lists {
 /// Immediate dominators by position in reverse postorder: Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph"
 /// (1979), with path compression alone, since simpler ones take quadratic time on graphs that a hostile program can have.
 struct Dominators<'g> {
-    predecessors: &'g Lists,
+    predecessors: &'g Adjacency,
     /// In the order of a depth-first search, as all that follows.
     vertices: Vec<u32>,
     number: Vec<u32>,
@@ -118,7 +118,7 @@ struct Dominators<'g> {
 
 impl<'g> Dominators<'g> {
     /// `successors` and `predecessors` of n vertices that are all reached from vertex 0.
-    fn find(successors: &Lists, predecessors: &'g Lists) -> Vec<u32> {
+    fn find(successors: &Adjacency, predecessors: &'g Adjacency) -> Vec<u32> {
         let n = successors.begin.len() - 1;
         let mut d = Self {
             predecessors,
@@ -140,7 +140,7 @@ impl<'g> Dominators<'g> {
     }
 
     /// Numbers the vertices depth first.
-    fn search(&mut self, successors: &Lists) {
+    fn search(&mut self, successors: &Adjacency) {
         let mut stack = vec![(0, 0)];
         while let Some((v, parent)) = stack.pop() {
             if self.number[v as usize] != u32::MAX {
@@ -210,7 +210,7 @@ fn immediate_dominators(func: &Func, order: &[Block], position: &[usize]) -> Vec
     let places = (0..).zip(order).flat_map(|(from, b)| func.block(*b).end.targets().map(move |to| (from, position[to.0 as usize] as u32)));
     let edges: Vec<(u32, u32)> = places.collect();
     let (successors, predecessors) =
-        (Lists::of(order.len(), edges.iter().copied()), Lists::of(order.len(), edges.iter().map(|(from, to)| (*to, *from))));
+        (Adjacency::of(order.len(), edges.iter().copied()), Adjacency::of(order.len(), edges.iter().map(|(from, to)| (*to, *from))));
     let mut idom = vec![Block(0); func.blocks.len()];
     for (b, by) in order.iter().zip(Dominators::find(&successors, &predecessors)) {
         idom[b.0 as usize] = order[by as usize];
@@ -312,7 +312,7 @@ mod tests {
             }
             let lists = |of: &[Vec<u32>]| {
                 let all: Vec<(u32, u32)> = (0..).zip(of).flat_map(|(v, items)| items.iter().map(move |item| (v, *item))).collect();
-                Lists::of(of.len(), all.into_iter())
+                Adjacency::of(of.len(), all.into_iter())
             };
             let idom = Dominators::find(&lists(&successors), &lists(&predecessors));
             for v in 1..n as u32 {

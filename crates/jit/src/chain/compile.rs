@@ -80,21 +80,31 @@ struct Fused<'a> {
 /// # Errors
 /// The number of a member that cannot be compiled.
 pub(super) fn all(members: &[Member], first_tables: &[u32], entries: &[(u32, u32)], large: usize) -> Result<Compiled, usize> {
-    let fused =
-        members.iter().map(|Member { program, func, links, .. }| cluster::Member { program, func: (**func).clone(), links: links.clone() });
-    let fused: Vec<cluster::Member<'_>> = fused.collect();
-    let fused: Vec<&cluster::Member<'_>> = fused.iter().collect();
-    let identical = Identical::by(&fused, |a, b| members[a].shares_code(&members[b]));
-    let counters = Counters::without_copies(&fused, &identical);
-    let firsts: Vec<usize> = identical.firsts().collect();
-    let number = |member: usize| firsts.iter().position(|first| *first == identical.first(member as u32)).unwrap_or(0);
-    let of_member: Vec<usize> = (0..members.len()).map(number).collect();
-    let by_port = |(n, member): (usize, &Member)| (0..member.ways.len()).map(|port| counters.at(n as u32, port as u32)).collect();
-    let counts = members.iter().enumerate().map(by_port).collect();
-    let all = Fused { members, first_tables, entries, firsts, of_member, counts };
+    let (all, counters) = Fused::of(members, first_tables, entries);
     let (parts, part_of) = all.handlers()?;
     let ahead = all.slices(large).map(|part| Ahead::new(part, large, info_size(members)));
     Ok(Compiled { parts, part_of, ahead, counters })
+}
+
+impl<'a> Fused<'a> {
+    /// These members, and where their packets are counted.
+    fn of(members: &'a [Member], first_tables: &'a [u32], entries: &'a [(u32, u32)]) -> (Self, Counters) {
+        let fused = members.iter().map(|Member { program, func, links, .. }| cluster::Member {
+            program,
+            func: (**func).clone(),
+            links: links.clone(),
+        });
+        let fused: Vec<cluster::Member<'_>> = fused.collect();
+        let fused: Vec<&cluster::Member<'_>> = fused.iter().collect();
+        let identical = Identical::by(&fused, |a, b| members[a].shares_code(&members[b]));
+        let counters = Counters::without_copies(&fused, &identical);
+        let firsts: Vec<usize> = identical.firsts().collect();
+        let number = |member: usize| firsts.iter().position(|first| *first == identical.first(member as u32)).unwrap_or(0);
+        let of_member: Vec<usize> = (0..members.len()).map(number).collect();
+        let by_port = |(n, member): (usize, &Member)| (0..member.ways.len()).map(|port| counters.at(n as u32, port as u32)).collect();
+        let counts = members.iter().enumerate().map(by_port).collect();
+        (Self { members, first_tables, entries, firsts, of_member, counts }, counters)
+    }
 }
 
 impl Fused<'_> {
@@ -188,4 +198,37 @@ fn in_order(members: &[Member], entries: &[(u32, u32)]) -> Vec<usize> {
         next.extend(behind);
     }
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::JitEngine;
+    use netil::asm::assemble;
+    use netil::verify;
+
+    /// A member that adds a number of its own, which its init handler stores, to a count, and sends packets somewhere.
+    fn member(number: u32, way: Way) -> Member {
+        let ports = "segment .ports push_input in push_output out ends segment .metadata .datamem_size 8 ends";
+        let text = format!(
+            "{ports} segment .init push {number} push 0 mstore.32 ends segment .push pop push 0 mload.32 push 4 mload.32 add push 4 mstore.32 pkt.send out ends"
+        );
+        let program = verify(assemble(&text, "").unwrap()).unwrap();
+        Member::of(&JitEngine::new(Arc::new(program)).unwrap(), &[(1, way)]).unwrap()
+    }
+
+    fn codes(members: &[Member]) -> Vec<usize> {
+        Fused::of(members, &vec![0; members.len()], &[(0, 0)]).0.of_member
+    }
+
+    #[test]
+    fn members_share_code_unless_their_packets_go_on_differently() {
+        let exits = |n: u32| member(n, Way::Exit(n));
+        assert_eq!(codes(&[exits(0), exits(1), exits(2)]), [0, 0, 0]);
+        assert_eq!(codes(&[exits(0), member(1, Way::AtOnce), exits(2)]), [0, 1, 0]);
+        // The second is behind the first.
+        assert_eq!(codes(&[member(0, Way::Member(1, 0)), exits(1)]), [0, 1]);
+        let before = |n: u32| member(n, Way::Member(n + 2, 0));
+        assert_eq!(codes(&[before(0), before(1), exits(2), exits(3)]), [0, 0, 1, 1]);
+    }
 }

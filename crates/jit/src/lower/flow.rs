@@ -240,31 +240,30 @@ impl Lower<'_> {
                 self.leave_if(*c, selected)?;
             }
             Terminator::Branch(..) | Terminator::Switch(..) if let Some(computed) = self.computed(block) => self.send_computed(computed)?,
-            Terminator::Branch(c, yes, no) => {
-                let ((yes, a), (no, b)) = (self.side_edge(yes)?, self.side_edge(no)?);
-                let c = match self.within(*c, no, &b) {
-                    Some(bit) => bit,
-                    None => self.reg(*c),
-                };
-                self.b.ins().brif(c, yes, &a, no, &b);
-                self.fill_side_edges()?;
-            }
+            Terminator::Branch(c, yes, no) => self.branch(*c, yes, no)?,
             Terminator::Switch(v, cases, default) => self.switch(*v, cases, default)?,
             Terminator::Send(port) if self.fusion.is_some() => self.send(*port),
             Terminator::Send(port) => self.leave(exit::PORT, *port),
-            Terminator::Drop(reason) if self.fusion.is_some() => {
+            Terminator::Drop(reason) => {
                 let (tag, number) = match reason {
                     DropReason::Verdict => (exit::DROP_VERDICT, 0),
                     DropReason::Program(n) => (exit::DROP_PROGRAM, *n),
                     DropReason::NoInput => (exit::NO_INPUT, 0),
                 };
-                self.go_no_further(tag, number);
+                if self.fusion.is_some() { self.go_no_further(tag, number) } else { self.leave(tag, number) }
             }
-            Terminator::Drop(DropReason::Verdict) => self.leave(exit::DROP_VERDICT, 0),
-            Terminator::Drop(DropReason::Program(n)) => self.leave(exit::DROP_PROGRAM, *n),
-            Terminator::Drop(DropReason::NoInput) => self.leave(exit::NO_INPUT, 0),
         }
         Ok(())
+    }
+
+    fn branch(&mut self, condition: mir::Value, yes: &Edge, no: &Edge) -> Result<(), JitError> {
+        let ((yes, a), (no, b)) = (self.side_edge(yes)?, self.side_edge(no)?);
+        let condition = match self.within(condition, no, &b) {
+            Some(bit) => bit,
+            None => self.reg(condition),
+        };
+        self.b.ins().brif(condition, yes, &a, no, &b);
+        self.fill_side_edges()
     }
 
     /// Select: what the first edge's packets come to, if those of the second come to the contrary and nothing is left to do.

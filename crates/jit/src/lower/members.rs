@@ -129,9 +129,7 @@ impl Lower<'_> {
         };
         let mut params = Vec::new();
         if several {
-            let rows: Vec<u64> = targets(ways).into_iter().map(|to| to * u64::from(frame::unit::SIZE)).collect();
-            let row = self.chosen(by, &rows);
-            params.push(self.row_at(row));
+            params.push(self.row_behind(&targets(ways), by));
         }
         if takes_port {
             let port = self.chosen(by, &inputs);
@@ -159,6 +157,21 @@ impl Lower<'_> {
         }
         let only = self.element().and_then(Element::only_input).unwrap_or(0);
         params.next().unwrap_or_else(|| self.iconst(types::I32, only.into()))
+    }
+
+    /// The row of one of some members. Where all are as far behind those that the packet is in, as members of ports are that were declared alike, no table is needed.
+    fn row_behind(&mut self, to: &[u64], by: By) -> ir::Value {
+        let size = i64::from(frame::unit::SIZE);
+        let instances = self.element().map_or(&[][..], |element| &element.instances);
+        let steps: Vec<i64> = instances.iter().zip(to).map(|(from, to)| to.cast_signed() - i64::from(from.member)).collect();
+        if let (By::Member, Some(row)) = (by, self.shared_row())
+            && steps.windows(2).all(|pair| pair[0] == pair[1])
+        {
+            return self.b.ins().iadd_imm_s(row, size * steps[0]);
+        }
+        let rows: Vec<u64> = to.iter().map(|to| to * size.cast_unsigned()).collect();
+        let at = self.chosen(by, &rows);
+        self.row_at(at)
     }
 
     /// The row of a member at a place among all rows.

@@ -261,8 +261,7 @@ impl Lower<'_> {
 
     fn op(&mut self, v: mir::Value) -> Result<(), JitError> {
         let Def::Op(op) = &self.func.values[v.0 as usize].def else { return Ok(()) };
-        let width = self.func.width(v);
-        if width > 64 && self.wide(v, op)? {
+        if self.func.width(v) > 64 && self.wide(v, op)? {
             return Ok(());
         }
         if let Op::Helper(helper, ..) = op
@@ -270,37 +269,10 @@ impl Lower<'_> {
         {
             self.found.clear();
         }
+        if self.without_value(v, op)? {
+            return Ok(());
+        }
         let value = match op {
-            Op::Check(space, extents) => {
-                if !self.passes(v) {
-                    self.check(*space, extents);
-                }
-                return Ok(());
-            }
-            // Where branches are taken without looking, what was found out about accesses does not hold.
-            Op::Proved(space, extents) if self.end_of_slice().is_some() => {
-                self.check(*space, extents);
-                return Ok(());
-            }
-            Op::Proved(..) => return Ok(()),
-            Op::Store(space, order, addr, offset, value, _) => return self.store(*space, *order, *addr, *offset, *value),
-            Op::NonZero(a, site) => return self.non_zero(*a, *site),
-            Op::Budget(site, n) => {
-                self.budget(*site, *n);
-                return Ok(());
-            }
-            Op::Present(site) => {
-                self.present(*site);
-                return Ok(());
-            }
-            Op::ExceptionStore(k, a) => {
-                let (a, table) = (self.reg(*a), self.exceptions());
-                self.b.ins().store(trusted(), a, table, 4 * *k as i32);
-                return Ok(());
-            }
-            Op::Helper(Helper::EntryLoad(table, at), args, site) => return self.entry_load(v, (*table, *at), args[0], *site),
-            Op::Helper(Helper::EntryStore(table, at), args, site) => return self.entry_store((*table, *at), args, *site),
-            Op::Helper(helper, args, site) if helper.is_wide() => return self.wide_in_line(v, *helper, args, *site),
             Op::Helper(helper, args, site) => self.helper(v, *helper, args, *site)?,
             _ => match self.narrow_of_wide(v, op)? {
                 Some(value) => Some(value),
@@ -311,6 +283,29 @@ impl Lower<'_> {
             self.places[v.0 as usize] = Place::Reg(value);
         }
         Ok(())
+    }
+
+    /// An operation that gives no value, or says itself where its value is; false for others.
+    fn without_value(&mut self, v: mir::Value, op: &Op) -> Result<bool, JitError> {
+        match op {
+            Op::Check(..) if self.passes(v) => {}
+            // Where branches are taken without looking, what was found out about accesses does not hold.
+            Op::Proved(..) if self.end_of_slice().is_none() => {}
+            Op::Check(space, extents) | Op::Proved(space, extents) => self.check(*space, extents),
+            Op::Store(space, order, addr, offset, value, _) => self.store(*space, *order, *addr, *offset, *value)?,
+            Op::NonZero(a, site) => self.non_zero(*a, *site)?,
+            Op::Budget(site, n) => self.budget(*site, *n),
+            Op::Present(site) => self.present(*site),
+            Op::ExceptionStore(k, a) => {
+                let (a, table) = (self.reg(*a), self.exceptions());
+                self.b.ins().store(trusted(), a, table, 4 * *k as i32);
+            }
+            Op::Helper(Helper::EntryLoad(table, at), args, site) => self.entry_load(v, (*table, *at), args[0], *site)?,
+            Op::Helper(Helper::EntryStore(table, at), args, site) => self.entry_store((*table, *at), args, *site)?,
+            Op::Helper(helper, args, site) if helper.is_wide() => self.wide_in_line(v, *helper, args, *site)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Whether an operation is known to find the bytes that it asks for.
