@@ -27,13 +27,42 @@ fn generated(seed: u64, widest: u16) -> Arc<Verified> {
     Arc::new(verify(module).unwrap())
 }
 
+/// A program that differs in constants, with which it makes a count and bytes of the packet, and in initialised memory.
+fn with_constants(number: u32) -> Arc<Verified> {
+    let text = format!(
+        "segment .ports push_input in push_output a push_output b ends
+        segment .metadata .datamem_size 8 ends
+        segment .data own: db {number}, 7 ends
+        segment .push pop
+        push 0 mload.32 push {} add push 0 mstore.32
+        push 1 upload.8 push {} xor push 1 pstore.8
+        push 0 push 2 push 1 ipcopy
+        push 0 mload.32 push {} jcmp.g more
+        pkt.send a
+        more: push {} push 3 pstore.16 pkt.send b
+        ends",
+        number + 1000,
+        number + 20,
+        3 * number + 3003,
+        number + 4000
+    );
+    let mut module = assemble(&text, "").unwrap();
+    module.info_size = INFO;
+    Arc::new(verify(module).unwrap())
+}
+
 /// A program that chooses one of three members with one program, which send packets on to one of two with another, out, or out at once: each by its own exits.
 fn chain(seed: u64, quick: bool) -> Chain {
     let widest = if seed.is_multiple_of(3) { 2048 } else { 64 };
+    let (one, two) = (generated(2 * seed, widest), generated(2 * seed + 1, widest));
+    chain_of(&|number| Arc::clone(if number < 4 { &one } else { &two }), seed, quick)
+}
+
+/// The same of programs by the number of each member.
+fn chain_of(program: &dyn Fn(u32) -> Arc<Verified>, seed: u64, quick: bool) -> Chain {
     let mut chooses = assemble(CHOOSES, "").unwrap();
     chooses.info_size = INFO;
-    let (one, two) = (generated(2 * seed, widest), generated(2 * seed + 1, widest));
-    let programs = vec![Arc::new(verify(chooses).unwrap()), Arc::clone(&one), Arc::clone(&one), one, Arc::clone(&two), two];
+    let programs: Vec<_> = std::iter::once(Arc::new(verify(chooses).unwrap())).chain((1..6).map(program)).collect();
     let ways = |n: u32, port: u32| match (n, port % 3) {
         (0, _) => Way::Member(port, 0),
         (1..4, 0) => Way::Member(4 + n % 2, 0),
@@ -53,4 +82,11 @@ fn chain(seed: u64, quick: bool) -> Chain {
 #[test]
 fn members_that_share_code_have_states_and_ways_of_their_own() {
     (0..100).for_each(|seed| compare_chains(seed, chain(seed, true), chain(seed, false)));
+}
+
+#[test]
+fn members_that_share_code_have_constants_of_their_own() {
+    for seed in 0..20 {
+        compare_chains(seed, chain_of(&with_constants, seed, true), chain_of(&with_constants, seed, false));
+    }
 }

@@ -2,29 +2,34 @@
 //! configuration: that is in their memories. So a router of many ports is compiled about as fast as one of few.
 
 use super::ahead::{self, Ahead};
-use super::{Member, info_size};
+use super::{Member, constants, info_size};
+use crate::JitError;
 use crate::frame::Frame;
 use crate::lower::fused::{Element, Elements, Instance};
 use crate::lower::weight;
 use crate::unit::Unit;
 use compiler::cluster::{self, Counters, Identical, is_large};
 use compiler::mir::Func;
+use netil::Module;
 use netil::cluster::Way;
+use netil::module::Table;
 use std::collections::BTreeSet;
 use std::mem::discriminant;
 use std::sync::Arc;
+use std::thread;
 
 impl Member {
-    /// Whether the code of another member is this one's: they differ in what is in their memories, and where their ports lead.
+    /// Whether the code of another member is this one's: they differ in constants, what is in their memories, and where their ports lead.
     fn shares_code(&self, other: &Self) -> bool {
         let (one, two) = (self.program.module(), other.program.module());
         let linked = |member: &Self| member.ways.iter().map(|way| way.as_ref().map(discriminant)).collect::<Vec<_>>();
-        let same = Arc::ptr_eq(&self.func, &other.func)
-            || (self.func.values.len(), self.func.blocks.len()) == (other.func.values.len(), other.func.blocks.len())
-                && (&self.func.blocks, &self.func.values, &self.func.sets) == (&other.func.blocks, &other.func.values, &other.func.sets);
-        same && (one.data_size, one.info_size, one.shared_size(), one.data.len())
+        // What tables have from the start is in them.
+        let tables = |module: &Module| module.tables.iter().map(|table| Table { entries: Vec::new(), ..table.clone() }).collect::<Vec<_>>();
+        (one.data_size, one.info_size, one.shared_size(), one.data.len())
             == (two.data_size, two.info_size, two.shared_size(), two.data.len())
-            && (&one.sets, &one.tables, &one.ports, &one.coprocessors) == (&two.sets, &two.tables, &two.ports, &two.coprocessors)
+            && (Arc::ptr_eq(&self.func, &other.func) || constants::are_alike(&self.func, &other.func))
+            && (&one.sets, &one.ports, &one.coprocessors) == (&two.sets, &two.ports, &two.coprocessors)
+            && tables(one) == tables(two)
             && linked(self) == linked(other)
     }
 
@@ -60,6 +65,8 @@ pub(super) struct Compiled {
     pub part_of: Vec<usize>,
     pub ahead: Option<Ahead>,
     pub counters: Counters,
+    /// By member its initialised memory with what its handler reads behind that; empty if that is nothing.
+    pub initialised: Vec<Vec<u8>>,
 }
 
 /// Members to be compiled: those that share code, and where packets come in (member, port).
@@ -69,6 +76,10 @@ struct Fused<'a> {
     entries: &'a [(u32, u32)],
     /// Those that stand for all with their code, by the number of the code.
     firsts: Vec<usize>,
+    /// By number the code.
+    funcs: Vec<Arc<Func>>,
+    /// By member its initialised memory with what is read behind that; empty if that is nothing.
+    initialised: Vec<Vec<u8>>,
     /// By member the number of its code.
     of_member: Vec<usize>,
     /// By member and port where packets are counted that go there.
@@ -81,9 +92,13 @@ struct Fused<'a> {
 /// The number of a member that cannot be compiled.
 pub(super) fn all(members: &[Member], first_tables: &[u32], entries: &[(u32, u32)], large: usize) -> Result<Compiled, usize> {
     let (all, counters) = Fused::of(members, first_tables, entries);
-    let (parts, part_of) = all.handlers()?;
-    let ahead = all.slices(large).map(|part| Ahead::new(part, large, info_size(members)));
-    Ok(Compiled { parts, part_of, ahead, counters })
+    let (handlers, slices) = thread::scope(|scope| {
+        let slices = all.may_have_slices(large).then(|| scope.spawn(|| all.slices(large)));
+        (all.handlers(), slices.and_then(|slices| slices.join().ok().flatten()))
+    });
+    let (parts, part_of) = handlers?;
+    let ahead = slices.map(|part| Ahead::new(part, large, info_size(members)));
+    Ok(Compiled { parts, part_of, ahead, counters, initialised: all.initialised })
 }
 
 impl<'a> Fused<'a> {
@@ -103,7 +118,9 @@ impl<'a> Fused<'a> {
         let of_member: Vec<usize> = (0..members.len()).map(number).collect();
         let by_port = |(n, member): (usize, &Member)| (0..member.ways.len()).map(|port| counters.at(n as u32, port as u32)).collect();
         let counts = members.iter().enumerate().map(by_port).collect();
-        (Self { members, first_tables, entries, firsts, of_member, counts }, counters)
+        let mut initialised = vec![Vec::new(); members.len()];
+        let funcs = firsts.iter().map(|first| shared(members, &identical.of_first(*first), &mut initialised)).collect();
+        (Self { members, first_tables, entries, firsts, funcs, initialised, of_member, counts }, counters)
     }
 }
 
@@ -120,23 +137,28 @@ impl Fused<'_> {
             |code: usize| (0..).zip(&self.of_member).filter(|(_, of)| **of == code).map(|(member, _)| instance(member)).collect();
         let element = |(code, first): (usize, &usize)| {
             let module = self.members[*first].program.module();
-            Element { func: func(code), module, instances: instances(code) }
+            let initialised = module.data.len().max(self.initialised[*first].len()) as u32;
+            Element { func: func(code), module, initialised, instances: instances(code) }
         };
         Elements { all: self.firsts.iter().enumerate().map(element).collect(), of_member: &self.of_member, entries: self.entries }
     }
 
-    /// Slices of members that lead to lookups in tables of more than `large` bytes, as one function; `None` if there are none, or they are not for this machine.
+    /// Whether some member looks into a large table, on a machine where slices are worth their while.
+    fn may_have_slices(&self, large: usize) -> bool {
+        ahead::IS_WORTHWHILE && self.firsts.iter().any(|first| self.members[*first].has_large(large))
+    }
+
+    /// Slices of members that lead to lookups in tables of more than `large` bytes, as one function; `None` if there are none.
     fn slices(&self, large: usize) -> Option<Part> {
-        if !ahead::IS_WORTHWHILE || !self.firsts.iter().any(|first| self.members[*first].has_large(large)) {
-            return None;
-        }
         let to_code = |(port, way): &(u32, Way)| match way {
             Way::Member(to, input) => (*port, Way::Member(self.of_member[*to as usize] as u32, *input)),
             other => (*port, *other),
         };
-        let links = |first: &usize| self.members[*first].links.iter().map(to_code).collect();
-        let members = self.firsts.iter().map(|first| (&self.members[*first], links(first)));
-        let members = members.map(|(Member { program, func, .. }, links)| cluster::Member { program, func: (**func).clone(), links });
+        let member = |(first, func): (&usize, &Arc<Func>)| {
+            let Member { program, links, .. } = &self.members[*first];
+            cluster::Member { program, func: (**func).clone(), links: links.iter().map(to_code).collect() }
+        };
+        let members = self.firsts.iter().zip(&self.funcs).map(member);
         let members: Vec<cluster::Member<'_>> = members.collect();
         let slices = cluster::slices_in_ssa(&members.iter().collect::<Vec<_>>(), large);
         let sliced: Vec<usize> = (0..members.len()).filter(|n| slices[*n].is_some()).collect();
@@ -149,10 +171,10 @@ impl Fused<'_> {
 
     /// The functions of members' handlers, and by member which it is in.
     fn handlers(&self) -> Result<(Vec<Part>, Vec<usize>), usize> {
-        let elements = self.elements(|code| &self.members[self.firsts[code]].func);
+        let elements = self.elements(|code| &self.funcs[code]);
         let (mut units, alone) = (Vec::new(), |code: usize| Unit::fused(&elements, &[code], None).map_err(|_| self.firsts[code]));
-        for part in self.parts() {
-            match Unit::fused(&elements, &part, None) {
+        for (part, unit) in all_at_once(self.parts(), &elements) {
+            match unit {
                 Ok(unit) => units.push((part, unit)),
                 Err(_) if part.len() == 1 => return Err(self.firsts[part[0]]),
                 // One of them is what Cranelift refuses; each alone tells which.
@@ -168,7 +190,7 @@ impl Fused<'_> {
     fn parts(&self) -> Vec<Vec<usize>> {
         let (mut parts, mut weights, mut seen) = (vec![Vec::new()], 0, BTreeSet::new());
         for n in in_order(self.members, self.entries) {
-            let own = weight(&self.members[n].func);
+            let own = weight(&self.funcs[self.of_member[n]]);
             if !seen.insert(self.of_member[n]) {
                 continue;
             }
@@ -182,6 +204,36 @@ impl Fused<'_> {
         parts.retain(|part| !part.is_empty());
         parts
     }
+}
+
+/// The handler of members that share code; notes what is behind their initialised memories then.
+fn shared(members: &[Member], sharing: &[u32], initialised: &mut [Vec<u8>]) -> Arc<Func> {
+    let funcs: Vec<&Func> = sharing.iter().map(|n| &*members[*n as usize].func).collect();
+    let first = &members[sharing[0] as usize];
+    if sharing.iter().all(|n| Arc::ptr_eq(&members[*n as usize].func, &first.func)) {
+        return Arc::clone(&first.func);
+    }
+    let (func, behind) = constants::shared(&funcs, first.program.module().data.len());
+    for (n, behind) in sharing.iter().zip(behind).filter(|(_, behind)| !behind.is_empty()) {
+        initialised[*n as usize] = [&members[*n as usize].program.module().data[..], &behind].concat();
+    }
+    Arc::new(func)
+}
+
+/// Compiles parts on a thread each, but for the first.
+fn all_at_once(parts: Vec<Vec<usize>>, elements: &Elements<'_>) -> Vec<(Vec<usize>, Result<Unit, JitError>)> {
+    let compile = |part: Vec<usize>| {
+        let unit = Unit::fused(elements, &part, None);
+        (part, unit)
+    };
+    thread::scope(|scope| {
+        let mut parts = parts.into_iter();
+        let first = parts.next();
+        let others: Vec<_> = parts.map(|part| (part.clone(), scope.spawn(|| compile(part)))).collect();
+        let lost = |part| (part, Err(JitError::Backend("its thread was lost".to_owned())));
+        let others = others.into_iter().map(|(part, thread)| thread.join().unwrap_or_else(|_| lost(part)));
+        first.map(compile).into_iter().chain(others).collect()
+    })
 }
 
 /// All members, each before those that packets go on to.
@@ -207,11 +259,12 @@ mod tests {
     use netil::asm::assemble;
     use netil::verify;
 
-    /// A member that adds a number of its own, which its init handler stores, to a count, and sends packets somewhere.
+    /// A member that adds a number of its own to a count, and sends packets somewhere: a constant, and what its init handler has stored.
     fn member(number: u32, way: Way) -> Member {
+        let number = number + 3;
         let ports = "segment .ports push_input in push_output out ends segment .metadata .datamem_size 8 ends";
         let text = format!(
-            "{ports} segment .init push {number} push 0 mstore.32 ends segment .push pop push 0 mload.32 push 4 mload.32 add push 4 mstore.32 pkt.send out ends"
+            "{ports} segment .init push {number} push 0 mstore.32 ends segment .push pop push 0 mload.32 push {number} xor push 4 mload.32 add push 4 mstore.32 pkt.send out ends"
         );
         let program = verify(assemble(&text, "").unwrap()).unwrap();
         Member::of(&JitEngine::new(Arc::new(program)).unwrap(), &[(1, way)]).unwrap()

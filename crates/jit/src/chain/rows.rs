@@ -12,6 +12,8 @@ use std::ptr::{null, null_mut};
 pub(super) struct Rows {
     pub units: Vec<Row>,
     pub parts: Vec<rows::Table>,
+    /// By member its initialised memory if that is not its program's.
+    pub initialised: Vec<Vec<u8>>,
     /// By member how many bytes lookups in its tables may read now.
     pub read_now: Vec<usize>,
     /// By member its first table among all, its state, and the burst for which its rows are right.
@@ -35,6 +37,7 @@ impl Rows {
         Self {
             units: (0..).zip(members).map(row).collect(),
             parts: vec![rows::Table::NONE; tables as usize],
+            initialised: Vec::new(),
             read_now: vec![0; members.len()],
             first_tables,
             states: vec![null_mut(); members.len()],
@@ -46,6 +49,9 @@ impl Rows {
     pub fn find(&mut self, n: usize, burst: u64, program: &Verified, state: &mut State) {
         let row = &mut self.units[n];
         row.memories = rows::Unit::of(program, state);
+        if let Some(memory) = self.initialised.get(n).filter(|memory| !memory.is_empty()) {
+            row.memories.initialised = memory.as_ptr();
+        }
         let parts = &mut self.parts[self.first_tables[n] as usize..];
         row.tables = parts.as_ptr();
         self.read_now[n] = 0;

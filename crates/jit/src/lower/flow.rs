@@ -404,7 +404,7 @@ impl Lower<'_> {
             Space::Info => self.module.info_size,
             Space::Data => self.module.data_size,
             Space::Shared => self.shared_size,
-            Space::Initialised => self.module.data.len() as u32,
+            Space::Initialised => self.initialised_size,
         };
         self.iconst(types::I32, len.into())
     }

@@ -32,6 +32,8 @@ use std::collections::BTreeSet;
 pub(crate) struct Element<'a> {
     pub func: &'a Func,
     pub module: &'a Module,
+    /// Bytes of initialised memory.
+    pub initialised: u32,
     /// In the order of their numbers.
     pub instances: Vec<Instance<'a>>,
 }
@@ -199,9 +201,10 @@ impl<'a> Lower<'a> {
     fn begin(&mut self, element: usize, cfg: &'a Cfg) {
         let Some(fusion) = &mut self.fusion else { return };
         fusion.element = element;
-        let Element { func, module, instances } = &fusion.elements.all[element];
+        let Element { func, module, initialised, instances } = &fusion.elements.all[element];
         fusion.row = (instances.len() > 1).then(|| self.b.declare_var(types::I64));
-        (self.func, self.module, self.cfg, self.shared_size) = (func, module, cfg, module.shared_size());
+        (self.func, self.module, self.cfg) = (func, module, cfg);
+        (self.shared_size, self.initialised_size) = (module.shared_size(), *initialised);
         self.places = vec![super::Place::None; func.values.len()];
         self.tests.clear();
     }

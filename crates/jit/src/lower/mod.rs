@@ -165,6 +165,8 @@ struct Lower<'a> {
     tests: HashMap<u32, Rc<set_test::Test>>,
     /// Bytes of shared memory.
     shared_size: u32,
+    /// Bytes of initialised memory.
+    initialised_size: u32,
     exits: flow::Exits,
     /// By table the entry whose value was found last, and where: known up to the next work on tables.
     found: HashMap<u32, (mir::Value, ir::Value)>,
@@ -216,6 +218,7 @@ impl<'a> Lower<'a> {
             tables: Vec::new(),
             tests: HashMap::new(),
             shared_size: module.shared_size(),
+            initialised_size: module.data.len() as u32,
             exits: flow::Exits::default(),
             found: HashMap::new(),
             found_by: HashMap::new(),
