@@ -34,10 +34,10 @@ fn with_constants(number: u32) -> Arc<Verified> {
         segment .metadata .datamem_size 8 ends
         segment .data own: db {number}, 7 ends
         segment .push pop
-        push 0 mload.32 push {} add push 0 mstore.32
+        push 0 umload.32 push {} add push 0 mstore.32
         push 1 upload.8 push {} xor push 1 pstore.8
         push 0 push 2 push 1 ipcopy
-        push 0 mload.32 push {} jcmp.g more
+        push 0 umload.32 push {} jcmp.g more
         pkt.send a
         more: push {} push 3 pstore.16 pkt.send b
         ends",
