@@ -10,7 +10,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crates/frontends", &["netil"]),
     ("crates/compiler", &["netil"]),
     ("crates/jit", &["compiler", "netil"]),
-    ("crates/aot", &["compiler", "jit", "netil"]),
+    ("crates/aot", &["compiler", "netil"]),
     ("crates/rings", &[]),
     ("crates/runtime", &["netil"]),
     ("crates/p4", &["frontends", "netil"]),

@@ -1,27 +1,12 @@
-//! What compiled code of fused elements sees of a burst: the structures of `fused.c` (compiler), field by field.
+//! What compiled code of fused elements sees of a burst: the structures of `fused.c` (compiler), field by field, and numbers that mean the same on both sides. The text of C asserts that they are
+//! the same ([`assertions`]), so that a mistake is an error of the C compiler.
 
+use netil::layout::{self, head, shapes};
 use netil::pool::{Detail, Expected, Line, Pool, Slot};
+use netil::rows::{Table, Unit};
 use std::ffi::c_void;
-
-/// A table's memory: `struct nv_table`.
-#[repr(C)]
-pub(crate) struct Table {
-    pub head: *mut u64,
-    pub slots: *mut u8,
-    pub index: *mut u8,
-    pub groups: *mut u8,
-}
-
-/// An element's memories: `struct nv_unit`.
-#[repr(C)]
-pub(crate) struct Unit {
-    pub data: *mut u8,
-    pub shared: *mut u8,
-    pub initialised: *const u8,
-    pub exceptions: *mut u32,
-    pub number: *mut u64,
-    pub seed: u64,
-}
+use std::fmt::Write;
+use std::mem::offset_of;
 
 /// Slots in order: `struct nv_list`.
 #[repr(C)]
@@ -86,4 +71,64 @@ impl Burst {
     pub fn left(&self) -> usize {
         (self.spares as usize - self.spare as usize) / size_of::<u32>()
     }
+}
+
+/// What became of a packet: numbers of an `enum`.
+pub(crate) mod outcome {
+    pub const PORT: u32 = 1;
+    pub const VERDICT: u32 = 2;
+    pub const REASON: u32 = 3;
+    pub const NO_INPUT: u32 = 4;
+}
+
+/// Offsets of fields of structures, in Rust and in C, and structures' sizes.
+macro_rules! places {
+    ($($c:literal is $rust:ty { $($field:ident),* $(,)? })*) => {
+        [$(
+            $((format!("__builtin_offsetof(struct {}, {})", $c, stringify!($field)), offset_of!($rust, $field)),)*
+            (format!("sizeof(struct {})", $c), size_of::<$rust>()),
+        )*]
+    };
+}
+
+/// Numbers of `enum`s.
+const NUMBERS: [(&str, usize); 18] = [
+    ("NV_PORT", outcome::PORT as usize),
+    ("NV_VERDICT", outcome::VERDICT as usize),
+    ("NV_REASON", outcome::REASON as usize),
+    ("NV_NO_INPUT", outcome::NO_INPUT as usize),
+    ("NV_CLOCK", head::CLOCK),
+    ("NV_MASKED", head::MASK),
+    ("NV_BUCKETS", head::BUCKETS),
+    ("NV_SEED0", head::SEED0),
+    ("NV_SEED1", head::SEED1),
+    ("NV_STASHED", head::STASHED),
+    ("NV_FILLED", head::FILLED),
+    ("NV_TIMEOUT", head::TIMEOUT),
+    ("NV_PROBES", layout::PROBES),
+    ("NV_EPOCH", layout::EPOCH as usize),
+    ("NV_ASK", shapes::ASK),
+    ("NV_MASKS", shapes::COUNT),
+    ("NV_TERNARY_SEED", shapes::SEED0),
+    ("NV_MASK_BYTES", shapes::STRIDE),
+];
+
+/// C that is an error unless structures and numbers are there what they are here.
+pub(crate) fn assertions() -> String {
+    let places = places! {
+        "nv_table" is Table { head, slots, index, groups }
+        "nv_unit" is Unit { data, shared, initialised, exceptions, number, seed }
+        "nv_list" is List { end, slots }
+        "nv_slot" is Slot { time_ns, len, kind }
+        "nv_detail" is Detail { at, head, front, moved, value, site, member, outcome, missing }
+        "nv_graph" is Burst {
+            memory, slots, details, burst, count, units, tables, call, leave, look, tell, lists, ended, counts, begun, latest, budget, left, copies, shown, expected,
+            nothing, late, spare, spares, refill, duplicate, at, plain, turns, beyond,
+        }
+    };
+    let all = NUMBERS.iter().map(|(name, number)| ((*name).to_owned(), *number)).chain(places);
+    all.fold(String::new(), |mut text, (what, number)| {
+        let _ = writeln!(text, "_Static_assert({what} == {number}, \"{what}\");");
+        text
+    })
 }

@@ -4,7 +4,7 @@ use crate::AotError;
 use crate::code::{Burst, Code, Options};
 use netil::Engine;
 use netil::Verified;
-use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Source, State};
+use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Source, State, filled};
 use netil::module::HandlerKind;
 use std::ptr::null;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl AotEngine {
     /// # Errors
     /// There is no compiler, or it fails.
     pub fn new(other: Box<dyn Engine>, options: &Options) -> Result<Self, AotError> {
-        jit::check_slices().map_err(|e| AotError::Load(e.to_string()))?;
+        check_slices()?;
         match Code::new(other.program(), options) {
             Ok(code) => Ok(Self::with(Some(Arc::new(code)), other)),
             Err(AotError::Unsupported(_)) => Ok(Self::with(None, other)),
@@ -80,8 +80,8 @@ impl Engine for AotEngine {
         out.reset(packets.frames.len());
         let uses = self.program.uses();
         let length = |f: &[u8]| u32::try_from(f.len()).unwrap_or(u32::MAX);
-        let wire_len = if uses.wire_len { jit::filled(&mut self.wire_lens, packets.wire_len, packets.frames, length) } else { null() };
-        let time_ns = if uses.time { jit::filled(&mut self.times, packets.time_ns, packets.frames, |_| 0) } else { null() };
+        let wire_len = if uses.wire_len { filled(&mut self.wire_lens, packets.wire_len, packets.frames, length) } else { null() };
+        let time_ns = if uses.time { filled(&mut self.times, packets.time_ns, packets.frames, |_| 0) } else { null() };
         let burst = Burst {
             packets: packets.frames.as_ptr().cast(),
             count: packets.frames.len() as u64,
@@ -95,4 +95,12 @@ impl Engine for AotEngine {
         // function and is used by nobody else: `selected` has a word for every 64 packets, the other arrays an entry for each.
         unsafe { (code.select)(&raw const burst) };
     }
+}
+
+/// Compiled code reads `[&[u8]]` as pairs of address and length, which the language does not promise: see that it is so.
+fn check_slices() -> Result<(), AotError> {
+    let slice: &[u8] = &[1, 2, 3];
+    // SAFETY: a reference to a slice has the size of two addresses and any bits of it are numbers.
+    let pair: [usize; 2] = unsafe { std::mem::transmute(slice) };
+    if pair == [slice.as_ptr() as usize, 3] { Ok(()) } else { Err(AotError::Load("slices are not address and length".to_owned())) }
 }

@@ -7,21 +7,22 @@
 //! looked at through slices of the pool's memory only; builds with assertions see that it lies there.
 
 use crate::build::{Compiler, HERE, machine};
-use crate::burst::{Burst, List, Table, Unit};
+use crate::burst::{Burst, List, assertions, outcome};
 use crate::cache::{Cache, key};
 use crate::code::Library;
 use crate::{AotError, Options};
 use compiler::backends::c::fused::{FUNCTION, emit};
 use compiler::cluster::{self, Flows, Member, TURNS, exits};
+use compiler::host;
 use compiler::mir::{Call, Helper};
 use netil::Verified;
 use netil::budget::Budget;
 use netil::cluster::{Cluster, Ended, Host};
 use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Trap, TrapKind};
-use netil::layout::Parts;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
 use netil::pool::{Detail, Expected, Late, Line, Pool};
+use netil::rows::{Table, Unit};
 use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr::{NonNull, null, null_mut};
@@ -133,7 +134,8 @@ impl Fused {
         options: &Options,
     ) -> Result<Self, AotError> {
         let list: Vec<&Member<'_>> = members.iter().map(|(_, member)| member).collect();
-        let made = emit(&list, entries, cluster)?;
+        let mut made = emit(&list, entries, cluster)?;
+        made.text += &assertions();
         let compiler = Compiler::system()?;
         let key = key(&[&made.text, &compiler.identity(), &machine(), std::env::consts::ARCH, env!("CARGO_PKG_VERSION"), "linked"]);
         let cache = if options.no_cache { Cache::passing()? } else { Cache::user().or_else(|_| Cache::passing())? };
@@ -368,37 +370,10 @@ impl Fused {
         self.units.clear();
         for (n, program) in self.programs.iter().enumerate() {
             let state = host.state(n as u32);
-            state.fit(program);
-            self.tables.extend(state.tables.iter_mut().take(program.module().tables.len()).map(|t| table(t.as_mut())));
-            self.units.push(Unit {
-                data: state.data.as_mut_ptr(),
-                shared: state.shared.as_mut_ptr(),
-                initialised: program.module().data.as_ptr(),
-                exceptions: state.exceptions.as_mut_ptr(),
-                number: &raw mut state.packet_number,
-                seed: state.seed,
-            });
+            self.units.push(Unit::of(program, state));
+            self.tables.extend(state.tables.iter_mut().take(program.module().tables.len()).map(|t| Table::of(t.as_mut()).0));
         }
     }
-}
-
-/// Where a table lies for a burst, before which it may do what it has put off.
-fn table(table: &mut dyn netil::tables::Table) -> Table {
-    table.tidy();
-    match table.parts() {
-        Some(Parts { head, slots, index, groups }) => {
-            Table { head: head.as_mut_ptr(), slots: slots.as_mut_ptr(), index: index.as_mut_ptr(), groups: groups.as_mut_ptr() }
-        }
-        None => Table { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() },
-    }
-}
-
-/// The numbers of `enum` in the C text.
-mod outcome {
-    pub const PORT: u32 = 1;
-    pub const VERDICT: u32 = 2;
-    pub const REASON: u32 = 3;
-    pub const NO_INPUT: u32 = 4;
 }
 
 /// Whether two packets ended in the same way.
@@ -455,7 +430,7 @@ impl Running<'_> {
         let (shown, copies) = (burst.shown, burst.copies);
         let state = self.host.state(unit);
         let machine = Machine { buffer: &mut packet, state, clones: &mut self.copies, index: 0, shown, copies, source: None };
-        let result = jit::serve(machine, program, call, operands, &mut budget);
+        let result = host::serve(machine, program, call, operands, &mut budget);
         self.set |= matches!(call, Call::Wide(Helper::SetTimer(_), ..));
         burst.left = budget.0;
         burst.copies += (self.copies.len() - sent) as u32;

@@ -15,6 +15,7 @@
 mod analysis;
 pub mod backends;
 pub mod cluster;
+pub mod host;
 pub mod mir;
 pub mod passes;
 pub mod sets;

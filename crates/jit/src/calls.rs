@@ -21,37 +21,42 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
     let frame = unsafe { &mut *frame };
     // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
-    let (n, stays) = match host.calls[index as usize] {
+    let (n, stays) = match host.host.calls[index as usize] {
         Call::Helper(helper, n) => (n, helper.leaves_packet()),
         Call::Random(_) => (0, true),
         Call::Wide(helper, widths, result) => {
             // SAFETY: the lowering made a slot of 1,024 bytes, aligned for 64-bit limbs, that nothing else uses during the call.
             let slot = unsafe { std::slice::from_raw_parts_mut(args.cast::<u64>(), ARGUMENTS / 8) };
-            let result = host.wide(helper, widths, result, slot);
-            // All else is done to tables and timers.
-            if let (Helper::SetTime, Some(m)) = (helper, &mut host.machine) {
-                refresh(frame, m.buffer);
-            }
-            return result.map_or_else(|trap| u64::from(trap.code()) << 32, u64::from);
+            return wide(frame, host, (helper, widths, result), slot);
         }
     };
     // SAFETY: the lowering stored that call's n arguments there.
     let args = unsafe { std::slice::from_raw_parts(args, n) };
-    let packet: &[u8] = match host.machine {
+    let packet: &[u8] = match host.host.machine {
         Some(_) => &[],
         // SAFETY: a filter's packet and its length; the burst that holds it outlives the call of compiled code.
         None => unsafe { std::slice::from_raw_parts(frame.packet, frame.packet_len as usize) },
     };
     let mut budget = Budget(frame.budget);
-    let result = host.call(index, args, packet, &mut budget);
+    let result = host.host.call(index, args, packet, &mut budget);
     frame.budget = budget.0;
-    if let (false, Some(m)) = (stays, &mut host.machine) {
+    if let (false, Some(m)) = (stays, &mut host.host.machine) {
         refresh(frame, m.buffer);
     }
     match result {
         Ok(v) => v.into(),
         Err(trap) => u64::from(trap.code()) << 32,
     }
+}
+
+/// A call with operands of any width.
+fn wide(frame: &mut Frame, host: &mut Host<'_, '_>, (helper, widths, result): (Helper, [u16; 2], u16), slot: &mut [u64]) -> u64 {
+    let result = host.host.wide(helper, widths, result, slot);
+    // All else is done to tables and timers.
+    if let (Helper::SetTime, Some(m)) = (helper, &mut host.host.machine) {
+        refresh(frame, m.buffer);
+    }
+    result.map_or_else(|trap| u64::from(trap.code()) << 32, u64::from)
 }
 
 /// Puts where the buffer's memories are now into the frame.
@@ -75,7 +80,7 @@ pub(crate) unsafe extern "C" fn entry(frame: *mut Frame, table: u32, entry: u32)
     // SAFETY: as in `call`.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
     // Filters have no tables.
-    host.machine.as_mut().map_or(std::ptr::null_mut(), |m| value_of(m.state, table, entry))
+    host.host.machine.as_mut().map_or(std::ptr::null_mut(), |m| value_of(m.state, table, entry))
 }
 
 /// Where an entry's value lies, until the table is asked for something else; null if there is none.
@@ -94,7 +99,7 @@ pub(crate) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands
     // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
     let host = unsafe { &*frame.host.cast::<Host<'_, '_>>() };
     // SAFETY: compiled code stored the operands of that job, and has room for its result.
-    unsafe { run_job(host.jobs[index as usize], &host.program.module().sets, operands, result) }
+    unsafe { run_job(host.jobs[index as usize], &host.host.program.module().sets, operands, result) }
 }
 
 /// Does a job on operands at these addresses.

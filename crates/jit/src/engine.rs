@@ -6,11 +6,12 @@ use crate::frame::{Frame, exit};
 use crate::host::Host;
 use crate::lower::{Shape, check_size};
 use crate::unit::Unit;
+use compiler::host;
 use compiler::mir::Func;
 use compiler::passes;
 use netil::Engine;
 use netil::exec::{
-    CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind,
+    CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind, filled,
 };
 use netil::interp::pushed_nothing;
 use netil::machine::Machine;
@@ -60,6 +61,19 @@ impl JitEngine {
         Ok(Self { program, interpreter, push, pull, select, wire_lens: Vec::new(), times: Vec::new() })
     }
 
+    /// One for this program, or one that runs like it, with what was compiled.
+    fn of(&self, program: &Arc<Verified>) -> Self {
+        Self {
+            program: Arc::clone(program),
+            interpreter: Interpreter::new(Arc::clone(program)),
+            push: self.push.clone(),
+            pull: self.pull.clone(),
+            select: self.select.clone(),
+            wire_lens: Vec::new(),
+            times: Vec::new(),
+        }
+    }
+
     /// The push handler as it was optimised.
     pub(crate) fn push_func(&self) -> Option<Arc<Func>> {
         Some(Arc::clone(&self.push.as_ref()?.func))
@@ -92,15 +106,11 @@ impl Engine for JitEngine {
     }
 
     fn another(&self) -> Box<dyn Engine> {
-        Box::new(Self {
-            program: Arc::clone(&self.program),
-            interpreter: Interpreter::new(Arc::clone(&self.program)),
-            push: self.push.clone(),
-            pull: self.pull.clone(),
-            select: self.select.clone(),
-            wire_lens: Vec::new(),
-            times: Vec::new(),
-        })
+        Box::new(self.of(&self.program))
+    }
+
+    fn for_alike(&self, program: &Arc<Verified>) -> Option<Box<dyn Engine>> {
+        Some(Box::new(self.of(program)))
     }
 
     fn init(&mut self, state: &mut State) -> Result<(), Disposition> {
@@ -156,7 +166,8 @@ impl Engine for JitEngine {
         };
         let times = if uses.time { filled(&mut self.times, packets.time_ns, packets.frames, |_| 0) } else { null() };
         let mut exceptions = state.exceptions;
-        let mut host = Host { program: &self.program, calls: &unit.calls, jobs: &unit.jobs, kind: HandlerKind::Push, machine: None };
+        let host = host::Host { program: &self.program, calls: &unit.calls, kind: HandlerKind::Push, machine: None };
+        let mut host = Host { host, jobs: &unit.jobs };
         let mut frame = Frame {
             frames: packets.frames.as_ptr().cast(),
             count: packets.frames.len() as u64,
@@ -172,17 +183,6 @@ impl Engine for JitEngine {
         // every 64 packets, `frames`, `wire_lens` and `times` an entry for each.
         unsafe { code(&raw mut frame) };
     }
-}
-
-/// The array that was given, or one that continues it where it is too short.
-pub fn filled<T: Copy>(own: &mut Vec<T>, given: &[T], frames: &[&[u8]], f: impl Fn(&[u8]) -> T) -> *const T {
-    if given.len() >= frames.len() {
-        return given.as_ptr();
-    }
-    own.clear();
-    own.extend(given);
-    own.extend(frames[given.len()..].iter().map(|frame| f(frame)));
-    own.as_ptr()
 }
 
 /// A frame without a packet.
@@ -221,7 +221,7 @@ fn one(
     refresh(&mut frame, buffer);
     let source = source.map(|source| source as &mut dyn Source);
     let machine = Some(Machine { buffer, state, clones, index, shown: 0, copies: 0, source });
-    let mut host = Host { program, calls: &unit.calls, jobs: &unit.jobs, kind, machine };
+    let mut host = Host { host: host::Host { program, calls: &unit.calls, kind, machine }, jobs: &unit.jobs };
     frame.host = (&raw mut host).cast();
     // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
     let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame) -> u64>(unit.code.entry()) };
@@ -250,7 +250,7 @@ pub(crate) fn disposition(result: u64, kind: HandlerKind, inst: u32) -> Disposit
 ///
 /// # Errors
 /// It is not so.
-pub fn check_slices() -> Result<(), JitError> {
+fn check_slices() -> Result<(), JitError> {
     let slice: &[u8] = &[1, 2, 3];
     // SAFETY: a reference to a slice has the size of two addresses and any bits of it are numbers.
     let pair: [usize; 2] = unsafe { std::mem::transmute(slice) };

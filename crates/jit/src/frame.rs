@@ -1,123 +1,132 @@
 //! What compiled code sees: one frame, at fixed offsets. Compiled code has no globals and no embedded addresses.
 
 use netil::pool::{Detail, Slot};
+use netil::rows;
 use std::mem::offset_of;
 use std::ptr::{null, null_mut};
 
-/// The state of one call of compiled code. Pointers are valid, and nothing else uses what they point to, while the call lasts.
-#[repr(C)]
-pub(crate) struct Frame {
-    pub packet: *mut u8,
-    pub packet_len: u32,
-    pub wire_len: u32,
-    pub time_ns: u64,
-    pub info: *mut u8,
-    pub data: *mut u8,
-    pub shared: *mut u8,
-    pub initialised: *const u8,
-    pub exceptions: *mut u32,
-    pub tables: *const *const u64,
-    pub call: CallFn,
-    pub wide: WideFn,
-    pub entry: EntryFn,
-    pub port: u32,
-    pub budget: u32,
-    pub trap_site: u32,
-    pub budget_start: u32,
+macro_rules! frame {
+    (($($param:ident: $of:ty),*) $($(#[$doc:meta])* $field:ident $(@ $offset:ident)?: $ty:ty = $empty:expr;)*) => {
+        /// The state of one call of compiled code. Pointers are valid, and nothing else uses what they point to, while the call lasts.
+        #[repr(C)]
+        pub(crate) struct Frame {
+            $($(#[$doc])* pub $field: $ty,)*
+        }
+
+        impl Frame {
+            /// One without a packet and memories, whose calls go to these functions.
+            pub fn empty($($param: $of),*) -> Self {
+                Self { $($field: $empty,)* }
+            }
+        }
+
+        $($(pub(crate) const $offset: i32 = offset_of!(Frame, $field) as i32;)?)*
+    };
+}
+
+// A row per field: its name, that of its offset for compiled code, its type, and what it is in an empty frame.
+frame! {
+    (call: CallFn, wide: WideFn, entry: EntryFn, budget: u32)
+    packet @ PACKET: *mut u8 = null_mut();
+    packet_len @ PACKET_LEN: u32 = 0;
+    wire_len @ WIRE_LEN: u32 = 0;
+    time_ns @ TIME_NS: u64 = 0;
+    info @ INFO: *mut u8 = null_mut();
+    data @ DATA: *mut u8 = null_mut();
+    shared @ SHARED: *mut u8 = null_mut();
+    initialised @ INITIALISED: *const u8 = null();
+    exceptions @ EXCEPTIONS: *mut u32 = null_mut();
+    tables @ TABLES: *const *const u64 = null();
+    call @ CALL: CallFn = call;
+    wide @ WIDE: WideFn = wide;
+    entry @ ENTRY: EntryFn = entry;
+    port @ PORT: u32 = 0;
+    budget @ BUDGET: u32 = budget;
+    trap_site @ TRAP_SITE: u32 = 0;
+    budget_start @ BUDGET_START: u32 = budget;
     /// 0 if the packet was given up.
-    pub present: u32,
+    present @ PRESENT: u32 = 1;
     /// Bytes pulled from the packet's head less bytes pushed, modulo 2^32.
-    pub moved: u32,
+    moved @ MOVED: u32 = 0;
     /// A `Host`, for the runtime's side of a call.
-    pub host: *mut std::ffi::c_void,
+    host: *mut std::ffi::c_void = null_mut();
     /// Pairs of address and length, as in `[&[u8]]`.
-    pub frames: *const u8,
-    pub count: u64,
-    pub bits: *mut u64,
-    pub wire_lens: *const u32,
-    pub times: *const u64,
+    frames @ FRAMES: *const u8 = null();
+    count @ COUNT: u64 = 0;
+    bits @ BITS: *mut u64 = null_mut();
+    wire_lens @ WIRE_LENS: *const u32 = null();
+    times @ TIMES: *const u64 = null();
     /// What follows is for handlers that run fused. Where the packet's memory begins, and where its first byte would be had nothing been pulled or pushed.
-    pub memory: *mut u8,
+    memory @ MEMORY: *mut u8 = null_mut();
     /// See `memory`.
-    pub origin: *mut u8,
+    origin @ ORIGIN: *mut u8 = null_mut();
     /// Bytes before the packet's first that were pulled and are still there.
-    pub front: u32,
+    front @ FRONT: u32 = 0;
     /// Bytes that were not captured.
-    pub missing: u32,
+    missing @ MISSING: u32 = 0;
     /// Bytes of the packet's memory, as far as it may grow in place.
-    pub size: u32,
+    size @ SIZE: u32 = 0;
     /// The member that has the packet, or the one that it goes to next.
-    pub member: u32,
+    member @ MEMBER: u32 = 0;
     /// Of the member's run: copies sent, coprocessors that were shown the packet, whether it has set a timer.
-    pub sent: u32,
+    sent @ SENT: u32 = 0;
     /// See `sent`.
-    pub shown: u32,
+    shown @ SHOWN: u32 = 0;
     /// See `sent`.
-    pub set: u32,
+    set @ SET: u32 = 0;
     /// Not 0 where `arrive` is to be called.
-    pub watched: u32,
+    watched @ WATCHED: u32 = 0;
     /// By member, and all members' tables one after the other.
-    pub units: *const Unit,
+    units @ UNITS: *const Unit = null();
     /// See `units`.
-    pub parts: *const Parts,
+    parts @ PARTS: *const rows::Table = null();
     /// Packets by ports, where that is counted.
-    pub counts: *mut u64,
-    pub arrive: EventFn,
-    pub settle: EventFn,
+    counts @ COUNTS: *mut u64 = null_mut();
+    arrive @ ARRIVE: EventFn = nothing;
+    settle @ SETTLE: EventFn = nothing;
     /// What the function does first: a number of [`start`].
-    pub start: u32,
+    start @ START: u32 = start::NEXT;
     /// The packet's slot.
-    pub slot: u32,
+    slot @ SLOT: u32 = 0;
     /// Not 0 where packets are put into the frame, and taken from it, by the runtime.
-    pub slow: u32,
+    slow @ SLOW: u32 = 0;
     /// Slots of the burst, as many as `count`, and which of them comes next.
-    pub burst: *const u32,
+    burst @ BURST: *const u32 = null();
     /// See `burst`.
-    pub next: u64,
+    next @ NEXT: u64 = 0;
     /// The pool's memory, slots and details.
-    pub pool: *mut u8,
+    pool @ POOL: *mut u8 = null_mut();
     /// See `pool`.
-    pub slots: *mut Slot,
+    slots @ SLOTS: *mut Slot = null_mut();
     /// See `pool`.
-    pub details: *mut Detail,
+    details @ POOL_DETAILS: *mut Detail = null_mut();
     /// Packets that came in, by entry.
-    pub begun: *mut u64,
+    begun @ BEGUN: *mut u64 = null_mut();
     /// By exit, where the next slot's number goes that leaves there.
-    pub exits: *mut *mut u32,
+    exits @ EXITS: *mut *mut u32 = null_mut();
     /// Where a row goes for the next packet that goes no further.
-    pub ended: *mut Gone,
+    ended @ ENDED: *mut Gone = null_mut();
     /// Packets of the burst that slices are run for next, up to, and without, the second.
-    pub ahead: u64,
+    ahead @ AHEAD: u64 = 0;
     /// See `ahead`.
-    pub ahead_to: u64,
+    ahead_to @ AHEAD_TO: u64 = 0;
     /// Memory for annotations while slices run.
-    pub scratch: *mut u8,
+    scratch @ SCRATCH: *mut u8 = null_mut();
     /// Where the next address goes that will be read soon, and where there is no more room.
-    pub lines: *mut u64,
+    lines @ LINES: *mut u64 = null_mut();
     /// See `lines`.
-    pub lines_end: *mut u64,
+    lines_end @ LINES_END: *mut u64 = null_mut();
 }
 
 /// What a member has: where it lies during a burst.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Unit {
-    pub data: *mut u8,
-    pub shared: *mut u8,
-    pub initialised: *const u8,
-    pub exceptions: *mut u32,
-    /// Of the packet, counted where random numbers are made.
-    pub number: *mut u64,
-}
-
-/// Where a table lies during a burst ([`netil::layout`]); null if only the runtime can look into it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Parts {
-    pub head: *mut u64,
-    pub slots: *mut u8,
-    pub index: *mut u8,
-    pub groups: *mut u8,
+    pub memories: rows::Unit,
+    /// Its tables' rows, one after the other.
+    pub tables: *const rows::Table,
+    /// Its number among all members.
+    pub member: u32,
 }
 
 /// A packet that goes no further: what the function gives for it, the site of a trap, the member, the slot.
@@ -141,88 +150,8 @@ pub(crate) type WideFn = unsafe extern "C" fn(*mut Frame, u32, *const *const u64
 /// Finds a table's entry: frame, table, entry; gives the address of its value, or null if there is none.
 pub(crate) type EntryFn = unsafe extern "C" fn(*mut Frame, u32, u32) -> *mut u8;
 
-impl Frame {
-    /// One without a packet and memories, whose calls go to these functions.
-    pub fn empty(call: CallFn, wide: WideFn, entry: EntryFn, budget: u32) -> Self {
-        Self {
-            packet: null_mut(),
-            packet_len: 0,
-            wire_len: 0,
-            time_ns: 0,
-            info: null_mut(),
-            data: null_mut(),
-            shared: null_mut(),
-            initialised: null(),
-            exceptions: null_mut(),
-            tables: null(),
-            call,
-            wide,
-            entry,
-            port: 0,
-            budget,
-            trap_site: 0,
-            budget_start: budget,
-            present: 1,
-            moved: 0,
-            host: null_mut(),
-            frames: null(),
-            count: 0,
-            bits: null_mut(),
-            wire_lens: null(),
-            times: null(),
-            memory: null_mut(),
-            origin: null_mut(),
-            front: 0,
-            missing: 0,
-            size: 0,
-            member: 0,
-            sent: 0,
-            shown: 0,
-            set: 0,
-            watched: 0,
-            units: null(),
-            parts: null(),
-            counts: null_mut(),
-            arrive: nothing,
-            settle: nothing,
-            start: start::NEXT,
-            slot: 0,
-            slow: 0,
-            burst: null(),
-            next: 0,
-            pool: null_mut(),
-            slots: null_mut(),
-            details: null_mut(),
-            begun: null_mut(),
-            exits: null_mut(),
-            ended: null_mut(),
-            ahead: 0,
-            ahead_to: 0,
-            scratch: null_mut(),
-            lines: null_mut(),
-            lines_end: null_mut(),
-        }
-    }
-}
-
 /// Nobody asks for it.
 unsafe extern "C" fn nothing(_: *mut Frame, _: u32) {}
-
-macro_rules! offsets {
-    ($($name:ident = $field:ident),* $(,)?) => {
-        $(pub(crate) const $name: i32 = offset_of!(Frame, $field) as i32;)*
-    };
-}
-
-offsets! {
-    PACKET = packet, PACKET_LEN = packet_len, WIRE_LEN = wire_len, TIME_NS = time_ns, INFO = info, DATA = data, SHARED = shared,
-    INITIALISED = initialised, EXCEPTIONS = exceptions, TABLES = tables, CALL = call, WIDE = wide, ENTRY = entry, MOVED = moved, PORT = port, BUDGET = budget,
-    TRAP_SITE = trap_site, BUDGET_START = budget_start, PRESENT = present, FRAMES = frames, COUNT = count, BITS = bits, WIRE_LENS = wire_lens,
-    TIMES = times, MEMORY = memory, ORIGIN = origin, FRONT = front, MISSING = missing, MEMBER = member, SENT = sent, SHOWN = shown,
-    SET = set, WATCHED = watched, UNITS = units, PARTS = parts, COUNTS = counts, ARRIVE = arrive, SETTLE = settle, SIZE = size, START = start,
-    SLOT = slot, SLOW = slow, BURST = burst, NEXT = next, POOL = pool, SLOTS = slots, POOL_DETAILS = details, BEGUN = begun, EXITS = exits,
-    ENDED = ended, AHEAD = ahead, AHEAD_TO = ahead_to, SCRATCH = scratch, LINES = lines, LINES_END = lines_end,
-}
 
 /// What a function of fused handlers does first.
 pub(crate) mod start {
@@ -254,11 +183,13 @@ pub(crate) mod unit {
     use std::mem::offset_of;
 
     pub const SIZE: u32 = size_of::<Unit>() as u32;
-    pub const DATA: u32 = offset_of!(Unit, data) as u32;
-    pub const SHARED: u32 = offset_of!(Unit, shared) as u32;
-    pub const INITIALISED: u32 = offset_of!(Unit, initialised) as u32;
-    pub const EXCEPTIONS: u32 = offset_of!(Unit, exceptions) as u32;
-    pub const NUMBER: u32 = offset_of!(Unit, number) as u32;
+    pub const DATA: u32 = offset_of!(Unit, memories.data) as u32;
+    pub const SHARED: u32 = offset_of!(Unit, memories.shared) as u32;
+    pub const INITIALISED: u32 = offset_of!(Unit, memories.initialised) as u32;
+    pub const EXCEPTIONS: u32 = offset_of!(Unit, memories.exceptions) as u32;
+    pub const NUMBER: u32 = offset_of!(Unit, memories.number) as u32;
+    pub const TABLES: u32 = offset_of!(Unit, tables) as u32;
+    pub const MEMBER: u32 = offset_of!(Unit, member) as u32;
 }
 
 /// Bytes of the row of a packet that goes no further, and where in it things are.
@@ -275,14 +206,14 @@ pub(crate) mod gone {
 
 /// Bytes of a table's row, and where in it things are.
 pub(crate) mod parts {
-    use super::Parts;
+    use netil::rows::Table;
     use std::mem::offset_of;
 
-    pub const SIZE: u32 = size_of::<Parts>() as u32;
-    pub const HEAD: u32 = offset_of!(Parts, head) as u32;
-    pub const SLOTS: u32 = offset_of!(Parts, slots) as u32;
-    pub const INDEX: u32 = offset_of!(Parts, index) as u32;
-    pub const GROUPS: u32 = offset_of!(Parts, groups) as u32;
+    pub const SIZE: u32 = size_of::<Table>() as u32;
+    pub const HEAD: u32 = offset_of!(Table, head) as u32;
+    pub const SLOTS: u32 = offset_of!(Table, slots) as u32;
+    pub const INDEX: u32 = offset_of!(Table, index) as u32;
+    pub const GROUPS: u32 = offset_of!(Table, groups) as u32;
 }
 
 /// What compiled code returns: a tag in the low half, a number in the high half.

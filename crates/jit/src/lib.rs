@@ -19,8 +19,7 @@ mod lower;
 mod memory;
 mod unit;
 
-pub use engine::{JitEngine, check_slices, filled};
-pub use host::serve;
+pub use engine::JitEngine;
 pub use unit::{Emit, emit};
 
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use crate::JitError;
 use crate::host::Job;
-use crate::lower::fused::{self, Element};
+use crate::lower::fused::{self, Elements};
 use crate::lower::{Lowered, Shape, lower, weight};
 use crate::memory::Code;
 use compiler::mir::Call;
@@ -43,9 +43,9 @@ impl Unit {
     }
 
     /// Compiles the push handlers of some elements out of all as one function, or slices of them.
-    pub fn fused(elements: &[Element<'_>], entries: &[(u32, u32)], part: &[usize], large: Option<usize>) -> Result<Self, JitError> {
-        let isa = isa(Effort::of(part.iter().map(|n| weight(elements[*n].func)).sum()))?;
-        let lowered = fused::lower(elements, entries, part, large, &*isa)?;
+    pub fn fused(elements: &Elements<'_>, part: &[usize], large: Option<usize>) -> Result<Self, JitError> {
+        let isa = isa(Effort::of(part.iter().map(|n| weight(elements.all[*n].func)).sum()))?;
+        let lowered = fused::lower(elements, part, large, &*isa)?;
         Self::of(lowered, &isa, MAX_STACK)
     }
 

@@ -27,6 +27,12 @@ pub trait Engine: Send {
     /// Another engine for the same program, for another thread; what was compiled is shared.
     fn another(&self) -> Box<dyn Engine>;
 
+    /// The same for a program that [runs like](crate::Module::runs_like) this one; `None` if it is to be made anew.
+    fn for_alike(&self, program: &Arc<Verified>) -> Option<Box<dyn Engine>> {
+        let _ = program;
+        None
+    }
+
     /// Runs the init handler, if there is one. `exit n` and traps are errors.
     fn init(&mut self, state: &mut State) -> Result<(), Disposition>;
 

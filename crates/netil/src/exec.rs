@@ -438,6 +438,17 @@ pub fn random(seed: u64, packet_number: u64, handler: HandlerKind, inst: u32) ->
     (z ^ (z >> 31)) as u32
 }
 
+/// The array that was given, or one that continues it where it is too short.
+pub fn filled<T: Copy>(own: &mut Vec<T>, given: &[T], frames: &[&[u8]], f: impl Fn(&[u8]) -> T) -> *const T {
+    if given.len() >= frames.len() {
+        return given.as_ptr();
+    }
+    own.clear();
+    own.extend(given);
+    own.extend(frames[given.len()..].iter().map(|frame| f(frame)));
+    own.as_ptr()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,6 +43,7 @@ pub mod manual;
 pub mod module;
 pub mod ops;
 pub mod pool;
+pub mod rows;
 pub mod set;
 pub mod table;
 pub mod tables;

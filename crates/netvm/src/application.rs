@@ -261,10 +261,10 @@ fn with_factories<T>(engine: &EngineInfo, engines: engines::Settings, work: impl
     work(&graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for })
 }
 
-/// What has been compiled: elements whose programs are equal but for their names share their code.
+/// What has been compiled: elements whose programs do the same with packets share their code.
 #[derive(Default)]
 struct Compiled {
-    /// By how many instructions there are, which few programs have in common that are not equal.
+    /// By how many instructions handlers of packets have, which few programs have in common that do not run alike.
     engines: HashMap<usize, Vec<Box<dyn Engine>>>,
 }
 
@@ -275,10 +275,15 @@ impl Compiled {
         compile: impl FnOnce(Arc<Verified>) -> Result<Box<dyn Engine>, String>,
     ) -> Result<Box<dyn Engine>, String> {
         let module = program.module();
-        let size = [HandlerKind::Init, HandlerKind::Push, HandlerKind::Pull].map(|kind| module.handler(kind).map_or(0, |h| h.code.len()));
+        let size = [HandlerKind::Push, HandlerKind::Pull].map(|kind| module.handler(kind).map_or(0, |h| h.code.len()));
         let alike = self.engines.entry(size.iter().sum()).or_default();
         if let Some(known) = alike.iter().find(|engine| engine.program().module().is_equal_but_for_name(module)) {
             return Ok(known.another());
+        }
+        if let Some(engine) =
+            alike.iter().find(|known| known.program().module().runs_like(module)).and_then(|known| known.for_alike(program))
+        {
+            return Ok(engine);
         }
         let engine = compile(Arc::clone(program))?;
         alike.push(engine.another());

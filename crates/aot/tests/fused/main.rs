@@ -4,6 +4,7 @@
 //!
 //! `NETVM_CASES` sets the number of generated chains, `NETVM_SEED` the first.
 
+mod alike;
 mod clocks;
 mod late;
 mod lengths;

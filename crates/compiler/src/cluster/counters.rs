@@ -53,9 +53,9 @@ impl Counters {
         counters
     }
 
-    /// Of members that share no code, whose copies the runtime makes.
-    pub fn plain(members: &[&Member<'_>]) -> Self {
-        Self::of(members, &Identical::none(members.len()), &[], &Copies::none(members.len()))
+    /// Of members whose copies the runtime makes.
+    pub fn without_copies(members: &[&Member<'_>], identical: &Identical) -> Self {
+        Self::of(members, identical, &[], &Copies::none(members.len()))
     }
 
     fn place(&mut self) -> Count {

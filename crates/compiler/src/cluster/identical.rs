@@ -2,8 +2,10 @@
 //! which member a packet is in. So there is no branch where packets come in by several inputs, which no processor could predict; where the members' ports lead to different
 //! places, the number chooses.
 //!
+//! Machine code finds a member's state by its number, too, and so merges members with state of their own ([`Identical::by`]).
+//!
 //! Invariant: members are merged only if each of their ports leads to the same: to one member, to members that are merged in turn, or to exits of one kind.
-//! Source: identical code folding of linkers; Tallam et al., "Safe ICF" (2010). Leaves out: members with state of their own.
+//! Source: identical code folding of linkers; Tallam et al., "Safe ICF" (2010). Leaves out: members with state of their own in C.
 
 use super::dispatch::all_links;
 use super::{Member, ops};
@@ -12,7 +14,7 @@ use netil::cluster::Way;
 use netil::table::Space;
 
 /// By member the first of those that share its code, itself if none do.
-pub(crate) struct Identical(Vec<usize>);
+pub struct Identical(Vec<usize>);
 
 impl Identical {
     /// Each has its own code.
@@ -21,8 +23,13 @@ impl Identical {
     }
 
     /// Members with the same code, less those whose ports lead to different code.
-    pub fn of(members: &[&Member<'_>]) -> Self {
-        let mut all = Self(firsts(members.len(), |a, b| is_same(members[a], members[b])));
+    pub(crate) fn of(members: &[&Member<'_>]) -> Self {
+        Self::by(members, |a, b| is_same(members[a], members[b]))
+    }
+
+    /// Members that are the same by the number of each, less those whose ports lead to different code.
+    pub fn by(members: &[&Member<'_>], same: impl Fn(usize, usize) -> bool) -> Self {
+        let mut all = Self(firsts(members.len(), same));
         loop {
             let leads: Vec<Vec<(u32, Lead)>> = members.iter().map(|member| all.leads(member)).collect();
             let next = firsts(members.len(), |a, b| all.0[a] == all.0[b] && leads[a] == leads[b]);
@@ -47,11 +54,12 @@ impl Identical {
     }
 
     /// Whether packets that go these ways come to the same code, or leave in the same way.
-    pub fn meet(&self, ways: &[Way]) -> bool {
+    pub(crate) fn meet(&self, ways: &[Way]) -> bool {
         let leads: Vec<Lead> = ways.iter().map(|way| self.lead(*way)).collect();
         leads.iter().all(|lead| *lead == leads[0] && *lead != Lead::AtOnce)
     }
 
+    /// The first of those that share a member's code.
     pub fn first(&self, member: u32) -> usize {
         self.0[member as usize]
     }
@@ -67,12 +75,12 @@ impl Identical {
     }
 
     /// The place of a member among all that share its code.
-    pub fn position(&self, member: u32) -> u32 {
+    pub(crate) fn position(&self, member: u32) -> u32 {
         self.of_first(self.first(member)).iter().position(|other| *other == member).unwrap_or(0) as u32
     }
 
     /// The first of each group of several.
-    pub fn groups(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn groups(&self) -> impl Iterator<Item = usize> {
         self.firsts().filter(|first| self.of_first(*first).len() > 1)
     }
 }

@@ -41,13 +41,14 @@ use std::cmp::Reverse;
 
 pub use counters::{Count, Counters};
 pub use flows::Flows;
+pub use identical::Identical;
+pub use ports::{ByNumber, by_number};
 pub use prefetch::{LARGE, TURNS, bytes_now, is_large, prefetched, slices_in_ssa};
 pub use shadow::Shadow;
 pub use tables::{Access, access};
 
 use copies::Copies;
 use exit_queues::ExitQueues;
-use identical::Identical;
 use member::MemberPlan;
 
 /// An element to be fused.

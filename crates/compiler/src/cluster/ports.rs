@@ -11,9 +11,11 @@ const MOST: u32 = 4096;
 /// Comparisons on the way to where a packet is sent.
 const FARTHEST: u32 = 4;
 
-/// If a block sends by port p + v for each v from 0 up to a count, and goes elsewhere otherwise: v, p, the count, and where.
-/// `present` says that there is a packet, so that sending asks nothing.
-pub(crate) fn by_number(func: &Func, block: Block, present: bool) -> Option<(Value, u32, u32, Edge)> {
+/// A packet is sent by port p + v for each v from 0 up to a count, and goes elsewhere otherwise: v, p, the count, and where.
+pub type ByNumber = (Value, u32, u32, Edge);
+
+/// How a block sends packets by a number, if it does. `present` says that there is a packet, so that sending asks nothing.
+pub fn by_number(func: &Func, block: Block, present: bool) -> Option<ByNumber> {
     let (v, pairs, default) = match &func.block(block).end {
         Terminator::Switch(v, cases, default) => {
             (*v, cases.iter().map(|(key, e)| Some((*key, sends(func, e, present)?))).collect::<Option<Vec<_>>>()?, default.clone())
@@ -62,7 +64,7 @@ fn drops(func: &Func, edge: &Edge) -> Option<DropReason> {
 }
 
 /// [`by_number`] of a block that does nothing else, since nobody may come by it.
-fn only_by_number(func: &Func, block: Block, present: bool) -> Option<(Value, u32, u32, Edge)> {
+fn only_by_number(func: &Func, block: Block, present: bool) -> Option<ByNumber> {
     let data = func.block(block);
     let tests =
         |v: &Value| matches!(func.op(*v), Some(Op::Const(_) | Op::Cmp(..))) || present && matches!(func.op(*v), Some(Op::Present(_)));

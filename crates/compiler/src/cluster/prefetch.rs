@@ -99,20 +99,35 @@ pub(crate) fn looked_into(func: &Func, tables: &[Table], large: usize) -> BTreeS
 /// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end. Of annotations only those are set that some
 /// slice reads, which is known when there are slices.
 pub(super) fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
-    let info = info_size(members);
-    let mut slices: Vec<Option<Func>> = members.iter().map(|_| None).collect();
-    let mut read = vec![true; info];
-    for _ in 0..=members.len() {
-        let sliced: Vec<bool> = slices.iter().map(Option::is_some).collect();
-        let before = read.clone();
-        slices = members.iter().map(|m| of(m.program, &m.func, large, (&m.links, &sliced), &read)).collect();
-        read.fill(false);
-        slices.iter().flatten().for_each(|slice| reads(slice, Space::Info, &mut read));
-        if slices.iter().map(Option::is_some).eq(sliced) && read == before {
-            break;
+    let sliced = leading(members, large);
+    let mut read = vec![false; info_size(members)];
+    loop {
+        let slice = |(m, leads): (&&Member<'_>, &bool)| leads.then(|| of(m.program, &m.func, large, (&m.links, &sliced), &read)).flatten();
+        let slices: Vec<Option<Func>> = members.iter().zip(&sliced).map(slice).collect();
+        let mut now = read.clone();
+        slices.iter().flatten().for_each(|slice| reads(slice, Space::Info, &mut now));
+        if now == read {
+            return slices;
         }
+        read = now;
     }
-    slices
+}
+
+/// Which members lead to a lookup in a large table, here or behind.
+fn leading(members: &[&Member<'_>], large: usize) -> Vec<bool> {
+    let mut leading = vec![false; members.len()];
+    if members.iter().all(|m| looked_into(&m.func, &m.program.module().tables, large).is_empty()) {
+        return leading;
+    }
+    let slicers: Vec<Slicer<'_>> = members.iter().map(|m| slicer(m.program, &m.func, large, (&[], true))).collect();
+    loop {
+        let leads = |(slicer, m): (&Slicer<'_>, &&Member<'_>)| slicer.leads(&m.links, &leading)[0];
+        let now: Vec<bool> = slicers.iter().zip(members).map(leads).collect();
+        if now == leading {
+            return leading;
+        }
+        leading = now;
+    }
 }
 
 /// The same for code generators that need SSA form, which slices need not have where they step over tests: those that have it.
@@ -129,13 +144,14 @@ pub(crate) fn group(slices: &[Option<Func>]) -> u32 {
 
 /// The slice of a handler that leads to a large table here, or to a member that has a slice; `None` if nothing does.
 fn of(program: &Verified, func: &Func, large: usize, way: (&[(u32, Way)], &[bool]), read: &[bool]) -> Option<Func> {
-    let size = program.module().data_size;
-    let slicer = |through| {
-        let data = Data::read_by(func, size);
-        Slicer { func: func.clone(), tables: &program.module().tables, large, read, data, through }
-    };
-    let through = slicer(true).slice(program, way)?;
-    if through.depends_on_goals() { slicer(false).slice(program, way).map(|slicer| slicer.func) } else { Some(through.func) }
+    let slice = |through| slicer(program, func, large, (read, through)).slice(program, way);
+    let through = slice(true)?;
+    if through.depends_on_goals() { slice(false).map(|slicer| slicer.func) } else { Some(through.func) }
+}
+
+fn slicer<'a>(program: &'a Verified, func: &Func, large: usize, (read, through): (&'a [bool], bool)) -> Slicer<'a> {
+    let data = Data::read_by(func, program.module().data_size);
+    Slicer { func: func.clone(), tables: &program.module().tables, large, read, data, through }
 }
 
 struct Slicer<'a> {
@@ -270,11 +286,12 @@ impl Slicer<'_> {
         let mut changed = true;
         while changed {
             changed = false;
-            for block in self.func.block_ids() {
+            // From the end: blocks stand before most of those that they lead to.
+            for n in (0..leads.len()).rev().filter(|n| !leads[*n]).collect::<Vec<_>>() {
+                let block = Block(n as u32);
                 let on = !self.ends_within(block) && self.ends_well(block, &leads, links, sliced);
-                let now = on || self.up_to_goal(block).is_some();
-                changed |= now && !leads[block.0 as usize];
-                leads[block.0 as usize] |= now;
+                leads[n] = on || self.up_to_goal(block).is_some();
+                changed |= leads[n];
             }
         }
         leads

@@ -23,9 +23,7 @@ impl Cfg {
         order.iter().enumerate().for_each(|(i, b)| position[b.0 as usize] = i);
         let mut predecessors = vec![Vec::new(); func.blocks.len()];
         for b in &order {
-            for e in func.block(*b).end.edges() {
-                predecessors[e.block.0 as usize].push(*b);
-            }
+            func.block(*b).end.targets().for_each(|to| predecessors[to.0 as usize].push(*b));
         }
         let idom = immediate_dominators(func, &order, &position);
         Self { order, position, predecessors, idom }
@@ -78,10 +76,36 @@ enum Step<U> {
     Leave(U),
 }
 
+/// A list of numbers for each vertex, in one array.
+struct Adjacency {
+    /// By vertex where its list begins, and the end of the last.
+    begin: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Adjacency {
+    /// Of n vertices with their items, in any order.
+    fn of(n: usize, all: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut begin = vec![0; n + 1];
+        all.clone().for_each(|(vertex, _)| begin[vertex as usize + 1] += 1);
+        (0..n).for_each(|vertex| begin[vertex + 1] += begin[vertex]);
+        let (mut next, mut items) = (begin.clone(), vec![0; begin[n] as usize]);
+        for (vertex, item) in all {
+            items[next[vertex as usize] as usize] = item;
+            next[vertex as usize] += 1;
+        }
+        Self { begin, items }
+    }
+
+    fn of_vertex(&self, vertex: u32) -> &[u32] {
+        &self.items[self.begin[vertex as usize] as usize..self.begin[vertex as usize + 1] as usize]
+    }
+}
+
 /// Immediate dominators by position in reverse postorder: Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph"
 /// (1979), with path compression alone, since simpler ones take quadratic time on graphs that a hostile program can have.
 struct Dominators<'g> {
-    predecessors: &'g [Vec<u32>],
+    predecessors: &'g Adjacency,
     /// In the order of a depth-first search, as all that follows.
     vertices: Vec<u32>,
     number: Vec<u32>,
@@ -94,8 +118,8 @@ struct Dominators<'g> {
 
 impl<'g> Dominators<'g> {
     /// `successors` and `predecessors` of n vertices that are all reached from vertex 0.
-    fn find(successors: &[Vec<u32>], predecessors: &'g [Vec<u32>]) -> Vec<u32> {
-        let n = successors.len();
+    fn find(successors: &Adjacency, predecessors: &'g Adjacency) -> Vec<u32> {
+        let n = successors.begin.len() - 1;
         let mut d = Self {
             predecessors,
             vertices: Vec::with_capacity(n),
@@ -116,7 +140,7 @@ impl<'g> Dominators<'g> {
     }
 
     /// Numbers the vertices depth first.
-    fn search(&mut self, successors: &[Vec<u32>]) {
+    fn search(&mut self, successors: &Adjacency) {
         let mut stack = vec![(0, 0)];
         while let Some((v, parent)) = stack.pop() {
             if self.number[v as usize] != u32::MAX {
@@ -126,7 +150,7 @@ impl<'g> Dominators<'g> {
             self.number[v as usize] = number;
             self.parent[number as usize] = parent;
             self.vertices.push(v);
-            stack.extend(successors[v as usize].iter().map(|w| (*w, number)));
+            stack.extend(successors.of_vertex(v).iter().map(|w| (*w, number)));
         }
     }
 
@@ -134,7 +158,7 @@ impl<'g> Dominators<'g> {
         let n = self.vertices.len();
         let mut buckets = vec![Vec::new(); n];
         for w in (1..n as u32).rev() {
-            for v in &self.predecessors[self.vertices[w as usize] as usize] {
+            for v in self.predecessors.of_vertex(self.vertices[w as usize]) {
                 let u = self.eval(self.number[*v as usize]);
                 self.semi[w as usize] = self.semi[w as usize].min(self.semi[u as usize]);
             }
@@ -155,6 +179,10 @@ impl<'g> Dominators<'g> {
 
     /// The vertex of least semidominator on the way to the root of v's tree, the root aside.
     fn eval(&mut self, v: u32) -> u32 {
+        let Some(parent) = self.ancestor[v as usize] else { return self.label[v as usize] };
+        if self.ancestor[parent as usize].is_none() {
+            return self.label[v as usize];
+        }
         let mut path = vec![v];
         let mut at = v;
         while let Some(up) = self.ancestor[at as usize] {
@@ -179,14 +207,10 @@ impl<'g> Dominators<'g> {
 
 /// By block; the entry stands for itself and for unreachable blocks.
 fn immediate_dominators(func: &Func, order: &[Block], position: &[usize]) -> Vec<Block> {
-    let (mut successors, mut predecessors) = (vec![Vec::new(); order.len()], vec![Vec::new(); order.len()]);
-    for (from, b) in order.iter().enumerate() {
-        for e in func.block(*b).end.edges() {
-            let to = position[e.block.0 as usize];
-            successors[from].push(to as u32);
-            predecessors[to].push(from as u32);
-        }
-    }
+    let places = (0..).zip(order).flat_map(|(from, b)| func.block(*b).end.targets().map(move |to| (from, position[to.0 as usize] as u32)));
+    let edges: Vec<(u32, u32)> = places.collect();
+    let (successors, predecessors) =
+        (Adjacency::of(order.len(), edges.iter().copied()), Adjacency::of(order.len(), edges.iter().map(|(from, to)| (*to, *from))));
     let mut idom = vec![Block(0); func.blocks.len()];
     for (b, by) in order.iter().zip(Dominators::find(&successors, &predecessors)) {
         idom[b.0 as usize] = order[by as usize];
@@ -286,7 +310,11 @@ mod tests {
                 successors[a as usize].push(b as u32);
                 predecessors[b as usize].push(a as u32);
             }
-            let idom = Dominators::find(&successors, &predecessors);
+            let lists = |of: &[Vec<u32>]| {
+                let all: Vec<(u32, u32)> = (0..).zip(of).flat_map(|(v, items)| items.iter().map(move |item| (v, *item))).collect();
+                Adjacency::of(of.len(), all.into_iter())
+            };
+            let idom = Dominators::find(&lists(&successors), &lists(&predecessors));
             for v in 1..n as u32 {
                 let mut chain = HashSet::new();
                 let mut at = v;

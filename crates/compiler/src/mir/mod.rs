@@ -336,14 +336,20 @@ impl Func {
 
 impl Op {
     /// Calls `f` with each operand.
-    pub fn operands(&self, f: impl FnMut(Value)) {
-        // Visiting needs no change; one walk serves both directions.
-        let mut copy = self.clone();
-        let mut f = f;
-        copy.map_operands(|v| {
-            f(v);
-            v
-        });
+    pub fn operands(&self, mut f: impl FnMut(Value)) {
+        let mut each = |vs: &[Value]| vs.iter().for_each(|v| f(*v));
+        match self {
+            Self::Const(_) | Self::WideConst(_) | Self::PacketLen | Self::WireLen => {}
+            Self::TimeSeconds | Self::TimeMicros | Self::TimeNanos => {}
+            Self::Random(_) | Self::ExceptionLoad(_) | Self::Budget(..) | Self::Present(_) => {}
+            Self::NonZero(a, _) | Self::Un(_, a) | Self::Zext(a) | Self::Sext(a) | Self::Trunc(a) | Self::Slice(a, _) => each(&[*a]),
+            Self::SetHas(_, a) | Self::ExceptionStore(_, a) => each(&[*a]),
+            Self::Bin(_, a, b) | Self::Checked(_, _, a, b, _) | Self::Cmp(_, a, b) | Self::Concat(a, b) => each(&[*a, *b]),
+            Self::Load(_, _, a, _, t) => each(&[*a, *t]),
+            Self::Div(_, a, b, c) | Self::Select(a, b, c) | Self::Store(_, _, a, _, b, c) => each(&[*a, *b, *c]),
+            Self::Check(_, extents) | Self::Proved(_, extents) => extents.iter().for_each(|e| each(&[e.addr])),
+            Self::Helper(_, args, _) => each(args),
+        }
     }
 
     /// Replaces each operand.
@@ -391,6 +397,11 @@ impl Terminator {
             Self::Switch(_, cases, default) => cases.iter().map(|c| &c.1).chain([default]).collect(),
             Self::Send(_) | Self::Drop(_) => Vec::new(),
         }
+    }
+
+    /// The blocks that edges lead to, in their order.
+    pub fn targets(&self) -> impl Iterator<Item = Block> {
+        (0..).map_while(|n| self.edge(n)).map(|edge| edge.block)
     }
 
     /// The edge out with that number, in the order of [`Self::edges`].

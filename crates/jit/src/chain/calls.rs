@@ -3,7 +3,7 @@
 use super::Running;
 use crate::calls::{ARGUMENTS, run_job, value_of};
 use crate::frame::Frame;
-use crate::host::{Host, read_only};
+use compiler::host::{Host, read_only};
 use compiler::mir::{Call, Helper};
 use netil::budget::Budget;
 use netil::exec::{ExchangeBuffer, State, TrapKind, random};
@@ -153,7 +153,7 @@ impl Running<'_> {
         let (before, shown) = (self.copies.len(), frame.shown);
         let clones = &mut self.copies;
         let machine = Machine { buffer, state, clones, index: 0, shown, copies: frame.sent, source: None };
-        let mut host = Host { program, calls: &unit.calls, jobs: &unit.jobs, kind: HandlerKind::Push, machine: Some(machine) };
+        let mut host = Host { program, calls: &unit.calls, kind: HandlerKind::Push, machine: Some(machine) };
         let result = work(&mut host);
         frame.sent += (self.copies.len() - before) as u32;
         result

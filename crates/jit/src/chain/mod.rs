@@ -15,6 +15,7 @@
 mod ahead;
 mod calls;
 mod compile;
+mod constants;
 mod packet;
 mod rows;
 
@@ -122,8 +123,9 @@ impl Chain {
     /// # Errors
     /// The number of a member that cannot be compiled.
     pub fn new(members: Vec<Member>, entries: &[(u32, u32)], large: usize) -> Result<Self, usize> {
-        let rows = Rows::of(&members);
-        let Compiled { parts, part_of, ahead, counters } = compile::all(&members, &rows.first_tables, entries, large)?;
+        let mut rows = Rows::of(&members);
+        let Compiled { parts, part_of, ahead, counters, initialised } = compile::all(&members, &rows.first_tables, entries, large)?;
+        rows.initialised = initialised;
         let flows = Flows::new(members.iter().map(|member| member.links.clone()).collect(), entries, counters);
         let leaving = Leaving::of(flows.exits.len());
         let info_size = info_size(&members);

@@ -1,19 +1,19 @@
 //! Where members' memories and tables lie during a burst, and lists of what leaves: what fused code reads and writes besides packets.
 
 use super::Member;
-use crate::frame::{Gone, Parts, Unit as Row};
+use crate::frame::{Gone, Unit as Row};
 use compiler::cluster::bytes_now;
 use netil::Verified;
 use netil::exec::State;
-use netil::layout;
-use netil::module;
-use netil::tables::Table;
-use std::ptr::null_mut;
+use netil::rows;
+use std::ptr::{null, null_mut};
 
 /// Where members' memories and tables lie during a burst.
 pub(super) struct Rows {
     pub units: Vec<Row>,
-    pub parts: Vec<Parts>,
+    pub parts: Vec<rows::Table>,
+    /// By member its initialised memory if that is not its program's.
+    pub initialised: Vec<Vec<u8>>,
     /// By member how many bytes lookups in its tables may read now.
     pub read_now: Vec<usize>,
     /// By member its first table among all, its state, and the burst for which its rows are right.
@@ -32,19 +32,12 @@ impl Rows {
             first_tables.push(tables);
             tables += member.program.module().tables.len() as u32;
         }
-        let initialised = |member: &Member| member.program.module().data.as_ptr();
-        let row = |member| Row {
-            data: null_mut(),
-            shared: null_mut(),
-            initialised: initialised(member),
-            exceptions: null_mut(),
-            number: null_mut(),
-        };
-        let units = members.iter().map(row).collect();
-        let parts = (0..tables).map(|_| Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }).collect();
+        let row =
+            |(number, member): (u32, &Member)| Row { memories: rows::Unit::without_state(&member.program), tables: null(), member: number };
         Self {
-            units,
-            parts,
+            units: (0..).zip(members).map(row).collect(),
+            parts: vec![rows::Table::NONE; tables as usize],
+            initialised: Vec::new(),
             read_now: vec![0; members.len()],
             first_tables,
             states: vec![null_mut(); members.len()],
@@ -54,29 +47,21 @@ impl Rows {
 
     /// A member's memories lie in this state during a burst.
     pub fn find(&mut self, n: usize, burst: u64, program: &Verified, state: &mut State) {
-        state.fit(program);
         let row = &mut self.units[n];
-        (row.data, row.shared) = (state.data.as_mut_ptr(), state.shared.as_mut_ptr());
-        (row.exceptions, row.number) = (state.exceptions.as_mut_ptr(), &raw mut state.packet_number);
+        row.memories = rows::Unit::of(program, state);
+        if let Some(memory) = self.initialised.get(n).filter(|memory| !memory.is_empty()) {
+            row.memories.initialised = memory.as_ptr();
+        }
         let parts = &mut self.parts[self.first_tables[n] as usize..];
+        row.tables = parts.as_ptr();
         self.read_now[n] = 0;
         for ((parts, table), declaration) in parts.iter_mut().zip(&mut state.tables).zip(&program.module().tables) {
-            let read_now;
-            (*parts, read_now) = parts_of(table.as_mut(), declaration);
-            self.read_now[n] += read_now;
+            let head;
+            (*parts, head) = rows::Table::of(table.as_mut());
+            self.read_now[n] += if head.is_empty() { 0 } else { bytes_now(declaration, head) };
         }
         (self.states[n], self.bursts[n]) = (state, burst);
     }
-}
-
-/// Where a table lies for a burst, before which it may do what it has put off, and how many bytes of it lookups may read.
-fn parts_of(table: &mut dyn Table, declaration: &module::Table) -> (Parts, usize) {
-    table.tidy();
-    let Some(layout::Parts { head, slots, index, groups }) = table.parts() else {
-        return (Parts { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() }, 0);
-    };
-    let read_now = bytes_now(declaration, head);
-    (Parts { head: head.as_mut_ptr(), slots: slots.as_mut_ptr(), index: index.as_mut_ptr(), groups: groups.as_mut_ptr() }, read_now)
 }
 
 /// What is to be handed to the host.

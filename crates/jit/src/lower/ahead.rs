@@ -32,7 +32,7 @@ impl Ahead {
 impl Fusion<'_> {
     /// Where a slice goes when it ends, if slices are lowered.
     pub fn end_of_slice(&self) -> Option<ir::Block> {
-        self.ahead.as_ref().map(|_| self.next)
+        self.ahead.as_ref().map(|_| self.blocks.next)
     }
 }
 
@@ -90,7 +90,7 @@ impl Lower<'_> {
     }
 
     /// Takes the next packet that a slice is to be run for.
-    pub(super) fn take_next_ahead(&mut self, entries: &[(u32, u32)]) {
+    pub(super) fn take_next_ahead(&mut self) {
         let Some(next_block) = self.end_of_slice() else { return };
         let (done, some) = (self.b.create_block(), self.b.create_block());
         self.b.switch_to_block(next_block);
@@ -106,8 +106,9 @@ impl Lower<'_> {
         let len = self.iconst(types::I32, LONGEST as u64);
         let scratch = self.field(frame::SCRATCH, types::I64, constant());
         self.place(id, len, Some(scratch));
-        let kind = if entries.len() > 1 { self.kind_of(id) } else { len };
-        self.enter_by(kind, entries);
+        let several = self.fusion.as_ref().is_some_and(|fusion| fusion.elements.entries.len() > 1);
+        let kind = if several { self.kind_of(id) } else { len };
+        self.enter_by(kind);
     }
 
     /// A lookup of a slice: in a large table it notes where the lookup will look, and finds nothing; false for others.
@@ -137,11 +138,9 @@ impl Lower<'_> {
         let (bucket, slots) = (self.bucket(head, key), self.part_of(table, parts::SLOTS));
         let at = self.b.ins().imul_imm_s(bucket, stride as i64);
         let at = self.b.ins().iadd(slots, at);
-        self.note_line(at);
-        if stride > layout::LINE {
-            let behind = self.b.ins().iadd_imm_s(at, layout::LINE as i64);
-            self.note_line(behind);
-        }
+        // The slot behind, where a key may be, too, is often in the next line.
+        let behind = self.b.ins().iadd_imm_s(at, stride.min(layout::LINE) as i64);
+        self.note_lines(&[at, behind]);
     }
 
     /// The first level, which is all but the last `left` bits of the key.
@@ -154,19 +153,19 @@ impl Lower<'_> {
         let at = self.b.ins().uextend(types::I64, at);
         let at = self.b.ins().ishl(at, shift);
         let at = self.b.ins().iadd(index, at);
-        self.note_line(at);
+        self.note_lines(&[at]);
     }
 
-    /// Notes an address that will be read soon; where there is no more room, slices end.
-    fn note_line(&mut self, at: ir::Value) {
+    /// Notes addresses that will be read soon; where there is no more room, slices end.
+    fn note_lines(&mut self, lines: &[ir::Value]) {
         let (end, limit) = (self.field(frame::LINES, types::I64, trusted()), self.field(frame::LINES_END, types::I64, constant()));
-        let full = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, end, limit);
+        let after = self.b.ins().iadd_imm_s(end, 8 * lines.len() as i64);
+        let full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, after, limit);
         let (Some(next), room) = (self.end_of_slice(), self.b.create_block()) else { return };
         self.b.ins().brif(full, next, &[], room, &args(&[]));
         self.b.switch_to_block(room);
-        self.b.ins().store(trusted(), at, end, 0);
-        let end = self.b.ins().iadd_imm_s(end, 8);
-        self.set_field(frame::LINES, end);
+        (0..).zip(lines).for_each(|(n, line)| _ = self.b.ins().store(trusted(), *line, end, 8 * n));
+        self.set_field(frame::LINES, after);
     }
 
     /// Whether a lookup of a slice changes nothing: it tells no table the time, and lets no entry live on.

@@ -2,6 +2,7 @@
 //!
 //! Other packets, and all where somebody wants to know of each, are put into the frame by the runtime, which also does what a packet needs that goes no further.
 
+use super::fused::{Blocks, Fusion};
 use super::{Lower, args, constant, trusted};
 use crate::frame::{self, exit, gone, slot};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -10,14 +11,10 @@ use cranelift_frontend::Switch;
 use netil::pool::{CUT, ENTRY, FRESH, HEAD, LONGEST, PRESENT, room_for, stride};
 
 impl Lower<'_> {
-    fn block_of(&self, of: impl Fn(&super::fused::Fusion<'_>) -> ir::Block) -> ir::Block {
-        of(self.fusion.as_ref().expect("bursts are of fused handlers"))
-    }
-
     /// Takes the next packet of the burst, and goes to where it comes in.
-    pub(super) fn take_next(&mut self, entries: &[(u32, u32)]) {
+    pub(super) fn take_next(&mut self, blocks: Blocks) {
         let (done, some) = (self.b.create_block(), self.b.create_block());
-        self.b.switch_to_block(self.block_of(|fusion| fusion.next));
+        self.b.switch_to_block(blocks.next);
         let (next, count) = (self.field(frame::NEXT, types::I64, trusted()), self.field(frame::COUNT, types::I64, trusted()));
         let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, count);
         self.b.ins().brif(more, some, &[], done, &[]);
@@ -29,7 +26,7 @@ impl Lower<'_> {
         self.set_field(frame::NEXT, next);
         self.set_field(frame::SLOT, id);
         let kind = self.load_fresh(id);
-        self.enter_by(kind, entries);
+        self.enter_by(kind);
     }
 
     /// The slot of a packet of the burst.
@@ -105,7 +102,8 @@ impl Lower<'_> {
     }
 
     /// Goes to the member where packets of a kind come in.
-    pub(super) fn enter_by(&mut self, kind: ir::Value, entries: &[(u32, u32)]) {
+    pub(super) fn enter_by(&mut self, kind: ir::Value) {
+        let entries = self.fusion.as_ref().map_or(&[][..], |fusion| fusion.elements.entries);
         let entry = self.b.ins().ushr_imm_u(kind, i64::from(ENTRY));
         let blocks: Vec<ir::Block> = entries.iter().map(|_| self.b.create_block()).collect();
         match blocks[..] {
@@ -120,30 +118,22 @@ impl Lower<'_> {
         }
         for ((n, (member, port)), block) in (0..).zip(entries).zip(blocks) {
             self.b.switch_to_block(block);
-            let port = self.iconst(types::I32, (*port).into());
-            let (start, slice_ends) = (self.start_of(*member), self.end_of_slice());
-            if slice_ends.is_none() {
-                self.count_at(frame::BEGUN, n);
-            }
-            match (start, slice_ends) {
-                (Some(start), _) => _ = self.b.ins().jump(start, &args(&[port])),
+            match (self.start_of(*member), self.end_of_slice()) {
                 (None, Some(end)) => _ = self.b.ins().jump(end, &[]),
-                (None, None) => self.elsewhere(*member, port),
+                (_, slice) => {
+                    if slice.is_none() {
+                        let place = self.iconst(types::I64, n);
+                        self.count_at(frame::BEGUN, place);
+                    }
+                    let port = self.iconst(types::I32, (*port).into());
+                    self.start_member_at(*member, port);
+                }
             }
         }
     }
 
-    /// The packet goes on in another function.
-    fn elsewhere(&mut self, member: u32, port: ir::Value) {
-        self.set_field(frame::PORT, port);
-        let code = self.iconst(types::I64, exit::MEMBER | u64::from(member) << 32);
-        let (leave, member) = (self.block_of(|fusion| fusion.leave), self.iconst(types::I32, member.into()));
-        self.b.ins().jump(leave, &args(&[code, member]));
-    }
-
     /// Puts the packet into its slot, the slot into the list of an exit, and takes the next one. If the member has set timers, or somebody wants to know, the runtime does that.
-    pub(super) fn put_out(&mut self) {
-        let out = self.block_of(|fusion| fusion.out);
+    pub(super) fn put_out(&mut self, Blocks { next, out, leave, .. }: Blocks) {
         self.b.switch_to_block(out);
         let (exit, member) = (self.b.block_params(out)[0], self.b.block_params(out)[1]);
         let (special, here, away) = (self.is_special(), self.b.create_block(), self.b.create_block());
@@ -153,7 +143,6 @@ impl Lower<'_> {
         let number = self.b.ins().uextend(types::I64, exit);
         let number = self.b.ins().ishl_imm_u(number, 32);
         let code = self.b.ins().bor_imm_u(number, exit::EXIT as i64);
-        let (leave, next) = (self.block_of(|fusion| fusion.leave), self.block_of(|fusion| fusion.next));
         self.b.ins().jump(leave, &args(&[code, member]));
         self.b.switch_to_block(here);
         let id = self.field(frame::SLOT, types::I32, trusted());
@@ -164,17 +153,19 @@ impl Lower<'_> {
 
     /// Not 0 if the member has set timers, or somebody wants to know of each packet.
     fn is_special(&mut self) -> ir::Value {
-        let (slow, set) = (self.field(frame::SLOW, types::I32, trusted()), self.field(frame::SET, types::I32, trusted()));
+        let slow = self.field(frame::SLOW, types::I32, trusted());
+        if !self.any(|fusion| fusion.sets_timers) {
+            return slow;
+        }
+        let set = self.field(frame::SET, types::I32, trusted());
         self.b.ins().bor(slow, set)
     }
 
     /// Notes that the packet goes no further, and takes the next one; where nobody knows any more what it is, it need not be put into its slot.
-    pub(super) fn note_gone(&mut self) {
-        let gone = self.block_of(|fusion| fusion.gone);
+    pub(super) fn note_gone(&mut self, Blocks { next, gone, leave, .. }: Blocks) {
         self.b.switch_to_block(gone);
         let (code, member) = (self.b.block_params(gone)[0], self.b.block_params(gone)[1]);
         let (special, here) = (self.is_special(), self.b.create_block());
-        let (leave, next) = (self.block_of(|fusion| fusion.leave), self.block_of(|fusion| fusion.next));
         self.b.ins().brif(special, leave, &args(&[code, member]), here, &[]);
         self.b.switch_to_block(here);
         let (row, flags) = (self.field(frame::ENDED, types::I64, trusted()), self.bytes());
@@ -187,28 +178,51 @@ impl Lower<'_> {
         self.b.ins().jump(next, &[]);
     }
 
-    /// Puts the packet that is in the frame into its slot.
+    /// Whether something is so of the elements that are fused.
+    fn any(&self, what: fn(&Fusion<'_>) -> bool) -> bool {
+        self.fusion.as_ref().is_some_and(what)
+    }
+
+    /// Puts the packet that is in the frame into its slot: what some element may have changed.
     fn store_packet(&mut self, id: ir::Value) {
         let (slot, flags) = (self.row_of(frame::SLOTS, id, slot::SIZE), self.bytes());
-        let time = self.field(frame::TIME_NS, types::I64, trusted());
-        let [front, missing, present] = [frame::FRONT, frame::MISSING, frame::PRESENT].map(|at| self.field(at, types::I32, trusted()));
-        let (packet, len) = (self.b.use_var(self.shared.packet), self.b.use_var(self.shared.packet_len));
-        let kind = self.b.ins().load(types::I32, flags, slot, slot::KIND);
-        let kind = self.b.ins().band_imm_u(kind, !((1 << i64::from(ENTRY)) - 1) & i64::from(u32::MAX));
-        let (cut, none) = (self.iconst(types::I32, CUT.into()), self.iconst(types::I32, 0));
-        let cut = self.b.ins().select(missing, cut, none);
-        let kind = self.b.ins().bor(kind, cut);
-        let kind = self.b.ins().bor(kind, present);
-        for (value, at) in [(time, slot::TIME), (len, slot::LEN), (kind, slot::KIND)] {
-            self.b.ins().store(flags, value, slot, at);
+        if self.any(|fusion| fusion.sets_time) {
+            let time = self.field(frame::TIME_NS, types::I64, trusted());
+            self.b.ins().store(flags, time, slot, slot::TIME);
         }
+        let kind = self.b.ins().load(types::I32, flags, slot, slot::KIND);
+        let kind = self.kind_after(kind);
+        let (packet, len) = (self.b.use_var(self.shared.packet), self.b.use_var(self.shared.packet_len));
+        self.b.ins().store(flags, len, slot, slot::LEN);
+        self.b.ins().store(flags, kind, slot, slot::KIND);
         let detail = self.row_of(frame::POOL_DETAILS, id, slot::DETAIL_SIZE);
-        let memory = self.field(frame::MEMORY, types::I64, trusted());
+        let (memory, front) = (self.field(frame::MEMORY, types::I64, trusted()), self.field(frame::FRONT, types::I32, trusted()));
         let head = self.b.ins().isub(packet, memory);
         let (head, moved) = (self.b.ins().ireduce(types::I32, head), self.moved());
-        for (value, at) in [(head, slot::HEAD), (front, slot::FRONT), (moved, slot::MOVED), (missing, slot::MISSING)] {
+        for (value, at) in [(head, slot::HEAD), (front, slot::FRONT), (moved, slot::MOVED)] {
             self.b.ins().store(flags, value, detail, at);
         }
+        if self.any(|fusion| fusion.sets_wire) {
+            let missing = self.field(frame::MISSING, types::I32, trusted());
+            self.b.ins().store(flags, missing, detail, slot::MISSING);
+        }
+    }
+
+    /// The kind of a slot whose packet has been in the frame. Unless an element changes that, the slot says still whether bytes are missing and whether there is a packet.
+    fn kind_after(&mut self, mut kind: ir::Value) -> ir::Value {
+        kind = self.b.ins().band_imm_u(kind, i64::from(!FRESH));
+        if self.any(|fusion| fusion.sets_wire) {
+            let missing = self.field(frame::MISSING, types::I32, trusted());
+            let (cut, none) = (self.iconst(types::I32, CUT.into()), self.iconst(types::I32, 0));
+            let cut = self.b.ins().select(missing, cut, none);
+            let others = self.b.ins().band_imm_u(kind, i64::from(!CUT));
+            kind = self.b.ins().bor(others, cut);
+        }
+        if !self.is_there() {
+            let (present, others) = (self.field(frame::PRESENT, types::I32, trusted()), self.b.ins().band_imm_u(kind, i64::from(!PRESENT)));
+            kind = self.b.ins().bor(others, present);
+        }
+        kind
     }
 
     /// Puts a slot's number into the list of an exit.

@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) struct Exits {
     /// Select: takes the packet's bit, an i64.
     join: Option<ir::Block>,
-    /// Run: one per kind of trap, taking the site.
-    traps: BTreeMap<u32, ir::Block>,
+    /// Run: one for each kind of trap and site.
+    traps: BTreeMap<(u32, u32), ir::Block>,
     /// Select: any trap is a packet not selected.
     reject: Option<ir::Block>,
     /// Run: a trap whose kind a call gave, taking site and kind.
@@ -177,25 +177,22 @@ impl Lower<'_> {
         self.b.ins().return_(&[code]);
     }
 
-    /// The block that traps of a kind jump to, with the arguments for that site.
-    pub(super) fn trap(&mut self, kind: TrapKind, site: u32) -> (ir::Block, Vec<ir::BlockArg>) {
+    /// The block that a trap of a kind at a site jumps to. Each has its own, so that the site's number is made there.
+    fn trap(&mut self, kind: TrapKind, site: u32) -> ir::Block {
         if self.shape == Shape::Select {
-            let block = *self.exits.reject.get_or_insert_with(|| self.b.create_block());
-            return (block, Vec::new());
+            return *self.exits.reject.get_or_insert_with(|| self.b.create_block());
         }
-        if let Some(next) = self.end_of_slice() {
-            return (next, Vec::new());
+        match self.end_of_slice() {
+            Some(next) => next,
+            None => *self.exits.traps.entry((kind.code(), site)).or_insert_with(|| self.b.create_block()),
         }
-        let block = *self.exits.traps.entry(kind.code()).or_insert_with(|| self.b.create_block());
-        let site = self.iconst(types::I32, site.into());
-        (block, args(&[site]))
     }
 
     /// Traps if the i8 is not 0.
     pub(super) fn trap_if(&mut self, condition: ir::Value, kind: TrapKind, site: u32) {
-        let (trap, site) = self.trap(kind, site);
+        let trap = self.trap(kind, site);
         let next = self.b.create_block();
-        self.b.ins().brif(condition, trap, &site, next, &[]);
+        self.b.ins().brif(condition, trap, &[], next, &[]);
         self.b.switch_to_block(next);
     }
 
@@ -205,7 +202,15 @@ impl Lower<'_> {
             self.b.switch_to_block(reject);
             self.leave(exit::DROP_VERDICT, 0);
         }
-        for (code, block) in std::mem::take(&mut self.exits.traps) {
+        let mut of_kinds: BTreeMap<u32, ir::Block> = BTreeMap::new();
+        for ((code, site), block) in std::mem::take(&mut self.exits.traps) {
+            let kind = *of_kinds.entry(code).or_insert_with(|| self.b.create_block());
+            self.b.switch_to_block(block);
+            self.b.set_cold_block(block);
+            let site = self.iconst(types::I32, site.into());
+            self.b.ins().jump(kind, &args(&[site]));
+        }
+        for (code, block) in of_kinds {
             self.b.switch_to_block(block);
             self.b.set_cold_block(block);
             let site = self.b.append_block_param(block, types::I32);
@@ -234,31 +239,31 @@ impl Lower<'_> {
                 let selected = self.verdicts(yes, no).unwrap_or_default();
                 self.leave_if(*c, selected)?;
             }
-            Terminator::Branch(c, yes, no) => {
-                let ((yes, a), (no, b)) = (self.side_edge(yes)?, self.side_edge(no)?);
-                let c = match self.within(*c, no, &b) {
-                    Some(bit) => bit,
-                    None => self.reg(*c),
-                };
-                self.b.ins().brif(c, yes, &a, no, &b);
-                self.fill_side_edges()?;
-            }
+            Terminator::Branch(..) | Terminator::Switch(..) if let Some(computed) = self.computed(block) => self.send_computed(computed)?,
+            Terminator::Branch(c, yes, no) => self.branch(*c, yes, no)?,
             Terminator::Switch(v, cases, default) => self.switch(*v, cases, default)?,
             Terminator::Send(port) if self.fusion.is_some() => self.send(*port),
             Terminator::Send(port) => self.leave(exit::PORT, *port),
-            Terminator::Drop(reason) if self.fusion.is_some() => {
+            Terminator::Drop(reason) => {
                 let (tag, number) = match reason {
                     DropReason::Verdict => (exit::DROP_VERDICT, 0),
                     DropReason::Program(n) => (exit::DROP_PROGRAM, *n),
                     DropReason::NoInput => (exit::NO_INPUT, 0),
                 };
-                self.go_no_further(tag, number);
+                if self.fusion.is_some() { self.go_no_further(tag, number) } else { self.leave(tag, number) }
             }
-            Terminator::Drop(DropReason::Verdict) => self.leave(exit::DROP_VERDICT, 0),
-            Terminator::Drop(DropReason::Program(n)) => self.leave(exit::DROP_PROGRAM, *n),
-            Terminator::Drop(DropReason::NoInput) => self.leave(exit::NO_INPUT, 0),
         }
         Ok(())
+    }
+
+    fn branch(&mut self, condition: mir::Value, yes: &Edge, no: &Edge) -> Result<(), JitError> {
+        let ((yes, a), (no, b)) = (self.side_edge(yes)?, self.side_edge(no)?);
+        let condition = match self.within(condition, no, &b) {
+            Some(bit) => bit,
+            None => self.reg(condition),
+        };
+        self.b.ins().brif(condition, yes, &a, no, &b);
+        self.fill_side_edges()
     }
 
     /// Select: what the first edge's packets come to, if those of the second come to the contrary and nothing is left to do.
@@ -303,7 +308,7 @@ impl Lower<'_> {
     }
 
     /// One of several edges: if values in slots must be copied, that is done in a block of its own.
-    fn side_edge(&mut self, e: &Edge) -> Result<(ir::Block, Vec<ir::BlockArg>), JitError> {
+    pub(super) fn side_edge(&mut self, e: &Edge) -> Result<(ir::Block, Vec<ir::BlockArg>), JitError> {
         if e.args.iter().all(|v| self.func.width(*v) <= 128) {
             return self.edge(e);
         }
@@ -312,7 +317,7 @@ impl Lower<'_> {
         Ok((block, Vec::new()))
     }
 
-    fn fill_side_edges(&mut self) -> Result<(), JitError> {
+    pub(super) fn fill_side_edges(&mut self) -> Result<(), JitError> {
         for (block, e) in std::mem::take(&mut self.side_edges) {
             self.b.switch_to_block(block);
             let (to, a) = self.edge(&e)?;
@@ -399,7 +404,7 @@ impl Lower<'_> {
             Space::Info => self.module.info_size,
             Space::Data => self.module.data_size,
             Space::Shared => self.shared_size,
-            Space::Initialised => self.module.data.len() as u32,
+            Space::Initialised => self.initialised_size,
         };
         self.iconst(types::I32, len.into())
     }
@@ -435,12 +440,20 @@ impl Lower<'_> {
         self.trap_if(none, TrapKind::NoPacket, site);
     }
 
-    pub(super) fn helper(&mut self, helper: Helper, operands: &[mir::Value], site: u32, ty: Type) -> Result<Option<ir::Value>, JitError> {
+    /// What a helper gives, if anything.
+    pub(super) fn helper(
+        &mut self,
+        v: mir::Value,
+        helper: Helper,
+        operands: &[mir::Value],
+        site: u32,
+    ) -> Result<Option<ir::Value>, JitError> {
         let values: Vec<ir::Value> = operands.iter().map(|v| self.reg(*v)).collect();
-        if let Some(value) = self.in_line(helper, (operands, &values), site) {
+        let passes = self.passes(v);
+        if let Some(value) = self.in_line(helper, (operands, &values), (site, passes)) {
             return Ok(value);
         }
-        Ok(self.by_runtime(helper, &values, site, ty))
+        Ok(self.by_runtime(helper, &values, site, self.func.ty(v)))
     }
 
     /// What a helper gives that the runtime does.

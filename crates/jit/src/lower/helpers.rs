@@ -10,18 +10,18 @@ use netil::exec::TrapKind;
 use netil::table::Space;
 
 impl Lower<'_> {
-    /// What a helper gives, if it is done here; within, `None` if it gives nothing.
+    /// What a helper gives, if it is done here; within, `None` if it gives nothing. If it passes, the packet is known to have the bytes.
     pub(super) fn in_line(
         &mut self,
         helper: Helper,
         (values, operands): (&[mir::Value], &[ir::Value]),
-        site: u32,
+        (site, passes): (u32, bool),
     ) -> Option<Option<ir::Value>> {
         match (helper, operands) {
             (Helper::Moved, _) if self.shape == Shape::Fused => Some(Some(self.moved())),
             (Helper::IsPresent, _) if self.shape == Shape::Fused => Some(Some(self.field(frame::PRESENT, types::I32, trusted()))),
             (Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::Unpull, [n]) if self.shape == Shape::Fused => {
-                self.moves(helper, (values[0], *n), site).then_some(None)
+                self.moves(helper, (values[0], *n), (site, passes)).then_some(None)
             }
             (Helper::Checksum | Helper::ChecksumValid, [at, len]) if self.shape == Shape::Fused => {
                 Some(Some(self.checksum(helper, *at, *len, site)))
@@ -68,7 +68,11 @@ impl Lower<'_> {
 
     /// The address of an entry's value; traps if there is no such entry.
     fn entry_of(&mut self, table: u32, entry: mir::Value, site: u32) -> ir::Value {
+        if let Some((_, at)) = self.found.get(&table).filter(|(known, _)| *known == entry) {
+            return *at;
+        }
         if let Some(at) = self.entry_in_line(table, entry, site) {
+            self.found.insert(table, (entry, at));
             return at;
         }
         self.entry_by_runtime(table, entry, site)

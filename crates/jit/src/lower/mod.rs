@@ -6,11 +6,14 @@
 
 mod ahead;
 mod bursts;
+mod computed;
 mod digests;
 mod flow;
 pub(crate) mod fused;
 mod helpers;
+mod lengths;
 mod lookups;
+mod members;
 mod memory;
 mod moves;
 mod ops;
@@ -22,7 +25,7 @@ use crate::frame;
 use crate::host::Job;
 use compiler::mir::Call;
 use compiler::mir::cfg::Cfg;
-use compiler::mir::{self, Def, Func, Helper, Op, Type};
+use compiler::mir::{self, Def, FastPath, Func, Helper, Op, Type};
 use cranelift_codegen::ir::{
     self, AbiParam, AliasRegion, AliasRegionData, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind,
     types,
@@ -162,7 +165,13 @@ struct Lower<'a> {
     tests: HashMap<u32, Rc<set_test::Test>>,
     /// Bytes of shared memory.
     shared_size: u32,
+    /// Bytes of initialised memory.
+    initialised_size: u32,
     exits: flow::Exits,
+    /// By table the entry whose value was found last, and where: known up to the next work on tables.
+    found: HashMap<u32, (mir::Value, ir::Value)>,
+    /// The same at the ends of blocks.
+    found_by: HashMap<mir::Block, HashMap<u32, (mir::Value, ir::Value)>>,
     /// With which handlers this one runs.
     fusion: Option<fused::Fusion<'a>>,
     /// Edges that get a block of their own when the current block ends.
@@ -209,7 +218,10 @@ impl<'a> Lower<'a> {
             tables: Vec::new(),
             tests: HashMap::new(),
             shared_size: module.shared_size(),
+            initialised_size: module.data.len() as u32,
             exits: flow::Exits::default(),
+            found: HashMap::new(),
+            found_by: HashMap::new(),
             fusion: None,
             side_edges: Vec::new(),
             b,
@@ -232,51 +244,39 @@ impl Lower<'_> {
         self.start()?;
         for block in self.cfg.order.clone() {
             self.b.switch_to_block(self.blocks[block.0 as usize]);
+            self.found = match self.cfg.predecessors[block.0 as usize][..] {
+                [only] => self.found_by.get(&only).cloned().unwrap_or_default(),
+                _ => HashMap::new(),
+            };
             for v in self.func.block(block).ops.clone() {
                 self.op(v)?;
             }
+            let found = std::mem::take(&mut self.found);
+            if !found.is_empty() {
+                self.found_by.insert(block, found);
+            }
             self.end(block)?;
         }
+        self.found_by.clear();
         self.finish_exits();
         Ok(())
     }
 
     fn op(&mut self, v: mir::Value) -> Result<(), JitError> {
         let Def::Op(op) = &self.func.values[v.0 as usize].def else { return Ok(()) };
-        let width = self.func.width(v);
-        if width > 64 && self.wide(v, op)? {
+        if self.func.width(v) > 64 && self.wide(v, op)? {
+            return Ok(());
+        }
+        if let Op::Helper(helper, ..) = op
+            && !matches!(helper.row().fast, FastPath::InPlace | FastPath::Entry(_))
+        {
+            self.found.clear();
+        }
+        if self.without_value(v, op)? {
             return Ok(());
         }
         let value = match op {
-            Op::Check(space, extents) => {
-                self.check(*space, extents);
-                return Ok(());
-            }
-            // Where branches are taken without looking, what was found out about accesses does not hold.
-            Op::Proved(space, extents) if self.end_of_slice().is_some() => {
-                self.check(*space, extents);
-                return Ok(());
-            }
-            Op::Proved(..) => return Ok(()),
-            Op::Store(space, order, addr, offset, value, _) => return self.store(*space, *order, *addr, *offset, *value),
-            Op::NonZero(a, site) => return self.non_zero(*a, *site),
-            Op::Budget(site, n) => {
-                self.budget(*site, *n);
-                return Ok(());
-            }
-            Op::Present(site) => {
-                self.present(*site);
-                return Ok(());
-            }
-            Op::ExceptionStore(k, a) => {
-                let (a, table) = (self.reg(*a), self.exceptions());
-                self.b.ins().store(trusted(), a, table, 4 * *k as i32);
-                return Ok(());
-            }
-            Op::Helper(Helper::EntryLoad(table, at), args, site) => return self.entry_load(v, (*table, *at), args[0], *site),
-            Op::Helper(Helper::EntryStore(table, at), args, site) => return self.entry_store((*table, *at), args, *site),
-            Op::Helper(helper, args, site) if helper.is_wide() => return self.wide_in_line(v, *helper, args, *site),
-            Op::Helper(helper, args, site) => self.helper(*helper, args, *site, self.func.ty(v))?,
+            Op::Helper(helper, args, site) => self.helper(v, *helper, args, *site)?,
             _ => match self.narrow_of_wide(v, op)? {
                 Some(value) => Some(value),
                 None => Some(self.value(v, op)?),
@@ -286,6 +286,34 @@ impl Lower<'_> {
             self.places[v.0 as usize] = Place::Reg(value);
         }
         Ok(())
+    }
+
+    /// An operation that gives no value, or says itself where its value is; false for others.
+    fn without_value(&mut self, v: mir::Value, op: &Op) -> Result<bool, JitError> {
+        match op {
+            Op::Check(..) if self.passes(v) => {}
+            // Where branches are taken without looking, what was found out about accesses does not hold.
+            Op::Proved(..) if self.end_of_slice().is_none() => {}
+            Op::Check(space, extents) | Op::Proved(space, extents) => self.check(*space, extents),
+            Op::Store(space, order, addr, offset, value, _) => self.store(*space, *order, *addr, *offset, *value)?,
+            Op::NonZero(a, site) => self.non_zero(*a, *site)?,
+            Op::Budget(site, n) => self.budget(*site, *n),
+            Op::Present(site) => self.present(*site),
+            Op::ExceptionStore(k, a) => {
+                let (a, table) = (self.reg(*a), self.exceptions());
+                self.b.ins().store(trusted(), a, table, 4 * *k as i32);
+            }
+            Op::Helper(Helper::EntryLoad(table, at), args, site) => self.entry_load(v, (*table, *at), args[0], *site)?,
+            Op::Helper(Helper::EntryStore(table, at), args, site) => self.entry_store((*table, *at), args, *site)?,
+            Op::Helper(helper, args, site) if helper.is_wide() => self.wide_in_line(v, *helper, args, *site)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Whether an operation is known to find the bytes that it asks for.
+    fn passes(&self, v: mir::Value) -> bool {
+        self.fusion.as_ref().and_then(|fusion| fusion.lengths.get(fusion.element)).is_some_and(|lengths| lengths.passing.contains(&v))
     }
 
     /// A value that is in a register.

@@ -31,10 +31,10 @@ impl Lower<'_> {
     }
 
     /// Moves an end by a number of bytes, which is an operand and a value. False if that is left to the runtime.
-    pub(super) fn moves(&mut self, helper: Helper, (operand, n): (mir::Value, ir::Value), site: u32) -> bool {
+    pub(super) fn moves(&mut self, helper: Helper, (operand, n): (mir::Value, ir::Value), (site, passes): (u32, bool)) -> bool {
         match helper {
             Helper::PullHead => {
-                self.there(n, site);
+                self.there(n, (site, passes));
                 self.move_head(n, false);
                 let most = self.iconst(types::I32, FRONT as u64);
                 self.change_front(|this, front| {
@@ -43,7 +43,7 @@ impl Lower<'_> {
                 });
             }
             Helper::TrimTail => {
-                self.there(n, site);
+                self.there(n, (site, passes));
                 let len = self.b.use_var(self.shared.packet_len);
                 let len = self.b.ins().isub(len, n);
                 self.b.def_var(self.shared.packet_len, len);
@@ -57,9 +57,12 @@ impl Lower<'_> {
         true
     }
 
-    /// Traps if there is no packet, or fewer bytes of it.
-    fn there(&mut self, n: ir::Value, site: u32) {
+    /// Traps if there is no packet, or fewer bytes of it, unless it is known that there are as many.
+    fn there(&mut self, n: ir::Value, (site, passes): (u32, bool)) {
         self.present(site);
+        if passes {
+            return;
+        }
         let len = self.b.use_var(self.shared.packet_len);
         let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThan, n, len);
         self.trap_if(outside, TrapKind::OutOfBounds(Space::Packet), site);

@@ -72,7 +72,7 @@ impl Lower<'_> {
     }
 
     /// Registers a table; gives its number.
-    fn table(&mut self, words: Vec<u64>) -> usize {
+    pub(super) fn table(&mut self, words: Vec<u64>) -> usize {
         self.tables.push(words);
         self.tables.len() - 1
     }
@@ -142,7 +142,7 @@ impl Lower<'_> {
     }
 
     /// An entry of the table with that number.
-    fn entry(&mut self, table: usize, index: ir::Value) -> ir::Value {
+    pub(super) fn entry(&mut self, table: usize, index: ir::Value) -> ir::Value {
         let index = self.resize(index, types::I64);
         let tables = self.field(frame::TABLES, types::I64, constant());
         let table = self.b.ins().load(types::I64, constant(), tables, 8 * table as i32);

@@ -1,0 +1,86 @@
+//! Computed ports: where a value is the number of the port by which a packet leaves, what differs is looked up by it. No processor can predict branches on that, where ports are as
+//! good as random.
+//!
+//! Source: `compiler::cluster::by_number`. Leaves out: handlers of several members, those that set timers, ports that lead to different code.
+
+use super::fused::has;
+use super::members::By;
+use super::{Lower, trusted};
+use crate::JitError;
+use crate::frame::{self, exit};
+use compiler::cluster::{ByNumber, by_number};
+use compiler::mir::{self, Helper};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use netil::cluster::Way;
+use std::mem::discriminant;
+
+/// What is looked up: where ports lead, and where packets are counted.
+pub(super) struct Computed {
+    by: ByNumber,
+    ways: Vec<Option<Way>>,
+    counts: Option<Vec<u64>>,
+}
+
+impl Lower<'_> {
+    /// If a block sends packets by a number, and all those ports lead to the same code or to exits: how.
+    pub(super) fn computed(&self, block: mir::Block) -> Option<Computed> {
+        let element = self.element().filter(|element| element.instances.len() == 1 && self.end_of_slice().is_none())?;
+        let by = by_number(self.func, block, self.is_there())?;
+        let (_, first, count, _) = by;
+        let ways: Vec<Option<Way>> = (first..first + count).flat_map(|port| element.ways(port)).collect();
+        let counts: Vec<Option<u64>> = (first..first + count).map(|port| element.counts(port)?.first().copied()).collect();
+        let exits = |way: &Option<Way>| matches!(way, Some(Way::Exit(_) | Way::LastExit(_)));
+        let meet = ways.iter().all(exits) || ways.iter().all(|way| self.meets(way, &ways[0]));
+        let counted = counts.iter().all(|count| discriminant(count) == discriminant(&counts[0]));
+        let alone = !has(self.func, |helper| matches!(helper, Helper::SetTimer(_)));
+        (meet && counted && alone).then(|| Computed { by, ways, counts: counts.into_iter().collect() })
+    }
+
+    /// Whether two ways lead to the same code.
+    fn meets(&self, one: &Option<Way>, other: &Option<Way>) -> bool {
+        let code = |way: &Option<Way>| match (way, &self.fusion) {
+            (Some(Way::Member(to, _)), Some(fusion)) => Some(fusion.elements.of_member[*to as usize]),
+            _ => None,
+        };
+        code(one).is_some() && code(one) == code(other)
+    }
+
+    /// Ends a block that sends packets by a number.
+    pub(super) fn send_computed(&mut self, Computed { by, ways, counts }: Computed) -> Result<(), JitError> {
+        let (value, first, count, default) = by;
+        let value = self.reg(value);
+        let (to, args) = self.side_edge(&default)?;
+        let (inside, here) = (self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, value, i64::from(count)), self.b.create_block());
+        self.b.ins().brif(inside, here, &[], to, &args);
+        self.fill_side_edges()?;
+        self.b.switch_to_block(here);
+        let index = self.b.ins().uextend(types::I64, value);
+        if has(self.func, |helper| matches!(helper, Helper::SendCopy(_))) {
+            self.leave_with_copies(first, index);
+        }
+        let by = By::Index(index);
+        if let Some(places) = counts {
+            let place = self.chosen(by, &places);
+            self.count_at(frame::COUNTS, place);
+        }
+        match ways[0] {
+            Some(Way::Member(..)) => self.go_to(&ways, by),
+            _ => self.leave_by(&ways, by),
+        }
+        Ok(())
+    }
+
+    /// Where copies of the packet were sent, which go first, it leaves at once.
+    fn leave_with_copies(&mut self, first: u32, index: ir::Value) {
+        let sent = self.field(frame::SENT, types::I32, trusted());
+        let (with, without) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(sent, with, &[], without, &[]);
+        self.b.switch_to_block(with);
+        let port = self.b.ins().iadd_imm_s(index, i64::from(first));
+        let code = self.b.ins().ishl_imm_u(port, 32);
+        let code = self.b.ins().bor_imm_u(code, exit::PORT as i64);
+        self.leave_member(code);
+        self.b.switch_to_block(without);
+    }
+}
