@@ -7,6 +7,8 @@ use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
 use crate::Error;
 use compiler::backends::c::freestanding::{Division, HEADER, IMAGE, Language, Text, listing};
+use compiler::mir::Order;
+use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use std::fmt::Write as _;
@@ -20,24 +22,30 @@ struct Core {
     /// cannot.
     library: &'static str,
     emulator: &'static str,
+    /// What passes make code for.
+    on: passes::Target,
 }
 
+const LITTLE: passes::Target = passes::Target::HERE.in_order(Order::Little);
+
 const CORES: [Core; 4] = [
-    Core { name: "aarch64", compiler: "aarch64-linux-gnu-gcc", flags: "", library: "-lgcc", emulator: "qemu-aarch64" },
+    Core { name: "aarch64", compiler: "aarch64-linux-gnu-gcc", flags: "", library: "-lgcc", emulator: "qemu-aarch64", on: LITTLE },
     Core {
         name: "riscv64",
         compiler: "riscv64-linux-gnu-gcc",
         flags: "-march=rv64gc -mabi=lp64d -mno-relax",
         library: "-lgcc",
         emulator: "qemu-riscv64",
+        on: LITTLE,
     },
-    Core { name: "x86_64", compiler: "cc", flags: "-m64 -mno-red-zone -fcf-protection=none", library: "-lgcc", emulator: "" },
+    Core { name: "x86_64", compiler: "cc", flags: "-m64 -mno-red-zone -fcf-protection=none", library: "-lgcc", emulator: "", on: LITTLE },
     Core {
         name: "octeon",
         compiler: "mips64-linux-gnuabi64-gcc",
         flags: "-march=octeon+ -mabi=64 -msoft-float -mno-abicalls -fno-pic -G0",
         library: "",
         emulator: "qemu-mips64 -cpu Octeon68XX",
+        on: passes::Target::ALIGNED,
     },
 ];
 
@@ -91,13 +99,13 @@ fn checked(core: &Core, text: Text) -> Result<Text, Error> {
 
 fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
-    let text = checked(core, of_program(core.name, program, options, language(core, options))?)?;
+    let text = checked(core, of_program(core.name, program, options, language(core, options), core.on)?)?;
     Ok(files(core, text, input(program), &[program]))
 }
 
 fn configuration<const N: usize>(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
-    let made = of_configuration(core.name, app, options, language(core, options), drawn)?;
+    let made = of_configuration(core.name, app, options, (language(core, options), core.on), drawn)?;
     Ok(files(core, checked(core, made.text)?, 0, &made.programs))
 }
 

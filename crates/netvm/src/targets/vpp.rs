@@ -12,6 +12,7 @@ use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
 use crate::Error;
 use compiler::backends::c::freestanding::{HEADER, Language, Node, Text, counters};
+use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use std::fmt::Write as _;
@@ -40,7 +41,7 @@ pub(super) const TARGET: Target = Target {
 };
 
 fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
-    let text = of_program(NAME, program, options, Language::Nodes)?;
+    let text = of_program(NAME, program, options, Language::Nodes, passes::Target::HERE)?;
     let outputs = program.module().all_ports().iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id + 1).max();
     let outputs = outputs.unwrap_or(0).max(text.needs.ports);
     if outputs > MOST_OUTPUTS {
@@ -54,7 +55,7 @@ fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
 }
 
 fn configuration(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
-    let made = of_configuration(NAME, app, options, Language::Nodes, drawn)?;
+    let made = of_configuration(NAME, app, options, (Language::Nodes, passes::Target::HERE), drawn)?;
     let ports = Ports::Names { inputs: made.inputs, outputs: made.outputs };
     Ok(Plugin { name: named(&options.name), text: made.text, ports, elements: made.names }.files())
 }

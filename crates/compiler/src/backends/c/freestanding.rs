@@ -35,7 +35,7 @@ use division::Plan;
 use element::Core;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, State};
-use netil::module::{HandlerKind, TableKind};
+use netil::module::HandlerKind;
 pub use nodes::{Needs, Node, counters, listing};
 use searches::Units;
 use std::cell::{Cell, RefCell};
@@ -50,6 +50,8 @@ pub const IMAGE: &str = include_str!("freestanding/dfa.c");
 
 /// The most bytes of data and shared memory of a program.
 const MOST_STATE: usize = 1 << 24;
+/// The most operations of a program that is there twice.
+const SMALL: usize = 512;
 /// How often a packet may be led back.
 const ROUNDS: u32 = 16;
 
@@ -237,6 +239,7 @@ impl Part<'_> {
             piece: Cell::new(0),
             copies: language != Language::OpenCl && nodes::copies(func),
             seed,
+            draws: func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Random(_)))),
             opencl: language == Language::OpenCl,
             refused: Cell::new(None),
             ends_here: RefCell::default(),
@@ -294,9 +297,12 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
         return Err(Refused { element: part.n, site: None, why });
     }
     let mut text = prelude(language);
+    if language == Language::C && !needs.changes && !needs.copies {
+        text += "\n/* Packets leave as they came: where they lie, their lengths and times. */\n#define NV_STAYS\n";
+    }
     text += include_str!("freestanding/packet.c");
     if language != Language::OpenCl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
-        text += include_str!("freestanding/tables.c");
+        text += concat!(include_str!("freestanding/tables.c"), include_str!("freestanding/open.c"));
     }
     let mut image = Vec::new();
     if texts.iter().any(|part| !part.units.is_empty()) {
@@ -313,8 +319,10 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
         text += if language == Language::C { include_str!("freestanding/copied.c") } else { "" };
     }
     let _ = writeln!(text, "\nenum {{ NV_BUDGET = {DEFAULT_BUDGET}, NV_ROUNDS = {ROUNDS} }};\n");
+    let small = language == Language::C && !copy && is_small(parts, plan);
     for part in parts {
-        let _ = writeln!(text, "static void e{}{};", part.n, element::PARAMETERS);
+        let inlined = if small { "NV_INLINE" } else { "static" };
+        let _ = writeln!(text, "{inlined} void e{}{};", part.n, element::PARAMETERS);
     }
     texts.iter().for_each(|part| text += &part.text);
     if language != Language::OpenCl {
@@ -325,12 +333,12 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
     let nodes = nodes::nodes(&texts, parts, plan);
     match language {
         Language::C => {
-            text += &(nodes::arrive(needs.info)
+            text += &(nodes::arrive(needs.info, small)
                 + include_str!("freestanding/run.c")
                 + &listed(parts)
                 + &format!("\nconst int netvm_copies = {};\n", u32::from(copy)))
         }
-        Language::OpenCl => text += &(nodes::arrive(needs.info) + opencl::KERNEL),
+        Language::OpenCl => text += &(nodes::arrive(needs.info, false) + opencl::KERNEL),
         Language::Nodes => text += &(nodes::resume(&nodes, plan) + &nodes::counter(&nodes) + &listed(parts)),
         Language::Groups => {
             text += &(nodes::resume(&nodes, plan)
@@ -341,6 +349,12 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
         }
     }
     Ok(Text { program: text, names: named(names, parts), nodes, needs, notes: plan.notes.clone(), image })
+}
+
+/// Whether it is one function that may be there twice.
+fn is_small(parts: &[Part<'_>], plan: &Plan) -> bool {
+    let [part] = parts else { return false };
+    part.ways.is_none() && plan.pieces[0].pieces.len() == 1 && part.func.blocks.iter().map(|b| b.ops.len()).sum::<usize>() <= SMALL
 }
 
 /// What comes before the program.
@@ -364,11 +378,9 @@ fn prelude(language: Language) -> String {
 fn begin(parts: &[Part<'_>]) -> String {
     let mut text = String::from("\nstatic int nv_started;\n\nvoid netvm_start(uint64_t a, uint64_t b)\n{\n    (void)a, (void)b;\n");
     for part in parts {
-        let tables = part.program.module().tables.iter().enumerate().filter(|(_, table)| table.kind == TableKind::Exact);
-        for (n, _) in tables {
-            let name = tables::name(part.n, n);
-            let _ = writeln!(text, "    nv_start(&{name}, nv_mix(a ^ {0}u), nv_mix(b ^ {0}u), nv_started);", part.n << 16 | n);
-        }
+        let tables = part.program.module().tables.iter().enumerate();
+        let starts = tables.filter_map(|(n, table)| tables::start(&tables::name(part.n, n), table, part.n << 16 | n));
+        starts.for_each(|start| text += &format!("    {start}\n"));
     }
     text + "    nv_started = 1;\n}\n"
 }
@@ -391,16 +403,8 @@ fn listed(parts: &[Part<'_>]) -> String {
     text += "    (void)at, (void)entry;\n    switch ((uint64_t)element << 32 | table) {\n";
     for part in parts {
         for (n, table) in part.program.module().tables.iter().enumerate() {
-            let (name, key, id) = (tables::name(part.n, n), table.key_bits / 8, (part.n as u64) << 32 | n as u64);
-            let _ = match table.kind {
-                TableKind::Exact => writeln!(text, "    case {id:#x}u: return nv_list(&{name}, at, {key}, {}, entry);", table.value_bytes),
-                _ => writeln!(
-                    text,
-                    "    case {id:#x}u: return nv_list_all({name}_keys, {name}_values, {name}_entries, {}, at, {key}, {}, entry);",
-                    tables::stride(table),
-                    table.value_bytes
-                ),
-            };
+            let id = (part.n as u64) << 32 | n as u64;
+            let _ = writeln!(text, "    case {id:#x}u: return {};", tables::list(&tables::name(part.n, n), table));
         }
     }
     text + "    default: return 0;\n    }\n}\n"

@@ -19,7 +19,7 @@ enum netvm_end { NETVM_SENT, NETVM_DROPPED, NETVM_TRAPPED };
 struct netvm_packet {
     uint8_t *buffer;
     uint32_t size;     /* bytes of the buffer */
-    uint32_t at;       /* where the packet begins */
+    uint32_t at;       /* where the packet begins; small programs for MIPS and RISC-V are fastest if its address is 2 modulo 4, and one built with NETVM_ALIGNED defined needs that */
     uint32_t len;      /* its bytes */
     uint32_t wire_len; /* what it had on the wire, at least len */
     uint32_t input;    /* the input by which it comes: its number; of a program alone, its port */
