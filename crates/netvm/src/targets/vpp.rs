@@ -15,6 +15,7 @@ use compiler::backends::c::freestanding::{HEADER, Language, Node, Text, counters
 use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
+use netil::module::{Entry, Table, TableKind};
 use std::fmt::Write as _;
 
 const NAME: &str = "vpp";
@@ -24,10 +25,11 @@ const MOST_OUTPUTS: u32 = 4096;
 pub(super) const TARGET: Target = Target {
     name: NAME,
     about: "VPP (FD.io): a plugin with a graph node that runs the program on vectors of packets",
-    files: "node.c, map.c, setup.c, program.c with their headers and CMakeLists.txt (the plugin), README.md, Makefile with try/ (runs the nodes without VPP)",
+    files: "node.c, map.c, entries.c, setup.c, program.c with their headers and CMakeLists.txt (the plugin), README.md, Makefile with try/ (runs the nodes without VPP)",
     admits: &[
         "filters, NetIL modules that push packets on, and Click configurations between devices, as for processors without an operating system, searches for strings apart",
         "outputs that lead to interfaces, to nodes of VPP's, or on along the feature arc device-input",
+        "entries of tables that come and go by commands of VPP's",
         "several workers: what a program keeps is one for all, and where it keeps something one vector runs at a time",
     ],
     refuses: &[
@@ -51,13 +53,16 @@ fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
         });
     }
     let ports = Ports::Numbers { input: input(program), outputs };
-    Ok(Plugin { name: named(&options.name), text, ports, elements: Vec::new() }.files())
+    let commands = entries(&named(&options.name), &[(name_of(program), program)]);
+    Ok(Plugin { name: named(&options.name), text, ports, elements: Vec::new(), commands }.files())
 }
 
 fn configuration(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
     let made = of_configuration(NAME, app, options, (Language::Nodes, passes::Target::HERE), drawn)?;
     let ports = Ports::Names { inputs: made.inputs, outputs: made.outputs };
-    Ok(Plugin { name: named(&options.name), text: made.text, ports, elements: made.names }.files())
+    let programs: Vec<_> = made.names.iter().map(String::as_str).zip(made.programs.iter().copied()).collect();
+    let commands = entries(&named(&options.name), &programs);
+    Ok(Plugin { name: named(&options.name), text: made.text, ports, elements: made.names, commands }.files())
 }
 
 /// A name that C, CMake and VPP's commands take.
@@ -80,6 +85,42 @@ struct Plugin {
     ports: Ports,
     /// The elements' names.
     elements: Vec<String>,
+    /// Commands that fill tables with the entries that they have.
+    commands: String,
+}
+
+/// What the element of a program alone is called.
+fn name_of(program: &Verified) -> &str {
+    if program.module().name.is_empty() { "program" } else { &program.module().name }
+}
+
+/// Commands that take out what tables hold and enter the entries of the build.
+fn entries(plugin: &str, programs: &[(&str, &Verified)]) -> String {
+    let mut text = format!("netvm {plugin} clear\n");
+    for (element, program) in programs {
+        for table in program.module().tables.iter().filter(|table| table.timeout_ns == 0) {
+            for entry in &table.entries {
+                let _ = writeln!(text, "netvm {plugin} add {element} {} {}", table.name, words(table, entry));
+            }
+        }
+    }
+    text
+}
+
+/// The words for an entry's key, value and priority.
+fn words(table: &Table, entry: &Entry) -> String {
+    let digits = usize::from(table.key_bits) / 4;
+    let hex = |limbs: &[u64]| {
+        let number = limbs.iter().take(2).rev().fold(0, |number, limb| number << 64 | u128::from(*limb));
+        format!("{number:0digits$x}")
+    };
+    let (key, value) = (hex(&entry.key), entry.value.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    match table.kind {
+        TableKind::Exact => format!("{key} {value}"),
+        TableKind::Prefix => format!("{key}/{} {value}", hex(&entry.mask)),
+        TableKind::Range => format!("{key}-{} {value} {}", hex(&entry.mask), entry.priority),
+        TableKind::Ternary => format!("{key}/{} {value} {}", hex(&entry.mask), entry.priority),
+    }
 }
 
 impl Plugin {
@@ -92,6 +133,7 @@ impl Plugin {
             file("counters.c", counters(&self.text.nodes), "what counters count"),
             file("config.h", self.config(), "what differs from plugin to plugin"),
             file("nodes.txt", self.told(), "which elements are in which node, and why"),
+            file("entries.cli", self.commands.clone(), "commands that fill tables with the entries of the build"),
             file("README.md", self.readme(), "how to build, load, connect and try it"),
             file("CMakeLists.txt", self.replaced(include_str!("vpp/CMakeLists.txt")), "builds the plugin, within VPP's sources or outside"),
         ];
@@ -244,6 +286,7 @@ impl Plugin {
 const OTHERS: &[(&str, &str, &str)] = &[
     ("plugin.h", include_str!("vpp/plugin.h"), "what the plugin's files have in common"),
     ("map.c", include_str!("vpp/map.c"), "which interfaces and nodes inputs and outputs are"),
+    ("entries.c", include_str!("vpp/entries.c"), "commands that fill tables"),
     ("setup.c", include_str!("vpp/setup.c"), "the plugin's registration and commands"),
     ("Makefile", include_str!("vpp/Makefile"), "make run PCAP=FILE, without VPP"),
     ("try/main.c", include_str!("vpp/try/main.c"), "runs the nodes without VPP"),

@@ -240,6 +240,7 @@ impl Part<'_> {
             copies: language != Language::OpenCl && nodes::copies(func),
             seed,
             draws: func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Random(_)))),
+            outside: language == Language::Nodes,
             opencl: language == Language::OpenCl,
             refused: Cell::new(None),
             ends_here: RefCell::default(),
@@ -303,6 +304,7 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
     text += include_str!("freestanding/packet.c");
     if language != Language::OpenCl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
         text += concat!(include_str!("freestanding/tables.c"), include_str!("freestanding/open.c"));
+        text += if language == Language::Nodes { include_str!("freestanding/filled.c") } else { "" };
     }
     let mut image = Vec::new();
     if texts.iter().any(|part| !part.units.is_empty()) {
@@ -339,7 +341,7 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
                 + &format!("\nconst int netvm_copies = {};\n", u32::from(copy)))
         }
         Language::OpenCl => text += &(nodes::arrive(needs.info, false) + opencl::KERNEL),
-        Language::Nodes => text += &(nodes::resume(&nodes, plan) + &nodes::counter(&nodes) + &listed(parts)),
+        Language::Nodes => text += &(nodes::resume(&nodes, plan) + &nodes::counter(&nodes) + &listed(parts) + &outside(parts)),
         Language::Groups => {
             text += &(nodes::resume(&nodes, plan)
                 + &nodes::groups(&nodes, plan, needs)
@@ -404,10 +406,49 @@ fn listed(parts: &[Part<'_>]) -> String {
     for part in parts {
         for (n, table) in part.program.module().tables.iter().enumerate() {
             let id = (part.n as u64) << 32 | n as u64;
-            let _ = writeln!(text, "    case {id:#x}u: return {};", tables::list(&tables::name(part.n, n), table));
+            let _ = writeln!(
+                text,
+                "    case {id:#x}u: return {};",
+                tables::list(&tables::name(part.n, n), table, part.language == Language::Nodes)
+            );
         }
     }
     text + "    default: return 0;\n    }\n}\n"
+}
+
+/// How a host fills tables.
+fn outside(parts: &[Part<'_>]) -> String {
+    let of = |part: &Part<'_>| (0..part.program.module().tables.len()).map(|n| (part.n, n)).collect::<Vec<_>>();
+    let all: Vec<(usize, usize)> = parts.iter().flat_map(of).collect();
+    let table_of = |(element, n): (usize, usize)| &parts[element].program.module().tables[n];
+    let switch = "    switch ((uint64_t)element << 32 | table) {\n";
+    let mut text = format!("\nint netvm_table(uint32_t element, uint32_t table, struct netvm_table *t)\n{{\n{switch}");
+    for (element, n) in all.iter().copied() {
+        let table = table_of((element, n));
+        let (name, kind) = (quoted::string(table.name.as_bytes()), format!("NETVM_{:?}", table.kind).to_uppercase());
+        let _ = writeln!(
+            text,
+            "    case {:#x}u: *t = (struct netvm_table){{ {name}, {kind}, {}, {}, {} }}; return 1;",
+            (element as u64) << 32 | n as u64,
+            table.key_bits / 8,
+            table.value_bytes,
+            table.capacity
+        );
+    }
+    text += "    default: return 0;\n    }\n}\n";
+    for (which, function) in ["add", "delete"].into_iter().enumerate() {
+        let _ = writeln!(text, "\nint netvm_{function}(uint32_t element, uint32_t table, const struct netvm_entry *entry)\n{{");
+        if !all.is_empty() {
+            text += "    const nv_key key = nv_number_of(entry->key, entry->key_bytes), other = nv_number_of(entry->other, entry->key_bytes);\n    (void)key, (void)other;\n";
+        }
+        text += &format!("    (void)entry;\n{switch}");
+        for (element, n) in all.iter().copied() {
+            let (table, id) = (table_of((element, n)), (element as u64) << 32 | n as u64);
+            let _ = writeln!(text, "    case {id:#x}u: return {};", tables::from_outside(&tables::name(element, n), table)[which]);
+        }
+        text += "    default: return NETVM_MISSING;\n    }\n}\n";
+    }
+    text
 }
 
 /// The names of inputs, outputs and elements.

@@ -38,6 +38,8 @@ pub(super) struct Core<'a> {
     pub seed: u64,
     /// The handler draws random numbers, which depend on how many packets came before.
     pub draws: bool,
+    /// The host fills tables.
+    pub outside: bool,
     /// OpenCL C: nothing lasts, and packets do not grow.
     pub opencl: bool,
     /// The place of what was refused.
@@ -60,7 +62,7 @@ pub(super) fn emit(core: &Core<'_>, program: &Verified, func: &Func, state: &Sta
             core.memories(state)?.replace("static const uint8_t", "__constant uint8_t").replace("static uint8_t", "__constant uint8_t");
         return Ok(constants + &sets.replace("static const ", "__constant ") + &core.handler()?);
     }
-    Ok(core.memories(state)? + &tables::emit(n, core.module, state)? + &sets + &core.handler()?)
+    Ok(core.memories(state)? + &tables::emit(n, core.module, state, core.outside)? + &sets + &core.handler()?)
 }
 
 impl Core<'_> {
