@@ -3,7 +3,8 @@
 //! Left out: coprocessors other than the console, whose output before packets come is nobody's, and for back ends that search packets
 //! themselves `stringmatching`, of which they are told what it was loaded with.
 
-use super::c::freestanding::automaton::{Text, groups, is_known, load_price};
+use super::c::freestanding::automaton::is_known;
+use netil::copro::patterns::{Reader, Text, groups, strings_load_price};
 use netil::copro::{CoproError, Coprocessor, Registers};
 use netil::exec::State;
 use netil::layout::LATEST;
@@ -88,8 +89,8 @@ impl Loaded {
 
 impl Coprocessor for Loaded {
     fn init(&mut self, data: &[u8]) -> u32 {
-        let read = groups(data);
-        let refusal = read.as_ref().err().copied().unwrap_or(0);
+        let read = groups(&mut Reader(data));
+        let refusal = read.as_ref().err().map_or(0, |why| *why as u32);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = read.ok();
         refusal
     }
@@ -111,7 +112,7 @@ impl Coprocessor for Loaded {
     }
 
     fn init_work(&self, data: &[u8]) -> u64 {
-        load_price(data)
+        strings_load_price(data)
     }
 
     fn fingerprint(&self) -> u64 {

@@ -3,9 +3,10 @@
 //! The init handler has run when the text is made, so a unit's strings are known. Leaves out all other coprocessors.
 
 use super::array;
-use super::automaton::{Automaton, MOST_NODES, NODE_BYTES, Text};
+use super::automaton::{Automaton, MOST_NODES, NODE_BYTES};
 use crate::backends::c::Unsupported;
 use crate::backends::start::Loaded;
+use netil::copro::patterns::Text;
 use netil::exec::State;
 use std::fmt::Write as _;
 
