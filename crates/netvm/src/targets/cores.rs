@@ -53,18 +53,18 @@ const ADMITS: &[&str] = &[
     "filters, NetIL modules that push packets on, and Click configurations between devices: a function per element",
     "packets read, written, copied, and made longer or shorter at both ends; values of up to 128 bits",
     "read-only sets, switches, subroutines, loops, checksums, CRCs, hashes, searches and copies of bytes",
-    "strings in the packet (the coprocessor stringmatching, STRINGS of elements), found by the image of an automaton",
+    "strings and regular expressions in the packet (the coprocessors stringmatching and regexp; Search, StringSwitch, RegexFilter), found by the image of automata",
     "tables with keys of up to 128 bits: exact ones change and time out, others are constants but for their values",
     "data, shared and initialised memory of up to 16 MiB, in static memory as the init handler left it; info memory, random numbers, times of arrival",
 ];
 const REFUSES: &[&str] = &[
-    "timers; coprocessors other than stringmatching; strings whose automaton has more than 131,072 nodes (64 MiB of an Octeon's low-latency memory)",
+    "timers; coprocessors other than stringmatching and regexp; strings and expressions whose automata have more than 131,072 nodes (64 MiB of an Octeon's low-latency memory)",
     "more than 1 GiB of tables in one program",
     "packets made, given up or held; pull handlers; copies that wait in a queue for anything but a device",
     "more than 16,384 operations and branches in one program",
     "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
 ];
-const FILES: &str = "program.c and netvm.h (the program, without a library), dfa.bin and dfa.c (if it searches for strings), main.c (tries it on a pcap file), Makefile";
+const FILES: &str = "program.c and netvm.h (the program, without a library), dfa.bin and dfa.c (if it searches for strings or expressions), main.c (tries it on a pcap file), Makefile";
 
 pub(super) const AARCH64: Target = target::<0>("64-bit Arm without an operating system: C for a cross compiler");
 pub(super) const RISCV64: Target = target::<1>("64-bit RISC-V without an operating system: C for a cross compiler");

@@ -11,7 +11,7 @@
 use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
 use crate::Error;
-use compiler::backends::c::freestanding::{HEADER, Language, Node, Text, counters};
+use compiler::backends::c::freestanding::{HEADER, IMAGE, Language, Node, Text, counters};
 use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
@@ -27,13 +27,13 @@ pub(super) const TARGET: Target = Target {
     about: "VPP (FD.io): a plugin with a graph node that runs the program on vectors of packets",
     files: "node.c, map.c, entries.c, setup.c, program.c with their headers and CMakeLists.txt (the plugin), README.md, Makefile with try/ (runs the nodes without VPP)",
     admits: &[
-        "filters, NetIL modules that push packets on, and Click configurations between devices, as for processors without an operating system, searches for strings apart",
+        "filters, NetIL modules that push packets on, and Click configurations between devices, as for processors without an operating system",
         "outputs that lead to interfaces, to nodes of VPP's, or on along the feature arc device-input",
         "entries of tables that come and go by commands of VPP's",
         "several workers: what a program keeps is one for all, and where it keeps something one vector runs at a time",
     ],
     refuses: &[
-        "timers, coprocessors; more than 1 GiB of tables in one program",
+        "timers; coprocessors other than stringmatching and regexp; strings and expressions whose automata have more than 131,072 nodes; more than 1 GiB of tables in one program",
         "packets made, given up or held; pull handlers; copies that wait in a queue for anything but a device",
         "more than 16,384 operations and branches in one program; output ports with numbers over 4,095",
         "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
@@ -135,8 +135,12 @@ impl Plugin {
             file("nodes.txt", self.told(), "which elements are in which node, and why"),
             file("entries.cli", self.commands.clone(), "commands that fill tables with the entries of the build"),
             file("README.md", self.readme(), "how to build, load, connect and try it"),
-            file("CMakeLists.txt", self.replaced(include_str!("vpp/CMakeLists.txt")), "builds the plugin, within VPP's sources or outside"),
+            file("CMakeLists.txt", self.cmake(), "builds the plugin, within VPP's sources or outside"),
         ];
+        if !self.text.image.is_empty() {
+            all.push(File { name: "dfa.bin".to_owned(), bytes: self.text.image.clone(), about: "the image of its automata".to_owned() });
+            all.push(file("dfa.c", IMAGE.to_owned(), "has dfa.bin in static memory"));
+        }
         for (name, text, about) in OTHERS {
             all.push(file(name, (*text).to_owned(), about));
         }
@@ -152,6 +156,14 @@ impl Plugin {
 
     fn replaced(&self, text: &str) -> String {
         text.replace("NAME", &self.name)
+    }
+
+    fn cmake(&self) -> String {
+        let (more, flags) = match self.text.image.is_empty() {
+            true => ("", ""),
+            false => ("  dfa.c\n", "set_source_files_properties(dfa.c PROPERTIES COMPILE_OPTIONS \"-Wa,-I${CMAKE_CURRENT_SOURCE_DIR}\")\n"),
+        };
+        self.replaced(include_str!("vpp/CMakeLists.txt")).replace("SEARCHES", more) + flags
     }
 
     /// The names of nodes, all different.

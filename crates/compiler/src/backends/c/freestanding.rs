@@ -12,13 +12,14 @@
 //! Copies of packets go their ways when the handler that sent them
 //! has ended, in order and before the packet itself, and are told to the caller one by one.
 //!
-//! Leaves out, with a reason that names the operation: coprocessors other than `stringmatching`, timers, pull handlers, packets
+//! Leaves out, with a reason that names the operation: coprocessors other than `stringmatching` and `regexp`, timers, pull handlers, packets
 //! that are made, given up or held, values of more than 128 bits.
 
 pub(in crate::backends) mod automaton;
 mod cuts;
 mod division;
 mod element;
+pub(in crate::backends) mod expression;
 #[cfg(test)]
 mod hostile;
 mod nodes;
@@ -223,11 +224,12 @@ impl Part<'_> {
     fn emit(&self, plan: &Plan, info: u32) -> Result<Emitted, Refused> {
         let Self { n, program, func, ways, ends, seed, language, .. } = *self;
         let refused = |why| Refused { element: n, site: None, why };
+        let unable = |why| Refused { site: self.searches(), ..refused(Unsupported(why)) };
         let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
         if size > MAX_SIZE {
             return Err(refused(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most"))));
         }
-        let (state, units) = self.state().map_err(|why| refused(Unsupported(why)))?;
+        let (state, units) = self.state().map_err(unable)?;
         let core = Core {
             n,
             module: program.module(),
@@ -254,12 +256,12 @@ impl Part<'_> {
     /// succeed for.
     fn state(&self) -> Result<(State, Units), String> {
         let made = match self.language {
-            Language::C | Language::Groups => start::searching(self.program),
-            Language::OpenCl | Language::Nodes => start::state(self.program).map(|state| (state, Vec::new())),
+            Language::C | Language::Groups | Language::Nodes => start::searching(self.program),
+            Language::OpenCl => start::state(self.program).map(|state| (state, Vec::new())),
         };
         let plain = |why| State::plain(self.program).map(|state| (state, Vec::new())).map_err(|_| why);
         let (state, loaded) = made.or_else(|why| if self.program.is_filter() { plain(why) } else { Err(why) })?;
-        let units = Units::new(self.program, &state, &loaded);
+        let units = Units::new(self.program, &state, &loaded)?;
         Ok((state, units))
     }
 

@@ -6,7 +6,7 @@ use super::super::scalar::{Frame, Scalar, ctype};
 use super::super::{Unsupported, sets, with_sets};
 use super::cuts::{self, BUDGET, Pieces};
 use super::division::Plan;
-use super::{Leave, MOST_STATE, array, automaton, opencl, tables};
+use super::{Leave, MOST_STATE, array, opencl, searches, tables};
 use crate::backends::graph::{Link, Way};
 use crate::mir::{Block, Func, Helper, Op, Order, Site, Value};
 use netil::copro::CoproError;
@@ -306,7 +306,8 @@ impl Core<'_> {
         let (Helper::CoproIn(unit, _) | Helper::CoproOut(unit, _) | Helper::CoproShow(unit) | Helper::CoproInvoke(unit, _)) = helper else {
             return None;
         };
-        if self.opencl || !automaton::is_known(&self.module.coprocessors.get(unit as usize)?.name) {
+        let coprocessor = &self.module.coprocessors.get(unit as usize)?.name;
+        if self.opencl || !searches::is_known(coprocessor) {
             return None;
         }
         let name = format!("nv_unit{}_{unit}", self.n);
@@ -316,7 +317,8 @@ impl Core<'_> {
             Helper::CoproInvoke(_, operation) => {
                 let failed = |error| self.trap(TrapKind::Coprocessor(unit as u8, error), site);
                 format!(
-                    "switch (nv_invoke(&{name}, r, {operation}, shown >> {unit} & 1, &budget)) {{\n    case NV_DONE: break;\n    case NV_NO_BUDGET: {}\n    case NV_NOT_SHOWN: {}\n    case NV_NO_GROUP: {}\n    case NV_NOT_LOADED: {}\n    }}",
+                    "switch ({}(&{name}, r, {operation}, shown >> {unit} & 1, &budget)) {{\n    case NV_DONE: break;\n    case NV_NO_BUDGET: {}\n    case NV_NOT_SHOWN: {}\n    case NV_NO_GROUP: {}\n    case NV_NOT_LOADED: {}\n    }}",
+                    searches::function(coprocessor),
                     self.trap(TrapKind::Budget, site),
                     failed(CoproError::NoPacket),
                     failed(CoproError::BadRegister),
