@@ -97,7 +97,7 @@ impl Stored {
         }
     }
 
-    fn packet(&self, range: Option<Range<u64>>) -> bool {
+    pub(super) fn packet(&self, range: Option<Range<u64>>) -> bool {
         let overlaps = |range: &Range<u64>| self.packet.iter().any(|other| other.start < range.end && range.start < other.end);
         self.anywhere || range.map_or(!self.packet.is_empty(), |range| overlaps(&range))
     }
@@ -183,7 +183,7 @@ impl Lower<'_> {
     }
 
     /// Words of the packet at a constant place, from the lowest; two that lie side by side in one move.
-    fn packet_at(&mut self, at: u32, bytes: u32) -> Result<Vec<Src>, Refused> {
+    pub(super) fn packet_at(&mut self, at: u32, bytes: u32) -> Result<Vec<Src>, Refused> {
         let pinned = self.stored.packet(Some(at.into()..u64::from(at) + u64::from(bytes)));
         let at = self.came_at(at, bytes)?;
         let end = at + bytes.cast_signed();

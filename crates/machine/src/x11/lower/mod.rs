@@ -11,6 +11,7 @@
 mod ends;
 mod exits;
 mod memory;
+mod sums;
 mod tables;
 mod words;
 

@@ -87,7 +87,7 @@ impl Lower<'_> {
         }
     }
 
-    fn alu(&mut self, op: AluOp, a: Src, b: Src, with: Option<Flag>, mask: u16, flag: Option<Flag>) -> Src {
+    pub(super) fn alu(&mut self, op: AluOp, a: Src, b: Src, with: Option<Flag>, mask: u16, flag: Option<Flag>) -> Src {
         let dst = self.reg(mask);
         self.push(super::Op::Alu(Alu::Words { op, dst: Some(dst), flag, a, b, with }), false);
         Src::Reg(dst)
@@ -408,7 +408,7 @@ impl Lower<'_> {
         Val::Words(chosen)
     }
 
-    fn chosen(&mut self, guard: If, x: Src, y: Src) -> Src {
+    pub(super) fn chosen(&mut self, guard: If, x: Src, y: Src) -> Src {
         let reg = self.reg(self.mask(x) | self.mask(y));
         let to = Place::Reg(reg);
         let first = self.push(super::Op::Move(Move { guard: None, to, from: place(y) }), false);
