@@ -52,6 +52,7 @@ impl Lower<'_> {
         if !all.contains(&now) {
             all.push(now);
         }
+        self.informs(to);
     }
 
     /// The block that begins: on all ways to it the head is at the same place.
@@ -94,10 +95,10 @@ impl Lower<'_> {
 
     /// Moves an end.
     pub(super) fn change(&mut self, helper: Helper, bytes: Value) -> Result<Val, Refused> {
-        if helper == Helper::TrimTail && self.code().func.constant(bytes).is_none() {
+        if helper == Helper::TrimTail && self.constant(bytes).is_none() {
             return self.trim(bytes);
         }
-        let constant = self.code().func.constant(bytes).and_then(|n| u16::try_from(n).ok());
+        let constant = self.constant(bytes).and_then(|n| u16::try_from(n).ok());
         let (Some(change), Some(bytes)) = (change(helper), constant) else {
             return self.refuse("an end of the packet that moves by a computed number of bytes");
         };

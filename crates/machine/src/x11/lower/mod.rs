@@ -10,6 +10,7 @@
 
 mod ends;
 mod exits;
+mod infos;
 mod memory;
 mod sums;
 mod tables;
@@ -142,6 +143,7 @@ struct Lower<'a> {
     /// Ways out of the pipeline on which nothing says where to.
     silent: usize,
     heads: ends::Heads,
+    infos: infos::Infos,
 }
 
 pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Machine) -> Result<Lowered, Refused> {
@@ -170,6 +172,7 @@ pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Mach
         stored,
         silent: 0,
         heads: ends::Heads::default(),
+        infos: infos::Infos::default(),
     };
     l.block = l.codes[0].first;
     let port = entry.map_or_else(
@@ -177,6 +180,7 @@ pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Mach
         |port| vec![Src::Imm(port as u16), Src::Imm((port >> 16) as u16)],
     );
     l.incoming.insert(l.block, vec![(DONE, vec![Val::Words(port)])]);
+    l.leads(l.block);
     order.into_iter().try_for_each(|element| l.element(element))?;
     Ok(l.finish())
 }
@@ -272,6 +276,9 @@ impl<'a> Lower<'a> {
         let first = code_first(&self.codes, element);
         order.into_iter().try_for_each(|block| {
             (self.block, self.site) = (first + block.0 as usize, None);
+            if !self.is_reached() {
+                return Ok(());
+            }
             self.arrive()?;
             self.params(block);
             self.body(block)

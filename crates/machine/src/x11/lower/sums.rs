@@ -62,21 +62,19 @@ impl Lower<'_> {
 
     /// The words of a range, with a test that the packet has it.
     fn summed(&mut self, offset: Value, length: Value) -> Result<Vec<Src>, Refused> {
-        let func = &self.code().func;
-        let (Some(at), constant) = (func.constant(offset), func.constant(length)) else {
+        let (Some(at), constant) = (self.constant(offset), self.constant(length)) else {
             return self.refuse("a checksum from a computed place on: the pipeline has no loops");
         };
         let len = self.words_of(length);
         let mask = |l: &Self, n: usize| len.get(n).map_or(0, |word| l.mask(*word));
-        let most = constant.unwrap_or_else(|| if mask(self, 1) > 0 { u64::MAX } else { mask(self, 0).into() });
-        if at > u64::from(u16::MAX) || most > u64::from(MOST) {
+        let most = constant.unwrap_or_else(|| if mask(self, 1) > 0 { u32::MAX } else { mask(self, 0).into() });
+        if at > u32::from(u16::MAX) || most > MOST {
             return self.refuse(format!("a checksum over a range that may have more than {MOST} bytes: the pipeline has no loops"));
         }
         if constant.is_none() && most % 2 != 0 {
             return self.refuse("a checksum over a number of bytes that may be odd");
         }
         self.is_inside(at as u16, &len);
-        let (at, most) = (at as u32, most as u32);
         match constant {
             Some(_) => self.all_words(at, most),
             None => self.some_words(at, most, len[0]),
