@@ -37,13 +37,14 @@ pub(super) fn figures(_: &Path) -> Outcome<Vec<Figure>> {
     let mix: Vec<u32> = SIZES.to_vec();
     let rows = SIZES.iter().map(|size| (size.to_string(), vec![*size])).chain([("mix".to_owned(), mix)]);
     for (label, sizes) in rows {
-        let rate = |work: &[Work], arbitration: Arbitration| {
+        let rate = |work: &[Work], arbitration: &Arbitration| {
             let cycles = if sizes.iter().any(|size| *size > LONG) { 3 * CYCLES } else { CYCLES };
             let setup = Setup { machine: &machine, work, sizes: &sizes, assignment: &assignment, arbitration, cycles };
             rate_of(&setup, &ports)
         };
-        let mut values: Vec<_> = Arbitration::ALL.iter().map(|(arbitration, _)| Some(rate(&program, *arbitration))).collect();
-        values.push(Some(rate(&hand, Arbitration::Partition)));
+        let policy = |name: &str| machine.arbitration.get(name);
+        let mut values: Vec<_> = ["shared", "check-out", "partition"].iter().map(|name| Some(rate(&program, policy(name)?))).collect();
+        values.push(policy("partition").map(|partition| rate(&hand, partition)));
         figure.row(label, values);
     }
     Ok(vec![figure])
