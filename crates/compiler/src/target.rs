@@ -14,6 +14,8 @@ pub struct Target {
     pub lanes: bool,
     /// A load of several bytes is one only at a multiple of their number, for which packets count from two bytes before they begin: what follows an Ethernet header is aligned.
     pub aligned: bool,
+    /// Places in the packet are constants of the code: packets whose heads have moved by different numbers of bytes need ways of their own, whatever code that takes.
+    pub ways: bool,
     /// What the machine charges for.
     pub costs: CostModel,
 }
@@ -25,6 +27,7 @@ impl Target {
         word: 64,
         lanes: false,
         aligned: false,
+        ways: false,
         costs: CostModel::SERVER,
     };
     /// This machine, many packets at once.

@@ -222,7 +222,8 @@ fn optimised(program: &Verified) -> Result<Func, String> {
     let translated = translate(program, HandlerKind::Push).map_err(|e| e.to_string())?;
     let func = translated.ok_or("a program without a push handler: packets come by themselves")?;
     let mut func = unroll(func).map_err(|e| e.to_string())?;
-    passes::optimise(&mut func, &Context::new(program, passes::Target::HERE.in_order(Order::Little)), &options);
+    let target = passes::Target { ways: true, ..passes::Target::HERE.in_order(Order::Little) };
+    passes::optimise(&mut func, &Context::new(program, target), &options);
     let cfg = Cfg::new(&func);
     let back = |b: &Block| func.block(*b).end.edges().iter().any(|e| cfg.position[e.block.0 as usize] <= cfg.position[b.0 as usize]);
     if let Some(block) = cfg.order.iter().find(|b| back(b)) {
