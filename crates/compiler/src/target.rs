@@ -12,9 +12,11 @@ pub struct Target {
     pub word: u16,
     /// Many packets run at once, each in a lane: a branch divides the set of lanes, and a block that no lane reaches is stepped over.
     pub lanes: bool,
-    /// A load of several bytes is one only at a multiple of their number, for which packets count from two bytes before they begin: what follows an Ethernet header is aligned.
+    /// A load of several bytes is one only at a multiple of their number, for which packets count from two bytes before they begin: what
+    /// follows an Ethernet header is aligned.
     pub aligned: bool,
-    /// Places in the packet are constants of the code: packets whose heads have moved by different numbers of bytes need ways of their own, whatever code that takes.
+    /// Places in the packet are constants of the code: packets whose heads have moved by different numbers of bytes need ways of their own,
+    /// whatever code that takes.
     pub ways: bool,
     /// What the machine charges for.
     pub costs: CostModel,

@@ -99,7 +99,8 @@ fn equal_setups_give_equal_reports_and_wrong_files_are_told() {
     assert_eq!(wrong("0.1 forward 0"), "line 1: `0.1 forward 0`: receive or transmit, and ports");
 }
 
-/// A policy of one's own: an entry for each port, for which a thread waits. It gives what the one that goes on to the next port gives if each thread has one port; with many it is slower, as threads stand at an entry that the FIFO has not come to.
+/// A policy of one's own: an entry for each port, for which a thread waits. It gives what the one that goes on to the next port gives if each
+/// thread has one port; with many it is slower, as threads stand at an entry that the FIFO has not come to.
 #[test]
 fn policies_are_data() {
     let text = machine::description::built_in().find(|(name, _)| *name == "ixp1200").unwrap().1;

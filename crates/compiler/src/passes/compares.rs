@@ -141,7 +141,8 @@ fn merge(func: &mut Func, context: &Context<'_>, cfg: &Cfg, lengths: &Lengths, b
     }
 }
 
-/// A load of 2, 4 or 8 bytes around a field that lies in the packet. Where loads must be aligned it is one of up to 4, from a place that is: packets are known to be aligned to 4, and what is
+/// A load of 2, 4 or 8 bytes around a field that lies in the packet. Where loads must be aligned it is one of up to 4, from a place that is:
+/// packets are known to be aligned to 4, and what is
 /// added to a place is the length of headers, which are multiples of that.
 fn window(func: &Func, context: &Context<'_>, lengths: &Lengths, addr: Value, field: Field) -> Option<Field> {
     let bytes = field.bytes.next_power_of_two();

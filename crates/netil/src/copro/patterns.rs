@@ -1,4 +1,5 @@
-//! Initialised data of `stringmatching` and `regexp`: what it says, the limits of both units, and what they charge. Every engine and back end that searches reads it here, so all refuse the same and
+//! Initialised data of `stringmatching` and `regexp`: what it says, the limits of both units, and what they charge. Every engine and back end
+//! that searches reads it here, so all refuse the same and
 //! charge the same.
 //!
 //! Leaves out the searching itself, which has a crate or an automaton behind it, and whether an expression has an error in it.
@@ -125,7 +126,8 @@ pub fn strings_load_price(data: &[u8]) -> u64 {
     data.len().min(MAX_TEXT) as u64 * LOADING
 }
 
-/// What a byte costs that is searched for the strings of a group: the most occurrences that the automaton gives at one place and that are none, as the case differs. Of one length, only strings that
+/// What a byte costs that is searched for the strings of a group: the most occurrences that the automaton gives at one place and that are none,
+/// as the case differs. Of one length, only strings that
 /// differ in nothing but case end at the same place. Where all strings treat case alike there are no such occurrences.
 #[must_use]
 pub fn strings_price(strings: &[Text]) -> u64 {

@@ -1,6 +1,8 @@
-//! Internet checksums (RFC 1071, RFC 1624): one's complement sums of words in the arithmetic unit, which adds the carry of an addition in the next one, and the last one in two more.
+//! Internet checksums (RFC 1071, RFC 1624): one's complement sums of words in the arithmetic unit, which adds the carry of an addition in the
+//! next one, and the last one in two more.
 //!
-//! The range begins at a constant place, and is of constant length, or of one that is even and known to be no more than [`MOST`]: an IPv4 header's. Then each word, or pair of words where the length is a multiple of
+//! The range begins at a constant place, and is of constant length, or of one that is even and known to be no more than [`MOST`]: an IPv4
+//! header's. Then each word, or pair of words where the length is a multiple of
 //! four, is moved into registers of zeros if the range has it. Leaves out CRCs.
 
 use super::{Bit, Lower, Op, Val};
@@ -105,7 +107,7 @@ impl Lower<'_> {
     }
 
     fn some_words(&mut self, at: u32, most: u32, len: Src) -> Result<Vec<Src>, Refused> {
-        let step = if most % 4 == 0 { 4 } else { 2 };
+        let step = if most.is_multiple_of(4) { 4 } else { 2 };
         let mut words = Vec::new();
         for from in (0..most).step_by(step) {
             match self.less(&[Src::Imm(from as u16)], &[len], false) {

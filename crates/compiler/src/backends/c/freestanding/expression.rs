@@ -1,8 +1,11 @@
 //! Expressions of the coprocessor `regexp` as automata for the same image as strings (`automaton`): 256 arcs a node.
 //!
-//! An expression is two automata (Thompson 1968; the crate `regex-automata` makes them): one reads the packet forward up to the end of the match that Perl's rules take first, the
-//! other reads backward from there to where it begins. In each, whether bytes match is known when the next one has been read, so what the end of the text means is a bit for each node. Nodes are numbered so
-//! that one comparison tells the special ones: behind the plain ones the dead node, then those at which there is a match. Where the backward one begins depends on the byte behind the match, as `$` does.
+//! An expression is two automata (Thompson 1968; the crate `regex-automata` makes them): one reads the packet forward up to the end of the match
+//! that Perl's rules take first, the
+//! other reads backward from there to where it begins. In each, whether bytes match is known when the next one has been read, so what the end of
+//! the text means is a bit for each node. Nodes are numbered so
+//! that one comparison tells the special ones: behind the plain ones the dead node, then those at which there is a match. Where the backward one
+//! begins depends on the byte behind the match, as `$` does.
 //!
 //! The runtime's unit compiles an expression by the crate `regex`; what that refuses, and what it charges, is the same here. Automata are not minimised.
 
@@ -14,7 +17,7 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The most bytes that making an automaton takes.
 const MOST_BYTES: usize = 1 << 28;
@@ -114,26 +117,7 @@ fn dfa(read: &patterns::Expression, back: bool) -> Result<dense::DFA<Vec<u32>>, 
 /// Its nodes that can be reached, by their new numbers.
 fn walk(dfa: &dense::DFA<Vec<u32>>, back: bool) -> Result<Walk, String> {
     let starts = starts(dfa, back)?;
-    let mut found: Vec<StateID> = Vec::new();
-    let mut known: HashMap<StateID, usize> = HashMap::new();
-    let mut meet = |state: StateID, found: &mut Vec<StateID>| {
-        known.entry(state).or_insert_with(|| {
-            found.push(state);
-            found.len() - 1
-        });
-    };
-    starts.iter().for_each(|state| meet(*state, &mut found));
-    let mut done = 0;
-    while let Some(state) = found.get(done).copied() {
-        done += 1;
-        (0..=255u8).for_each(|byte| meet(dfa.next_state(state, byte), &mut found));
-        if found.len() > MOST_NODES {
-            return Err(format!("an expression whose automaton has more than {MOST_NODES} nodes: repeat less"));
-        }
-    }
-    if found.iter().any(|state| dfa.is_quit_state(*state)) {
-        return Err("an expression that is not over bytes".to_owned());
-    }
+    let found = reached(dfa, &starts)?;
     // The dead node has a number even where no arc leads to it.
     let (plain, matches): (Vec<StateID>, Vec<StateID>) =
         found.into_iter().filter(|state| !dfa.is_dead_state(*state)).partition(|state| !dfa.is_match_state(*state));
@@ -147,6 +131,29 @@ fn walk(dfa: &dense::DFA<Vec<u32>>, back: bool) -> Result<Walk, String> {
     };
     let ends = all.iter().map(|state| state.is_some_and(|state| dfa.is_match_state(dfa.next_eoi_state(state)))).collect();
     Ok(Walk { arcs: all.iter().map(row).collect(), ends, dead, starts: starts.iter().map(|state| number(*state)).collect() })
+}
+
+/// The states that can be reached from some.
+fn reached(dfa: &dense::DFA<Vec<u32>>, starts: &[StateID]) -> Result<Vec<StateID>, String> {
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
+    let mut meet = |state: StateID, found: &mut Vec<StateID>| {
+        if known.insert(state) {
+            found.push(state);
+        }
+    };
+    starts.iter().for_each(|state| meet(*state, &mut found));
+    let mut done = 0;
+    while let Some(state) = found.get(done).copied() {
+        done += 1;
+        (0..=255u8).for_each(|byte| meet(dfa.next_state(state, byte), &mut found));
+        if found.len() > MOST_NODES {
+            return Err(format!("an expression whose automaton has more than {MOST_NODES} nodes: repeat less"));
+        }
+    }
+    match found.iter().any(|state| dfa.is_quit_state(*state)) {
+        true => Err("an expression that is not over bytes".to_owned()),
+        false => Ok(found),
+    }
 }
 
 /// Where it begins.
