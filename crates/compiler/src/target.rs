@@ -12,6 +12,12 @@ pub struct Target {
     pub word: u16,
     /// Many packets run at once, each in a lane: a branch divides the set of lanes, and a block that no lane reaches is stepped over.
     pub lanes: bool,
+    /// A load of several bytes is one only at a multiple of their number, for which packets count from two bytes before they begin: what
+    /// follows an Ethernet header is aligned.
+    pub aligned: bool,
+    /// Places in the packet are constants of the code: packets whose heads have moved by different numbers of bytes need ways of their own,
+    /// whatever code that takes.
+    pub ways: bool,
     /// What the machine charges for.
     pub costs: CostModel,
 }
@@ -22,10 +28,15 @@ impl Target {
         order: if cfg!(target_endian = "big") { Order::Big } else { Order::Little },
         word: 64,
         lanes: false,
+        aligned: false,
+        ways: false,
         costs: CostModel::SERVER,
     };
     /// This machine, many packets at once.
     pub const LANES: Self = Self { word: 32, lanes: true, ..Self::HERE };
+
+    /// A big-endian processor without loads of what is not aligned, as MIPS.
+    pub const ALIGNED: Self = Self { order: Order::Big, aligned: true, ..Self::HERE };
 
     /// The same with bytes in that order.
     pub const fn in_order(self, order: Order) -> Self {

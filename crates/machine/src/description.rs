@@ -57,6 +57,9 @@ pub struct Machine {
     pub transmit: Port,
     /// Ports with their buffers, of a machine whose threads receive or transmit.
     pub ports: Option<crate::router::Ports>,
+    /// How those threads come to entries of the transmit FIFO: policies by name.
+    #[serde(default)]
+    pub arbitration: BTreeMap<String, crate::router::Arbitration>,
     /// The work scheduler, of a machine whose cores take packets from groups.
     pub scheduler: Option<crate::scheduler::Scheduler>,
 }
@@ -434,7 +437,9 @@ impl Machine {
     }
 
     fn check_ports(&self) -> Result<(), Fault> {
-        let Some(p) = &self.ports else { return Ok(()) };
+        let Some(p) = &self.ports else {
+            return if self.arbitration.is_empty() { Ok(()) } else { Err(Fault("arbitration: the machine has no ports".to_owned())) };
+        };
         let all = [
             ("ports.count", p.count, 1, 256),
             ("ports.mbits", p.mbits, 1, 1_000_000),
@@ -453,7 +458,7 @@ impl Machine {
         all.into_iter().try_for_each(|(what, value, least, most)| within(what, value, least, most))?;
         match ["csr", "ix", "scratch", "sram", "sdram"].into_iter().find(|name| !self.memory.contains_key(*name)) {
             Some(name) => Err(Fault(format!("ports need the memory `{name}`, which is not described"))),
-            None => Ok(()),
+            None => crate::router::check_policies(&self.arbitration, p, &|memory| self.memory.contains_key(memory)).map_err(Fault),
         }
     }
 

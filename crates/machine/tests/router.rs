@@ -1,7 +1,7 @@
 //! The router of the IXP1200's kind, with answers computed by hand.
 
 use machine::description::named;
-use machine::router::{Arbitration, Assignment, Ports, Setup, run, search};
+use machine::router::{Assignment, Ports, Setup, run, search};
 use machine::steps::{Step, Work};
 use netvm_machine as machine;
 
@@ -25,7 +25,7 @@ fn a_port_at_its_rate() {
         work: &work,
         sizes: &[64],
         assignment: &assignment,
-        arbitration: Arbitration::Partition,
+        arbitration: &machine.arbitration["partition"],
         cycles: 1_344_000,
     };
     let report = run(&setup, &Ports { entries: 1, ..one }, 1.0);
@@ -48,7 +48,7 @@ fn a_thread_that_is_too_slow_bounds_the_rate() {
         work: &work,
         sizes: &[64],
         assignment: &assignment,
-        arbitration: Arbitration::Partition,
+        arbitration: &machine.arbitration["partition"],
         cycles: 2_000_000,
     };
     let (load, report) = search(&setup, &one);
@@ -68,7 +68,7 @@ fn the_fifo_waits_in_order() {
         work: &work,
         sizes: &[64],
         assignment: &assignment,
-        arbitration: Arbitration::Partition,
+        arbitration: &machine.arbitration["partition"],
         cycles: 400_000,
     };
     let some = run(&setup, &ports, 0.1);
@@ -89,7 +89,7 @@ fn equal_setups_give_equal_reports_and_wrong_files_are_told() {
         work: &work,
         sizes: &[64, 128],
         assignment: &assignment,
-        arbitration: Arbitration::Shared,
+        arbitration: &machine.arbitration["shared"],
         cycles: 200_000,
     };
     assert_eq!(run(&setup, &ports(), 0.7), run(&setup, &ports(), 0.7));
@@ -97,4 +97,28 @@ fn equal_setups_give_equal_reports_and_wrong_files_are_told() {
     assert_eq!(wrong("0.0 receive 0"), "port 0 has no thread that transmits");
     assert_eq!(wrong("9.0 receive 0"), "line 1: `9` is no number below 6");
     assert_eq!(wrong("0.1 forward 0"), "line 1: `0.1 forward 0`: receive or transmit, and ports");
+}
+
+/// A policy of one's own: an entry for each port, for which a thread waits. It gives what the one that goes on to the next port gives if each
+/// thread has one port; with many it is slower, as threads stand at an entry that the FIFO has not come to.
+#[test]
+fn policies_are_data() {
+    let text = machine::description::built_in().find(|(name, _)| *name == "ixp1200").unwrap().1;
+    let own = format!("{text}\n[arbitration.patient]\nentry = \"port\"\nlock = \"none\"\nbusy = \"wait\"\n");
+    let machine = machine::Machine::read(&own).unwrap();
+    let ports = machine.ports.unwrap();
+    let assignment = Assignment::split(&machine, &ports, 4);
+    let work = nothing();
+    let rate = |name: &str| {
+        let arbitration = &machine.arbitration[name];
+        run(&Setup { machine: &machine, work: &work, sizes: &[64], assignment: &assignment, arbitration, cycles: 400_000 }, &ports, 1.0)
+    };
+    let (patient, partition, shared) = (rate("patient"), rate("partition"), rate("shared"));
+    assert!(patient != partition && patient.sent > 0, "{patient:?} {partition:?}");
+    assert!(partition.mbits > shared.mbits && shared.lock > 0.0 && patient.lock == 0.0, "{shared:?}");
+    let wrong = |from: &str, to: &str| machine::Machine::read(&text.replacen(from, to, 1)).unwrap_err().to_string();
+    assert!(wrong("lock = \"cell\"", "lock = \"none\"").contains("arbitration.shared: entries that are taken in turn need a lock"));
+    assert!(wrong("busy = \"next-port\"", "busy = \"next\"").contains("next"));
+    assert!(wrong("memory = \"sram\"       # E\nbusy", "memory = \"dram\"\nbusy").contains("the memory `dram` is not described"));
+    assert!(wrong("entries = 16 ", "entries = 15 ").contains("arbitration.partition: 15 entries"));
 }

@@ -328,3 +328,54 @@ fn ends_that_are_elsewhere_are_refused() {
     let back = why(" push 3\n pkt.pull\n push 4\n pkt.unpull\n");
     assert!(back.contains("bytes that are brought back, more than were taken away on every way"), "{back}");
 }
+
+fn plain(code: &str) -> Arc<Verified> {
+    let text = format!("segment .push\n pop {code}\nends\n");
+    Arc::new(verify(asm::assemble(&text, "plain.netil").unwrap_or_else(|why| panic!("{why}\n{text}"))).unwrap())
+}
+
+/// Checksums of an IPv4 header's length, of constant ranges (odd ones too), with words added and taken out; and a tail cut by a computed number of bytes.
+#[test]
+fn checksums_are_sums_of_words() {
+    let length = "push 14 upload.8 push 15 and push 2 shl";
+    let all = format!(
+        "push 14 push 20 chksum.calc push 0 pstore.16 push 14 {length} chksum.calc push 2 pstore.16 push 14 push 21 chksum.calc push 4 pstore.16
+         push 15 push 6 chksum.calc push 6 pstore.16 push 16 upload.16 push 18 upload.16 chksum.add push 8 pstore.16
+         push 16 upload.16 push 20 upload.16 chksum.sub push 10 pstore.16 push 17 upload.8 pkt.trim push 14 {length} chksum.jump right push 0 ret\nright:\n push 1 ret"
+    );
+    let program = plain(&all);
+    let made = compiled(&program).unwrap();
+    let mut packets: Vec<Vec<u8>> = tried();
+    packets.extend((0..200u32).map(|n| {
+        let bytes = (0..14 + n % 70).map(|i| (n.wrapping_mul(0x9e37_79b9).wrapping_mul(i | 1) >> 13) as u8);
+        bytes.map(|byte| if n % 3 == 0 && byte % 4 > 0 { 255 * (byte % 2) } else { byte }).collect()
+    }));
+    // Headers whose checksums are right.
+    for packet in packets.clone().into_iter().filter(|packet| packet.len() > 34) {
+        let (mut right, len) = (packet, 20);
+        right[14] = 0x45;
+        right[24..26].fill(0);
+        let sum = netil::digest::internet_checksum(&right[14..14 + len]);
+        right[24..26].copy_from_slice(&sum.to_be_bytes());
+        packets.push(right);
+    }
+    let verdicts = interpreted(&program, &packets).0;
+    assert!(
+        verdicts.iter().any(|(how, _)| *how == verdicts[verdicts.len() - 1].0)
+            && verdicts.iter().any(|(how, _)| *how != verdicts[verdicts.len() - 1].0)
+    );
+    same("checksums", &program, &made, &packets);
+}
+
+#[test]
+fn checksums_of_ranges_without_bounds_are_refused() {
+    for (code, part) in [
+        ("push 0 pbl chksum.calc push 0 pstore.16", "may have more than 128 bytes"),
+        ("push 0 upload.8 push 20 chksum.calc push 0 pstore.16", "from a computed place on"),
+        ("push 14 push 14 upload.8 push 15 and chksum.calc push 0 pstore.16", "may be odd"),
+        ("push 0 push 130 chksum.calc push 0 pstore.16", "may have more than 128 bytes"),
+    ] {
+        let why = compiled(&plain(&format!("{code} push 1 ret"))).unwrap_err();
+        assert!(why.reason.contains(part), "{code}: {}", why.reason);
+    }
+}

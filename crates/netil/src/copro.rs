@@ -4,6 +4,8 @@
 //! it by its [`Descriptor`]; the implementations are in the runtime. New ones need no new instruction, and programs that use this library may
 //! [`register`] their own, which are then known to assembler and verifier by their names.
 
+pub mod patterns;
+
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 

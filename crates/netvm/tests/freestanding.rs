@@ -8,6 +8,8 @@ mod support;
 
 #[path = "freestanding/apps.rs"]
 mod apps;
+#[path = "freestanding/entries.rs"]
+mod entries;
 #[path = "freestanding/groups.rs"]
 mod groups;
 #[path = "freestanding/searches.rs"]
@@ -101,6 +103,25 @@ fn tables_of_each_kind() {
         .collect();
     let refused = agree("tables", &program, &packets).expect("an init handler that ends");
     assert!(refused.iter().all(|(target, why)| *target == OPENCL && why.contains("no C for")), "{refused:?}");
+}
+
+/// Entries come and go in a table that is often full, and whose chains are said to be too long where four keys meet, so that it gets other seeds.
+#[test]
+fn open_tables_that_are_seeded_again() {
+    let text = include_str!("freestanding/tables.netil").replace("flows, exact, 16, 8, 12, 2000000000", "flows, exact, 16, 8, 100");
+    let program = assembled(&text);
+    let packets: Vec<Vec<u8>> = (0..3000u32)
+        .map(|n| {
+            let key = n.wrapping_mul(0x9e37_79b9) >> 7;
+            [&[(key % 5) as u8, (key >> 4) as u8 % 180, 7, 0][..], &key.to_be_bytes(), &[0; 56]].concat()
+        })
+        .collect();
+    let wanted = wanted(&engines::ALL[0], &program, &packets).expect("an init handler that ends");
+    let chain = ["NV_CHAIN = 32", "NV_CHAIN = 4"];
+    for target in cores() {
+        let got = support::ran_with(target, &program, &packets, "seeds", &Options::default(), chain).expect("a program");
+        assert!(got == wanted, "{}", target.name);
+    }
 }
 
 fn number(name: &str, default: u64) -> u64 {

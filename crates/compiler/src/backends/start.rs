@@ -1,9 +1,11 @@
 //! What a program keeps when its init handler has run, for back ends whose files begin with that.
 //!
 //! Left out: coprocessors other than the console, whose output before packets come is nobody's, and for back ends that search packets
-//! themselves `stringmatching`, of which they are told what it was loaded with.
+//! themselves `stringmatching` and `regexp`, of which they are told what these were loaded with.
 
-use super::c::freestanding::automaton::{Text, groups, is_known, load_price};
+use super::c::freestanding::automaton;
+use super::c::freestanding::expression::{self, Expression};
+use netil::copro::patterns::{Expressions, Reader, Refusal, Text, expressions_load_price, groups, strings_load_price};
 use netil::copro::{CoproError, Coprocessor, Registers};
 use netil::exec::State;
 use netil::layout::LATEST;
@@ -22,17 +24,17 @@ pub(super) fn state(program: &Verified) -> Result<State, String> {
     made(program, &silent)
 }
 
-/// The same for a back end that searches packets: with what units of `stringmatching` were loaded with, in the order of the module.
+/// The same for a back end that searches packets: with what units of `stringmatching` and `regexp` were loaded with, in the order of the module.
 ///
 /// # Errors
 /// The init handler fails, sets a timer, or uses another coprocessor.
 pub(super) fn searching(program: &Verified) -> Result<(State, Vec<Loaded>), String> {
     let all: RefCell<Vec<Loaded>> = RefCell::default();
     let make = |name: &str| {
-        if !is_known(name) {
+        if !automaton::is_known(name) && !expression::is_known(name) {
             return silent(name);
         }
-        let unit = Loaded::default();
+        let unit = Loaded::new(automaton::is_known(name));
         all.borrow_mut().push(unit.clone());
         Some(Box::new(unit) as Box<dyn Coprocessor>)
     };
@@ -72,25 +74,56 @@ impl Coprocessor for Silent {
     }
 }
 
-/// The strings of a unit of `stringmatching`, by group.
-type Groups = Vec<Vec<Text>>;
+/// What a unit was loaded with.
+#[derive(Clone, Debug)]
+pub(super) enum Patterns {
+    /// The strings of a unit of `stringmatching`, by group.
+    Strings(Vec<Vec<Text>>),
+    /// The expressions of a unit of `regexp`.
+    Expressions(Vec<Expression>),
+}
 
-/// A unit of `stringmatching` while the init handler runs: there is no packet yet, so it finds nothing.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Loaded(Arc<Mutex<Option<Groups>>>);
+impl Patterns {
+    /// How many register 0 picks of.
+    fn len(&self) -> usize {
+        match self {
+            Self::Strings(groups) => groups.len(),
+            Self::Expressions(all) => all.len(),
+        }
+    }
+}
+
+/// A unit of `stringmatching` or `regexp` while the init handler runs: there is no packet yet, so it finds nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    strings: bool,
+    patterns: Arc<Mutex<Option<Patterns>>>,
+}
 
 impl Loaded {
+    fn new(strings: bool) -> Self {
+        Self { strings, patterns: Arc::default() }
+    }
+
     /// What it was loaded with; none if it was not, or refused it.
-    pub(super) fn groups(&self) -> Option<Groups> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn patterns(&self) -> Option<Patterns> {
+        self.patterns.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn read(&self, data: &[u8]) -> Result<Patterns, Refusal> {
+        let mut data = Reader(data);
+        match self.strings {
+            true => groups(&mut data).map(Patterns::Strings),
+            false => Expressions::new(&mut data)?.map(|read| Expression::new(read?)).collect::<Result<_, _>>().map(Patterns::Expressions),
+        }
     }
 }
 
 impl Coprocessor for Loaded {
     fn init(&mut self, data: &[u8]) -> u32 {
-        let read = groups(data);
-        let refusal = read.as_ref().err().copied().unwrap_or(0);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = read.ok();
+        let read = self.read(data);
+        let refusal = read.as_ref().err().map_or(0, |why| *why as u32);
+        *self.patterns.lock().unwrap_or_else(PoisonError::into_inner) = read.ok();
         refusal
     }
 
@@ -98,20 +131,21 @@ impl Coprocessor for Loaded {
         match operation {
             0 => {}
             1 | 2 => {
-                let count = self.groups().ok_or(CoproError::NotInitialised)?.len();
+                let count = self.patterns().ok_or(CoproError::NotInitialised)?.len();
                 if registers[0] as usize >= count {
                     return Err(CoproError::BadRegister);
                 }
                 // Nothing is in a packet without bytes.
                 registers[0] = packet.filter(|packet| packet.is_empty()).map(|_| 0).ok_or(CoproError::NoPacket)?;
             }
-            _ => registers[..4].fill(0),
+            _ if self.strings => registers[..4].fill(0),
+            _ => registers[1..4].fill(0),
         }
         Ok(())
     }
 
     fn init_work(&self, data: &[u8]) -> u64 {
-        load_price(data)
+        if self.strings { strings_load_price(data) } else { expressions_load_price(data) }
     }
 
     fn fingerprint(&self) -> u64 {

@@ -203,6 +203,11 @@ impl Helper {
         matches!(self.row().packet, PacketUse::No | PacketUse::Reads)
     }
 
+    /// Whether it may change where the packet lies, its lengths or its time.
+    pub fn changes_geometry(self) -> bool {
+        self.row().writes.meets(States::GEOMETRY)
+    }
+
     /// True where an operand or the result may be of another width than 32 bits.
     pub fn is_wide(self) -> bool {
         self.row().wide
@@ -227,7 +232,7 @@ impl Helper {
 
     pub(super) fn effects(self) -> Effects {
         let Row { traps, reads, writes, .. } = self.row();
-        let geometry = writes.meets(States::GEOMETRY);
+        let geometry = self.changes_geometry();
         Effects { traps, reads: !reads.is_empty(), writes: !writes.is_empty(), geometry }
     }
 }

@@ -127,12 +127,12 @@ fn merge(func: &mut Func, context: &Context<'_>, cfg: &Cfg, lengths: &Lengths, b
             _ => break,
         };
         let Some(other) = behind else { continue };
-        if let Some(both) = field.with(other.field).filter(|both| window(func, lengths, first.addr, *both).is_some()) {
+        if let Some(both) = field.with(other.field).filter(|both| window(func, context, lengths, first.addr, *both).is_some()) {
             field = both;
             taken.push((next, other.pass));
         }
     }
-    let Some(load) = window(func, lengths, first.addr, field).filter(|_| !taken.is_empty()) else { return };
+    let Some(load) = window(func, context, lengths, first.addr, field).filter(|_| !taken.is_empty()) else { return };
     let masked = if load.mask == mask(8 * load.bytes as u16) { "" } else { ", masked" };
     context.note(|| format!("{} comparisons from {b:?} on: one of {} bytes at {}{masked}", taken.len() + 1, load.bytes, load.offset));
     put(func, context, b, &first, load);
@@ -141,8 +141,10 @@ fn merge(func: &mut Func, context: &Context<'_>, cfg: &Cfg, lengths: &Lengths, b
     }
 }
 
-/// A load of 2, 4 or 8 bytes around a field that lies in the packet.
-fn window(func: &Func, lengths: &Lengths, addr: Value, field: Field) -> Option<Field> {
+/// A load of 2, 4 or 8 bytes around a field that lies in the packet. Where loads must be aligned it is one of up to 4, from a place that is:
+/// packets are known to be aligned to 4, and what is
+/// added to a place is the length of headers, which are multiples of that.
+fn window(func: &Func, context: &Context<'_>, lengths: &Lengths, addr: Value, field: Field) -> Option<Field> {
     let bytes = field.bytes.next_power_of_two();
     let (base, at) = match func.constant(addr) {
         Some(at) => (None, at),
@@ -151,7 +153,8 @@ fn window(func: &Func, lengths: &Lengths, addr: Value, field: Field) -> Option<F
     let inside = |offset: u32| {
         let end = at + u64::from(offset) + u64::from(bytes);
         let wraps = base.map_or(0, |base| max(func, base)).saturating_add(end) > u64::from(u32::MAX);
-        !wraps && lengths.long_enough(func, base, end)
+        let aligned = !context.target.aligned || bytes <= 4 && (at + u64::from(offset) + 2).is_multiple_of(u64::from(bytes));
+        !wraps && aligned && lengths.long_enough(func, base, end)
     };
     let before = field.offset.checked_sub(bytes - field.bytes);
     let offset = [Some(field.offset), before].into_iter().flatten().find(|offset| inside(*offset))?;

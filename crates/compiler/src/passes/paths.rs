@@ -4,9 +4,9 @@
 //! again: is there a header, where does the next one begin. The edge by which most is read gets a copy of all that follows, in which these are constants: its tests are
 //! gone, and headers are taken off and put on in sizes that are known, at places that are known. Other packets keep the code of before.
 //! Source: Mueller, Whalley, "Avoiding Conditional Branches by Code Replication" (1995); Bodík, Gupta, Soffa, "Complete Removal of Redundant Expressions" (1998).
-//! Phases: in the order of the code, the first block where ways meet of which an edge decides enough behind it ([`LEAST`]); a copy of what the block dominates; [`ROUNDS`] times.
+//! Phases: in the order of the code, the first block where ways meet of which an edge decides enough behind it; a copy of what the block dominates; a few times ([`Limits`]).
 //! Of a loop, what comes by its head first gets the copy; what comes round goes on with the code of before.
-//! Price: linear a round in what is looked at ([`MOST_EDGES`]); code grows by at most [`GROWTH`] operations.
+//! Price: linear a round in what is looked at ([`MOST_EDGES`]); code grows by so many operations at most ([`Limits`]).
 //! Leaves out: functions that never move a packet's head, whose tests [`super::jumps`] decides; code for many packets at once, which has lanes on all ways.
 
 use super::Context;
@@ -15,24 +15,36 @@ use crate::mir::{Block, Def, Edge, Func, Helper, Op, Terminator, Value};
 use netil::ops::mask;
 use std::collections::HashMap;
 
-const ROUNDS: usize = 4;
 /// Edges that are looked at without one that is worth it.
 const MOST_EDGES: usize = 100;
-/// What an edge must decide: branches, and how many bytes are taken off or put on.
-const LEAST: usize = 2;
-/// Operations copied in a function.
-const GROWTH: usize = 1_500;
-/// Operations that a function has then at most: compilers of C are given none that are much larger.
-const MOST: usize = 5_000;
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Limits {
+    rounds: usize,
+    /// What an edge must decide: branches, and how many bytes are taken off or put on.
+    least: usize,
+    /// Operations copied in a function.
+    growth: usize,
+    /// Operations that a function has then at most: compilers of C are given none that are much larger.
+    most: usize,
+    /// Only moves of the head are decisions.
+    heads: bool,
+}
+
+const USUAL: Limits = Limits { rounds: 4, least: 2, growth: 1_500, most: 5_000, heads: false };
+/// Where all ways must tell how far the head moves ([`crate::target::Target::ways`]).
+const ALL_WAYS: Limits = Limits { rounds: 64, least: 1, growth: 8_000, most: 20_000, heads: true };
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     if context.target.lanes || !func.changes_geometry() {
         return;
     }
     let size: usize = func.blocks.iter().map(|block| block.ops.len() + 1).sum();
-    let mut room = GROWTH.min(MOST.saturating_sub(size));
-    for _ in 0..ROUNDS {
-        let Some(split) = best(func, room) else { break };
+    let limits = if context.target.ways { ALL_WAYS } else { USUAL };
+    let mut room = limits.growth.min(limits.most.saturating_sub(size));
+    for _ in 0..limits.rounds {
+        let Some(split) = best(func, room, limits) else { break };
         room -= split.size;
         context.note(|| {
             format!("{:?} to {:?} gets a way of its own: {} operations, {} decisions less", split.from, split.to, split.size, split.decided)
@@ -54,7 +66,7 @@ struct Split {
 }
 
 /// The first that is worth it, by the edge on which most has been read.
-fn best(func: &Func, room: usize) -> Option<Split> {
+fn best(func: &Func, room: usize, limits: Limits) -> Option<Split> {
     let cfg = Cfg::new(func);
     let (children, mut looked_at) = (cfg.children(), 0);
     for to in cfg.order.iter().filter(|b| cfg.predecessors[b.0 as usize].len() > 1 && !func.block(**b).params.is_empty()) {
@@ -63,11 +75,11 @@ fn best(func: &Func, room: usize) -> Option<Split> {
         looked_at += edges.len();
         let split = |(from, edge): (Block, usize)| {
             let e = func.block(from).end.edge(edge)?;
-            let decided = decided(func, &cfg, &region, e);
+            let decided = decided(func, &cfg, &region, e, limits.heads);
             let read = e.args.iter().filter(|v| func.constant(**v).is_none()).count();
             Some(Split { from, edge, to: *to, region: region.clone(), size, decided, read })
         };
-        let splits = edges.into_iter().filter_map(split).filter(|split| split.decided >= LEAST);
+        let splits = edges.into_iter().filter_map(split).filter(|split| split.decided >= limits.least);
         match splits.max_by_key(|split| (split.read, split.decided)) {
             None if looked_at > MOST_EDGES => return None,
             None => {}
@@ -104,7 +116,7 @@ fn region(func: &Func, children: &[Vec<Block>], cfg: &Cfg, of: Block, room: usiz
 }
 
 /// How many branches behind an edge its constants decide, and how often they tell how far the packet's head moves.
-fn decided(func: &Func, cfg: &Cfg, region: &[Block], edge: &Edge) -> usize {
+fn decided(func: &Func, cfg: &Cfg, region: &[Block], edge: &Edge, heads: bool) -> usize {
     let passed = func.block(edge.block).params.iter().zip(&edge.args);
     let mut known: HashMap<Value, u64> = passed.filter_map(|(param, arg)| Some((*param, func.constant(*arg)?))).collect();
     let mut count = 0;
@@ -122,7 +134,7 @@ fn decided(func: &Func, cfg: &Cfg, region: &[Block], edge: &Edge) -> usize {
             }
         }
         if let Terminator::Branch(v, ..) | Terminator::Switch(v, ..) = &func.block(*b).end {
-            count += usize::from(known.contains_key(v));
+            count += usize::from(!heads && known.contains_key(v));
         }
     }
     count

@@ -1,7 +1,7 @@
 //! Engines and threads, event by event. Events of the same cycle happen in the order in which they were made.
 
 use super::ports::{Cell, Fifo, In, Out, Waiting, wire_cycles};
-use super::{Arbitration, Ports, Report, Role, Setup};
+use super::{Busy, Lock, Ports, Report, Role, Setup};
 use crate::model::memory::Memories;
 use crate::steps::{Access, Step, Work};
 use std::cmp::Reverse;
@@ -337,25 +337,30 @@ impl<'s> Model<'s> {
         }
         out.filled += 1;
         self.threads[n].locking = now;
-        match self.setup.arbitration {
-            Arbitration::Partition => self.next_first(n, [Do::Effect(Effect::Claim(port))]),
-            _ => self.next_first(n, [Do::Memory(self.access("sram", false, 4)), Do::Effect(Effect::Lock(port))]),
+        match self.setup.arbitration.lock {
+            Lock::None => self.next_first(n, [Do::Effect(Effect::Claim(port))]),
+            _ => self.next_first(n, [self.locking(false), Do::Effect(Effect::Lock(port))]),
         }
+    }
+
+    /// An access to the lock.
+    fn locking(&self, write: bool) -> Do {
+        Do::Memory(self.access(self.setup.arbitration.memory.as_deref().unwrap_or("sram"), write, 4))
     }
 
     /// A lock is a word that is read and set at once; who does not get it asks again.
     fn lock(&mut self, n: usize, port: u32, now: u64) {
         if std::mem::replace(&mut self.fifo.locked, true) {
-            return self.next_first(n, [Do::Memory(self.access("sram", false, 4)), Do::Effect(Effect::Lock(port))]);
+            return self.next_first(n, [self.locking(false), Do::Effect(Effect::Lock(port))]);
         }
         self.lock += now - self.threads[n].locking;
-        self.next_first(n, [Do::Memory(self.access("sram", false, 4)), Do::Effect(Effect::Claim(port))]);
+        self.next_first(n, [self.locking(false), Do::Effect(Effect::Claim(port))]);
     }
 
     fn claim(&mut self, n: usize, port: u32) {
         let arbitration = self.setup.arbitration;
-        let Some(entry) = self.fifo.claim(arbitration, port) else {
-            if arbitration == Arbitration::Partition {
+        let Some(entry) = self.fifo.claim(arbitration.entry, port) else {
+            if arbitration.busy == Busy::NextPort {
                 // The entries before it may be this thread's own: it looks after its other ports.
                 (self.outs[port as usize].taken, self.outs[port as usize].filled) = (false, self.outs[port as usize].filled - 1);
                 return self.next_first(n, [Do::Compute(self.ports.poll)]);
@@ -368,9 +373,9 @@ impl<'s> Model<'s> {
         let last = waiting.sent + 1 == cells;
         let left = waiting.bytes - waiting.sent * bytes;
         let cell = Cell { frame: 0, first: waiting.sent == 0, last, bytes: left.min(bytes) };
-        let unlock = [Do::Memory(self.access("sram", true, 4)), Do::Effect(Effect::Unlock)];
+        let unlock = [self.locking(true), Do::Effect(Effect::Unlock)];
         let mut todo = Vec::new();
-        if arbitration == Arbitration::CheckOut {
+        if arbitration.lock == Lock::Entry {
             todo.extend(unlock);
         }
         if cell.first {
@@ -383,7 +388,7 @@ impl<'s> Model<'s> {
             Do::Register,
             Do::Effect(Effect::Valid(port, entry, cell)),
         ]);
-        if arbitration == Arbitration::Shared {
+        if arbitration.lock == Lock::Cell {
             todo.extend(unlock);
         }
         self.next_first(n, todo);

@@ -5,15 +5,18 @@
 //! ```
 //!
 //! A thread keeps its engine until it asks a memory or a control-status register. Registers share a bus with all memories, and an engine may have no more than so many requests to them under way.
-//! How threads come to entries of the FIFO is a policy: one lock around a cell's way into it, a lock around taking the next entry, or an entry for each port. The FIFO waits at each
+//! How threads come to entries of the FIFO is a policy that the machine's description has (`arbitration`). The FIFO waits at each
 //! entry until it is valid.
 //!
 //! Source: NP-Click paper, sections 2.2, 4.4, 4.5 and 5. Left out: the StrongARM, and frames that are damaged.
 
+mod arbitration;
 mod assignment;
 mod engine;
 mod ports;
 
+pub(crate) use arbitration::check_policies;
+pub use arbitration::{Arbitration, Busy, Entry, Lock};
 pub use assignment::{Assignment, Role};
 
 use crate::description::Machine;
@@ -52,28 +55,6 @@ pub struct Ports {
     pub packet: u32,
 }
 
-/// How threads come to entries of the transmit FIFO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arbitration {
-    /// A lock is held while a cell goes into the FIFO.
-    Shared,
-    /// A lock is held while the next entry is taken.
-    CheckOut,
-    /// Each port has its entry.
-    Partition,
-}
-
-impl Arbitration {
-    /// All, with their names.
-    pub const ALL: [(Self, &'static str); 3] = [(Self::Shared, "shared"), (Self::CheckOut, "check-out"), (Self::Partition, "partition")];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
-    }
-}
-
 /// What is run.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
@@ -86,7 +67,7 @@ pub struct Setup<'a> {
     /// Threads.
     pub assignment: &'a Assignment,
     /// How they share the FIFO.
-    pub arbitration: Arbitration,
+    pub arbitration: &'a Arbitration,
     /// Cycles.
     pub cycles: u64,
 }

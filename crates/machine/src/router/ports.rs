@@ -1,6 +1,6 @@
 //! Ports, their buffers, queues of packets, and the transmit FIFO.
 
-use super::{Arbitration, Ports};
+use super::{Entry, Ports};
 use std::collections::VecDeque;
 
 /// A piece of a frame.
@@ -67,16 +67,16 @@ impl Fifo {
     }
 
     /// An entry for a cell to that port, if it is free now.
-    pub(super) fn claim(&mut self, arbitration: Arbitration, port: u32) -> Option<usize> {
-        let at = match arbitration {
-            Arbitration::Partition => port as usize % self.entries.len(),
-            Arbitration::Shared | Arbitration::CheckOut => self.take,
+    pub(super) fn claim(&mut self, entry: Entry, port: u32) -> Option<usize> {
+        let at = match entry {
+            Entry::Port => port as usize % self.entries.len(),
+            Entry::Turn => self.take,
         };
         if self.owned[at] {
             return None;
         }
         self.owned[at] = true;
-        self.take = (self.take + usize::from(arbitration != Arbitration::Partition)) % self.entries.len();
+        self.take = (self.take + usize::from(entry == Entry::Turn)) % self.entries.len();
         Some(at)
     }
 }

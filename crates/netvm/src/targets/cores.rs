@@ -7,6 +7,8 @@ use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
 use crate::Error;
 use compiler::backends::c::freestanding::{Division, HEADER, IMAGE, Language, Text, listing};
+use compiler::mir::Order;
+use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use std::fmt::Write as _;
@@ -20,24 +22,30 @@ struct Core {
     /// cannot.
     library: &'static str,
     emulator: &'static str,
+    /// What passes make code for.
+    on: passes::Target,
 }
 
+const LITTLE: passes::Target = passes::Target::HERE.in_order(Order::Little);
+
 const CORES: [Core; 4] = [
-    Core { name: "aarch64", compiler: "aarch64-linux-gnu-gcc", flags: "", library: "-lgcc", emulator: "qemu-aarch64" },
+    Core { name: "aarch64", compiler: "aarch64-linux-gnu-gcc", flags: "", library: "-lgcc", emulator: "qemu-aarch64", on: LITTLE },
     Core {
         name: "riscv64",
         compiler: "riscv64-linux-gnu-gcc",
         flags: "-march=rv64gc -mabi=lp64d -mno-relax",
         library: "-lgcc",
         emulator: "qemu-riscv64",
+        on: LITTLE,
     },
-    Core { name: "x86_64", compiler: "cc", flags: "-m64 -mno-red-zone -fcf-protection=none", library: "-lgcc", emulator: "" },
+    Core { name: "x86_64", compiler: "cc", flags: "-m64 -mno-red-zone -fcf-protection=none", library: "-lgcc", emulator: "", on: LITTLE },
     Core {
         name: "octeon",
         compiler: "mips64-linux-gnuabi64-gcc",
         flags: "-march=octeon+ -mabi=64 -msoft-float -mno-abicalls -fno-pic -G0",
         library: "",
         emulator: "qemu-mips64 -cpu Octeon68XX",
+        on: passes::Target::ALIGNED,
     },
 ];
 
@@ -45,18 +53,18 @@ const ADMITS: &[&str] = &[
     "filters, NetIL modules that push packets on, and Click configurations between devices: a function per element",
     "packets read, written, copied, and made longer or shorter at both ends; values of up to 128 bits",
     "read-only sets, switches, subroutines, loops, checksums, CRCs, hashes, searches and copies of bytes",
-    "strings in the packet (the coprocessor stringmatching, STRINGS of elements), found by the image of an automaton",
+    "strings and regular expressions in the packet (the coprocessors stringmatching and regexp; Search, StringSwitch, RegexFilter), found by the image of automata",
     "tables with keys of up to 128 bits: exact ones change and time out, others are constants but for their values",
     "data, shared and initialised memory of up to 16 MiB, in static memory as the init handler left it; info memory, random numbers, times of arrival",
 ];
 const REFUSES: &[&str] = &[
-    "timers; coprocessors other than stringmatching; strings whose automaton has more than 131,072 nodes (64 MiB of an Octeon's low-latency memory)",
+    "timers; coprocessors other than stringmatching and regexp; strings and expressions whose automata have more than 131,072 nodes (64 MiB of an Octeon's low-latency memory)",
     "more than 1 GiB of tables in one program",
     "packets made, given up or held; pull handlers; copies that wait in a queue for anything but a device",
     "more than 16,384 operations and branches in one program",
     "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
 ];
-const FILES: &str = "program.c and netvm.h (the program, without a library), dfa.bin and dfa.c (if it searches for strings), main.c (tries it on a pcap file), Makefile";
+const FILES: &str = "program.c and netvm.h (the program, without a library), dfa.bin and dfa.c (if it searches for strings or expressions), main.c (tries it on a pcap file), Makefile";
 
 pub(super) const AARCH64: Target = target::<0>("64-bit Arm without an operating system: C for a cross compiler");
 pub(super) const RISCV64: Target = target::<1>("64-bit RISC-V without an operating system: C for a cross compiler");
@@ -91,13 +99,13 @@ fn checked(core: &Core, text: Text) -> Result<Text, Error> {
 
 fn build<const N: usize>(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
-    let text = checked(core, of_program(core.name, program, options, language(core, options))?)?;
+    let text = checked(core, of_program(core.name, program, options, language(core, options), core.on)?)?;
     Ok(files(core, text, input(program), &[program]))
 }
 
 fn configuration<const N: usize>(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
     let core = &CORES[N];
-    let made = of_configuration(core.name, app, options, language(core, options), drawn)?;
+    let made = of_configuration(core.name, app, options, (language(core, options), core.on), drawn)?;
     Ok(files(core, checked(core, made.text)?, 0, &made.programs))
 }
 

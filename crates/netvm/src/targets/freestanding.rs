@@ -17,12 +17,18 @@ use std::cell::RefCell;
 ///
 /// # Errors
 /// The target does not admit it.
-pub(super) fn of_program(target: &'static str, program: &Verified, options: &Options, language: Language) -> Result<Text, Error> {
+pub(super) fn of_program(
+    target: &'static str,
+    program: &Verified,
+    options: &Options,
+    language: Language,
+    on: passes::Target,
+) -> Result<Text, Error> {
     let refused = |reason: String| Error::Target { target, reason };
     if !options.ports.is_empty() || options.accept.is_some() || options.reject.is_some() {
         return Err(refused("actions are XDP's: whoever runs the program says what is done with packets".to_owned()));
     }
-    let func = optimised(program).map_err(refused)?;
+    let func = optimised(program, on).map_err(refused)?;
     freestanding::emit(program, &func, language, options.division).map_err(|why| refused(told(program, &why)))
 }
 
@@ -36,8 +42,9 @@ pub(super) struct Made<'a> {
     pub names: Vec<String>,
 }
 
-fn optimised(program: &Verified) -> Result<Func, String> {
-    let func = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|why| why.to_string())?;
+fn optimised(program: &Verified, on: passes::Target) -> Result<Func, String> {
+    let func = compiler::optimised(program, HandlerKind::Push, &passes::Options { target: on, ..passes::Options::default() })
+        .map_err(|why| why.to_string())?;
     func.map(|(func, _)| func).ok_or_else(|| "no push handler".to_owned())
 }
 
@@ -82,7 +89,7 @@ pub(super) fn of_configuration<'a>(
     target: &'static str,
     app: &'a Application,
     options: &Options,
-    language: Language,
+    (language, on): (Language, passes::Target),
     drawn: Drawn<'_>,
 ) -> Result<Made<'a>, Error> {
     if let Some(device) = options.interfaces.keys().next() {
@@ -109,7 +116,7 @@ pub(super) fn of_configuration<'a>(
     };
     let Walked { instances, elements, ends, entries, .. } = walk(app, &rules).map_err(|fault| drawn(vec![fault]))?;
     let programs: Vec<&'a Verified> = elements.iter().map(|element| element.program).collect();
-    let optimised = |(program, n): (&&Verified, &usize)| optimised(program).map_err(|why| refused(*n, why));
+    let optimised = |(program, n): (&&Verified, &usize)| optimised(program, on).map_err(|why| refused(*n, why));
     let funcs = programs.iter().zip(&instances).map(optimised).collect::<Result<Vec<_>, _>>()?;
     let linked = freestanding::Application {
         elements,

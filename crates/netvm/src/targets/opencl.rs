@@ -5,6 +5,7 @@ use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
 use crate::Error;
 use compiler::backends::c::freestanding::{HEADER, Language, Text};
+use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 
@@ -30,11 +31,11 @@ pub(super) const TARGET: Target = Target {
 };
 
 fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
-    Ok(files(of_program(NAME, program, options, Language::OpenCl)?, input(program)))
+    Ok(files(of_program(NAME, program, options, Language::OpenCl, passes::Target::HERE)?, input(program)))
 }
 
 fn configuration(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
-    let made = of_configuration(NAME, app, options, Language::OpenCl, drawn)?;
+    let made = of_configuration(NAME, app, options, (Language::OpenCl, passes::Target::HERE), drawn)?;
     if made.inputs.len() > 1 {
         let reason = format!("{} devices that packets come in by; main.c reads one file", made.inputs.len());
         return Err(Error::Target { target: NAME, reason });

@@ -11,9 +11,11 @@
 use super::freestanding::{input, of_configuration, of_program};
 use super::{Drawn, File, Options, Target};
 use crate::Error;
-use compiler::backends::c::freestanding::{HEADER, Language, Node, Text, counters};
+use compiler::backends::c::freestanding::{HEADER, IMAGE, Language, Node, Text, counters};
+use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
+use netil::module::{Entry, Table, TableKind};
 use std::fmt::Write as _;
 
 const NAME: &str = "vpp";
@@ -23,14 +25,15 @@ const MOST_OUTPUTS: u32 = 4096;
 pub(super) const TARGET: Target = Target {
     name: NAME,
     about: "VPP (FD.io): a plugin with a graph node that runs the program on vectors of packets",
-    files: "node.c, map.c, setup.c, program.c with their headers and CMakeLists.txt (the plugin), README.md, Makefile with try/ (runs the nodes without VPP)",
+    files: "node.c, map.c, entries.c, setup.c, program.c with their headers and CMakeLists.txt (the plugin), README.md, Makefile with try/ (runs the nodes without VPP)",
     admits: &[
-        "filters, NetIL modules that push packets on, and Click configurations between devices, as for processors without an operating system, searches for strings apart",
+        "filters, NetIL modules that push packets on, and Click configurations between devices, as for processors without an operating system",
         "outputs that lead to interfaces, to nodes of VPP's, or on along the feature arc device-input",
+        "entries of tables that come and go by commands of VPP's",
         "several workers: what a program keeps is one for all, and where it keeps something one vector runs at a time",
     ],
     refuses: &[
-        "timers, coprocessors; more than 1 GiB of tables in one program",
+        "timers; coprocessors other than stringmatching and regexp; strings and expressions whose automata have more than 131,072 nodes; more than 1 GiB of tables in one program",
         "packets made, given up or held; pull handlers; copies that wait in a queue for anything but a device",
         "more than 16,384 operations and branches in one program; output ports with numbers over 4,095",
         "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
@@ -40,7 +43,7 @@ pub(super) const TARGET: Target = Target {
 };
 
 fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
-    let text = of_program(NAME, program, options, Language::Nodes)?;
+    let text = of_program(NAME, program, options, Language::Nodes, passes::Target::HERE)?;
     let outputs = program.module().all_ports().iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id + 1).max();
     let outputs = outputs.unwrap_or(0).max(text.needs.ports);
     if outputs > MOST_OUTPUTS {
@@ -50,13 +53,16 @@ fn build(program: &Verified, options: &Options) -> Result<Vec<File>, Error> {
         });
     }
     let ports = Ports::Numbers { input: input(program), outputs };
-    Ok(Plugin { name: named(&options.name), text, ports, elements: Vec::new() }.files())
+    let commands = entries(&named(&options.name), &[(name_of(program), program)]);
+    Ok(Plugin { name: named(&options.name), text, ports, elements: Vec::new(), commands }.files())
 }
 
 fn configuration(app: &Application, options: &Options, drawn: Drawn<'_>) -> Result<Vec<File>, Error> {
-    let made = of_configuration(NAME, app, options, Language::Nodes, drawn)?;
+    let made = of_configuration(NAME, app, options, (Language::Nodes, passes::Target::HERE), drawn)?;
     let ports = Ports::Names { inputs: made.inputs, outputs: made.outputs };
-    Ok(Plugin { name: named(&options.name), text: made.text, ports, elements: made.names }.files())
+    let programs: Vec<_> = made.names.iter().map(String::as_str).zip(made.programs.iter().copied()).collect();
+    let commands = entries(&named(&options.name), &programs);
+    Ok(Plugin { name: named(&options.name), text: made.text, ports, elements: made.names, commands }.files())
 }
 
 /// A name that C, CMake and VPP's commands take.
@@ -79,6 +85,42 @@ struct Plugin {
     ports: Ports,
     /// The elements' names.
     elements: Vec<String>,
+    /// Commands that fill tables with the entries that they have.
+    commands: String,
+}
+
+/// What the element of a program alone is called.
+fn name_of(program: &Verified) -> &str {
+    if program.module().name.is_empty() { "program" } else { &program.module().name }
+}
+
+/// Commands that take out what tables hold and enter the entries of the build.
+fn entries(plugin: &str, programs: &[(&str, &Verified)]) -> String {
+    let mut text = format!("netvm {plugin} clear\n");
+    for (element, program) in programs {
+        for table in program.module().tables.iter().filter(|table| table.timeout_ns == 0) {
+            for entry in &table.entries {
+                let _ = writeln!(text, "netvm {plugin} add {element} {} {}", table.name, words(table, entry));
+            }
+        }
+    }
+    text
+}
+
+/// The words for an entry's key, value and priority.
+fn words(table: &Table, entry: &Entry) -> String {
+    let digits = usize::from(table.key_bits) / 4;
+    let hex = |limbs: &[u64]| {
+        let number = limbs.iter().take(2).rev().fold(0, |number, limb| number << 64 | u128::from(*limb));
+        format!("{number:0digits$x}")
+    };
+    let (key, value) = (hex(&entry.key), entry.value.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    match table.kind {
+        TableKind::Exact => format!("{key} {value}"),
+        TableKind::Prefix => format!("{key}/{} {value}", hex(&entry.mask)),
+        TableKind::Range => format!("{key}-{} {value} {}", hex(&entry.mask), entry.priority),
+        TableKind::Ternary => format!("{key}/{} {value} {}", hex(&entry.mask), entry.priority),
+    }
 }
 
 impl Plugin {
@@ -91,9 +133,14 @@ impl Plugin {
             file("counters.c", counters(&self.text.nodes), "what counters count"),
             file("config.h", self.config(), "what differs from plugin to plugin"),
             file("nodes.txt", self.told(), "which elements are in which node, and why"),
+            file("entries.cli", self.commands.clone(), "commands that fill tables with the entries of the build"),
             file("README.md", self.readme(), "how to build, load, connect and try it"),
-            file("CMakeLists.txt", self.replaced(include_str!("vpp/CMakeLists.txt")), "builds the plugin, within VPP's sources or outside"),
+            file("CMakeLists.txt", self.cmake(), "builds the plugin, within VPP's sources or outside"),
         ];
+        if !self.text.image.is_empty() {
+            all.push(File { name: "dfa.bin".to_owned(), bytes: self.text.image.clone(), about: "the image of its automata".to_owned() });
+            all.push(file("dfa.c", IMAGE.to_owned(), "has dfa.bin in static memory"));
+        }
         for (name, text, about) in OTHERS {
             all.push(file(name, (*text).to_owned(), about));
         }
@@ -109,6 +156,14 @@ impl Plugin {
 
     fn replaced(&self, text: &str) -> String {
         text.replace("NAME", &self.name)
+    }
+
+    fn cmake(&self) -> String {
+        let (more, flags) = match self.text.image.is_empty() {
+            true => ("", ""),
+            false => ("  dfa.c\n", "set_source_files_properties(dfa.c PROPERTIES COMPILE_OPTIONS \"-Wa,-I${CMAKE_CURRENT_SOURCE_DIR}\")\n"),
+        };
+        self.replaced(include_str!("vpp/CMakeLists.txt")).replace("SEARCHES", more) + flags
     }
 
     /// The names of nodes, all different.
@@ -243,6 +298,7 @@ impl Plugin {
 const OTHERS: &[(&str, &str, &str)] = &[
     ("plugin.h", include_str!("vpp/plugin.h"), "what the plugin's files have in common"),
     ("map.c", include_str!("vpp/map.c"), "which interfaces and nodes inputs and outputs are"),
+    ("entries.c", include_str!("vpp/entries.c"), "commands that fill tables"),
     ("setup.c", include_str!("vpp/setup.c"), "the plugin's registration and commands"),
     ("Makefile", include_str!("vpp/Makefile"), "make run PCAP=FILE, without VPP"),
     ("try/main.c", include_str!("vpp/try/main.c"), "runs the nodes without VPP"),

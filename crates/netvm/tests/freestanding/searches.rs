@@ -1,5 +1,6 @@
-//! Strings in packets: the image of an automaton finds what the coprocessor `stringmatching` finds, at the same price; other targets and too
-//! many strings are refused.
+//! Strings and regular expressions in packets: the image of automata finds what the coprocessors `stringmatching` and `regexp` find, at the same
+//! price; other targets, too
+//! many strings and too large automata are refused.
 
 use super::support::wanted;
 use super::{agree, apps, arrivals, cores};
@@ -30,7 +31,12 @@ fn data(groups: &[&[Text<'_>]]) -> Vec<u8> {
 }
 
 fn program(data: Vec<u8>) -> Arc<Verified> {
-    let mut module = asm::assemble(include_str!("searches.netil"), "searches.netil").expect("NetIL");
+    program_of("stringmatching", data)
+}
+
+fn program_of(unit: &str, data: Vec<u8>) -> Arc<Verified> {
+    let text = include_str!("searches.netil").replace("stringmatching", unit);
+    let mut module = asm::assemble(&text, "searches.netil").expect("NetIL");
     module.data = data;
     Arc::new(verify(module).expect("a program"))
 }
@@ -87,11 +93,67 @@ fn strings_are_found_as_by_the_coprocessor() {
     assert_eq!(traps.iter().map(|kind| (*kind).to_owned()).collect::<BTreeSet<_>>(), kinds.map(of).into(), "each kind of trap");
     let refused = agree("searches", &program(data(GROUPS)), &packets()).expect("an init handler that ends");
     let others = |(target, why): &(&str, String)| {
-        ["opencl", "vpp"].contains(target) && why.contains("the coprocessor 'stringmatching', which this target does not have")
+        *target == "opencl" && why.contains("the coprocessor 'stringmatching', which this target does not have")
     };
     assert!(refused.iter().all(others), "{refused:?}");
     // Data that end too early: every search is refused.
     assert!(agree("cut", &program(vec![1, 0, 1]), &packets()).expect("an init handler that ends").iter().all(others));
+}
+
+/// Expressions with what looks around at either end, empty ones, greedy and not, with flags.
+const EXPRESSIONS: &[(&str, &[u8])] = &[
+    ("", b"he|she|hers"),
+    ("", b"sh?e.*?s"),
+    ("i", b"evil( one)?"),
+    ("", b"a+$"),
+    ("m", b"^his|e$"),
+    ("s", b"\\x00."),
+    ("", b"[\x80-\xff]"),
+    ("A", b"u|ushers?"),
+    ("", b"\\bhe\\b"),
+    ("G", b"a{2,}"),
+    ("x", b"a b a # no"),
+    ("", b""),
+    ("", b"x*"),
+    ("", b"(he|hi)[^a]{3}(s|a)"),
+];
+
+fn expressions(all: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut data = (all.len() as u16).to_le_bytes().to_vec();
+    for (flags, text) in all {
+        data.extend((flags.len() as u16).to_le_bytes());
+        data.extend(flags.as_bytes());
+        data.extend((text.len() as u16).to_le_bytes());
+        data.extend(*text);
+    }
+    data
+}
+
+#[test]
+fn expressions_are_found_as_by_the_coprocessor() {
+    let mut packets = packets();
+    for (n, packet) in packets.iter_mut().enumerate() {
+        packet[0] = (n % 15) as u8;
+    }
+    let program = program_of("regexp", expressions(EXPRESSIONS));
+    let lines = wanted(&engines::ALL[0], &program, &packets).expect("an init handler that ends");
+    for kind in [TrapKind::Budget, TrapKind::Coprocessor(0, CoproError::NoPacket), TrapKind::Coprocessor(0, CoproError::BadRegister)] {
+        assert!(lines.contains(&format!("trapped {} ", kind.code())), "{kind:?}");
+    }
+    let refused = agree("expressions", &program, &packets).expect("an init handler that ends");
+    assert!(refused.iter().all(|(target, _)| *target == "opencl"), "{refused:?}");
+    // A fault in the second one: every search is refused.
+    let wrong = program_of("regexp", expressions(&[("", b"a"), ("", b"(")]));
+    assert!(agree("wrong", &wrong, &packets).expect("an init handler that ends").iter().all(|(target, _)| *target == "opencl"));
+}
+
+#[test]
+fn too_large_automata_are_refused_with_the_figure() {
+    let octeon = targets::find("octeon").expect("a target");
+    let program = program_of("regexp", expressions(&[("", b"(a|b)*a(a|b){40}c")]));
+    let why = (octeon.build)(&program, &Options::default()).expect_err("too large").to_string();
+    let parts = ["'copro.invoke' (1 after 'start', searches.netil:", "(a|b)*a(a|b){40}c", "more than 131072 nodes", "repeat less"];
+    assert!(parts.iter().all(|part| why.contains(part)), "{why}");
 }
 
 /// Texts of few letters, so that they begin, end and contain each other.
@@ -119,12 +181,12 @@ fn made_up_strings_are_found() {
 #[test]
 fn elements_with_strings() {
     let text = "FromDevice(in) -> s :: StringSwitch(\"\\<45>\", \"\\<11>\", \"\\<0a>\") -> Queue -> ToDevice(out); s[2] -> q :: Queue -> ToDevice(rest); s[3] -> q;
-        s[1] -> t :: Search(\"\\<06>\", SET_ANNO false) -> Queue -> ToDevice(cut); t[1] -> Discard;";
+        s[1] -> t :: Search(\"\\<06>\", SET_ANNO false) -> r :: RegexFilter(\"\\\\x06.[^a]+$\") -> Queue -> ToDevice(cut); t[1] -> Discard; r[1] -> Discard;";
     let (config, inputs) = (Config::Text(text.to_owned()), arrivals(9, &["in"]));
     let (application, wanted) =
         (apps::read(&config, &BTreeMap::new()), apps::played_by(&engines::ALL[0], &config, &BTreeMap::new(), &inputs, "strings"));
     assert_eq!(wanted.outputs.len(), 3, "packets leave by each device");
-    for target in cores().into_iter().filter(|target| target.name != "vpp") {
+    for target in cores() {
         let got = apps::played(target, &application, &inputs, "strings").unwrap_or_else(|why| panic!("{why}"));
         got.must_be(&wanted, &format!("elements with strings on {}", target.name));
     }
@@ -173,7 +235,7 @@ fn too_many_strings_are_refused_with_the_figure() {
 #[test]
 fn other_coprocessors_are_refused() {
     let octeon = targets::find("octeon").expect("a target");
-    for unit in ["regexp", "lookup", "associative"] {
+    for unit in ["lookup", "associative"] {
         let text = format!("segment .metadata .use_coprocessor {unit} ends segment .push pop copro.in {unit}, 0 ret ends");
         let program = verify(asm::assemble(&text, "test.netil").expect("NetIL")).expect("a program");
         let why = (octeon.build)(&program, &Options::default()).expect_err(unit).to_string();

@@ -147,8 +147,25 @@ pub fn ran(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str)
 
 /// The same, built in another way.
 pub fn ran_as(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str, options: &Options) -> Result<String, String> {
+    ran_with(target, program, packets, name, options, ["", ""])
+}
+
+/// The same, with other text in the place of some.
+pub fn ran_with(
+    target: &Target,
+    program: &Verified,
+    packets: &[Vec<u8>],
+    name: &str,
+    options: &Options,
+    [old, new]: [&str; 2],
+) -> Result<String, String> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("freestanding-{}-{name}-{}", target.name, std::process::id()));
-    let files = (target.build)(program, options).map_err(|why| why.to_string())?;
+    let mut files = (target.build)(program, options).map_err(|why| why.to_string())?;
+    for file in files.iter_mut().filter(|file| file.name == "program.c" && !old.is_empty()) {
+        let text = String::from_utf8_lossy(&file.bytes).into_owned();
+        assert!(text.contains(old), "{old:?} is not in program.c");
+        file.bytes = text.replace(old, new).into_bytes();
+    }
     write(&folder, files);
     let input = folder.join("in.pcap");
     std::fs::write(&input, pcap(packets)).expect("a capture");

@@ -198,7 +198,7 @@ const CONFIGURED: [(&str, &str); 2] = [
 
 /// Compiles a plugin's files as VPP's build would.
 fn compiled(vpp: &Path, configured: &Path, folder: &Path) {
-    for file in ["node.c", "map.c", "setup.c"] {
+    for file in ["node.c", "map.c", "entries.c", "setup.c"] {
         let mut command = Command::new("cc");
         command.args(["-c", "-O2", "-mavx2", "-Wall", "-Werror", "-Wno-address-of-packed-member", "-fno-strict-aliasing"]);
         command.args(["-Wno-unused-variable", "-Wno-unused-label", "-Wno-unused-but-set-variable", "-fPIC", "-o", "/dev/null"]);

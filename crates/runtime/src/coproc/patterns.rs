@@ -2,6 +2,7 @@
 //! them and keeps the matches for `get_result`.
 
 use super::digest;
+use netil::copro::patterns::{Reader, Refusal};
 use netil::copro::{CoproError, Coprocessor, Registers};
 use std::collections::VecDeque;
 
@@ -108,45 +109,6 @@ impl<P: Pattern> Loaded<P> {
         let patterns = P::load(&mut reader)?;
         let used = data.len() - reader.0.len();
         Ok(Self { patterns, fingerprint: digest(data[..used].iter().map(|b| u32::from(*b))) })
-    }
-}
-
-/// Why initialised data was refused: the numbers that `copro.init` pushes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The data ends within a pattern.
-    Cut = 1,
-    /// More patterns, or longer ones, than the unit takes.
-    TooLarge = 2,
-    /// A flag that nobody knows.
-    Flag = 3,
-    /// A pattern with an error in it, or that would need too much memory.
-    Pattern = 4,
-}
-
-/// Little-endian numbers and bytes from initialised data.
-pub struct Reader<'a>(pub &'a [u8]);
-
-impl<'a> Reader<'a> {
-    pub fn bytes(&mut self, n: usize) -> Result<&'a [u8], Refusal> {
-        let (head, rest) = self.0.split_at_checked(n).ok_or(Refusal::Cut)?;
-        self.0 = rest;
-        Ok(head)
-    }
-
-    pub fn u16(&mut self) -> Result<u16, Refusal> {
-        let b = self.bytes(2)?;
-        Ok(u16::from_le_bytes([b[0], b[1]]))
-    }
-
-    pub fn u32(&mut self) -> Result<u32, Refusal> {
-        Ok(u32::from(self.u16()?) | u32::from(self.u16()?) << 16)
-    }
-
-    /// Bytes that their length in 16 bits precedes.
-    pub fn counted(&mut self) -> Result<&'a [u8], Refusal> {
-        let n = self.u16()?;
-        self.bytes(n.into())
     }
 }
 

@@ -4,13 +4,12 @@
 //! are over bytes, not characters. Leaves out what automata cannot do (back-references, looking around), and Perl's `$` before a last line feed:
 //! `$` is always the very end, as with flag E.
 
-use super::patterns::{Match, Pattern, Reader, Refusal, Searcher};
-use netil::copro::{Registers, expression_text};
+use super::patterns::{Match, Pattern, Searcher};
+use netil::copro::Registers;
+use netil::copro::patterns::{self, EXPRESSION_SIZES, Expressions, Reader, Refusal, expression_price, expressions_load_price};
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::VecDeque;
 
-/// The most expressions of a unit.
-pub const MAX_EXPRESSIONS: usize = 512;
 /// The most bytes that one compiled expression takes, and again the tables that searching with it fills.
 pub use netil::copro::EXPRESSION_SIZE;
 
@@ -23,27 +22,9 @@ pub struct Expression {
     price: u64,
 }
 
-/// Limits of size to try an expression with, ascending. What a byte of the packet costs at worst grows with the size of the compiled
-/// expression, which the crate does not tell.
-const SIZES: [usize; 4] = [EXPRESSION_SIZE >> 6, EXPRESSION_SIZE >> 4, EXPRESSION_SIZE >> 2, EXPRESSION_SIZE];
-/// Bytes of a compiled expression that add 1 to the price of a byte searched. Measured: with 256 KiB a byte takes up to 7 µs, as long as two
-/// thousand bytes of a CRC.
-const PRICE: usize = 256;
-/// What compiling an expression costs, in bytes handled in bulk. Measured: up to half a millisecond.
-const COMPILING: u64 = 1 << 16;
-
 impl Pattern for Expression {
     fn load(data: &mut Reader<'_>) -> Result<Vec<Self>, Refusal> {
-        let count = data.u16()?;
-        if usize::from(count) > MAX_EXPRESSIONS {
-            return Err(Refusal::TooLarge);
-        }
-        let mut expressions = Vec::new();
-        for _ in 0..count {
-            let flags = data.counted()?;
-            expressions.push(compile(flags, data.counted()?)?);
-        }
-        Ok(expressions)
+        Expressions::new(data)?.map(|read| compile(&read?)).collect()
     }
 
     fn find<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = Match> + 'a {
@@ -55,8 +36,7 @@ impl Pattern for Expression {
     }
 
     fn load_price(data: &[u8]) -> u64 {
-        let count = Reader(data).u16().unwrap_or(0);
-        u64::from(count).min(MAX_EXPRESSIONS as u64) * COMPILING
+        expressions_load_price(data)
     }
 
     /// Register 0 counts down; the match stays.
@@ -72,43 +52,18 @@ impl Pattern for Expression {
     }
 }
 
-fn compile(flags: &[u8], text: &[u8]) -> Result<Expression, Refusal> {
-    let mut text = expression_text(until_zero(text));
-    if flags.contains(&b'A') {
-        // The line feed ends a comment, should the text close with one.
-        text = format!("\\A(?:{text}{})", if flags.contains(&b'x') { "\n" } else { "" });
-    }
-    let mut builder = RegexBuilder::new(&text);
-    builder.unicode(false).dfa_size_limit(EXPRESSION_SIZE);
-    for flag in until_zero(flags) {
-        set(&mut builder, *flag)?;
-    }
-    for size in SIZES {
+fn compile(read: &patterns::Expression) -> Result<Expression, Refusal> {
+    let mut builder = RegexBuilder::new(&read.text);
+    builder.unicode(false).dfa_size_limit(EXPRESSION_SIZE).case_insensitive(read.any_case).dot_matches_new_line(read.dot_all);
+    builder.multi_line(read.lines).ignore_whitespace(read.spaced).swap_greed(read.least_first);
+    for size in EXPRESSION_SIZES {
         match builder.size_limit(size).build() {
-            Ok(regex) => return Ok(Expression { regex, price: (size / PRICE) as u64 }),
+            Ok(regex) => return Ok(Expression { regex, price: expression_price(size) }),
             Err(regex::Error::CompiledTooBig(_)) => {}
             Err(_) => break,
         }
     }
     Err(Refusal::Pattern)
-}
-
-fn set(builder: &mut RegexBuilder, flag: u8) -> Result<(), Refusal> {
-    match flag {
-        b'i' => builder.case_insensitive(true),
-        b's' => builder.dot_matches_new_line(true),
-        b'm' => builder.multi_line(true),
-        b'x' => builder.ignore_whitespace(true),
-        b'G' => builder.swap_greed(true),
-        b'A' | b'E' | b'R' | b'U' | b'B' => builder,
-        _ => return Err(Refusal::Flag),
-    };
-    Ok(())
-}
-
-/// Text and flags end at a zero byte, as they did for the original's library.
-fn until_zero(bytes: &[u8]) -> &[u8] {
-    bytes.split(|b| *b == 0).next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -3,22 +3,14 @@
 //! One Aho-Corasick automaton per group (Aho, Corasick: Efficient string matching, CACM 18, 1975), blind to case if one of its strings is;
 //! the others are compared again. Empty strings never match.
 
-use super::patterns::{Match, Pattern, Reader, Refusal, Searcher};
+use super::patterns::{Match, Pattern, Searcher};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use netil::copro::Registers;
-use std::collections::{HashMap, VecDeque};
+use netil::copro::patterns::{MAX_MATCHES, Reader, Refusal, Text, groups, strings_load_price, strings_price};
+use std::collections::VecDeque;
 
-/// The most bytes of all strings of a unit.
-pub const MAX_TEXT: usize = 1 << 18;
-/// The most strings of all groups.
-pub const MAX_PATTERNS: usize = 1 << 16;
-/// The most matches of one search.
-pub const MAX_MATCHES: usize = 1600;
 /// Groups with no more text than this get an automaton of the fastest and largest kind: about 2 MB.
 const SMALL: usize = 2048;
-/// What a byte of the strings costs to load, in bytes handled in bulk. Measured: up to 10 µs.
-const LOADING: u64 = 64;
-
 /// The unit.
 pub type StringMatching = Searcher<Group>;
 
@@ -29,27 +21,16 @@ pub struct Group {
     price: u64,
 }
 
-struct Text {
-    bytes: Box<[u8]>,
-    any_case: bool,
-    number: u32,
-}
-
 impl Pattern for Group {
     fn load(data: &mut Reader<'_>) -> Result<Vec<Self>, Refusal> {
-        let (mut text, mut count) = (0, 0);
-        let mut groups = Vec::new();
-        for _ in 0..data.u16()? {
-            let strings = read_group(data, &mut text, &mut count)?;
-            groups.push(Self { automaton: automaton(&strings)?, price: price(&strings), strings });
-        }
-        Ok(groups)
+        let made = |strings: Vec<Text>| Ok(Self { automaton: automaton(&strings)?, price: strings_price(&strings), strings });
+        groups(data)?.into_iter().map(made).collect()
     }
 
     fn find<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = Match> + 'a {
         let found = self.automaton.find_overlapping_iter(haystack).filter_map(move |found| {
             let string = self.strings.get(found.pattern().as_usize())?;
-            let same = string.any_case || haystack.get(found.range()) == Some(&string.bytes);
+            let same = string.any_case || haystack.get(found.range()) == Some(&string.bytes[..]);
             same.then_some(Match { number: string.number, end: found.end() as u32, len: found.len() as u32 })
         });
         found.take(MAX_MATCHES)
@@ -60,7 +41,7 @@ impl Pattern for Group {
     }
 
     fn load_price(data: &[u8]) -> u64 {
-        data.len().min(MAX_TEXT) as u64 * LOADING
+        strings_load_price(data)
     }
 
     /// Takes the next match.
@@ -69,46 +50,6 @@ impl Pattern for Group {
         let result = next.map_or([0; 4], |m| [registers[0] - 1, m.number, m.end, m.len]);
         registers[..4].copy_from_slice(&result);
     }
-}
-
-fn read_group(reader: &mut Reader<'_>, text: &mut usize, count: &mut usize) -> Result<Vec<Text>, Refusal> {
-    let mut strings = Vec::new();
-    for _ in 0..reader.u16()? {
-        let string = read_string(reader)?;
-        *text += string.bytes.len();
-        *count += 1;
-        if *text > MAX_TEXT || *count > MAX_PATTERNS {
-            return Err(Refusal::TooLarge);
-        }
-        if !string.bytes.is_empty() {
-            strings.push(string);
-        }
-    }
-    Ok(strings)
-}
-
-fn read_string(reader: &mut Reader<'_>) -> Result<Text, Refusal> {
-    let len = reader.u16()?;
-    let any_case = reader.u16()? != 0;
-    let number = reader.u32()?;
-    Ok(Text { bytes: reader.bytes(len.into())?.into(), any_case, number })
-}
-
-/// The most occurrences that the automaton gives at one place and that are none, as the case differs: of one length, only strings that
-/// differ in nothing but case end at the same place. Where all strings treat case alike there are no such occurrences.
-fn price(strings: &[Text]) -> u64 {
-    if strings.iter().all(|s| s.any_case) || strings.iter().all(|s| !s.any_case) {
-        return 1;
-    }
-    let mut alike: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut most: HashMap<usize, usize> = HashMap::new();
-    for string in strings {
-        let n = alike.entry(string.bytes.to_ascii_lowercase()).or_default();
-        *n += 1;
-        let most = most.entry(string.bytes.len()).or_default();
-        *most = (*most).max(*n);
-    }
-    most.values().sum::<usize>() as u64
 }
 
 fn automaton(strings: &[Text]) -> Result<AhoCorasick, Refusal> {

@@ -63,9 +63,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|auto", conflicts_with_all = ["packets", "rate", "saturate"])]
     threads: Option<String>,
 
-    /// How these threads share the transmit FIFO
-    #[arg(long, value_enum, default_value_t = ArbitrationArg::All, requires = "threads")]
-    arbitration: ArbitrationArg,
+    /// How these threads share the transmit FIFO: a policy of the machine's description ([arbitration.NAME]), or all
+    #[arg(long, value_name = "NAME|all", default_value = "all", requires = "threads")]
+    arbitration: String,
 
     /// Bytes of the frames that come, in turn, with --threads; by default those of the packets
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(64..=9000), requires = "threads")]
@@ -99,18 +99,6 @@ enum SchemeArg {
     /// Critical sections are transactions
     Transactions,
     /// Each of these that the machine has
-    All,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum ArbitrationArg {
-    /// A lock is held while a cell goes into the FIFO
-    Shared,
-    /// A lock is held while the next entry is taken
-    CheckOut,
-    /// Each port has its entry
-    Partition,
-    /// Each of these
     All,
 }
 

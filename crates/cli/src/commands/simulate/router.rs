@@ -1,6 +1,6 @@
 //! `netvm simulate --threads`: a router whose threads receive or transmit, with ports and a transmit FIFO between them.
 
-use super::{ArbitrationArg, Args};
+use super::Args;
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
 use machine::router::{Arbitration, Assignment, Ports, Report, Role, Setup, best, search};
@@ -23,7 +23,7 @@ struct Results {
 
 #[derive(Serialize)]
 struct Run {
-    arbitration: Arbitration,
+    arbitration: String,
     /// Part of the ports' rate that is sustained.
     load: f64,
     report: Report,
@@ -41,19 +41,14 @@ pub(super) fn run(args: &Args, machine: &Machine, trace: &Trace, threads: &str) 
     }
     let work = steps::of(trace, &bare);
     let sizes: Vec<u32> = if args.sizes.is_empty() { work.iter().map(|work| work.bytes + 4).collect() } else { args.sizes.clone() };
-    let policies = match args.arbitration {
-        ArbitrationArg::Shared => vec![Arbitration::Shared],
-        ArbitrationArg::CheckOut => vec![Arbitration::CheckOut],
-        ArbitrationArg::Partition => vec![Arbitration::Partition],
-        ArbitrationArg::All => Arbitration::ALL.map(|(policy, _)| policy).to_vec(),
-    };
+    let policies = policies(&args.arbitration, machine)?;
     let split = Assignment::split(machine, &ports, (machine.processor.cores * 2).div_ceil(3));
-    let first = policies.first().copied().unwrap_or(Arbitration::CheckOut);
+    let Some((_, first)) = policies.first().copied() else { return Err(Failure::usage("the machine has no policy for its FIFO")) };
     let setup = Setup { machine, work: &work, sizes: &sizes, assignment: &split, arbitration: first, cycles: CYCLES };
     let assignment = if threads == "auto" { best(&setup, &ports).0 } else { read(threads, machine, &ports)? };
-    let one = |arbitration: Arbitration| {
+    let one = |(name, arbitration): (&str, &Arbitration)| {
         let (load, report) = search(&Setup { assignment: &assignment, arbitration, ..setup.clone() }, &ports);
-        Run { arbitration, load, report }
+        Run { arbitration: name.to_owned(), load, report }
     };
     let (receiving, transmitting) = assignment.counts();
     let results = Results {
@@ -69,6 +64,19 @@ pub(super) fn run(args: &Args, machine: &Machine, trace: &Trace, threads: &str) 
         false => out.put(&text(&results, machine))?,
     }
     out.flush()
+}
+
+/// The machine's policy of that name, or all.
+fn policies<'m>(name: &str, machine: &'m Machine) -> Outcome<Vec<(&'m str, &'m Arbitration)>> {
+    let all = || machine.arbitration.iter().map(|(name, policy)| (name.as_str(), policy));
+    match all().find(|(known, _)| *known == name) {
+        Some(one) => Ok(vec![one]),
+        None if name == "all" => Ok(all().collect()),
+        None => {
+            let known: Vec<&str> = all().map(|(name, _)| name).collect();
+            Err(Failure::usage(format_args!("{} has no policy `{name}`; there are {} and all", machine.name, known.join(", "))))
+        }
+    }
 }
 
 fn read(file: &str, machine: &Machine, ports: &Ports) -> Outcome<Assignment> {
@@ -97,7 +105,7 @@ fn text(results: &Results, machine: &Machine) -> String {
     text += &format!("{:<12} {:>8} {:>10} {:>18} {:>10}\n", "arbitration", "load", "Mb/s", "register, cycles", "locked");
     for run in &results.runs {
         let (r, load) = (&run.report, run.load * 100.0);
-        text += &format!("{:<12} {load:>6.1} % {:>10.1} {:>18.1} {:>8.1} %\n", run.arbitration.name(), r.mbits, r.register, r.lock * 100.0);
+        text += &format!("{:<12} {load:>6.1} % {:>10.1} {:>18.1} {:>8.1} %\n", run.arbitration, r.mbits, r.register, r.lock * 100.0);
     }
     text.push('\n');
     results.threads.iter().for_each(|line| text += &format!("{line}\n"));

@@ -12,13 +12,14 @@
 //! Copies of packets go their ways when the handler that sent them
 //! has ended, in order and before the packet itself, and are told to the caller one by one.
 //!
-//! Leaves out, with a reason that names the operation: coprocessors other than `stringmatching`, timers, pull handlers, packets
+//! Leaves out, with a reason that names the operation: coprocessors other than `stringmatching` and `regexp`, timers, pull handlers, packets
 //! that are made, given up or held, values of more than 128 bits.
 
 pub(in crate::backends) mod automaton;
 mod cuts;
 mod division;
 mod element;
+pub(in crate::backends) mod expression;
 #[cfg(test)]
 mod hostile;
 mod nodes;
@@ -35,7 +36,7 @@ use division::Plan;
 use element::Core;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, State};
-use netil::module::{HandlerKind, TableKind};
+use netil::module::HandlerKind;
 pub use nodes::{Needs, Node, counters, listing};
 use searches::Units;
 use std::cell::{Cell, RefCell};
@@ -50,6 +51,8 @@ pub const IMAGE: &str = include_str!("freestanding/dfa.c");
 
 /// The most bytes of data and shared memory of a program.
 const MOST_STATE: usize = 1 << 24;
+/// The most operations of a program that is there twice.
+const SMALL: usize = 512;
 /// How often a packet may be led back.
 const ROUNDS: u32 = 16;
 
@@ -221,11 +224,12 @@ impl Part<'_> {
     fn emit(&self, plan: &Plan, info: u32) -> Result<Emitted, Refused> {
         let Self { n, program, func, ways, ends, seed, language, .. } = *self;
         let refused = |why| Refused { element: n, site: None, why };
+        let unable = |why| Refused { site: self.searches(), ..refused(Unsupported(why)) };
         let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
         if size > MAX_SIZE {
             return Err(refused(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most"))));
         }
-        let (state, units) = self.state().map_err(|why| refused(Unsupported(why)))?;
+        let (state, units) = self.state().map_err(unable)?;
         let core = Core {
             n,
             module: program.module(),
@@ -237,6 +241,8 @@ impl Part<'_> {
             piece: Cell::new(0),
             copies: language != Language::OpenCl && nodes::copies(func),
             seed,
+            draws: func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Random(_)))),
+            outside: language == Language::Nodes,
             opencl: language == Language::OpenCl,
             refused: Cell::new(None),
             ends_here: RefCell::default(),
@@ -250,12 +256,12 @@ impl Part<'_> {
     /// succeed for.
     fn state(&self) -> Result<(State, Units), String> {
         let made = match self.language {
-            Language::C | Language::Groups => start::searching(self.program),
-            Language::OpenCl | Language::Nodes => start::state(self.program).map(|state| (state, Vec::new())),
+            Language::C | Language::Groups | Language::Nodes => start::searching(self.program),
+            Language::OpenCl => start::state(self.program).map(|state| (state, Vec::new())),
         };
         let plain = |why| State::plain(self.program).map(|state| (state, Vec::new())).map_err(|_| why);
         let (state, loaded) = made.or_else(|why| if self.program.is_filter() { plain(why) } else { Err(why) })?;
-        let units = Units::new(self.program, &state, &loaded);
+        let units = Units::new(self.program, &state, &loaded)?;
         Ok((state, units))
     }
 
@@ -294,9 +300,13 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
         return Err(Refused { element: part.n, site: None, why });
     }
     let mut text = prelude(language);
+    if language == Language::C && !needs.changes && !needs.copies {
+        text += "\n/* Packets leave as they came: where they lie, their lengths and times. */\n#define NV_STAYS\n";
+    }
     text += include_str!("freestanding/packet.c");
     if language != Language::OpenCl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
-        text += include_str!("freestanding/tables.c");
+        text += concat!(include_str!("freestanding/tables.c"), include_str!("freestanding/open.c"));
+        text += if language == Language::Nodes { include_str!("freestanding/filled.c") } else { "" };
     }
     let mut image = Vec::new();
     if texts.iter().any(|part| !part.units.is_empty()) {
@@ -313,8 +323,10 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
         text += if language == Language::C { include_str!("freestanding/copied.c") } else { "" };
     }
     let _ = writeln!(text, "\nenum {{ NV_BUDGET = {DEFAULT_BUDGET}, NV_ROUNDS = {ROUNDS} }};\n");
+    let small = language == Language::C && !copy && is_small(parts, plan);
     for part in parts {
-        let _ = writeln!(text, "static void e{}{};", part.n, element::PARAMETERS);
+        let inlined = if small { "NV_INLINE" } else { "static" };
+        let _ = writeln!(text, "{inlined} void e{}{};", part.n, element::PARAMETERS);
     }
     texts.iter().for_each(|part| text += &part.text);
     if language != Language::OpenCl {
@@ -325,13 +337,13 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
     let nodes = nodes::nodes(&texts, parts, plan);
     match language {
         Language::C => {
-            text += &(nodes::arrive(needs.info)
+            text += &(nodes::arrive(needs.info, small)
                 + include_str!("freestanding/run.c")
                 + &listed(parts)
                 + &format!("\nconst int netvm_copies = {};\n", u32::from(copy)))
         }
-        Language::OpenCl => text += &(nodes::arrive(needs.info) + opencl::KERNEL),
-        Language::Nodes => text += &(nodes::resume(&nodes, plan) + &nodes::counter(&nodes) + &listed(parts)),
+        Language::OpenCl => text += &(nodes::arrive(needs.info, false) + opencl::KERNEL),
+        Language::Nodes => text += &(nodes::resume(&nodes, plan) + &nodes::counter(&nodes) + &listed(parts) + &outside(parts)),
         Language::Groups => {
             text += &(nodes::resume(&nodes, plan)
                 + &nodes::groups(&nodes, plan, needs)
@@ -341,6 +353,12 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
         }
     }
     Ok(Text { program: text, names: named(names, parts), nodes, needs, notes: plan.notes.clone(), image })
+}
+
+/// Whether it is one function that may be there twice.
+fn is_small(parts: &[Part<'_>], plan: &Plan) -> bool {
+    let [part] = parts else { return false };
+    part.ways.is_none() && plan.pieces[0].pieces.len() == 1 && part.func.blocks.iter().map(|b| b.ops.len()).sum::<usize>() <= SMALL
 }
 
 /// What comes before the program.
@@ -364,11 +382,9 @@ fn prelude(language: Language) -> String {
 fn begin(parts: &[Part<'_>]) -> String {
     let mut text = String::from("\nstatic int nv_started;\n\nvoid netvm_start(uint64_t a, uint64_t b)\n{\n    (void)a, (void)b;\n");
     for part in parts {
-        let tables = part.program.module().tables.iter().enumerate().filter(|(_, table)| table.kind == TableKind::Exact);
-        for (n, _) in tables {
-            let name = tables::name(part.n, n);
-            let _ = writeln!(text, "    nv_start(&{name}, nv_mix(a ^ {0}u), nv_mix(b ^ {0}u), nv_started);", part.n << 16 | n);
-        }
+        let tables = part.program.module().tables.iter().enumerate();
+        let starts = tables.filter_map(|(n, table)| tables::start(&tables::name(part.n, n), table, part.n << 16 | n));
+        starts.for_each(|start| text += &format!("    {start}\n"));
     }
     text + "    nv_started = 1;\n}\n"
 }
@@ -391,19 +407,50 @@ fn listed(parts: &[Part<'_>]) -> String {
     text += "    (void)at, (void)entry;\n    switch ((uint64_t)element << 32 | table) {\n";
     for part in parts {
         for (n, table) in part.program.module().tables.iter().enumerate() {
-            let (name, key, id) = (tables::name(part.n, n), table.key_bits / 8, (part.n as u64) << 32 | n as u64);
-            let _ = match table.kind {
-                TableKind::Exact => writeln!(text, "    case {id:#x}u: return nv_list(&{name}, at, {key}, {}, entry);", table.value_bytes),
-                _ => writeln!(
-                    text,
-                    "    case {id:#x}u: return nv_list_all({name}_keys, {name}_values, {name}_entries, {}, at, {key}, {}, entry);",
-                    tables::stride(table),
-                    table.value_bytes
-                ),
-            };
+            let id = (part.n as u64) << 32 | n as u64;
+            let _ = writeln!(
+                text,
+                "    case {id:#x}u: return {};",
+                tables::list(&tables::name(part.n, n), table, part.language == Language::Nodes)
+            );
         }
     }
     text + "    default: return 0;\n    }\n}\n"
+}
+
+/// How a host fills tables.
+fn outside(parts: &[Part<'_>]) -> String {
+    let of = |part: &Part<'_>| (0..part.program.module().tables.len()).map(|n| (part.n, n)).collect::<Vec<_>>();
+    let all: Vec<(usize, usize)> = parts.iter().flat_map(of).collect();
+    let table_of = |(element, n): (usize, usize)| &parts[element].program.module().tables[n];
+    let switch = "    switch ((uint64_t)element << 32 | table) {\n";
+    let mut text = format!("\nint netvm_table(uint32_t element, uint32_t table, struct netvm_table *t)\n{{\n{switch}");
+    for (element, n) in all.iter().copied() {
+        let table = table_of((element, n));
+        let (name, kind) = (quoted::string(table.name.as_bytes()), format!("NETVM_{:?}", table.kind).to_uppercase());
+        let _ = writeln!(
+            text,
+            "    case {:#x}u: *t = (struct netvm_table){{ {name}, {kind}, {}, {}, {} }}; return 1;",
+            (element as u64) << 32 | n as u64,
+            table.key_bits / 8,
+            table.value_bytes,
+            table.capacity
+        );
+    }
+    text += "    default: return 0;\n    }\n}\n";
+    for (which, function) in ["add", "delete"].into_iter().enumerate() {
+        let _ = writeln!(text, "\nint netvm_{function}(uint32_t element, uint32_t table, const struct netvm_entry *entry)\n{{");
+        if !all.is_empty() {
+            text += "    const nv_key key = nv_number_of(entry->key, entry->key_bytes), other = nv_number_of(entry->other, entry->key_bytes);\n    (void)key, (void)other;\n";
+        }
+        text += &format!("    (void)entry;\n{switch}");
+        for (element, n) in all.iter().copied() {
+            let (table, id) = (table_of((element, n)), (element as u64) << 32 | n as u64);
+            let _ = writeln!(text, "    case {id:#x}u: return {};", tables::from_outside(&tables::name(element, n), table)[which]);
+        }
+        text += "    default: return NETVM_MISSING;\n    }\n}\n";
+    }
+    text
 }
 
 /// The names of inputs, outputs and elements.

@@ -7,16 +7,24 @@
 #define NV_MOSTLY(c) __builtin_expect(!!(c), 1)
 #define NV_MASK(w) ((w) >= 64 ? ~0ull : (1ull << (w)) - 1)
 
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+/* Numbers at any place: compilers for processors that load only what is aligned copy bytes by memcpy, and load these with two instructions, or with one
+   where they know the place to be aligned. */
+struct nv_half { uint16_t v; } __attribute__((__packed__, __may_alias__));
+struct nv_word { uint32_t v; } __attribute__((__packed__, __may_alias__));
+struct nv_long { uint64_t v; } __attribute__((__packed__, __may_alias__));
+#endif
+
 /* n bytes, 1 to 8, the most significant first. */
 NV_INLINE uint64_t nv_be(const uint8_t *p, unsigned n)
 {
     uint64_t v = 0;
     if (n == 2 || n == 4 || n == 8) {
-        memcpy(&v, p, n);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        memcpy(&v, p, n);
         v = n == 2 ? __builtin_bswap16((uint16_t)v) : n == 4 ? __builtin_bswap32((uint32_t)v) : __builtin_bswap64(v);
 #else
-        v >>= 64 - 8 * n;
+        v = n == 2 ? ((const struct nv_half *)p)->v : n == 4 ? ((const struct nv_word *)p)->v : ((const struct nv_long *)p)->v;
 #endif
         return v;
     }
@@ -44,6 +52,12 @@ NV_INLINE uint64_t nv_le(const uint8_t *p, unsigned n)
     }
     memcpy(&v, p, n);
 #else
+    if (n == 2)
+        return __builtin_bswap16((uint16_t)nv_be(p, 2));
+    if (n == 4)
+        return __builtin_bswap32((uint32_t)nv_be(p, 4));
+    if (n == 8)
+        return __builtin_bswap64(nv_be(p, 8));
     for (unsigned i = n; i > 0; i--)
         v = v << 8 | p[i - 1];
 #endif

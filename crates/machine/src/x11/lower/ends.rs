@@ -52,6 +52,7 @@ impl Lower<'_> {
         if !all.contains(&now) {
             all.push(now);
         }
+        self.informs(to);
     }
 
     /// The block that begins: on all ways to it the head is at the same place.
@@ -94,7 +95,10 @@ impl Lower<'_> {
 
     /// Moves an end.
     pub(super) fn change(&mut self, helper: Helper, bytes: Value) -> Result<Val, Refused> {
-        let constant = self.code().func.constant(bytes).and_then(|n| u16::try_from(n).ok());
+        if helper == Helper::TrimTail && self.constant(bytes).is_none() {
+            return self.trim(bytes);
+        }
+        let constant = self.constant(bytes).and_then(|n| u16::try_from(n).ok());
         let (Some(change), Some(bytes)) = (change(helper), constant) else {
             return self.refuse("an end of the packet that moves by a computed number of bytes");
         };
@@ -109,6 +113,18 @@ impl Lower<'_> {
         self.trap_if(wrong, kind, site, Vec::new());
         self.count(change, bytes)?;
         self.push(Op::Move(Move { guard: None, to: Place::End(change), from: Place::Imm(bytes) }), true);
+        Ok(Val::None)
+    }
+
+    /// Takes a computed number of bytes away at the tail, which moves no place.
+    fn trim(&mut self, bytes: Value) -> Result<Val, Refused> {
+        let (words, len) = (self.words_of(bytes), self.length(Place::Len));
+        let mut have = vec![len];
+        have.resize(words.len(), Src::Imm(0));
+        let wrong = self.less(&have, &words, false);
+        self.trap_if(wrong, TrapKind::OutOfBounds(Space::Packet), self.site.unwrap_or(0), Vec::new());
+        let from = super::place(words.first().copied().unwrap_or(Src::Imm(0)));
+        self.push(Op::Move(Move { guard: None, to: Place::End(Change::Trim), from }), true);
         Ok(Val::None)
     }
 

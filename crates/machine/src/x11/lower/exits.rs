@@ -146,12 +146,12 @@ impl Lower<'_> {
         if let (Some(Link::Port(out)), true) = (way, data.ops.is_empty() && data.params.is_empty()) { Some(out) } else { None }
     }
 
-    /// Where every way out says where to, the most common of these is said once, at the beginning.
+    /// Where every way out says where to, the most common of these is said once, at the beginning; among equals the first, from which others take the least time.
     pub(super) fn usual(&mut self) {
         let verdict = |step: &Step| if let Op::Move(Move { to: Place::Out(verdict), .. }) = step.op { Some(verdict) } else { None };
         let all: Vec<Verdict> = self.out.steps.iter().filter_map(verdict).collect();
         let times = |verdict: &Verdict| all.iter().filter(|other| *other == verdict).count();
-        let Some(usual) = all.iter().copied().max_by_key(times).filter(|usual| self.silent == 0 && times(usual) > 1) else { return };
+        let Some(usual) = all.iter().rev().copied().max_by_key(times).filter(|usual| self.silent == 0 && times(usual) > 1) else { return };
         // A register that nobody reads: what is not needed is removed later.
         let nowhere = Op::Move(Move { guard: None, to: Place::Reg(self.out.regs), from: Place::Imm(0) });
         self.out.regs += 1;

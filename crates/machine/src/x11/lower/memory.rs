@@ -97,7 +97,7 @@ impl Stored {
         }
     }
 
-    fn packet(&self, range: Option<Range<u64>>) -> bool {
+    pub(super) fn packet(&self, range: Option<Range<u64>>) -> bool {
         let overlaps = |range: &Range<u64>| self.packet.iter().any(|other| other.start < range.end && range.start < other.end);
         self.anywhere || range.map_or(!self.packet.is_empty(), |range| overlaps(&range))
     }
@@ -164,8 +164,16 @@ impl Lower<'_> {
         Ok(Val::Words(words))
     }
 
-    fn constant(&self, addr: Value) -> Option<u32> {
-        self.code().func.constant(addr).map(|at| at as u32)
+    /// A place that is constant, or is here.
+    pub(super) fn constant(&self, addr: Value) -> Option<u32> {
+        let folded = || match self.val(addr) {
+            Val::Words(words) => match words[..] {
+                [Src::Imm(low), Src::Imm(high)] => Some(u32::from(high) << 16 | u32::from(low)),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.code().func.constant(addr).map(|at| at as u32).or_else(folded)
     }
 
     /// Bytes of initialised data never change.
@@ -183,7 +191,7 @@ impl Lower<'_> {
     }
 
     /// Words of the packet at a constant place, from the lowest; two that lie side by side in one move.
-    fn packet_at(&mut self, at: u32, bytes: u32) -> Result<Vec<Src>, Refused> {
+    pub(super) fn packet_at(&mut self, at: u32, bytes: u32) -> Result<Vec<Src>, Refused> {
         let pinned = self.stored.packet(Some(at.into()..u64::from(at) + u64::from(bytes)));
         let at = self.came_at(at, bytes)?;
         let end = at + bytes.cast_signed();
@@ -261,6 +269,9 @@ impl Lower<'_> {
         if order != Order::Little && bytes > 1 {
             return self.refuse("a load of info memory in the order of big-endian machines");
         }
+        if let Some(words) = self.known(at, bytes) {
+            return Ok(words);
+        }
         let pinned = self.stored.info;
         let part = |n: u32| (at + n, (bytes - n).min(2));
         let parts: Vec<(u32, u32)> = (0..bytes).step_by(2).map(part).collect();
@@ -326,7 +337,11 @@ impl Lower<'_> {
                 }
                 Ok(())
             }
+            (Space::Info, Some(_)) if order != Order::Little && bytes > 1 => {
+                self.refuse("a store to info memory in the order of big-endian machines")
+            }
             (Space::Info, Some(at)) => {
+                self.told(at + offset, bytes, &words);
                 for (n, word) in words.into_iter().enumerate() {
                     let at = at + offset + 2 * n as u32;
                     let to = Place::Info(at as u16, (bytes - 2 * n as u32).min(2) as u8);
@@ -367,7 +382,7 @@ impl Lower<'_> {
     /// Traps unless bytes are inside.
     pub(super) fn check(&mut self, space: Space, extents: &[Extent]) -> Result<(), Refused> {
         let constant: Option<Vec<(u64, u32)>> =
-            extents.iter().map(|e| Some((self.code().func.constant(e.addr)? + e.end(), e.site))).collect();
+            extents.iter().map(|e| Some((u64::from(self.constant(e.addr)?) + e.end(), e.site))).collect();
         let size = match space {
             Space::Packet => None,
             Space::Info => Some(self.code().program.module().info_size),

@@ -10,7 +10,9 @@
 
 mod ends;
 mod exits;
+mod infos;
 mod memory;
+mod sums;
 mod tables;
 mod words;
 
@@ -141,6 +143,7 @@ struct Lower<'a> {
     /// Ways out of the pipeline on which nothing says where to.
     silent: usize,
     heads: ends::Heads,
+    infos: infos::Infos,
 }
 
 pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Machine) -> Result<Lowered, Refused> {
@@ -169,6 +172,7 @@ pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Mach
         stored,
         silent: 0,
         heads: ends::Heads::default(),
+        infos: infos::Infos::default(),
     };
     l.block = l.codes[0].first;
     let port = entry.map_or_else(
@@ -176,6 +180,7 @@ pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Mach
         |port| vec![Src::Imm(port as u16), Src::Imm((port >> 16) as u16)],
     );
     l.incoming.insert(l.block, vec![(DONE, vec![Val::Words(port)])]);
+    l.leads(l.block);
     order.into_iter().try_for_each(|element| l.element(element))?;
     Ok(l.finish())
 }
@@ -217,7 +222,8 @@ fn optimised(program: &Verified) -> Result<Func, String> {
     let translated = translate(program, HandlerKind::Push).map_err(|e| e.to_string())?;
     let func = translated.ok_or("a program without a push handler: packets come by themselves")?;
     let mut func = unroll(func).map_err(|e| e.to_string())?;
-    passes::optimise(&mut func, &Context::new(program, passes::Target::HERE.in_order(Order::Little)), &options);
+    let target = passes::Target { ways: true, ..passes::Target::HERE.in_order(Order::Little) };
+    passes::optimise(&mut func, &Context::new(program, target), &options);
     let cfg = Cfg::new(&func);
     let back = |b: &Block| func.block(*b).end.edges().iter().any(|e| cfg.position[e.block.0 as usize] <= cfg.position[b.0 as usize]);
     if let Some(block) = cfg.order.iter().find(|b| back(b)) {
@@ -271,6 +277,9 @@ impl<'a> Lower<'a> {
         let first = code_first(&self.codes, element);
         order.into_iter().try_for_each(|block| {
             (self.block, self.site) = (first + block.0 as usize, None);
+            if !self.is_reached() {
+                return Ok(());
+            }
             self.arrive()?;
             self.params(block);
             self.body(block)

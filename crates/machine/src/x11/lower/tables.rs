@@ -232,6 +232,8 @@ impl Lower<'_> {
                 self.push(Op::Point(Access::Write(span, words)), true);
                 Ok(Val::None)
             }
+            Helper::Checksum | Helper::ChecksumValid => self.checksum(helper, args[0], args[1]),
+            Helper::ChecksumAdd | Helper::ChecksumSub => Ok(self.updated(helper, args[0], args[1])),
             Helper::PushHead | Helper::PullHead | Helper::Unpull | Helper::TrimTail | Helper::GrowTail => self.change(helper, args[0]),
             Helper::Moved => Ok(self.moved_by()),
             Helper::IsPresent => Ok(Val::Words(vec![Src::Imm(1), Src::Imm(0)])),
@@ -314,10 +316,8 @@ fn refusal(helper: Helper) -> String {
         Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Copy(..) => {
             "a search, comparison or copy of ranges of bytes: the pipeline reads words"
         }
-        Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) => "a checksum over a range of bytes: the pipeline has no loops",
-        Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Crc(_) | Helper::Hash => {
-            "a checksum or hash: the pipeline's arithmetic has none"
-        }
+        Helper::CrcPacket(_) => "a CRC over a range of bytes: the pipeline has no loops",
+        Helper::Crc(_) | Helper::Hash => "a CRC or hash: the pipeline's arithmetic has none",
         Helper::SendCopy(_) | Helper::Receive(_) | Helper::Create | Helper::Delete => "packets that are made, copied or asked for",
         Helper::Hold | Helper::Take => "packets that are held back: nothing waits in the pipeline",
         Helper::SetTimer(_) | Helper::SetTime => "a timer or time: the pipeline runs when packets come",

@@ -87,7 +87,7 @@ impl Lower<'_> {
         }
     }
 
-    fn alu(&mut self, op: AluOp, a: Src, b: Src, with: Option<Flag>, mask: u16, flag: Option<Flag>) -> Src {
+    pub(super) fn alu(&mut self, op: AluOp, a: Src, b: Src, with: Option<Flag>, mask: u16, flag: Option<Flag>) -> Src {
         let dst = self.reg(mask);
         self.push(super::Op::Alu(Alu::Words { op, dst: Some(dst), flag, a, b, with }), false);
         Src::Reg(dst)
@@ -192,6 +192,20 @@ impl Lower<'_> {
             .collect()
     }
 
+    /// A signed number of that width in so many words.
+    fn extended(&mut self, mut words: Vec<Src>, width: u16, to: usize) -> Vec<Src> {
+        let (top, bit) = (usize::from(width - 1) / 16, (width - 1) % 16);
+        let highest = words.get(top).copied().unwrap_or(ZERO);
+        let sign = self.shifted(AluOp::Shr, highest, bit);
+        let signs = self.sum(&[ZERO], &[sign], true)[0];
+        words.resize(to, signs);
+        if bit < 15 && top < to {
+            let above = self.shifted(AluOp::Shl, signs, bit + 1);
+            words[top] = self.bitwise(AluOp::Or, highest, above);
+        }
+        words
+    }
+
     /// Only so many bits of the highest word.
     fn fitted(&mut self, mut words: Vec<Src>, width: u16) -> Val {
         words.resize(count(width), ZERO);
@@ -284,7 +298,12 @@ impl Lower<'_> {
             Mir::Select(c, a, b) => self.select(*c, *a, *b),
             Mir::Div(..) | Mir::NonZero(..) => return self.refuse("a division: the pipeline's arithmetic has none"),
             Mir::Checked(..) => return self.refuse("arithmetic that traps: the pipeline's has none"),
-            _ => return self.refuse("an extension of signs: the pipeline's arithmetic has none"),
+            Mir::Sext(a) => {
+                let words = self.words_of(*a);
+                let words = self.extended(words, self.code().func.width(*a), count(width));
+                self.fitted(words, width)
+            }
+            _ => return self.refuse("an operation that the pipeline's arithmetic does not have"),
         })
     }
 
@@ -301,6 +320,14 @@ impl Lower<'_> {
             BinOp::Xor => self.each(AluOp::Xor, &x, &y),
             BinOp::Shl | BinOp::UShr => match constant {
                 Some(by) => self.shift(&x, by.min(u64::from(width)) as usize, bin == BinOp::Shl),
+                None => return self.refuse("a shift by what is no constant: words are shifted by constants"),
+            },
+            BinOp::Shr => match constant {
+                Some(by) => {
+                    let by = by.min(u64::from(width) - 1) as usize;
+                    let long = self.extended(x, width, count(width) + by / 16 + 1);
+                    self.shift(&long, by, false)
+                }
                 None => return self.refuse("a shift by what is no constant: words are shifted by constants"),
             },
             BinOp::Mul => match constant.filter(|c| c.is_power_of_two()) {
@@ -408,7 +435,7 @@ impl Lower<'_> {
         Val::Words(chosen)
     }
 
-    fn chosen(&mut self, guard: If, x: Src, y: Src) -> Src {
+    pub(super) fn chosen(&mut self, guard: If, x: Src, y: Src) -> Src {
         let reg = self.reg(self.mask(x) | self.mask(y));
         let to = Place::Reg(reg);
         let first = self.push(super::Op::Move(Move { guard: None, to, from: place(y) }), false);

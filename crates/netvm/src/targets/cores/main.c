@@ -252,9 +252,9 @@ static int next(unsigned i)
     if (!first)
         return 0;
     const uint32_t len = first->len, wire = first->wire;
-    if (!get(first->file, buffers[i] + NETVM_HEADROOM, len))
+    if (!get(first->file, buffers[i] + NETVM_HEADROOM + i % 2 * 2, len))
         leave(2);
-    packets[i] = (struct netvm_packet){ .buffer = buffers[i], .size = NETVM_BUFFER, .at = NETVM_HEADROOM, .len = len, .wire_len = wire > len ? wire : len,
+    packets[i] = (struct netvm_packet){ .buffer = buffers[i], .size = NETVM_BUFFER, .at = NETVM_HEADROOM + i % 2 * 2, .len = len, .wire_len = wire > len ? wire : len,
                                         .input = first->input, .time_ns = first->time, .end = NETVM_DROPPED };
     advance(first);
     return 1;

@@ -87,6 +87,18 @@ int netvm_map_node (vlib_main_t *vm, u32 output, const char *node);
 int netvm_map_feature (u32 output);
 int netvm_map_nothing (u32 output);
 
+/* The most bytes of a value that commands enter. */
+#define NV_MOST_VALUE 256
+
+/* Does a command that fills a table, of which those are the words behind add or del; why not, or 0. While it runs no packet does. */
+const char *netvm_change (int adds, char **words, u32 count);
+
+/* Takes all entries out that can be entered. */
+void netvm_clear (void);
+
+/* The next entry of a table as words of add; false if there is none. */
+int netvm_entry_line (u32 element, u32 table, u32 *at, char *line, u32 size);
+
 /* The number of a device's name among these; ~0 if there is none. */
 u32 netvm_find (const char *const *names, u32 count, const char *name);
 

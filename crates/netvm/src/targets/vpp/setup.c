@@ -104,6 +104,80 @@ VLIB_CLI_COMMAND (nv_output_cli, static) = {
   .function = nv_output_command,
 };
 
+/* The words of a command, up to five and what is one too many. */
+static clib_error_t *
+nv_change (unformat_input_t *text, int adds)
+{
+  char *words[6];
+  u8 *word = 0;
+  u32 count = 0;
+  while (count < ARRAY_LEN (words) && unformat (text, "%s", &word))
+    words[count++] = (char *) word, word = 0;
+  const char *why = netvm_change (adds, words, count);
+  while (count > 0)
+    {
+      word = (u8 *) words[--count];
+      vec_free (word);
+    }
+  return why ? clib_error_return (0, "%s", why) : 0;
+}
+
+/* Commands run while workers wait, unless they say that they need not. */
+static clib_error_t *
+nv_add_command (vlib_main_t *vm, unformat_input_t *text, vlib_cli_command_t *command)
+{
+  return nv_change (text, 1);
+}
+
+VLIB_CLI_COMMAND (nv_add_cli, static) = {
+  .path = "netvm " NETVM_PLUGIN " add",
+  .short_help = "netvm " NETVM_PLUGIN " add ELEMENT TABLE KEY[/MASK|-LAST] VALUE [PRIORITY]",
+  .function = nv_add_command,
+};
+
+static clib_error_t *
+nv_del_command (vlib_main_t *vm, unformat_input_t *text, vlib_cli_command_t *command)
+{
+  return nv_change (text, 0);
+}
+
+VLIB_CLI_COMMAND (nv_del_cli, static) = {
+  .path = "netvm " NETVM_PLUGIN " del",
+  .short_help = "netvm " NETVM_PLUGIN " del ELEMENT TABLE KEY[/MASK|-LAST] [PRIORITY]",
+  .function = nv_del_command,
+};
+
+static clib_error_t *
+nv_clear_command (vlib_main_t *vm, unformat_input_t *text, vlib_cli_command_t *command)
+{
+  netvm_clear ();
+  return 0;
+}
+
+VLIB_CLI_COMMAND (nv_clear_cli, static) = {
+  .path = "netvm " NETVM_PLUGIN " clear",
+  .short_help = "netvm " NETVM_PLUGIN " clear",
+  .function = nv_clear_command,
+};
+
+/* The entries of all tables, as words of add. */
+static clib_error_t *
+nv_entries_command (vlib_main_t *vm, unformat_input_t *text, vlib_cli_command_t *command)
+{
+  char line[1024];
+  for (u32 element = 0; netvm_elements[element]; element++)
+    for (u32 table = 0; table < netvm_tables (element); table++)
+      for (u32 at = 0; netvm_entry_line (element, table, &at, line, sizeof (line));)
+	vlib_cli_output (vm, "%s", line);
+  return 0;
+}
+
+VLIB_CLI_COMMAND (nv_entries_cli, static) = {
+  .path = "show netvm " NETVM_PLUGIN " entries",
+  .short_help = "show netvm " NETVM_PLUGIN " entries",
+  .function = nv_entries_command,
+};
+
 /* What is mapped, and what tables hold. */
 static clib_error_t *
 nv_show_command (vlib_main_t *vm, unformat_input_t *text, vlib_cli_command_t *command)
@@ -124,10 +198,12 @@ nv_show_command (vlib_main_t *vm, unformat_input_t *text, vlib_cli_command_t *co
     for (u32 table = 0; table < netvm_tables (element); table++)
       {
 	struct netvm_entry entry;
+	struct netvm_table t;
 	u32 count = 0;
 	for (u32 at = 0; netvm_entry (element, table, &at, &entry);)
 	  count++;
-	vlib_cli_output (vm, "%s: table %u has %u entries", netvm_elements[element], table, count);
+	if (netvm_table (element, table, &t))
+	  vlib_cli_output (vm, "%s: table %s has %u entries of %u", netvm_elements[element], t.name, count, t.capacity);
       }
   return 0;
 }

@@ -37,16 +37,85 @@ pub(super) fn figures(_: &Path) -> Outcome<Vec<Figure>> {
     let mix: Vec<u32> = SIZES.to_vec();
     let rows = SIZES.iter().map(|size| (size.to_string(), vec![*size])).chain([("mix".to_owned(), mix)]);
     for (label, sizes) in rows {
-        let rate = |work: &[Work], arbitration: Arbitration| {
+        let rate = |work: &[Work], arbitration: &Arbitration| {
             let cycles = if sizes.iter().any(|size| *size > LONG) { 3 * CYCLES } else { CYCLES };
             let setup = Setup { machine: &machine, work, sizes: &sizes, assignment: &assignment, arbitration, cycles };
             rate_of(&setup, &ports)
         };
-        let mut values: Vec<_> = Arbitration::ALL.iter().map(|(arbitration, _)| Some(rate(&program, *arbitration))).collect();
-        values.push(Some(rate(&hand, Arbitration::Partition)));
+        let policy = |name: &str| machine.arbitration.get(name);
+        let mut values: Vec<_> = ["shared", "check-out", "partition"].iter().map(|name| Some(rate(&program, policy(name)?))).collect();
+        values.push(policy("partition").map(|partition| rate(&hand, partition)));
         figure.row(label, values);
     }
-    Ok(vec![figure])
+    Ok(vec![figure, shortest(&machine, &ports, &assignment, &program, &hand), packet(&machine, &program, &hand)])
+}
+
+/// What the shortest frames lose: the program with the instructions, or the accesses, of the one by hand, and without the descriptors that elements read.
+fn shortest(machine: &Machine, ports: &Ports, assignment: &Assignment, program: &[Work], hand: &[Work]) -> Figure {
+    let mut figure = Figure {
+        name: "ixp1200-shortest",
+        title: "Frames of 64 bytes, an entry for each port".to_owned(),
+        unit: "Mb/s",
+        columns: vec!["rate".to_owned()],
+        rows: Vec::new(),
+    };
+    let (own, best) = (instructions(program), instructions(hand));
+    let rows = [
+        ("elements", program.to_vec()),
+        ("without descriptors", program.iter().map(|work| without_descriptors(work, machine)).collect()),
+        ("with the instructions of the one by hand", program.iter().map(|work| scaled(work, best / own)).collect()),
+        ("with the accesses of the one by hand", hand.iter().map(|work| scaled(work, own / best)).collect()),
+        ("by hand", hand.to_vec()),
+    ];
+    for (label, work) in rows {
+        let rate = |arbitration| rate_of(&Setup { machine, work: &work, sizes: &[64], assignment, arbitration, cycles: CYCLES }, ports);
+        figure.row(label, vec![machine.arbitration.get("partition").map(rate)]);
+    }
+    figure
+}
+
+/// Instructions and accesses of a packet.
+fn packet(machine: &Machine, program: &[Work], hand: &[Work]) -> Figure {
+    let memories = ["sdram", "sram", "scratch"];
+    let mut figure = Figure {
+        name: "ixp1200-packet",
+        title: "A packet, without what threads do for cells".to_owned(),
+        unit: "on average",
+        columns: ["instructions", "sdram", "sram", "scratch"].map(str::to_owned).to_vec(),
+        rows: Vec::new(),
+    };
+    for (label, work) in [("elements", program), ("by hand", hand)] {
+        let of = |name: &str| {
+            let number = machine.memory.keys().position(|known| known == name).unwrap_or(0) as u32;
+            let asks = |step: &&Step| matches!(step, Step::Access(access) if access.memory == number);
+            work.iter().flat_map(|work| &work.steps).filter(asks).count() as f64 / work.len() as f64
+        };
+        figure.row(label, [instructions(work)].into_iter().chain(memories.map(of)).map(Some).collect());
+    }
+    figure
+}
+
+/// Instructions of a packet, on average.
+fn instructions(work: &[Work]) -> f64 {
+    let one = |step: &Step| if let Step::Compute(count) = step { f64::from(*count) } else { 0.0 };
+    work.iter().flat_map(|work| &work.steps).map(one).sum::<f64>() / work.len() as f64
+}
+
+/// With so many times the instructions.
+fn scaled(work: &Work, by: f64) -> Work {
+    let one = |step: &Step| match step {
+        Step::Compute(count) => Step::Compute((f64::from(*count) * by).round() as u32),
+        other => *other,
+    };
+    Work { steps: work.steps.iter().map(one).collect(), ..work.clone() }
+}
+
+/// Without the last accesses to SRAM, which are those that [`descriptors`] adds.
+fn without_descriptors(work: &Work, machine: &Machine) -> Work {
+    let memory = machine.memory.keys().position(|name| name == "sram").unwrap_or(0) as u32;
+    let is_one = |step: &Step| matches!(step, Step::Access(Access { memory: of, write: false, units: 1, address: 0, shared: None }) if *of == memory);
+    let kept = work.steps.iter().rposition(|step| !is_one(step)).map_or(0, |at| at + 1);
+    Work { steps: work.steps[..kept].to_vec(), ..work.clone() }
 }
 
 /// Bits of frames in a second, in millions, that are sustained.

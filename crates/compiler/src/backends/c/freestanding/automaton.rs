@@ -10,16 +10,12 @@
 //! addresses, which the descriptions do not give in full.
 
 use netil::copro::STRINGMATCHING;
-use std::collections::HashMap;
+use netil::copro::patterns::{Text, strings_price};
 
 /// The most nodes of a program: what 17 bits count.
 pub(super) const MOST_NODES: usize = 1 << 17;
 /// Bytes of low-latency memory that a node takes.
 pub(super) const NODE_BYTES: usize = 512;
-/// The most bytes of all strings of a unit; of its strings; the price of a byte to load: those of the runtime's unit.
-const MAX_TEXT: usize = 1 << 18;
-const MAX_PATTERNS: usize = 1 << 16;
-const LOADING: u64 = 64;
 /// No place.
 const NONE: u32 = u32::MAX;
 
@@ -31,54 +27,6 @@ pub(in crate::backends) fn is_known(name: &str) -> bool {
 /// Whether an operation searches: match and match_with_offset.
 pub(super) fn searches(operation: u32) -> bool {
     matches!(operation, 1 | 2)
-}
-
-/// A string.
-#[derive(Clone, Debug)]
-pub(in crate::backends) struct Text {
-    bytes: Vec<u8>,
-    any_case: bool,
-    pub(super) number: u32,
-}
-
-/// What loading that data costs, in bytes handled in bulk.
-pub(in crate::backends) fn load_price(data: &[u8]) -> u64 {
-    data.len().min(MAX_TEXT) as u64 * LOADING
-}
-
-/// The groups of a unit's initialised data, or the number that `copro.init` pushes: 1 if the data ends too early, 2 if it is too large.
-pub(in crate::backends) fn groups(data: &[u8]) -> Result<Vec<Vec<Text>>, u32> {
-    let (mut rest, mut text, mut count) = (data, 0, 0);
-    let mut groups = Vec::new();
-    for _ in 0..u16_of(&mut rest)? {
-        let mut group = Vec::new();
-        for _ in 0..u16_of(&mut rest)? {
-            let len = usize::from(u16_of(&mut rest)?);
-            let any_case = u16_of(&mut rest)? != 0;
-            let number = u32::from(u16_of(&mut rest)?) | u32::from(u16_of(&mut rest)?) << 16;
-            let bytes = taken(&mut rest, len)?.to_vec();
-            (text, count) = (text + len, count + 1);
-            if text > MAX_TEXT || count > MAX_PATTERNS {
-                return Err(2);
-            }
-            if len > 0 {
-                group.push(Text { bytes, any_case, number });
-            }
-        }
-        groups.push(group);
-    }
-    Ok(groups)
-}
-
-fn taken<'a>(data: &mut &'a [u8], n: usize) -> Result<&'a [u8], u32> {
-    let (head, rest) = data.split_at_checked(n).ok_or(1u32)?;
-    *data = rest;
-    Ok(head)
-}
-
-fn u16_of(data: &mut &[u8]) -> Result<u16, u32> {
-    let bytes = taken(data, 2)?;
-    Ok(u16::from_le_bytes([bytes[0], bytes[1]]))
 }
 
 /// The strings that end at a node.
@@ -133,9 +81,9 @@ impl Automaton {
             let shorter = if shorter[node] == NONE { NONE } else { numbers[shorter[node] as usize] - first };
             ends.push(Ends { own, shorter });
         }
-        let compared = |s: &Text| (folds && !s.any_case).then(|| s.bytes.clone());
+        let compared = |s: &Text| (folds && !s.any_case).then(|| s.bytes.to_vec());
         let strings_of = listed.iter().map(|s| (s.number, s.bytes.len() as u32, compared(s))).collect();
-        Self { nodes, numbers, order, folds, first, ends, strings: strings_of, price: price(strings) }
+        Self { nodes, numbers, order, folds, first, ends, strings: strings_of, price: strings_price(strings) }
     }
 
     /// How many nodes there are.
@@ -167,7 +115,7 @@ fn trie(strings: &[Text], folds: bool) -> Vec<Node> {
     let mut nodes = vec![Node::default()];
     for (n, string) in strings.iter().enumerate() {
         let mut at = 0;
-        for byte in &string.bytes {
+        for byte in string.bytes.iter() {
             let byte = if folds { byte.to_ascii_lowercase() } else { *byte };
             let known = nodes[at].next.iter().find(|(b, _)| *b == byte).map(|(_, next)| *next as usize);
             at = known.unwrap_or_else(|| {
@@ -210,20 +158,4 @@ fn ending(nodes: &[Node], order: &[u32]) -> (Vec<bool>, Vec<u32>) {
         ending[node] = !nodes[node].own.is_empty() || shorter[node] != NONE;
     }
     (ending, shorter)
-}
-
-/// The most strings that may end at one place and differ from the packet in case; the runtime's unit has the same.
-fn price(strings: &[Text]) -> u64 {
-    if strings.iter().all(|s| s.any_case) || strings.iter().all(|s| !s.any_case) {
-        return 1;
-    }
-    let mut alike: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut most: HashMap<usize, usize> = HashMap::new();
-    for string in strings {
-        let n = alike.entry(string.bytes.to_ascii_lowercase()).or_default();
-        *n += 1;
-        let most = most.entry(string.bytes.len()).or_default();
-        *most = (*most).max(*n);
-    }
-    most.values().sum::<usize>() as u64
 }

@@ -6,12 +6,11 @@ use super::super::scalar::{Frame, Scalar, ctype};
 use super::super::{Unsupported, sets, with_sets};
 use super::cuts::{self, BUDGET, Pieces};
 use super::division::Plan;
-use super::{Leave, MOST_STATE, array, automaton, opencl, tables};
+use super::{Leave, MOST_STATE, array, opencl, searches, tables};
 use crate::backends::graph::{Link, Way};
 use crate::mir::{Block, Func, Helper, Op, Order, Site, Value};
 use netil::copro::CoproError;
 use netil::exec::{DropReason, EXCEPTIONS, MAX_COPIED, MAX_COPIES, State, TrapKind};
-use netil::module::TableKind;
 use netil::ops::CmpOp;
 use netil::table::Space;
 use netil::{Module, Verified};
@@ -37,6 +36,10 @@ pub(super) struct Core<'a> {
     /// The handler sends copies: it ends with the port that the packet goes to, when they have gone.
     pub copies: bool,
     pub seed: u64,
+    /// The handler draws random numbers, which depend on how many packets came before.
+    pub draws: bool,
+    /// The host fills tables.
+    pub outside: bool,
     /// OpenCL C: nothing lasts, and packets do not grow.
     pub opencl: bool,
     /// The place of what was refused.
@@ -59,7 +62,7 @@ pub(super) fn emit(core: &Core<'_>, program: &Verified, func: &Func, state: &Sta
             core.memories(state)?.replace("static const uint8_t", "__constant uint8_t").replace("static uint8_t", "__constant uint8_t");
         return Ok(constants + &sets.replace("static const ", "__constant ") + &core.handler()?);
     }
-    Ok(core.memories(state)? + &tables::emit(n, core.module, state)? + &sets + &core.handler()?)
+    Ok(core.memories(state)? + &tables::emit(n, core.module, state, core.outside)? + &sets + &core.handler()?)
 }
 
 impl Core<'_> {
@@ -180,7 +183,7 @@ impl Core<'_> {
         let constant = if self.opencl { memory } else { "const uint8_t" };
         let (number, exceptions) = match self.opencl {
             true => ("k->number".to_owned(), "0".to_owned()),
-            false if piece > 0 => ("0".to_owned(), format!("nv_exceptions{n}")),
+            false if piece > 0 || !self.draws => ("0".to_owned(), format!("nv_exceptions{n}")),
             false => (format!("nv_number{n}++"), format!("nv_exceptions{n}")),
         };
         if !self.module.coprocessors.is_empty() {
@@ -303,7 +306,8 @@ impl Core<'_> {
         let (Helper::CoproIn(unit, _) | Helper::CoproOut(unit, _) | Helper::CoproShow(unit) | Helper::CoproInvoke(unit, _)) = helper else {
             return None;
         };
-        if self.opencl || !automaton::is_known(&self.module.coprocessors.get(unit as usize)?.name) {
+        let coprocessor = &self.module.coprocessors.get(unit as usize)?.name;
+        if self.opencl || !searches::is_known(coprocessor) {
             return None;
         }
         let name = format!("nv_unit{}_{unit}", self.n);
@@ -313,7 +317,8 @@ impl Core<'_> {
             Helper::CoproInvoke(_, operation) => {
                 let failed = |error| self.trap(TrapKind::Coprocessor(unit as u8, error), site);
                 format!(
-                    "switch (nv_invoke(&{name}, r, {operation}, shown >> {unit} & 1, &budget)) {{\n    case NV_DONE: break;\n    case NV_NO_BUDGET: {}\n    case NV_NOT_SHOWN: {}\n    case NV_NO_GROUP: {}\n    case NV_NOT_LOADED: {}\n    }}",
+                    "switch ({}(&{name}, r, {operation}, shown >> {unit} & 1, &budget)) {{\n    case NV_DONE: break;\n    case NV_NO_BUDGET: {}\n    case NV_NOT_SHOWN: {}\n    case NV_NO_GROUP: {}\n    case NV_NOT_LOADED: {}\n    }}",
+                    searches::function(coprocessor),
                     self.trap(TrapKind::Budget, site),
                     failed(CoproError::NoPacket),
                     failed(CoproError::BadRegister),
@@ -328,9 +333,10 @@ impl Core<'_> {
     fn in_table(&self, scalar: &Scalar<'_>, v: Value, (helper, args): (Helper, &[Value]), site: Site) -> Option<String> {
         let named = |table: u32| (tables::name(self.n, table as usize), &self.module.tables[table as usize]);
         let arg = |k: usize| scalar.val(args[k]);
-        let exact = |table: u32, function: &str| match self.module.tables[table as usize].kind {
-            TableKind::Exact => format!("{v:?} = {function}(&{}, {}, r->time_ns);", named(table).0, arg(0)),
-            _ => format!("{v:?} = 0;"),
+        let changed = |table: u32, enters: bool| {
+            let (name, declared) = named(table);
+            let done = tables::changed(&name, declared, &arg(0), "r->time_ns", enters);
+            format!("{v:?} = {};", done.as_deref().unwrap_or("0"))
         };
         Some(match helper {
             Helper::Find(table) | Helper::Peek(table) => {
@@ -338,8 +344,8 @@ impl Core<'_> {
                 let refresh = matches!(helper, Helper::Find(_));
                 format!("{v:?} = {};", tables::find(&name, declared, &arg(0), "r->time_ns", refresh))
             }
-            Helper::Insert(table) => exact(table, "nv_insert"),
-            Helper::DeleteEntry(table) => exact(table, "nv_remove"),
+            Helper::Insert(table) => changed(table, true),
+            Helper::DeleteEntry(table) => changed(table, false),
             Helper::EntryLoad(table, at) => {
                 let width = scalar.func.width(v);
                 let get = match width / 8 {
@@ -355,9 +361,9 @@ impl Core<'_> {
 
     /// Work on a value's byte, at `e`.
     fn entry(&self, (table, at): (u32, u32), entry: &str, site: Site, work: &str) -> String {
-        let (name, stride) = (tables::name(self.n, table as usize), tables::stride(&self.module.tables[table as usize]));
+        let value = tables::value(&tables::name(self.n, table as usize), &self.module.tables[table as usize], entry);
         let trap = self.trap(TrapKind::NoEntry, site);
-        format!("if (NV_RARELY(!{entry})) {trap}\n    {{ uint8_t *e = {name}_values + (size_t)({entry} - 1) * {stride} + {at}; {work} }}")
+        format!("if (NV_RARELY(!{entry})) {trap}\n    {{ uint8_t *e = {value} + {at}; {work} }}")
     }
 
     fn field_cmp(&self, v: Value, op: CmpOp, [a, b, len]: [String; 3], site: Site) -> Option<String> {

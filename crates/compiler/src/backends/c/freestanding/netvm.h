@@ -19,7 +19,7 @@ enum netvm_end { NETVM_SENT, NETVM_DROPPED, NETVM_TRAPPED };
 struct netvm_packet {
     uint8_t *buffer;
     uint32_t size;     /* bytes of the buffer */
-    uint32_t at;       /* where the packet begins */
+    uint32_t at;       /* where the packet begins; small programs for MIPS and RISC-V are fastest if its address is 2 modulo 4, and one built with NETVM_ALIGNED defined needs that */
     uint32_t len;      /* its bytes */
     uint32_t wire_len; /* what it had on the wire, at least len */
     uint32_t input;    /* the input by which it comes: its number; of a program alone, its port */
@@ -100,15 +100,34 @@ uint32_t netvm_data_size(uint32_t element);
 /* How many tables an element has. */
 uint32_t netvm_tables(uint32_t element);
 
-/* An entry of a table: its key in so many bytes, the most significant first, and its value. */
+/* An entry of a table: its key in so many bytes, the most significant first, and its value. Of tables that a host fills also
+   the mask, or of a range the last key, and of ranges and ternary entries the priority. */
 struct netvm_entry {
-    uint8_t key[16];
-    uint32_t key_bytes, value_bytes;
+    uint8_t key[16], other[16];
+    uint32_t key_bytes, value_bytes, priority;
     uint8_t *value;
 };
 
 /* The next entry of a table, the first if *at is 0; false if there is none. Entries keep their
    places until packets are run. */
 int netvm_entry(uint32_t element, uint32_t table, uint32_t *at, struct netvm_entry *entry);
+
+/* Tables that a host fills while no packet is run: there for VPP only. */
+enum netvm_kind { NETVM_EXACT, NETVM_PREFIX, NETVM_RANGE, NETVM_TERNARY };
+struct netvm_table {
+    const char *name;
+    enum netvm_kind kind;
+    uint32_t key_bytes, value_bytes, capacity;
+};
+
+/* What a table is; false if there is none of that number. */
+int netvm_table(uint32_t element, uint32_t table, struct netvm_table *t);
+
+/* Enters an entry, or gives it another value if there is one with this key, mask and priority; takes it out. Not 0: the
+   table is full; there is no such entry; the mask of a prefix has gaps, or a range ends before it begins; entries of this
+   table time out, so packets enter them. */
+enum { NETVM_FULL = 1, NETVM_MISSING, NETVM_UNSUITED, NETVM_TIMES_OUT };
+int netvm_add(uint32_t element, uint32_t table, const struct netvm_entry *entry);
+int netvm_delete(uint32_t element, uint32_t table, const struct netvm_entry *entry);
 
 #endif

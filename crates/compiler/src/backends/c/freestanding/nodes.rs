@@ -40,6 +40,8 @@ pub struct Needs {
     pub info: u32,
     /// It keeps something from packet to packet.
     pub state: bool,
+    /// It may change where packets lie, their lengths or times.
+    pub changes: bool,
     /// It looks at the time.
     pub time: bool,
     /// It moves the ends of packets.
@@ -90,6 +92,7 @@ impl Needs {
     }
 
     fn helper(&mut self, helper: Helper) {
+        self.changes |= helper.changes_geometry();
         match helper {
             Helper::TrimTail | Helper::GrowTail => self.tails = true,
             Helper::PushHead | Helper::Unpull | Helper::Moved => self.moves = true,
@@ -160,10 +163,15 @@ fn reason(part: &Part<'_>, value: &str) -> String {
 }
 
 /// Where a packet comes in that no host takes along.
-pub(super) fn arrive(info: u32) -> String {
+///
+/// A small program is there twice for processors that load only what is aligned: for packets of which what follows an Ethernet header is.
+pub(super) fn arrive(info: u32, small: bool) -> String {
     let mut text = String::from("\nstatic void nv_arrive(struct netvm_packet *k)\n{\n");
-    text += "    struct nv_run run = { k->buffer, k->size, k->at, k->len, k->wire_len > k->len ? k->wire_len - k->len : 0, 0, 0, 0, k->time_ns };\n";
+    text += "    struct nv_run run = { k->buffer, k->size, k->at, k->len, k->wire_len - k->len, 0, 0, 0, k->time_ns };\n";
     let _ = writeln!(text, "    uint8_t info[{}] __attribute__((aligned(8))) = {{ 0 }};", info.max(1));
+    if small {
+        text += include_str!("aligned.c");
+    }
     text + "    nv_first(k, &run, info);\n}\n"
 }
 

@@ -18,7 +18,11 @@ NV_INLINE NV_PACKET uint8_t *nv_p(const struct nv_run *r)
 
 NV_INLINE void nv_end(struct netvm_packet *k, const struct nv_run *r, enum netvm_end end, uint32_t element, uint32_t value, uint32_t site)
 {
+#ifndef NV_STAYS
     k->at = r->at, k->len = r->len, k->wire_len = r->len + r->missing, k->time_ns = r->time_ns;
+#else
+    (void)r;
+#endif
     k->end = end, k->element = element, k->value = value, k->site = site;
 }
 
@@ -108,8 +112,13 @@ NV_INLINE void nv_put_le(uint8_t *p, unsigned n, uint64_t v)
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     memcpy(p, &v, n);
 #else
-    for (unsigned i = 0; i < n; i++)
-        p[i] = (uint8_t)(v >> 8 * i);
+    if (n == 2)
+        ((struct nv_half *)p)->v = __builtin_bswap16((uint16_t)v);
+    else if (n == 4)
+        ((struct nv_word *)p)->v = __builtin_bswap32((uint32_t)v);
+    else
+        for (unsigned i = 0; i < n; i++)
+            p[i] = (uint8_t)(v >> 8 * i);
 #endif
 }
 
@@ -119,6 +128,14 @@ NV_INLINE void nv_put_be(uint8_t *p, unsigned n, uint64_t v)
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     v = __builtin_bswap64(v) >> (64 - 8 * n);
 #else
+    if (n == 2) {
+        ((struct nv_half *)p)->v = (uint16_t)v;
+        return;
+    }
+    if (n == 4) {
+        ((struct nv_word *)p)->v = (uint32_t)v;
+        return;
+    }
     v <<= 64 - 8 * n;
 #endif
     memcpy(p, &v, n);

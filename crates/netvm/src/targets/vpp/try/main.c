@@ -3,12 +3,14 @@
    writes what became of each to standard output, and what leaves by an output to the file
    port-OUTPUT.pcap. Made by netvm.
 
-   program [-v VECTOR] [-d BYTES] [-s BYTES] [-t] [-r ROUNDS] [INPUT=FILE ...]
+   program [-v VECTOR] [-d BYTES] [-s BYTES] [-t] [-r ROUNDS] [-c FILE] [INPUT=FILE ...]
      -v  packets in a vector at most (256)
      -d  bytes of a buffer behind its first 128 (66432; VPP's default is 2048); of a packet that is
          longer, which is several buffers, only the first is here
      -s  makes packets so long, with zeros, or so short
      -t  writes the trace of each packet instead
+     -c  does the commands of a file first, lines that begin with `netvm PLUGIN add`, `del` or `clear`
+         (entries.c), and says of each that fails why
      -r  runs all packets so often and writes nanoseconds a packet */
 #include <vlib/vlib.h>
 #include <errno.h>
@@ -584,12 +586,47 @@ open_argument (const char *text, u32 number)
       if (!strncmp (text, netvm_inputs[n], length) && text[length] == '=')
 	return read_capture (fopen (text + length + 1, "rb"), n, number);
     }
-  fail ("usage: program [-v VECTOR] [-d BYTES] [-s BYTES] [-t] [-r ROUNDS] [INPUT=FILE ...] [< FILE]");
+  fail ("usage: program [-v VECTOR] [-d BYTES] [-s BYTES] [-t] [-r ROUNDS] [-c FILE] [INPUT=FILE ...] [< FILE]");
+}
+
+static void
+do_command (char *line, u32 number)
+{
+  char *words[10], *rest = line, *word;
+  u32 count = 0;
+  while (count < 10 && (word = strtok (rest, " \t\r\n")))
+    words[count++] = word, rest = 0;
+  if (!count || words[0][0] == '#')
+    return;
+  const char *why = 0;
+  if (count < 3 || strcmp (words[0], "netvm") || strcmp (words[1], NETVM_PLUGIN))
+    why = "expected netvm " NETVM_PLUGIN " add, del or clear";
+  else if (!strcmp (words[2], "clear") && count == 3)
+    netvm_clear ();
+  else if (!strcmp (words[2], "add") || !strcmp (words[2], "del"))
+    why = netvm_change (words[2][0] == 'a', words + 3, count - 3);
+  else
+    why = "expected add, del or clear";
+  if (why)
+    printf ("line %u: %s\n", number, why);
+}
+
+static void
+do_commands (const char *file)
+{
+  static char line[2048];
+  FILE *f = fopen (file, "r");
+  if (!f)
+    fail ("there is no such file of commands");
+  for (u32 number = 1; fgets (line, sizeof line, f); number++)
+    do_command (line, number);
+  fclose (f);
 }
 
 int
 main (int argc, char **argv)
 {
+  const char *commands = 0;
   u32 files = 0, rounds = 0, data_size = NETVM_BUFFER - VLIB_BUFFER_PRE_DATA_SIZE;
   for (int n = 1; n < argc; n++)
     {
@@ -602,6 +639,8 @@ main (int argc, char **argv)
 	size = value, n++;
       else if (!strcmp (argv[n], "-r"))
 	rounds = value, timing = 1, n++;
+      else if (!strcmp (argv[n], "-c") && n + 1 < argc)
+	commands = argv[++n];
       else if (!strcmp (argv[n], "-t"))
 	tracing = 1;
       else
@@ -616,6 +655,8 @@ main (int argc, char **argv)
   make_graph ();
   netvm_start (1, 2);
   map_all ();
+  if (commands)
+    do_commands (commands);
   if (timing)
     run_rounds (rounds);
   else
