@@ -264,7 +264,7 @@ mod tests {
         let number = number + 3;
         let ports = "segment .ports push_input in push_output out ends segment .metadata .datamem_size 8 ends";
         let text = format!(
-            "{ports} segment .init push {number} push 0 mstore.32 ends segment .push pop push 0 umload.32 push {number} xor push 4 umload.32 add push 4 mstore.32 pkt.send out ends"
+            "{ports} segment .init push {number} push 0 mstore.32 ret ends segment .push pop push 0 umload.32 push {number} xor push 4 umload.32 add push 4 mstore.32 pkt.send out ends"
         );
         let program = verify(assemble(&text, "").unwrap()).unwrap();
         Member::of(&JitEngine::new(Arc::new(program)).unwrap(), &[(1, way)]).unwrap()
