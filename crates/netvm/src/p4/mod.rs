@@ -34,7 +34,7 @@ pub use p4::optimisation;
 pub use p4::p4info::{Message as P4Info, text as p4info_text};
 pub use p4::pipeline::{InitialEntry, TableMeta};
 pub use p4::{BigInt, Optimisation, Pipeline, Reading, Refused, Sign, Warnings};
-pub use profiles::Indirect;
+pub use profiles::{Group, Indirect};
 pub use replication::SessionCopies;
 pub use switch::{Digest, Sent, Switch};
 pub use traffic::Traffic;

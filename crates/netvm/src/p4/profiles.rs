@@ -32,6 +32,9 @@ pub enum Indirect {
     Group(u32),
 }
 
+/// A group's number; its members, and how many positions each of them has.
+pub type Group = (u32, Vec<(u32, u32)>);
+
 /// The lowest number that is not among those, which ascend.
 fn lowest_free(taken: &[u32]) -> u32 {
     (0..).zip(taken).find(|(n, t)| n != *t).map_or(taken.len() as u32, |(n, _)| n)
@@ -56,11 +59,11 @@ impl Switch {
         Ok(self.profiles[at].members.iter().filter_map(of).collect())
     }
 
-    /// The groups of a profile by their numbers: members, and how many positions each of them has.
+    /// The groups of a profile.
     ///
     /// # Errors
     /// There is no such profile.
-    pub fn groups(&self, profile: &str) -> Result<Vec<(u32, Vec<(u32, u32)>)>, String> {
+    pub fn groups(&self, profile: &str) -> Result<Vec<Group>, String> {
         let (at, _) = self.profile(profile)?;
         let of = |(group, members): (&u32, &BTreeMap<u32, u32>)| (*group, members.iter().map(|(m, n)| (*m, *n)).collect());
         Ok(self.profiles[at].groups.iter().map(of).collect())

@@ -83,13 +83,13 @@ impl Port for Interface {
         Ok(count)
     }
 
-    fn send<'f>(&mut self, frames: &[&'f [u8]]) -> io::Result<usize> {
+    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
         let longest = self.longest.unwrap_or(usize::MAX);
-        let outgoing = |frame: &&'f [u8]| match frame.len() > longest {
+        let outgoing = frames.iter().map(|frame| match frame.len() > longest {
             true => offload::to_be_cut(frame, longest).unwrap_or_else(|_| Outgoing::plain(frame)),
             false => Outgoing::plain(frame),
-        };
-        frames::send(&self.socket, frames.iter().map(outgoing))
+        });
+        frames::send(&self.socket, outgoing)
     }
 
     fn fd(&self) -> BorrowedFd<'_> {

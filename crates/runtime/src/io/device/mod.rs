@@ -132,7 +132,7 @@ trait Port {
     fn receive(&mut self, each: &mut dyn FnMut(&[u8]), malformed: &mut u64) -> io::Result<usize>;
 
     /// Sends frames; how many the kernel took. Errors: of the first frame.
-    fn send<'f>(&mut self, frames: &[&'f [u8]]) -> io::Result<usize>;
+    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize>;
 
     /// What becomes ready when there is something to receive, or room to send.
     fn fd(&self) -> BorrowedFd<'_>;

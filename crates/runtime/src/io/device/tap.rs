@@ -90,7 +90,7 @@ impl Port for Tap {
         Ok(BATCH)
     }
 
-    fn send<'f>(&mut self, frames: &[&'f [u8]]) -> io::Result<usize> {
+    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
         for (count, frame) in frames.iter().enumerate() {
             match rustix::io::write(&self.shared.file, frame) {
                 Ok(_) => {}

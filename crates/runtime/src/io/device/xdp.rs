@@ -252,7 +252,7 @@ impl Port for Xdp {
         Ok(count)
     }
 
-    fn send<'f>(&mut self, frames: &[&'f [u8]]) -> io::Result<usize> {
+    fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
         self.look()?;
         let good = frames.iter().take_while(|frame| self.is_good(frame)).count();
         if good == 0 {
