@@ -44,6 +44,9 @@ pub fn text(results: &Results) -> String {
     if !results.p4_gains.is_empty() {
         of_p4(&mut out, results);
     }
+    if !results.p4_whole.is_empty() {
+        beside_bmv2(&mut out, &results.p4_whole);
+    }
     if !results.bursts.is_empty() {
         of_bursts(&mut out, &results.bursts);
     }
@@ -154,7 +157,6 @@ fn of_p4(out: &mut String, results: &Results) {
         let gigabits = 8.0 * row.length as f64 / row.median_ns;
         let _ = writeln!(out, "{:>6}  {:6}{:>8.1}{rate:>8.2}{gigabits:>8.1}", row.length, row.engine, row.median_ns);
     }
-    beside_bmv2(out, &results.p4_whole);
 }
 
 /// P4 programs by themselves beside BMv2.
