@@ -3,7 +3,7 @@
 //! A handler of one member knows all of that when it is compiled. Of several, the address of the member's row comes with the packet; numbers that differ among them, of
 //! members behind, inputs, exits and counts, are in constant tables.
 //!
-//! Source: identical code folding (`compiler::cluster::Identical`). Leaves out: members whose handlers differ in a constant.
+//! Source: identical code folding (`compiler::cluster::Identical`). Constants that differ are in memory (`chain::constants`). Leaves out: handlers that differ in a switch, an offset or a set.
 
 use super::fused::{Element, Instance};
 use super::{Lower, args, constant, trusted};
