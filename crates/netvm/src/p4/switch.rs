@@ -12,9 +12,9 @@ use super::replication::Replication;
 use super::straight::Fused;
 use crate::engines::EngineInfo;
 use crate::{Error, Settings};
-use netil::Engine;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
+use netil::{Engine, Verified};
 use p4::pipeline::{DROP, Pipeline, TableMeta, info, ports};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -186,9 +186,7 @@ impl Switch {
     /// The engine cannot take the program.
     pub fn start(pipeline: Pipeline, engine: &EngineInfo, settings: Settings) -> Result<Self, Error> {
         let program = Arc::new(crate::load::verify(pipeline.module.clone(), "the compiled program")?);
-        let make = |_: usize, d: &netil::module::Table| runtime::coproc::tables::make(d, settings.seed);
-        let mut state = State::made_of(&program, &runtime::coproc::make, &make)?;
-        (state.seed, state.budget) = (settings.seed, settings.budget);
+        let mut state = new_state(&program, settings)?;
         let elements = engine.elements;
         let mut engine = engine.make(Arc::clone(&program), settings.engine)?;
         engine.init(&mut state).map_err(|_| Error::Init("the program's start".to_owned()))?;
@@ -490,6 +488,13 @@ impl Switch {
         clone.info = kept;
         self.mirror(session & !info::SESSION_ASKED, clone, self.pipeline.paths.egress_clone, way, packet);
     }
+}
+
+fn new_state(program: &Verified, settings: Settings) -> Result<State, Error> {
+    let make = |_: usize, d: &netil::module::Table| runtime::coproc::tables::make(d, settings.seed);
+    let mut state = State::made_of(program, &runtime::coproc::make, &make)?;
+    (state.seed, state.budget) = (settings.seed, settings.budget);
+    Ok(state)
 }
 
 /// The entries that the program has, as if they had been entered first.

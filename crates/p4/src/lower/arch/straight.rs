@@ -107,9 +107,7 @@ impl Lower<'_> {
             let leaves = self.code.label();
             self.code.get(self.asked.recirculate);
             self.code.branch(Op::JEq, leaves);
-            self.save(saved);
-            self.tell()?;
-            self.code.op1(Op::PktSend, ports::OUT);
+            self.send_out(saved)?;
             self.code.bind(leaves);
         }
         let standard = self.standard.clone();

@@ -184,6 +184,11 @@ impl Lower<'_> {
         self.add_grown()?;
         self.restore_truncation();
         self.v1_egress_blocks(parts, saved, headers, metadata)?;
+        self.send_out(saved)
+    }
+
+    /// Sends the packet behind egress with all that it has.
+    pub(super) fn send_out(&mut self, saved: &Saved) -> Lowered<()> {
         self.save(saved);
         self.tell()?;
         self.code.op1(Op::PktSend, ports::OUT);
@@ -230,7 +235,7 @@ impl Lower<'_> {
     }
 
     /// Tells the replication engine what it needs to know.
-    pub(super) fn tell(&mut self) -> Lowered<()> {
+    fn tell(&mut self) -> Lowered<()> {
         let standard = self.standard.clone();
         self.drops()?;
         self.code.push(DROP);

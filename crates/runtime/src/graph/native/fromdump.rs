@@ -42,7 +42,7 @@ pub(super) static FROM_DEVICE: NativeClass = NativeClass {
     processing: "a/ah",
     flow: "",
     manual: "FromDevice(DEVNAME [, PROMISC, SNAPLEN, ...]) -- the packets of an interface, or of a capture that stands for one\n\n--map DEVNAME=dev:IF makes it an interface of the \
-             system, --map DEVNAME=xdp:IF[:QUEUE] one whose packets are taken before the network stack (AF_XDP), --map DEVNAME=tap:NAME a TAP interface, --map DEVNAME=FILE a capture. Live, PROMISC true takes packets for other hosts too, and OUTBOUND true those that \
+             system, --map DEVNAME=gso:IF one whose merged TCP segments stay whole, --map DEVNAME=xdp:IF[:QUEUE] one whose packets are taken before the network stack (AF_XDP), --map DEVNAME=tap:NAME a TAP interface, --map DEVNAME=FILE a capture. Live, PROMISC true takes packets for other hosts too, and OUTBOUND true those that \
              other programs send; the limits of time, SAMPLE, STOP and TIMING have no effect. SNAPLEN, from 14 to \
              65535, is the most bytes of each packet; the length on the wire stays. FORCE_IP, ACTIVE, STOP, TIMING, SAMPLE and the limits of time are as FromDump's. \
              A BPF_FILTER is refused: IPClassifier behind, or netvm filter before, selects packets. Without arguments the device is called 0. What else Click's element takes has no effect.\n\
