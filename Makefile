@@ -40,10 +40,10 @@ lint: ## format and lints only
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p netvm-cli --no-default-features -- -D warnings
 
-bench: ## measure against libpcap, tcpdump, the kernel and hand-written C (ARGS='--help' for sections and records; BMV2=DIR: BMv2's programs for ARGS=p4)
+bench: ## measure against libpcap, tcpdump, the kernel and hand-written C (ARGS='--help' for sections and records; BMV2=DIR: BMv2's programs for ARGS=p4; CLICK=DIR: Click beside it, ARGS=click)
 	@scripts/packages libpcap-dev tcpdump clang
 	@cargo build --release --quiet -p netvm-cli
-	@cargo run --release --quiet -p netvm-bench -- --netvm $(NETVM) $(if $(BMV2),--bmv2 $(BMV2)) $(ARGS)
+	@cargo run --release --quiet -p netvm-bench -- --netvm $(NETVM) $(if $(BMV2),--bmv2 $(BMV2)) $(if $(CLICK),--click $(CLICK)) $(ARGS)
 
 fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_text …'
 	@scripts/fuzz $(SECONDS) $(TARGETS)

@@ -2,13 +2,14 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on several threads; `moves` moves threads while packets flow; `queues` what threads hand packets over with; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, and `runs` whole runs of configurations. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on several threads; `moves` moves threads while packets flow; `queues` what threads hand packets over with; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, `runs` whole runs of configurations, and `click` the same beside Click. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
 mod bursts;
 mod capi;
 mod captures;
+mod clicks;
 mod compile;
 mod dpdk;
 mod engines;
@@ -44,7 +45,7 @@ struct Args {
     #[arg(value_enum)]
     sections: Vec<Section>,
 
-    /// The netvm program for the section `programs`
+    /// The netvm program for the sections `runs`, `click` and `programs`
     #[arg(long, value_name = "FILE")]
     netvm: Option<PathBuf>,
 
@@ -52,7 +53,7 @@ struct Args {
     #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = 1..=9, value_parser = clap::value_parser!(u32).range(1..=9))]
     filters: Vec<u32>,
 
-    /// Applications of the section `applications`, by the names that benches/records/README.md has, all sizes of each
+    /// Applications of the section `applications`, by the names that benches/records/README.md has, all sizes of each; rows of the section `click`, by how their names begin
     #[arg(long, value_name = "NAME,NAME…", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -84,7 +85,11 @@ struct Args {
     #[arg(long, value_name = "FOLDER")]
     bmv2: Option<PathBuf>,
 
-    /// Measure nothing, but write the packets, routes and rules that applications are measured with into a folder
+    /// Click's program, or the folder of its sources in which it was built, for the section `click`
+    #[arg(long, value_name = "FILE")]
+    click: Option<PathBuf>,
+
+    /// Measure nothing, but write the packets, routes and rules that applications are measured with into a folder; with the section `click` its configurations and captures
     #[arg(long, value_name = "FOLDER")]
     write_traffic: Option<PathBuf>,
 }
@@ -124,6 +129,8 @@ enum Section {
     Bursts,
     /// netvm run: endless sources, capture to capture, compiled C that is not there yet
     Runs,
+    /// netvm run beside Click on the same configurations and captures
+    Click,
     Programs,
 }
 
@@ -149,18 +156,24 @@ struct Results {
     p4_whole: Vec<applications::whole::Row>,
     bursts: Vec<bursts::Row>,
     runs: Vec<runs::Row>,
+    clicks: Vec<clicks::Row>,
     programs: Vec<programs::Report>,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    match args.write_traffic.as_deref().map_or_else(|| run(&args), captures::write_all) {
+    match args.write_traffic.as_deref().map_or_else(|| run(&args), |folder| write(&args, folder)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Packets of applications; of the section `click`, if that is named, configurations too.
+fn write(args: &Args, folder: &Path) -> Result<(), String> {
+    if args.sections.contains(&Section::Click) { clicks::write(folder, &args.only) } else { captures::write_all(folder) }
 }
 
 fn run(args: &Args) -> Result<(), String> {
@@ -199,6 +212,12 @@ fn measure(args: &Args) -> Result<Results, String> {
         Some(netvm) if args.wants(Section::Runs) => results.runs = runs::measure(netvm, args.rounds as usize)?,
         None if args.sections.contains(&Section::Runs) => return Err("say where the program is: --netvm FILE".to_owned()),
         _ => {}
+    }
+    if let Some(click) = args.click.as_deref().filter(|_| args.wants(Section::Click)) {
+        let netvm = args.netvm.as_deref().ok_or("say where the program is: --netvm FILE")?;
+        results.clicks = clicks::measure(click, netvm, args.rounds as usize, &args.only)?;
+    } else if args.sections.contains(&Section::Click) {
+        return Err("say where Click's program is: --click FILE".to_owned());
     }
     match &args.netvm {
         Some(netvm) if args.wants(Section::Programs) => {

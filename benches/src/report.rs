@@ -53,6 +53,9 @@ pub fn text(results: &Results) -> String {
     if !results.runs.is_empty() {
         of_runs(&mut out, &results.runs);
     }
+    if !results.clicks.is_empty() {
+        out += &crate::clicks::table(&results.clicks);
+    }
     results.programs.iter().for_each(|report| whole(&mut out, report));
     out
 }

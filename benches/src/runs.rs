@@ -129,7 +129,8 @@ fn copied(from: &Path, to: &Path, rounds: usize) -> Result<f64, String> {
     (0..rounds).map(once).collect::<Result<Vec<_>, _>>().map(median)
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
+/// The middle one.
+pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
 }

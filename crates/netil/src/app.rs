@@ -5,7 +5,8 @@
 //!
 //! Source: NetVM paper, section 3.1 (NetPEs and their connections); NP-Click paper, section 4.
 
-use crate::module::{InfoField, PortKind, Table};
+use crate::module::{HandlerKind, InfoField, PortKind, Table};
+use crate::table::Op;
 use crate::verify::Verified;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -286,6 +287,21 @@ impl Instance {
             Body::Program(program) => Some(program),
             Body::Native(_) => None,
         }
+    }
+
+    /// Whether it copies packets.
+    pub fn copies(&self) -> bool {
+        self.pushes_with(Op::PktSendDup)
+    }
+
+    /// Whether packets may come from it though none has come to it: copies, or what it sends by a timer.
+    pub fn sends_by_itself(&self) -> bool {
+        self.copies() || self.pushes_with(Op::TimerSet)
+    }
+
+    fn pushes_with(&self, op: Op) -> bool {
+        let handler = self.program().and_then(|program| program.module().handler(HandlerKind::Push));
+        handler.is_some_and(|handler| handler.code.iter().any(|inst| inst.op == op))
     }
 }
 

@@ -26,7 +26,7 @@ pub trait Host {
     /// A member's state.
     fn state(&mut self, member: u32) -> &mut State;
 
-    /// The first packet of a burst comes to a member, with that time; asked for where a cluster [takes single packets](Cluster::takes_single_packets).
+    /// The first packet of a burst comes to a member, with that time; asked for where a cluster is for [single packets](Cluster::another), too.
     fn comes(&mut self, member: u32, time_ns: u64) {
         let _ = (member, time_ns);
     }
@@ -101,9 +101,9 @@ pub trait Cluster: Send {
         false
     }
 
-    /// Whether it is worth its while to run a burst of one packet: little is done once for each burst.
-    fn takes_single_packets(&self) -> bool {
-        false
+    /// Another of the same for single packets, if it is worth its while to run one: it shares code, not what it counts. One runs while another does.
+    fn another(&self) -> Option<Box<dyn Cluster>> {
+        None
     }
 
     /// Packets that have come into each member so far.
@@ -155,6 +155,16 @@ impl Plan {
         let ways = plan.members.iter().map(|n| plan.ways_of(app, *n, &last)).collect();
         let entries = plan.entries(app);
         Self { ways, entries, ..plan }
+    }
+
+    /// Packets may also come in by themselves where members lead that copy packets or send by timers.
+    pub fn admit_singles(&mut self, app: &Application) {
+        let sends =
+            |wire: &&Wire| self.member(wire.from.instance).is_some() && app.instances[wire.from.instance as usize].sends_by_itself();
+        let entry = |wire: &Wire| Some((self.member(wire.to.instance)?, input(app, wire.to)?));
+        let more: BTreeSet<(u32, u32)> =
+            app.wires.iter().filter(sends).filter_map(entry).filter(|entry| !self.entries.contains(entry)).collect();
+        self.entries.extend(more);
     }
 
     /// The entry by which packets for an instance's input come in.

@@ -22,6 +22,7 @@ pub enum Count {
 }
 
 /// The counters of all members.
+#[derive(Clone)]
 pub struct Counters {
     /// By member and port's id, for ports that are linked.
     pub ports: Vec<Vec<(u32, Count)>>,

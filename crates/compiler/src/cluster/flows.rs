@@ -29,6 +29,13 @@ impl Flows {
         Self { entries, links, ways, begun, counts, exits, stayed }
     }
 
+    /// The same with nothing counted yet.
+    pub fn anew(&self) -> Self {
+        let zeros = |counted: &Vec<u64>| vec![0; counted.len()];
+        let (begun, counts, exits, stayed) = (zeros(&self.begun), zeros(&self.counts), zeros(&self.exits), zeros(&self.stayed));
+        Self { entries: self.entries.clone(), links: self.links.clone(), ways: self.ways.clone(), begun, counts, exits, stayed }
+    }
+
     /// Packets that came into each member. Rests do not depend on each other in a circle, so that after as many rounds as there are members nothing changes.
     pub fn entered(&self) -> Vec<u64> {
         let mut entered = vec![0; self.links.len()];

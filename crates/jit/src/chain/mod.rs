@@ -72,9 +72,9 @@ impl Member {
 
 /// Members whose handlers are fused.
 pub struct Chain {
-    members: Vec<Member>,
+    members: Arc<[Member]>,
     entries: Vec<(u32, u32)>,
-    parts: Vec<Part>,
+    parts: Arc<[Part]>,
     /// By member the part that it is in.
     part_of: Vec<usize>,
     rows: Rows,
@@ -129,7 +129,18 @@ impl Chain {
         let flows = Flows::new(members.iter().map(|member| member.links.clone()).collect(), entries, counters);
         let leaving = Leaving::of(flows.exits.len());
         let info_size = info_size(&members);
-        Ok(Self { members, entries: entries.to_vec(), parts, part_of, rows, burst: 0, info_size, leaving, flows, ahead })
+        Ok(Self {
+            members: members.into(),
+            entries: entries.to_vec(),
+            parts: parts.into(),
+            part_of,
+            rows,
+            burst: 0,
+            info_size,
+            leaving,
+            flows,
+            ahead,
+        })
     }
 }
 
@@ -178,8 +189,20 @@ impl Cluster for Chain {
         }
     }
 
-    fn takes_single_packets(&self) -> bool {
-        true
+    fn another(&self) -> Option<Box<dyn Cluster>> {
+        let rows = Rows { initialised: self.rows.initialised.clone(), ..Rows::of(&self.members) };
+        Some(Box::new(Self {
+            members: Arc::clone(&self.members),
+            entries: self.entries.clone(),
+            parts: Arc::clone(&self.parts),
+            part_of: self.part_of.clone(),
+            rows,
+            burst: 0,
+            info_size: self.info_size,
+            leaving: Leaving::of(self.leaving.exits.len()),
+            flows: self.flows.anew(),
+            ahead: None,
+        }))
     }
 
     fn entered(&self) -> Vec<u64> {

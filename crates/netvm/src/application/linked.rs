@@ -77,7 +77,8 @@ pub(super) fn fusible(application: &Application, graph: &Graph, but: &BTreeSet<u
         let prints = prints(program) && invokes(member.func());
         (!prints && untimely(program, member.func()).is_none()).then_some(member)
     };
-    let plan = plan(application, &|instance| !but.contains(&instance) && member(instance, &[]).is_some());
+    let mut plan = plan(application, &|instance| !but.contains(&instance) && member(instance, &[]).is_some());
+    plan.admit_singles(application);
     let members: Option<Vec<_>> = plan.members.iter().zip(&plan.ways).map(|(instance, ways)| member(*instance, ways)).collect();
     Some((plan, members.filter(|members| !members.is_empty())?))
 }

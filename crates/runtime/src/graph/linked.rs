@@ -13,6 +13,7 @@ use super::merging::{Source, Sources};
 use super::meter::Begun;
 use super::program::Ended as How;
 use super::recorder::note_ends;
+use super::singles::Singles;
 use super::slots::lift;
 use super::{Body, Call, Graph, Packet, Push};
 use netil::app::{Application, End};
@@ -34,9 +35,8 @@ pub(super) struct Linked {
     plan: Plan,
     /// The entry for each input that has one.
     entries: HashMap<(usize, u32), u32>,
-    /// The same by element and input, and whether packets that the graph sends there are run in the cluster.
+    /// The same by element and input.
     by_node: Vec<Vec<Option<u32>>>,
-    singles: bool,
     sources: Sources,
     course: Course,
     /// Arrivals that may be run together.
@@ -79,7 +79,7 @@ impl Linked {
 pub type Made = (Plan, Box<dyn Cluster>);
 
 /// The graph while a cluster of it runs.
-struct Serving<'g> {
+pub(super) struct Serving<'g> {
     graph: &'g mut Graph,
     plan: &'g Plan,
     along: Along<'g>,
@@ -115,14 +115,19 @@ impl Graph {
                 let mut stats: Vec<_> = self.nodes.iter_mut().map(|node| std::mem::take(&mut node.stats)).collect();
                 self.count_linked(&before, &mut stats.iter_mut().collect::<Vec<_>>());
                 self.nodes.iter_mut().zip(stats).for_each(|(node, stats)| node.stats = stats);
+                self.singles = self.singles.take().and_then(|singles| singles.anew()).map(Box::new);
             }
             None => self.need_pool(),
         }
         // Who records looks at packets before they are run.
         self.pool.defer(cluster.brings() && self.recorder.is_none());
-        let (by_node, singles) = (self.by_node(&entries), cluster.takes_single_packets());
+        let by_node = self.by_node(&entries);
+        // Machine code may be there already when compiled C comes, which is for bursts.
+        if let Some(singles) = Singles::of(&*cluster, &plan, &by_node) {
+            self.singles = Some(Box::new(singles));
+        }
         let (course, pool) = (Course::new(timed), Pool::default());
-        self.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, singles, sources, course, most, pool }));
+        self.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, sources, course, most, pool }));
         self.find_maker();
     }
 
@@ -154,6 +159,13 @@ impl Graph {
         match &self.nodes.get(node)?.body {
             Body::Program(program) => Some(program.engine()),
             Body::Native(..) => None,
+        }
+    }
+
+    /// Puts bytes into a program's data memory, as far as they fit: what another run of it has left there.
+    pub fn set_memory(&mut self, instance: usize, bytes: &[u8]) {
+        if let Some(Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
+            program.state.data.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         }
     }
 
@@ -321,37 +333,6 @@ impl Graph {
         }
     }
 
-    /// The entry by which a packet that is on its way in the graph comes into the cluster, if it is to run there.
-    pub(super) fn entry_of(&self, push: &Push) -> Option<u32> {
-        let linked = self.linked.as_ref().filter(|linked| linked.singles && self.observer.is_none())?;
-        let entry = linked.by_node.get(push.node)?.get(push.port as usize).copied().flatten();
-        entry.filter(|_| self.pool.room() > 0)
-    }
-
-    /// Runs the cluster on one packet, which something in the graph has sent.
-    pub(super) fn enter_cluster(&mut self, push: Push, entry: u32) {
-        let Some(mut linked) = self.linked.take() else { return };
-        let Linked { cluster, plan, pool, .. } = &mut *linked;
-        let (rounds, mark) = (push.packet.rounds, Some(self.pending.len()));
-        self.pool.enter(entry);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.enters(&push.packet, push.node);
-        }
-        let number = self.recorder.as_ref().map(|recorder| recorder.number(&push.packet));
-        let slot = self.pool.place(push.packet.buffer, push.packet.link.number());
-        self.note_placed(slot, number);
-        std::mem::swap(&mut self.pool, pool);
-        self.with_all(&plan.members, |graph| {
-            let (budget, begun, slots) = (graph.budget, graph.begin_linked_run(), slot.as_slice());
-            let along = Along::of_one(slots);
-            let mut serving = Serving { graph, plan, along, rounds, mark, told: begun.1, copies: false, begun: None };
-            cluster.run(slots, budget, pool, &mut serving);
-            graph.end_linked_run(1, begun);
-        });
-        std::mem::swap(&mut self.pool, pool);
-        self.linked = Some(linked);
-    }
-
     /// The entry by which packets of the pool come into the cluster that go to an input, if they may.
     pub(super) fn entry_of_slots(&self, to: End) -> Option<u32> {
         let linked = self.linked.as_ref().filter(|linked| linked.most > 1 && self.recorder.is_none() && self.observer.is_none())?;
@@ -377,7 +358,7 @@ impl Graph {
 
     /// Does something with the states that members have in common with other graphs in their places. Locks are taken in the order of the elements, in every graph; an element
     /// outside of the cluster that is in common, too, runs under its own lock meanwhile, and takes no other.
-    fn with_all<T>(&mut self, members: &[u32], work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn with_all<T>(&mut self, members: &[u32], work: impl FnOnce(&mut Self) -> T) -> T {
         if self.settings.share.is_none() {
             return work(self);
         }
@@ -423,7 +404,12 @@ impl Graph {
     }
 }
 
-impl Serving<'_> {
+impl<'g> Serving<'g> {
+    /// For one packet, which was led back so often, above what lies on the stack up to a mark.
+    pub(super) fn of_one(graph: &'g mut Graph, plan: &'g Plan, slots: &'g [u32], (rounds, mark): (u8, usize), told: bool) -> Self {
+        Self { graph, plan, along: Along::of_one(slots), rounds, mark: Some(mark), told, copies: false, begun: None }
+    }
+
     fn node(&self, ended: &Ended) -> usize {
         self.plan.members[ended.member as usize] as usize
     }

@@ -227,14 +227,26 @@ impl Graph {
         }
         let before = course.slots.len();
         let last = sources.merge(&mut course.slots);
-        for source in &mut sources.list {
-            self.put_back(source);
-            source.look(self);
-        }
+        let heard = self.look_at_all(&mut sources.list);
         if !course.timed {
             last.into_iter().for_each(|last| self.clock.arrive(last));
         }
-        course.slots.len() > before && course.slots.len() < most / 2
+        !heard && course.slots.len() > before && course.slots.len() < most / 2
+    }
+
+    /// Gives back what was not merged and asks all for their next arrivals. True if somebody asks for the end there, which is heard behind this burst.
+    fn look_at_all(&mut self, sources: &mut [Source]) -> bool {
+        let ((), stops, calls) = self.asked_meanwhile(|graph| {
+            for source in &mut *sources {
+                graph.put_back(source);
+                source.look(graph);
+            }
+        });
+        if stops == 0 && calls.is_empty() {
+            return false;
+        }
+        self.found = Some(Found { arrival: first(sources).map(|(index, time)| (time, sources[index].node)), stops, calls });
+        true
     }
 
     /// A source's next packets, at most so many. If there may be more of them, those of others that come later are of no use yet.
@@ -249,7 +261,7 @@ impl Graph {
             let last = native.arrive_many(most, *to, &mut run.slots, &mut Ctx::new(self, source.node));
             self.end_run_of(source.node, begun);
             match last {
-                Some(last) if run.slots.len() >= most => (ends, *to) = (0, last.saturating_add(1).min(*to)),
+                Some(last) if run.slots.len() >= most || native.goes_on() => (ends, *to) = (0, last.saturating_add(1).min(*to)),
                 Some(_) => ends = *to,
                 None => {}
             }

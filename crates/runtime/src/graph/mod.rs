@@ -50,6 +50,7 @@ mod schedule;
 mod script;
 mod share;
 mod signals;
+mod singles;
 mod slots;
 mod stats;
 mod succeed;
@@ -240,6 +241,8 @@ pub struct Graph {
     exhausted: bool,
     /// Elements that run as one.
     linked: Option<Box<linked::Linked>>,
+    /// For packets that come to members by themselves.
+    singles: Option<Box<singles::Singles>>,
     later: Option<later::Later>,
     /// What ran as one, and how long.
     linked_packets: u64,
@@ -434,6 +437,7 @@ impl Graph {
             restless: true,
             moved: false,
             linked: None,
+            singles: None,
             later: None,
             linked_packets: 0,
             linked_measured: Measured::default(),
@@ -495,13 +499,6 @@ impl Graph {
     /// The name of an element.
     pub fn name(&self, instance: usize) -> &str {
         self.nodes.get(instance).map_or("", |node| &node.name)
-    }
-
-    /// Puts bytes into a program's data memory, as far as they fit: what another run of it has left there.
-    pub fn set_memory(&mut self, instance: usize, bytes: &[u8]) {
-        if let Some(Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
-            program.state.data.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        }
     }
 
     /// The class of an element.

@@ -2,6 +2,7 @@
 
 use super::linked::Linked;
 use super::native::DeviceStats;
+use super::singles::Singles;
 use super::{Body, Measured};
 use std::collections::BTreeMap;
 
@@ -101,8 +102,10 @@ impl super::Graph {
     /// Adds what a cluster has counted of its members. True if it has counted what left by their ports.
     pub(super) fn count_linked(&self, linked: &Linked, stats: &mut [&mut NodeStats]) -> bool {
         linked.entered().for_each(|(node, entered)| stats[node].packets += entered);
+        let singles = self.singles.as_deref().into_iter().flat_map(Singles::entered);
+        singles.for_each(|(node, entered)| stats[node].packets += entered);
         let Some(left) = linked.left() else { return false };
-        for (node, ports) in left {
+        for (node, ports) in left.chain(self.singles.as_deref().into_iter().flat_map(Singles::left)) {
             if let Body::Program(program) = &self.nodes[node].body {
                 ports.iter().for_each(|(port, packets)| stats[node].left_many(program.output_of(*port), *packets));
             }

@@ -5,8 +5,6 @@
 
 use super::placement::{Placement, Stage};
 use netil::app::{Application, Body, End, Instance, Wire};
-use netil::module::HandlerKind;
-use netil::table::Op;
 use runtime::graph::native;
 use runtime::graph::ring::{ABSENT, FROM_RING, TO_RING, behind};
 
@@ -79,7 +77,7 @@ fn middle(application: &Application, placement: &Placement, from_sources: &[End]
 /// Lanes that packets may take in bursts without one another: where a copy and its packet may meet again behind two lanes, these leave by one element, one packet at a time.
 fn groups(application: &Application, placement: &Placement, into_rest: &[End]) -> Vec<Vec<u16>> {
     let all = 0..into_rest.len() as u16;
-    if !placement.stages.iter().zip(&application.instances).any(|(stage, instance)| *stage == Stage::Replica && copies(instance)) {
+    if !placement.stages.iter().zip(&application.instances).any(|(stage, instance)| *stage == Stage::Replica && instance.copies()) {
         return all.map(|lane| vec![lane]).collect();
     }
     let behind: Vec<_> = into_rest.iter().map(|end| behind(application, end.instance)).collect();
@@ -91,11 +89,6 @@ fn groups(application: &Application, placement: &Placement, into_rest: &[End]) -
         groups.push(with.into_iter().flatten().chain([lane]).collect());
     }
     groups
-}
-
-fn copies(instance: &Instance) -> bool {
-    let handler = instance.program().and_then(|program| program.module().handler(HandlerKind::Push));
-    handler.is_some_and(|handler| handler.code.iter().any(|inst| matches!(inst.op, Op::PktSendDup)))
 }
 
 fn is_looked_at(application: &Application, end: End) -> bool {

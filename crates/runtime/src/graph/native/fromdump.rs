@@ -156,6 +156,8 @@ struct FromDump {
     count: u64,
     place: FilePos,
     over: bool,
+    /// What was read last ended before the time that was asked for, and more may come before it, or the end that somebody is told.
+    goes_on: bool,
     /// The stretch of time that is wanted is over.
     behind: bool,
     told: bool,
@@ -171,10 +173,6 @@ fn is_own(own: &mut Option<Own>, link: LinkType, bytes: &[u8]) -> bool {
     own.as_mut().is_none_or(|own| own.takes(link, bytes))
 }
 
-fn time_of(record: &Record<'_>) -> u64 {
-    u64::try_from(record.timestamp().as_nanos()).unwrap_or(0)
-}
-
 fn data<'r>(record: &Record<'r>, snaplen: u32) -> &'r [u8] {
     record.data.get(..snaplen as usize).unwrap_or(record.data)
 }
@@ -184,7 +182,7 @@ fn wire_len(record: &Record<'_>) -> u32 {
 }
 
 fn packet(record: &Record<'_>, snaplen: u32, info: &Info) -> Packet {
-    let mut packet = Packet::new(data(record, snaplen), time_of(record), info);
+    let mut packet = Packet::new(data(record, snaplen), record.time_ns(), info);
     packet.buffer.set_wire_len(wire_len(record));
     packet.link = record.link_type();
     packet
@@ -213,6 +211,7 @@ impl FromDump {
             count: 0,
             place: FilePos::default(),
             over: false,
+            goes_on: false,
             behind: false,
             told: false,
             fault: None,
@@ -244,47 +243,64 @@ impl FromDump {
 
     /// Puts packets into the pool, first those read already. Those that come later than `until` wait.
     fn fill_slots(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let (mut last, before, snaplen) = (None, slots.len(), self.snaplen);
-        let mut own = self.own.take();
-        while slots.len() < most && self.ahead.front().is_some_and(|packet| packet.buffer.time_ns < until) {
-            let Some(packet) = self.ahead.pop_front() else { break };
-            self.pass(1);
-            if !is_own(&mut own, packet.link, packet.buffer.bytes()) {
-                continue;
-            }
-            (last, self.link) = (last.max(Some(packet.buffer.time_ns)), packet.link);
-            slots.extend(ctx.pool().place(packet.buffer, packet.link.number()));
+        let before = slots.len();
+        let mut last = self.place_ahead(most, until, slots, ctx);
+        self.goes_on = self.capture.is_some();
+        while slots.len() < most && self.ahead.is_empty() && !self.over && self.goes_on {
+            last = last.max(self.fill_burst(most, until, slots, ctx));
         }
-        while slots.len() < most && self.ahead.is_empty() && !self.over {
-            let Some(capture) = &mut self.capture else { break };
-            match capture.next_burst(most - slots.len()) {
-                Ok(Some(burst)) => {
-                    self.link = burst.link_type();
-                    let (mut records, mut passed, link) = (burst.records().peekable(), 0, self.link);
-                    let coming = std::iter::from_fn(|| {
-                        let record = loop {
-                            let record = records.next_if(|record| time_of(record) < until)?;
-                            passed += 1;
-                            if is_own(&mut own, link, record.data) {
-                                break record;
-                            }
-                        };
-                        let (bytes, time_ns) = (data(&record, snaplen), time_of(&record));
-                        last = last.max(Some(time_ns));
-                        Some(Arrival { bytes, len: bytes.len(), time_ns, wire_len: wire_len(&record) })
-                    });
-                    ctx.pool().put_many(coming, link.number(), slots);
-                    self.ahead.extend(records.map(|record| packet(&record, snaplen, ctx.info())));
-                    self.pass(passed);
-                }
-                Ok(None) => self.over = true,
-                Err(error) => self.fail(&error, ctx),
-            }
-        }
-        self.own = own;
+        self.goes_on &= self.ahead.is_empty() && !(self.over && !self.stop);
         if slots.len() > before {
             self.count += (slots.len() - before) as u64;
             self.place.emitted = self.next_number().checked_sub(1);
+        }
+        last
+    }
+
+    /// Those read already.
+    fn place_ahead(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
+        let mut last = None;
+        while slots.len() < most && self.ahead.front().is_some_and(|packet| packet.buffer.time_ns < until) {
+            let Some(packet) = self.ahead.pop_front() else { break };
+            self.pass(1);
+            if is_own(&mut self.own, packet.link, packet.buffer.bytes()) {
+                (last, self.link) = (last.max(Some(packet.buffer.time_ns)), packet.link);
+                slots.extend(ctx.pool().place(packet.buffer, packet.link.number()));
+            }
+        }
+        last
+    }
+
+    /// A burst of the capture; what comes too late stays there.
+    fn fill_burst(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
+        let capture = self.capture.as_mut()?;
+        let (own, snaplen, mut last) = (&mut self.own, self.snaplen, None);
+        let read = capture.next_burst(most - slots.len()).map(|burst| {
+            let burst = burst?;
+            let (link, mut passed, mut records) = (burst.link_type(), 0, burst.records());
+            let coming = std::iter::from_fn(|| {
+                let record = loop {
+                    let record = records.next().filter(|record| record.time_ns() < until)?;
+                    passed += 1;
+                    if is_own(own, link, record.data) {
+                        break record;
+                    }
+                };
+                let (bytes, time_ns) = (data(&record, snaplen), record.time_ns());
+                last = last.max(Some(time_ns));
+                Some(Arrival { bytes, len: bytes.len(), time_ns, wire_len: wire_len(&record) })
+            });
+            ctx.pool().put_many(coming, link.number(), slots);
+            Some((link, passed, burst.len()))
+        });
+        match read {
+            Ok(Some((link, passed, all))) => {
+                capture.give_back(all - passed);
+                (self.link, self.goes_on) = (link, passed == all);
+                self.pass(passed as u64);
+            }
+            Ok(None) => self.over = true,
+            Err(error) => self.fail(&error, ctx),
         }
         last
     }
@@ -294,8 +310,21 @@ impl FromDump {
         self.share.iter().for_each(|share| share.passes(packets));
     }
 
-    /// The next packet that is wanted stands first, if there is one.
+    /// When the next packet comes, where all are taken as they are: it stays in the capture.
+    fn peek(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
+        match self.capture.as_mut().filter(|_| !self.over)?.peek_time() {
+            Ok(Some(time)) => return Some(u64::try_from(time.as_nanos()).unwrap_or(0)),
+            Ok(None) => self.over = true,
+            Err(error) => self.fail(&error, ctx),
+        }
+        None
+    }
+
+    /// The next packet that is wanted stands first, if there is one; where all are, it may still stand in the capture.
     fn prepare(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
+        if self.plain && self.own.is_none() && self.ahead.is_empty() {
+            return self.peek(ctx);
+        }
         loop {
             self.fill(ctx);
             let first = self.ahead.front()?;
@@ -319,6 +348,7 @@ impl FromDump {
 
     /// Takes the packet that stands first; `None` where it goes another way.
     fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        self.fill(ctx);
         let mut packet = self.ahead.pop_front()?;
         self.chosen = false;
         self.pass(1);
@@ -478,11 +508,21 @@ impl Native for FromDump {
     }
 
     fn takes_back(&self) -> bool {
-        self.plain && !self.stop
+        self.plain
+    }
+
+    fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
         self.count -= slots.len() as u64;
+        let again = self.own.is_none() && self.ahead.is_empty();
+        if again && self.capture.as_mut().is_some_and(|capture| capture.give_back(slots.len())) {
+            ctx.pool().give_back(slots);
+            self.place.emitted = self.next_number().checked_sub(1);
+            return;
+        }
         slots.iter().rev().for_each(|slot| self.ahead.push_front(ctx.lift(*slot)));
         self.place.emitted = self.next_number().checked_sub(1);
     }

@@ -277,8 +277,14 @@ pub trait Native {
         let _ = packets;
     }
 
-    /// Whether what [`Self::arrive_many`] put into the pool can be taken back as if nobody had asked, and its end tells nobody anything.
+    /// Whether what [`Self::arrive_many`] put into the pool can be taken back as if nobody had asked.
     fn takes_back(&self) -> bool {
+        false
+    }
+
+    /// Whether behind what [`Self::arrive_many`] gave last, though it was not as many as asked for, something may come before the time that was asked for:
+    /// packets, or the end of the source, if that ends the run.
+    fn goes_on(&self) -> bool {
         false
     }
 

@@ -131,7 +131,7 @@ impl Graph {
 
     /// Lets elements run one by one again; what a cluster has to hand on, it hands on now.
     pub fn unlink(&mut self) {
-        self.linked = None;
+        (self.linked, self.singles) = (None, None);
     }
 
     /// More may arrive when nothing is left to do.

@@ -8,9 +8,9 @@ use netil::pool::Pool;
 use std::time::{Duration, Instant};
 
 /// Drops what comes, or lets it out by its first exit.
-struct Simple {
-    lets_out: bool,
-    entered: u64,
+pub(super) struct Simple {
+    pub lets_out: bool,
+    pub entered: u64,
 }
 
 impl Cluster for Simple {

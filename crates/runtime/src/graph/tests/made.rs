@@ -24,8 +24,8 @@ impl Cluster for Watching {
         vec![self.1]
     }
 
-    fn takes_single_packets(&self) -> bool {
-        true
+    fn another(&self) -> Option<Box<dyn Cluster>> {
+        Some(Box::new(Self(Arc::clone(&self.0), 0)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Graphs of native elements and of programs in NetIL's assembler.
 
+mod captures;
 mod elements;
 mod flow;
 mod linked;

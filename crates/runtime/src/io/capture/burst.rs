@@ -147,7 +147,7 @@ impl<'a> Burst<'a> {
     /// When each packet was captured, in nanoseconds since the epoch (0 before it), into a vector that is overwritten.
     pub fn times_ns(&self, times: &mut Vec<u64>) {
         times.clear();
-        times.extend(self.records().map(|record| u64::try_from(record.timestamp().as_nanos()).unwrap_or(0)));
+        times.extend(self.records().map(|record| record.time_ns()));
     }
 
     /// When packet `i` was captured. Panics where `i` is no index.
@@ -193,6 +193,15 @@ impl<'a> Record<'a> {
         match self.origin {
             Origin::Pcap(pcap) => pcap.timestamp(self.raw),
             Origin::Pcapng(section) => section.timestamp(self.raw),
+        }
+    }
+
+    /// When the packet was captured, in nanoseconds since the epoch; 0 before it.
+    #[inline(always)]
+    pub fn time_ns(&self) -> u64 {
+        match self.origin {
+            Origin::Pcap(pcap) => pcap.time_ns(self.raw),
+            Origin::Pcapng(_) => u64::try_from(self.timestamp().as_nanos()).unwrap_or(0),
         }
     }
 

@@ -66,6 +66,8 @@ pub struct Capture {
     parser: Parser,
     /// Bytes of the burst that was handed on last.
     taken: usize,
+    /// Packets of it, while they can come again.
+    last: usize,
     packets: u64,
     ended: bool,
     id: u64,
@@ -215,16 +217,26 @@ impl Capture {
     /// When the next packet was captured, waiting for it if need be; `None` at the end. The packet is still to come.
     pub fn peek_time(&mut self) -> Result<Option<Timestamp>, ReadError> {
         let time = self.next_burst(1)?.map(|burst| burst.timestamp(0));
-        (self.taken, self.packets) = (0, self.packets - u64::from(time.is_some()));
+        self.give_back(usize::from(time.is_some()));
         Ok(time)
+    }
+
+    /// The last so many packets of the burst before come again. False, and nothing happens, where it did not have so many.
+    pub fn give_back(&mut self, count: usize) -> bool {
+        let Some(kept) = self.last.checked_sub(count) else { return false };
+        if count == 0 {
+            return true;
+        }
+        (self.taken, self.packets) = (0, self.packets - self.last as u64);
+        self.last = 0;
+        kept == 0 || self.collect(kept).is_ok()
     }
 
     /// The next packets, at most `max`, up to the first whose time `keep` refuses; the first of them comes in any case. `None` at the end.
     pub fn next_burst_while(&mut self, max: usize, keep: impl Fn(Timestamp) -> bool) -> Result<Option<Burst<'_>>, ReadError> {
         let Some(burst) = self.next_burst(max)? else { return Ok(None) };
         let (all, kept) = (burst.len(), 1 + (1..burst.len()).take_while(|&i| keep(burst.timestamp(i))).count());
-        // Those that are left come again.
-        (self.taken, self.packets) = (0, self.packets - all as u64);
+        self.give_back(all);
         self.collect(kept).map(Some)
     }
 
@@ -276,7 +288,7 @@ impl Capture {
     pub fn skip_to(&mut self, offset: u64, packets: u64) {
         if let Some(file) = self.again.as_ref().filter(|_| self.source.is_plain()) {
             self.source = Source::rest(file.clone(), offset);
-            (self.taken, self.packets) = (0, self.packets + packets);
+            (self.taken, self.last, self.packets) = (0, 0, self.packets + packets);
         }
     }
 
@@ -294,7 +306,7 @@ impl Capture {
         let parser = Parser::choose(&mut source)?;
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let mut capture = Self { source, parser, taken: 0, packets: 0, ended: false, id, again: None, _claim: None };
+        let mut capture = Self { source, parser, taken: 0, last: 0, packets: 0, ended: false, id, again: None, _claim: None };
         capture.describe()?;
         Ok(capture)
     }
@@ -330,6 +342,7 @@ impl Capture {
 
     fn seek(&mut self) -> Result<Found, ReadError> {
         self.source.consume(std::mem::take(&mut self.taken));
+        self.last = 0;
         loop {
             let mut done = 0;
             let step = self.parser.step(self.source.bytes(), &mut done);
@@ -353,6 +366,7 @@ impl Capture {
         let Spans { blocks, packets, bytes } = spans;
         let first = self.packets;
         self.taken = bytes;
+        self.last = packets.len();
         self.packets += packets.len() as u64;
         let records = match self.parser {
             Parser::Pcap(_) => Records::Around(self.source.bytes()),

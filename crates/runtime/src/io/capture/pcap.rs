@@ -185,11 +185,20 @@ impl Pcap {
         }
     }
 
+    /// The same in nanoseconds since the epoch.
+    #[inline(always)]
+    pub(super) fn time_ns(&self, record: &[u8]) -> u64 {
+        let part = u64::from(self.field(record, 4));
+        u64::from(self.field(record, 0)) * 1_000_000_000 + if self.precision == Precision::Nano { part } else { part * 1000 }
+    }
+
+    #[inline(always)]
     pub(super) fn wire_len(&self, record: &[u8]) -> u32 {
         self.lengths_of(record).1
     }
 
     /// Captured and wire length.
+    #[inline(always)]
     pub(super) fn lengths_of(&self, record: &[u8]) -> (u32, u32) {
         let (first, second) = (self.field(record, 8), self.field(record, 12));
         match self.lengths {
@@ -199,6 +208,7 @@ impl Pcap {
         }
     }
 
+    #[inline(always)]
     fn field(&self, record: &[u8], at: usize) -> u32 {
         u32_at(record, at, self.swapped)
     }

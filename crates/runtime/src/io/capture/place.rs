@@ -37,7 +37,7 @@ impl Capture {
         let walk = places.walk;
         // A packet that was found there is yet to be handed on.
         self.packets = walk.packets - u64::from(!walk.ended);
-        (self.source, self.parser, self.taken, self.ended) = (walk.source, walk.parser, 0, walk.ended);
+        (self.source, self.parser, self.taken, self.last, self.ended) = (walk.source, walk.parser, 0, 0, walk.ended);
         Ok(true)
     }
 }

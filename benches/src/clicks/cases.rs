@@ -1,0 +1,121 @@
+//! The configurations of [`clicks`](super): in words that Click and netvm both know.
+
+use crate::traffic::{self, PORTS, Packet};
+
+/// One configuration with its packets. COUNT in its text is how many packets come.
+#[derive(Clone)]
+pub struct Case {
+    pub name: &'static str,
+    pub text: String,
+    pub parameters: Vec<String>,
+    /// Captures by name.
+    pub inputs: Vec<(String, Vec<Packet>)>,
+    pub outputs: Vec<String>,
+}
+
+/// Devices of applications are captures here.
+const DEVICES: &str = "elementclass FromDevice { $device | FromDump($device, STOP true) -> output }
+elementclass ToDevice { $device | input -> ToDump(${device}.out) }
+";
+const ROUTES: usize = 64_000;
+const FLOWS: usize = 56_000;
+/// Both know so many flows by default.
+const REWRITTEN: usize = 30_000;
+const STATIONS: usize = 4_096;
+
+/// All of them.
+pub fn all() -> Vec<Case> {
+    let mut cases = vec![
+        plain("endless source", "InfiniteSource(LIMIT COUNT, STOP true) -> c :: Counter -> Strip(14) -> Discard;"),
+        plain(
+            "endless source, classified",
+            "InfiniteSource(LIMIT COUNT, STOP true) -> c :: Classifier(12/0800, -); c[0] -> Discard; c[1] -> Counter -> Discard;",
+        ),
+        captured("capture, discarded", "FromDump(in, STOP true) -> Discard;", false),
+        captured("capture, counted", "FromDump(in, STOP true) -> Counter -> Discard;", false),
+        captured("capture, copied", "FromDump(in, STOP true) -> ToDump(out);", true),
+        captured(
+            "capture, through a queue",
+            "FromDump(in, STOP true) -> Queue(100000) -> ToDump(out); DriverManager(wait_stop, wait 1ms);",
+            true,
+        ),
+        filter(19),
+        filter(1_000),
+        translator(),
+        switch(),
+    ];
+    cases.extend(VARIANTS.iter().map(|(name, change, more)| router(name, change, more)));
+    cases
+}
+
+/// The router alone, and with one more element: what stands between its checks and its routes, and beside it.
+const VARIANTS: [(&str, &str, &str); 7] = [
+    ("router", "", ""),
+    ("router, Tee", "tee :: Tee ->", "tee[1] -> Discard;"),
+    ("router, Queue and Unqueue", "Queue(1000) -> Unqueue(BURST 16) ->", ""),
+    ("router, RED", "RED(500, 1000, 0.02) -> Queue(1000) -> Unqueue(BURST 16) ->", ""),
+    ("router, Shaper", "Queue(1000) -> Shaper(100000000) -> Unqueue(BURST 16) ->", ""),
+    ("router, RatedSource", "", "RatedSource(RATE 10) -> Discard;"),
+    ("router, passive Script", "", "Script(TYPE PASSIVE, return 1);"),
+];
+
+fn plain(name: &'static str, text: &str) -> Case {
+    Case { name, text: text.to_owned(), parameters: Vec::new(), inputs: Vec::new(), outputs: Vec::new() }
+}
+
+fn captured(name: &'static str, text: &str, writes: bool) -> Case {
+    let outputs = if writes { vec!["out".to_owned()] } else { Vec::new() };
+    Case { inputs: vec![("in".to_owned(), traffic::translated(FLOWS))], outputs, ..plain(name, text) }
+}
+
+fn filter(count: usize) -> Case {
+    let rules = traffic::rules(count);
+    let text = format!(
+        "FromDump(in, STOP true) -> Strip(14) -> CheckIPHeader -> IPFilter({}) -> Unstrip(14) -> ToDump(out);",
+        traffic::rules_text(&rules)
+    );
+    let name = if count < 100 { "IPFilter of 19 rules" } else { "IPFilter of 1,000 rules" };
+    Case { inputs: vec![("in".to_owned(), traffic::filtered(&rules))], ..captured(name, &text, true) }
+}
+
+fn translator() -> Case {
+    let text = "rewriter :: IPRewriter(pattern 198.51.100.1 1024-65535# - - 0 1, drop);
+FromDump(in, STOP true) -> Classifier(12/0800) -> Strip(14) -> CheckIPHeader -> rewriter;
+Idle -> [1] rewriter;
+rewriter[0] -> DecIPTTL -> EtherEncap(0x0800, 02:00:00:08:00:01, 02:00:00:09:00:01) -> ToDump(out);
+rewriter[1] -> Discard;";
+    Case { inputs: vec![("in".to_owned(), traffic::translated(REWRITTEN))], ..captured("IPRewriter, 30,000 flows", text, true) }
+}
+
+/// Each packet of the trace at the port that it came by.
+fn by_port(packets: &[Packet]) -> (Vec<(String, Vec<Packet>)>, Vec<String>) {
+    let at = |port: u32| packets.iter().filter(|packet| packet.port == port).cloned().collect();
+    let names = || (0..PORTS).map(|port| format!("eth{port}"));
+    ((0..PORTS).map(|port| (format!("eth{port}"), at(port))).collect(), names().map(|name| name + ".out").collect())
+}
+
+/// Ends when all sources have ended, and what is in queues has left.
+fn until_all_end() -> String {
+    format!("DriverManager({}wait 1ms);\n", "wait_stop, ".repeat(PORTS as usize))
+}
+
+fn switch() -> Case {
+    let port = |n| format!("FromDevice(eth{n}) -> [{n}] switch [{n}] -> Queue(100000) -> ToDevice(eth{n});\n");
+    let text = format!("{DEVICES}switch :: EtherSwitch;\n{}{}", (0..PORTS).map(port).collect::<String>(), until_all_end());
+    let (inputs, outputs) = by_port(&traffic::switched(STATIONS));
+    Case { inputs, outputs, ..plain("EtherSwitch, 4,096 stations", &text) }
+}
+
+/// apps/router/router.click as it is, with routes in the place of their parameter, which Click does not read from files.
+fn router(name: &'static str, change: &str, more: &str) -> Case {
+    let routes = traffic::routes(ROUTES);
+    let listed = traffic::routes_text(&routes, PORTS, 1).trim_end().replace('\n', ",\n");
+    let text = include_str!("../../../apps/router/router.click");
+    let text =
+        text.replace("$ROUTES);", &format!("{listed});")).replace("-> martians -> routes;", &format!("-> martians -> {change} routes;"));
+    let (inputs, outputs) = by_port(&[traffic::answers(PORTS), traffic::routed(&routes, Some(PORTS))].concat());
+    let mut parameters: Vec<_> = (0..PORTS).map(|port| format!("NET{port}=10.255.{port}.254/24")).collect();
+    parameters.extend((0..PORTS).map(|port| format!("MAC{port}=02:00:00:00:00:01")));
+    parameters.push("CAPACITY=100000".to_owned());
+    Case { name, text: format!("{DEVICES}{text}\n{more}\n{}", until_all_end()), parameters, inputs, outputs }
+}
