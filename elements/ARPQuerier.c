@@ -339,17 +339,11 @@ static void send_others(be32 address, mac_t mac)
     packet_take(ASIDE);
 }
 
-/* Puts the header before a packet whose hop's Ethernet address is known; false if it is not. */
-static bool resolve(be32 address)
+/* Asks for an address that is old, and sends what waits, before the header is put before the packet. */
+static void resolve_with_others(be32 address, struct neighbour *neighbour, bool old)
 {
-    struct neighbour *neighbour = table_peek(neighbours, &address);
-    mac_t mac;
-    bool old;
+    mac_t mac = neighbour->mac;
 
-    if (!neighbour)
-        return false;
-    mac = neighbour->mac;
-    old = is_old(neighbour);
     if (old)
         neighbour->polled = now();
     if (held > 0)
@@ -357,6 +351,21 @@ static bool resolve(be32 address)
     encapsulate_to(mac);
     if (old)
         poll(address, mac);
+}
+
+/* Puts the header before a packet whose hop's Ethernet address is known; false if it is not. What is rare stands apart, for machines that cannot do it. */
+static bool resolve(be32 address)
+{
+    struct neighbour *neighbour = table_peek(neighbours, &address);
+    bool old;
+
+    if (!neighbour)
+        return false;
+    old = is_old(neighbour);
+    if (old || held > 0)
+        resolve_with_others(address, neighbour, old);
+    else
+        encapsulate_to(neighbour->mac);
     return true;
 }
 

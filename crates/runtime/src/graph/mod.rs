@@ -27,6 +27,7 @@ mod copies;
 mod course;
 mod flow;
 mod foreign;
+mod handed;
 mod handlers;
 mod hosts;
 mod kinds;
@@ -193,6 +194,8 @@ pub struct Settings {
     pub within: Option<PathBuf>,
     /// Control planes of programs.
     pub planes: Option<Planes>,
+    /// Devices give packets that a program in the kernel hands over, with so many bytes of info memory ([`handed`]).
+    pub handed: Option<usize>,
 }
 
 /// An element that cannot be made.
@@ -499,8 +502,13 @@ impl Graph {
 
     /// Puts bytes into a program's data memory, as far as they fit: what another run of it has left there.
     pub fn set_memory(&mut self, instance: usize, bytes: &[u8]) {
+        self.set_memory_at(instance, 0, bytes);
+    }
+
+    /// The same from a byte of it on.
+    pub fn set_memory_at(&mut self, instance: usize, at: usize, bytes: &[u8]) {
         if let Some(Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
-            program.state.data.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            program.state.data.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
         }
     }
 
