@@ -12,7 +12,7 @@ use netvm::engines;
 use netvm::io::bpf;
 use netvm::scripts::scenarios::run::{self, Job};
 use netvm::scripts::scenarios::{self, Config, Scenario};
-use play::{Divided, Played, by_device, loaded_divided, made, permitted, play};
+use play::{Divided, by_device, loaded_divided, made, permitted, play};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -173,15 +173,10 @@ fn the_router_for_ip6_in_kernel_and_process() {
 #[test]
 fn the_router_with_sixteen_ports_in_kernel_and_process() {
     let ports: Vec<String> = (0..16).map(|n| format!("eth{n}")).collect();
-    hold_divided("router", "router16.click", &ports.iter().map(String::as_str).collect::<Vec<_>>(), 1);
+    hold_divided("router", "router16.click", &ports.iter().map(String::as_str).collect::<Vec<_>>(), 0);
 }
 
 #[test]
 fn the_nat_in_kernel_and_process() {
     hold_divided("nat", "nat.click", &["inside", "outside"], 5);
-}
-
-#[test]
-fn the_switch_in_kernel_and_process() {
-    hold_divided("switch", "switch.click", &PORTS, 1);
 }

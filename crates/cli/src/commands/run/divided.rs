@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, application: &Application, (named, indices): Inte
     let mut process = XdpProcess::join(&loaded, &mut graph).map_err(refused)?;
     let shown: Vec<String> = read.iter().map(|device| format!("{} ({device})", named[device])).collect();
     failure::eprint_lossy(&format!(
-        "running on {}: {instructions} instructions of XDP, the rest in this process; an interrupt ends the run",
+        "running on {}: {instructions} instructions of XDP, the rest in this process (--explain-opt tells what); an interrupt ends the run",
         shown.join(", ")
     ));
     let begun = Instant::now();

@@ -23,7 +23,7 @@ use crate::passes;
 use netil::Verified;
 use netil::exec::DropReason;
 use netil::table::Space;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 /// A handler's part that runs in the kernel.
@@ -58,6 +58,7 @@ pub fn divide(program: &Verified, scratch: &[Range<u32>], loops: bool) -> Result
     if !sends && let Some(first) = handed.first() {
         return Err(first.clone());
     }
+    let scratch = without_dead(&mut func, scratch);
     let memory = memory(&func, &scratch, program.module().data_size);
     let tables = (0..program.module().tables.len()).map(|n| uses_table(&func, n as u32)).collect();
     Ok(Divided { func, code, handed, memory, tables, scratch })
@@ -97,6 +98,58 @@ fn accesses(func: &Func) -> impl Iterator<Item = (Value, u32, u32)> {
         Op::Store(Space::Data, _, addr, offset, value, _) => Some((*addr, *offset, u32::from(func.width(*value)) / 8)),
         _ => None,
     })
+}
+
+/// Leaves out stores to scratch memory that nothing loads; the words that are left of it.
+fn without_dead(func: &mut Func, scratch: Vec<Range<u32>>) -> Vec<Range<u32>> {
+    let place = |func: &Func, addr: Value, offset: u32, width: u16| {
+        let at = func.constant(addr).and_then(|at| u32::try_from(at + u64::from(offset)).ok())?;
+        Some(at..at + u32::from(width) / 8)
+    };
+    let mut loaded = Vec::new();
+    for v in func.blocks.iter().flat_map(|block| &block.ops) {
+        if let Some(Op::Load(Space::Data, _, addr, offset, _)) = func.op(*v)
+            && let Some(range) = place(func, *addr, *offset, func.width(*v))
+            && in_scratch(func, &scratch, (*addr, *offset, range.end - range.start))
+        {
+            loaded.push(range);
+        }
+    }
+    let is_dead = |func: &Func, v: Value| match func.op(v) {
+        Some(Op::Store(Space::Data, _, addr, offset, value, _)) => {
+            let stored = place(func, *addr, *offset, func.width(*value));
+            stored.is_some_and(|stored| {
+                let apart = loaded.iter().all(|range| range.end <= stored.start || stored.end <= range.start);
+                apart && in_scratch(func, &scratch, (*addr, *offset, stored.end - stored.start))
+            })
+        }
+        _ => false,
+    };
+    for b in func.block_ids().collect::<Vec<_>>() {
+        let dead: Vec<bool> = func.block(b).ops.iter().map(|v| is_dead(func, *v)).collect();
+        let mut dead = dead.into_iter();
+        func.block_mut(b).ops.retain(|_| !dead.next().unwrap_or(false));
+    }
+    // A store may be wider than what is loaded of it.
+    let words: BTreeSet<u32> = accesses(func)
+        .filter(|access| in_scratch(func, &scratch, *access))
+        .filter_map(|(addr, offset, bytes)| Some((func.constant(addr)? as u32 + offset, bytes)))
+        .flat_map(|(at, bytes)| at / 8..(at + bytes).div_ceil(8))
+        .collect();
+    scratch.into_iter().flat_map(|range| within(&range, &words)).collect()
+}
+
+/// What of a range lies in these words.
+fn within(range: &Range<u32>, words: &BTreeSet<u32>) -> Vec<Range<u32>> {
+    let mut parts: Vec<Range<u32>> = Vec::new();
+    for word in (range.start / 8..range.end.div_ceil(8)).filter(|word| words.contains(word)) {
+        let part = range.start.max(8 * word)..range.end.min(8 * word + 8);
+        match parts.last_mut().filter(|last| last.end == part.start) {
+            Some(last) => last.end = part.end,
+            None => parts.push(part),
+        }
+    }
+    parts
 }
 
 /// What of data memory is accessed, but for scratch memory.

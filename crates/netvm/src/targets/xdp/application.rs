@@ -100,7 +100,9 @@ pub(crate) fn make_divided(
             Ok(made) => return Ok(made),
             // What cannot be had in this place, with what others need, is the process's.
             Err((Some(instance), fault)) if !matches!(parts.borrow().get(&instance), Some(Err(_))) => {
-                parts.borrow_mut().insert(instance, Err(fault.message));
+                let prefix = crate::targets::walk::fault("xdp", instance, "").message;
+                let why = fault.message.strip_prefix(&prefix).unwrap_or(&fault.message).to_owned();
+                parts.borrow_mut().insert(instance, Err(why));
             }
             Err((_, fault)) => return Err(vec![fault]),
         }
@@ -194,10 +196,26 @@ fn handed(application: &Application, instances: &[usize], division: &ebpf::Divis
     let mut part = BTreeMap::new();
     for (instance, divided) in instances.iter().zip(&division.parts).filter(|(_, divided)| !divided.handed.is_empty()) {
         let Some(program) = application.instances[*instance].program() else { continue };
-        part.insert(*instance, divided.handed.iter().map(|refused| told(program, refused)).collect());
+        part.insert(*instance, reasons(program, &divided.handed));
     }
     let memory = division.parts.iter().map(|part| part.memory.clone()).collect();
     Handed { whole, part, memory }
+}
+
+/// Each reason once, with the first of its places and how many more there are.
+fn reasons(program: &Verified, handed: &[ebpf::Refused]) -> Vec<String> {
+    let mut all: Vec<(&ebpf::Refused, usize)> = Vec::new();
+    for refused in handed {
+        match all.iter_mut().find(|(known, _)| known.reason == refused.reason) {
+            Some((_, more)) => *more += 1,
+            None => all.push((refused, 0)),
+        }
+    }
+    let shown = |(refused, more): (&ebpf::Refused, usize)| match more {
+        0 => told(program, refused),
+        more => format!("{}, and at {more} more places", told(program, refused)),
+    };
+    all.into_iter().map(shown).collect()
 }
 
 /// A configuration in the kernel.
