@@ -339,11 +339,27 @@ static void send_others(be32 address, mac_t mac)
     packet_take(ASIDE);
 }
 
-/* Asks for an address that is old, and sends what waits, before the header is put before the packet. */
-static void resolve_with_others(be32 address, struct neighbour *neighbour, bool old)
+/* The entry of an address to which packets are just sent: it is known and not old, and nothing waits. */
+static const struct neighbour *settled(be32 address)
 {
-    mac_t mac = neighbour->mac;
+    const struct neighbour *neighbour = table_peek(neighbours, &address);
 
+    if (!neighbour || held > 0 || is_old(neighbour) || is_broadcast(address) || ip_is_multicast(address))
+        return 0;
+    return neighbour;
+}
+
+/* Puts the header before a packet whose hop's Ethernet address is known; false if it is not. */
+static bool resolve(be32 address)
+{
+    struct neighbour *neighbour = table_peek(neighbours, &address);
+    mac_t mac;
+    bool old;
+
+    if (!neighbour)
+        return false;
+    mac = neighbour->mac;
+    old = is_old(neighbour);
     if (old)
         neighbour->polled = now();
     if (held > 0)
@@ -351,21 +367,6 @@ static void resolve_with_others(be32 address, struct neighbour *neighbour, bool 
     encapsulate_to(mac);
     if (old)
         poll(address, mac);
-}
-
-/* Puts the header before a packet whose hop's Ethernet address is known; false if it is not. What is rare stands apart, for machines that cannot do it. */
-static bool resolve(be32 address)
-{
-    struct neighbour *neighbour = table_peek(neighbours, &address);
-    bool old;
-
-    if (!neighbour)
-        return false;
-    old = is_old(neighbour);
-    if (old || held > 0)
-        resolve_with_others(address, neighbour, old);
-    else
-        encapsulate_to(neighbour->mac);
     return true;
 }
 
@@ -455,7 +456,13 @@ void push(int port)
 {
     be32 address = info(dst_ip);
     u16 tci = info(vlan_tci);
+    const struct neighbour *neighbour = port == 0 ? settled(address) : 0;
 
+    /* What is common stands by itself, for machines that can do no more. */
+    if (neighbour) {
+        encapsulate_to(neighbour->mac);
+        emit(0);
+    }
     if (port == 1) {
         if (!is_reply())
             drop(NO_REPLY);

@@ -215,19 +215,18 @@ impl Application {
         targets::make_xdp(&self.application, interfaces, world).map_err(|faults| self.drawn(faults))
     }
 
-    /// The part of the configuration that the kernel's XDP hook can run, as one program, for a process that runs the rest: a graph of the whole configuration
-    /// ([`Settings::handed`], [`targets::XdpProcess`]). `loops`: loops that do not count to a constant stay in the kernel, which may then refuse the program.
+    /// The part of the configuration that the kernel's XDP hook can run, as one program in the kernel, for a process that runs the rest: a graph of the whole
+    /// configuration ([`Settings::handed`], [`targets::XdpProcess`]). Elements that the kernel's verifier refuses are the process's.
     ///
     /// # Errors
-    /// Nothing can run there, drawn where it is declared.
-    pub fn xdp_divided(
+    /// Nothing can run there, drawn where it is declared; or the process may not load programs.
+    pub fn load_xdp_divided(
         &self,
         interfaces: &BTreeMap<String, u32>,
         world: targets::XdpWorld,
-        loops: bool,
-    ) -> Result<targets::XdpApplication, Error> {
+    ) -> Result<std::io::Result<targets::XdpLoaded>, Error> {
         self.check()?;
-        targets::make_xdp_divided(&self.application, interfaces, world, loops).map_err(|faults| self.drawn(faults))
+        targets::load_xdp_divided(&self.application, interfaces, world).map_err(|faults| self.drawn(faults))
     }
 
     /// The configuration as one program for the X11's pipeline, and the devices that its ports are.

@@ -16,7 +16,7 @@ use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use application::{Handed, HandedRow, XDP_QUEUES, XdpApplication, XdpLoaded};
-pub(crate) use application::{make, make_divided};
+pub(crate) use application::{load_divided, make};
 pub use process::XdpProcess;
 
 pub(super) const TARGET: Target = Target {

@@ -32,17 +32,11 @@ pub fn made(application: &Application, devices: &[&str]) -> Result<XdpApplicatio
     application.xdp(&interfaces, XdpWorld::Map).map_err(|error| error.to_string())
 }
 
-/// What the kernel can run of a configuration, with loops if it sees their ends.
+/// What the kernel can run of a configuration.
 pub fn loaded_divided(application: &Application, devices: &[&str]) -> Result<XdpLoaded, String> {
     let interfaces = devices.iter().zip(1000..).map(|(device, index)| ((*device).to_owned(), index)).collect();
-    let load = |loops: bool| {
-        let made = application.xdp_divided(&interfaces, XdpWorld::Map, loops).map_err(|error| error.to_string())?;
-        made.load().map_err(|error| error.to_string())
-    };
-    load(true).or_else(|error| {
-        println!("without loops: {error}");
-        load(false)
-    })
+    let loaded = application.load_xdp_divided(&interfaces, XdpWorld::Map).map_err(|error| error.to_string())?;
+    loaded.map_err(|error| error.to_string())
 }
 
 /// A configuration in the kernel and in this process.

@@ -19,7 +19,7 @@ type Interfaces<'a> = (&'a BTreeMap<String, String>, &'a BTreeMap<String, u32>);
 pub(super) fn run(args: &Args, application: &Application, (named, indices): Interfaces<'_>) -> Outcome {
     let signals = Signals::watch()?;
     signals.end_with_terminal()?;
-    let loaded = load(application, indices)?;
+    let loaded = application.load_xdp_divided(indices, XdpWorld::Kernel)?.map_err(refused)?;
     let made = loaded.made();
     if args.explain_opt {
         failure::eprint_lossy(explained(made).trim_end());
@@ -45,17 +45,6 @@ pub(super) fn run(args: &Args, application: &Application, (named, indices): Inte
     work(&mut graph, &mut process, &signals);
     drop((links, sockets));
     end(args, (&mut graph, &mut process), &loaded, begun.elapsed().as_secs_f64())
-}
-
-/// With loops if the kernel sees their ends, else without.
-fn load(application: &Application, indices: &BTreeMap<String, u32>) -> Outcome<XdpLoaded> {
-    let with = application.xdp_divided(indices, XdpWorld::Kernel, true)?.load();
-    match with {
-        Err(error) if error.kind() != io::ErrorKind::PermissionDenied || error.raw_os_error().is_none() => {
-            application.xdp_divided(indices, XdpWorld::Kernel, false)?.load().map_err(refused)
-        }
-        loaded => loaded.map_err(refused),
-    }
 }
 
 fn refused(error: io::Error) -> Failure {

@@ -86,14 +86,16 @@ pub(crate) fn make(application: &Application, interfaces: &BTreeMap<String, u32>
     making.make().map_err(|wrong| vec![wrong.1])
 }
 
-/// Makes the program of what the kernel can run, for a process that runs the rest; `loops`: that includes loops of which only the kernel knows whether it sees their ends.
+/// Makes the program of what the kernel can run, for a process that runs the rest; `loops`: that includes loops of which only the kernel knows whether it sees their ends. `without`:
+/// instances that are the process's, with the reason.
 pub(crate) fn make_divided(
     application: &Application,
     interfaces: &BTreeMap<String, u32>,
     world: World,
     loops: bool,
+    without: &BTreeMap<usize, String>,
 ) -> Result<XdpApplication, Vec<Fault>> {
-    let parts = RefCell::new(BTreeMap::new());
+    let parts = RefCell::new(without.iter().map(|(instance, why)| (*instance, Err(why.clone()))).collect::<BTreeMap<_, _>>());
     loop {
         let making = Making { application, interfaces, world, parts: Some((&parts, loops)) };
         match making.make() {
@@ -108,6 +110,39 @@ pub(crate) fn make_divided(
         }
     }
 }
+
+/// How often the largest element is taken out of a program that the kernel refuses.
+const TRIES: usize = 3;
+
+/// Loads what the kernel can run: with loops, without the largest elements if its verifier refuses them, and at last without loops.
+pub(crate) fn load_divided(
+    application: &Application,
+    interfaces: &BTreeMap<String, u32>,
+    world: World,
+) -> Result<io::Result<XdpLoaded>, Vec<Fault>> {
+    let mut refused = None;
+    for loops in [true, false] {
+        let mut without = BTreeMap::new();
+        for _ in 0..TRIES {
+            let made = make_divided(application, interfaces, world, loops, &without)?;
+            let largest = made.largest();
+            match made.load() {
+                Ok(loaded) => return Ok(Ok(loaded)),
+                Err(error) if error.raw_os_error() == Some(NOT_PERMITTED) => return Ok(Err(error)),
+                Err(error) => {
+                    let text = error.to_string();
+                    let why = format!("the kernel's verifier does not take it: {}", text.split(';').next().unwrap_or(&text));
+                    refused = Some(error);
+                    without.extend(largest.map(|instance| (instance, why)));
+                }
+            }
+        }
+    }
+    Ok(Err(refused.unwrap_or_else(|| io::ErrorKind::Other.into())))
+}
+
+/// The error of a process that may not load programs.
+const NOT_PERMITTED: i32 = 1;
 
 /// By instance the kernel's part, or why there is none.
 type Parts = RefCell<BTreeMap<usize, Result<Divided, String>>>;
@@ -266,6 +301,14 @@ impl XdpApplication {
     /// Bytes of info memory in the header of packets that are handed over ([`Settings::handed`](runtime::graph::Settings::handed)).
     pub fn info(&self) -> usize {
         self.linked.info as usize
+    }
+
+    /// The instance with most instructions.
+    fn largest(&self) -> Option<usize> {
+        let program = &self.linked.program;
+        let starts = program.functions.iter().map(|(_, start)| *start).chain([program.insts.len()]).collect::<Vec<_>>();
+        let sizes = starts.windows(2).skip(1).map(|pair| pair[1] - pair[0]);
+        self.instances.iter().zip(sizes).max_by_key(|(_, size)| *size).map(|(instance, _)| *instance)
     }
 
     pub(super) fn linked(&self) -> &Linked {
