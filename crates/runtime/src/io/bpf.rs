@@ -440,7 +440,8 @@ fn explained(insts: &[u8], error: io::Error) -> io::Error {
     let mut lines: Vec<&str> = text.trim_end_matches('\0').lines().collect();
     // A log that was full goes on at its beginning; its last line counts instructions.
     let last = lines.iter().position(|line| line.starts_with("processed ")).map_or(lines.len(), |at| at + 1);
-    lines.rotate_left(last % lines.len().max(1));
+    let count = lines.len().max(1);
+    lines.rotate_left(last % count);
     let last = lines[lines.len().saturating_sub(12)..].join("\n");
     io::Error::new(error.kind(), format!("{error}; the kernel's verifier says:\n{last}"))
 }

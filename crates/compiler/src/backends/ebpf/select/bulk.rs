@@ -4,7 +4,6 @@
 //! Source: RFC 1071: sums of 16-bit words may be taken in either byte order, and of wider words if
 //! they are folded.
 
-use super::super::layout::ZERO_AT;
 use super::super::lir::{Alu, Cond, End, Inst, Reg, Size, Src};
 use super::super::proofs::MOST_OFFSET;
 use super::Select;
@@ -75,16 +74,9 @@ impl Select<'_> {
         self.inside_packet(at, len);
         let (at, len) = (self.reg(at), self.reg(len));
         self.charge(Src::Reg(len));
-        let (sum, done) = (self.constant(0), self.any_zero());
+        let (sum, done) = (self.constant(0), self.constant(0));
         self.each_word(at, len, done, |s, base, size| s.add_word(sum, base, 0, size));
         sum
-    }
-
-    /// A 0 that the verifier takes for any number: what it knows too well it follows round by round.
-    fn any_zero(&mut self) -> Reg {
-        let (base, dst) = (self.state_at(ZERO_AT), self.code.register());
-        self.emit(Inst::Load { dst, base, offset: 0, size: Size::B4 });
-        dst
     }
 
     /// Goes over a range of the packet: four bytes at a time in a loop, then two and one. Before
@@ -184,7 +176,7 @@ impl Select<'_> {
 
     /// Clears so many bytes from the packet's first on.
     pub fn fill(&mut self, n: Reg) {
-        let (at, done) = (self.constant(0), self.any_zero());
+        let (at, done) = (self.constant(0), self.constant(0));
         self.each_word(at, n, done, |s, base, size| s.emit(Inst::Store { base, offset: 0, size, src: Src::Imm(0) }));
     }
 }
