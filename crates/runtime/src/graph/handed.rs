@@ -48,6 +48,13 @@ impl Graph {
         }
     }
 
+    /// So many packets went through a program elsewhere: random numbers depend on how many did.
+    pub fn pass_over(&mut self, instance: usize, packets: u64) {
+        if let Some(super::Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
+            program.state.packet_number = program.state.packet_number.wrapping_add(packets);
+        }
+    }
+
     /// A program's data memory.
     pub fn memory(&self, instance: usize) -> &[u8] {
         match self.nodes.get(instance).map(|node| &node.body) {

@@ -269,14 +269,14 @@ impl Program {
 }
 
 impl Entries {
-    /// The value of a key; for a map of prefixes of the longest one.
+    /// The value of a key; for a map of prefixes of the longest one, of an array for processors the sum.
     ///
     /// # Errors
     /// The key has another length, or the kernel refuses it.
     pub fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
         self.fits(key, None)?;
         match self.0.look_up(key) {
-            Ok(value) => Ok(Some(value)),
+            Ok(value) => Ok(Some(self.0.summed(value))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

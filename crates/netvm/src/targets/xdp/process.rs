@@ -1,13 +1,16 @@
 //! The process's side of an application of which the kernel runs a part: a graph of the whole application, that goes on with what the kernel hands over, on the same state.
 //!
 //! - Tables that the kernel's part uses are the kernel's maps, for the graph as well ([`MapTable`]).
+//! - Random numbers depend on how many packets an element had: those that the kernel did not hand over count.
 //! - Data memory that the kernel's part reads or writes is in the state map. It is copied into the graph before it works, and what the graph has changed is added afterwards, word by
 //!   word: so what one side alone changes is right, and so are sums that both add to.
 
-use super::XdpLoaded;
 use super::table::MapTable;
+use super::{XdpApplication, XdpLoaded};
+use compiler::backends::ebpf::Counted;
+use netil::table::Op;
 use runtime::graph::{Graph, Stats};
-use runtime::io::bpf::Words;
+use runtime::io::bpf::{Entries, Words};
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
@@ -23,7 +26,35 @@ pub struct XdpProcess {
     memories: Vec<Memory>,
     /// Instances whose tables are maps.
     tables: Vec<usize>,
+    /// Elements that draw random numbers, and the map of counts.
+    drawing: Vec<Drawing>,
+    counts: Entries,
     present_ns: Arc<AtomicU64>,
+}
+
+/// An element that draws random numbers.
+struct Drawing {
+    instance: usize,
+    /// Where its packets are counted, and those of them that are handed over.
+    counted: [u32; 2],
+    /// Packets so far that were not handed over.
+    alone: u64,
+}
+
+/// Elements whose programs draw random numbers.
+fn drawing(made: &XdpApplication) -> Vec<Drawing> {
+    let counted = &made.linked().counts.1;
+    let place = |what: Counted| counted.iter().position(|known| *known == what).map(|at| at as u32);
+    let draws = |instance: usize| {
+        let program = made.application().instances[instance].program();
+        program.and_then(|program| program.module().push.as_ref()).is_some_and(|push| push.code.iter().any(|inst| inst.op == Op::Rnd))
+    };
+    let elements = (0..made.linked().data.len()).map(|element| (element, made.instance(element)));
+    let drawing = elements.filter(|(_, instance)| draws(*instance)).filter_map(|(element, instance)| {
+        let counted = [place(Counted::Into(element))?, place(Counted::Handed(element))?];
+        Some(Drawing { instance, counted, alone: 0 })
+    });
+    drawing.collect()
 }
 
 /// Words of data memory of an instance.
@@ -71,12 +102,23 @@ impl XdpProcess {
         tables.dedup();
         let memory = |(element, ranges): (usize, &[Range<u32>])| memories(made.instance(element), made.linked().data[element], ranges);
         let memories = made.memory().flat_map(memory).collect();
-        Ok(Self { words: loaded.words()?, memories, tables, present_ns })
+        let (drawing, counts) = (drawing(made), loaded.program.shared(made.linked().counts.0)?);
+        Ok(Self { words: loaded.words()?, memories, tables, drawing, counts, present_ns })
     }
 
     /// Before the graph works.
     pub fn begin(&mut self, graph: &mut Graph, now_ns: u64) {
         self.present_ns.store(now_ns, Ordering::Relaxed);
+        for one in &mut self.drawing {
+            let number = |key: u32| {
+                let value = self.counts.get(&key.to_ne_bytes()).ok().flatten().unwrap_or_default();
+                value.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+            };
+            let [into, handed] = one.counted.map(number);
+            let alone = into.saturating_sub(handed).max(one.alone);
+            graph.pass_over(one.instance, alone - one.alone);
+            one.alone = alone;
+        }
         let Some(words) = &self.words else { return };
         for memory in &mut self.memories {
             let places = memory.first..memory.first + memory.bytes.len().div_ceil(WORD);
