@@ -31,6 +31,18 @@ fn read(frame: &[u8], info: usize, fields: &Info, now: u64) -> Option<(usize, u3
 }
 
 impl Graph {
+    /// Puts bytes into a program's data memory, as far as they fit: what another run of it has left there.
+    pub fn set_memory(&mut self, instance: usize, bytes: &[u8]) {
+        self.set_memory_at(instance, 0, bytes);
+    }
+
+    /// The same from a byte of it on.
+    pub fn set_memory_at(&mut self, instance: usize, at: usize, bytes: &[u8]) {
+        if let Some(super::Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
+            program.state.data.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
+        }
+    }
+
     /// Puts a table in the place of a program's own one, with what that one has kept; for who keeps the entries elsewhere.
     pub fn set_table(&mut self, instance: usize, table: usize, with: Box<dyn Table>) {
         if let Some(super::Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body)
@@ -83,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_packet_is_where_it_was() {
-        let fields = Info { size: 8, ..Info::default() };
+        let fields = Info::of(&netil::app::Application { info_size: 8, ..Default::default() });
         let mut frame = [3_u32, 1, 14, 4].map(u32::to_le_bytes).concat();
         frame.extend(77_u64.to_le_bytes());
         frame.extend([1, 2, 3, 4, 5, 6, 7, 8]);

@@ -500,18 +500,6 @@ impl Graph {
         self.nodes.get(instance).map_or("", |node| &node.name)
     }
 
-    /// Puts bytes into a program's data memory, as far as they fit: what another run of it has left there.
-    pub fn set_memory(&mut self, instance: usize, bytes: &[u8]) {
-        self.set_memory_at(instance, 0, bytes);
-    }
-
-    /// The same from a byte of it on.
-    pub fn set_memory_at(&mut self, instance: usize, at: usize, bytes: &[u8]) {
-        if let Some(Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
-            program.state.data.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
-        }
-    }
-
     /// The class of an element.
     pub fn class(&self, instance: usize) -> &str {
         self.nodes.get(instance).map_or("", |node| &node.class)

@@ -159,7 +159,7 @@ fn memory(func: &Func, scratch: &[Range<u32>], size: u32) -> Vec<Range<u32>> {
     for (addr, offset, bytes) in lasting {
         match func.constant(addr).and_then(|at| u32::try_from(at + u64::from(offset)).ok()) {
             Some(at) => ranges.push(at..at.saturating_add(bytes).min(size)),
-            None => return vec![0..size],
+            None => return std::iter::once(0..size).collect(),
         }
     }
     ranges.sort_by_key(|range| range.start);

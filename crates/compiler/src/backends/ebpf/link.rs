@@ -421,7 +421,7 @@ impl Routes<'_, '_, '_> {
         }
         s.ends(Ending::Jump(join));
         s.at = join;
-        s.to_socket(self.main.sockets.unwrap_or_default(), queue);
+        s.redirect_to_socket(self.main.sockets.unwrap_or_default(), queue);
         s.at = at;
         label
     }

@@ -203,13 +203,13 @@ fn joined(functions: Vec<(String, Encoded)>, mut maps: Maps, layouts: &[&Layout]
 /// A map for each table of a program that the kernel has one for; names begin as is said. Where a process has the tables too, it takes out what has timed out, and those
 /// that the kernel's part does not use have no map.
 fn table_maps(program: &Verified, layout: &Layout, name: &str, maps: &mut Maps, part: Option<&Divided>) -> Vec<Result<u32, String>> {
-    let tables = program.module().tables.iter().zip(&layout.entries).enumerate();
     let name = |of: &str| if name.is_empty() { of.to_owned() } else { format!("{name}_{of}") };
-    let map = |(n, (table, entries)): (usize, (&Table, &Vec<(Entry, bool)>))| match part {
+    let mut map = |n: usize, table: &Table, entries: &[(Entry, bool)]| match part {
         Some(part) if !part.tables[n] => Err(format!("table '{}' is the process's", table.name)),
         _ => Ok(maps.keyed(&name(&table.name), maps::of_table(table, entries, part.is_some())?)),
     };
-    tables.map(map).collect()
+    let tables = program.module().tables.iter().zip(&layout.entries).enumerate();
+    tables.map(|(n, (table, entries))| map(n, table, entries)).collect()
 }
 
 /// Bytes of the stack where keys of tables are put together.

@@ -56,7 +56,7 @@ impl Select<'_> {
     }
 
     /// Gives the packet to the socket of its queue, of those that begin with number `first`.
-    pub fn to_socket(&mut self, sockets: u32, first: Reg) {
+    pub fn redirect_to_socket(&mut self, sockets: u32, first: Reg) {
         let queue = self.code.register();
         self.emit(Inst::Load { dst: queue, base: self.context, offset: QUEUE, size: Size::B4 });
         self.alu(super::Alu::Add, true, queue, Src::Reg(first));
