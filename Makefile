@@ -27,7 +27,7 @@ check: ## what to run while you work: format, lints, and the quick tests (under 
 	cargo test --quiet -p netvm-tests --test tidy
 
 test: ## everything that must pass: format, lints, tests, documentation
-	@scripts/packages libpcap-dev tcpdump zstd iproute2 pkg-config fish zsh udhcpc
+	@scripts/packages libpcap-dev tcpdump zstd iproute2 ethtool pkg-config fish zsh udhcpc
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo test --workspace --quiet

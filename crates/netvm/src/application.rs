@@ -47,6 +47,7 @@ pub use library::Library;
 pub use replace::{Recipe, Replaced};
 pub use runtime::graph::native::embedded::Lent;
 pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native};
+pub(crate) use scratch::alone as scratch_alone;
 pub use watched::Tell;
 
 use crate::Error;
@@ -174,9 +175,13 @@ impl Application {
     /// # Errors
     /// Elements that cannot be made, drawn where they are declared.
     pub fn start(&self, engine: &EngineInfo, engines: engines::Settings, settings: Settings, host: Box<dyn Host>) -> Result<Graph, Error> {
+        // What the kernel hands over goes on at any element.
+        let apart = settings.handed.is_some();
         let settings = self.own_settings(settings);
         let mut graph = make(&self.application, engine, engines, settings, host).map_err(|faults| self.drawn(faults))?;
-        link(&self.application, &mut graph, engine, engines)?;
+        if !apart {
+            link(&self.application, &mut graph, engine, engines)?;
+        }
         Ok(graph)
     }
 
@@ -208,6 +213,20 @@ impl Application {
     pub fn xdp(&self, interfaces: &BTreeMap<String, u32>, world: targets::XdpWorld) -> Result<targets::XdpApplication, Error> {
         self.check()?;
         targets::make_xdp(&self.application, interfaces, world).map_err(|faults| self.drawn(faults))
+    }
+
+    /// The part of the configuration that the kernel's XDP hook can run, as one program in the kernel, for a process that runs the rest: a graph of the whole
+    /// configuration ([`Settings::handed`], [`targets::XdpProcess`]). Elements that the kernel's verifier refuses are the process's.
+    ///
+    /// # Errors
+    /// Nothing can run there, drawn where it is declared; or the process may not load programs.
+    pub fn load_xdp_divided(
+        &self,
+        interfaces: &BTreeMap<String, u32>,
+        world: targets::XdpWorld,
+    ) -> Result<std::io::Result<targets::XdpLoaded>, Error> {
+        self.check()?;
+        targets::load_xdp_divided(&self.application, interfaces, world).map_err(|faults| self.drawn(faults))
     }
 
     /// The configuration as one program for the X11's pipeline, and the devices that its ports are.

@@ -23,8 +23,8 @@ pub use compiler::backends::ebpf::World as XdpWorld;
 pub(crate) use walk::device as device_of;
 pub use x11::{X11, compile as x11, hazards as x11_hazards};
 pub(crate) use x11::{devices as x11_devices, of_configuration as x11_of_configuration};
-pub(crate) use xdp::make as make_xdp;
-pub use xdp::{Action, XdpApplication, XdpLoaded, compile as xdp, load as load_xdp};
+pub use xdp::{Action, Handed, HandedRow, XDP_QUEUES, XdpApplication, XdpLoaded, XdpProcess, compile as xdp, load as load_xdp};
+pub(crate) use xdp::{load_divided as load_xdp_divided, make as make_xdp};
 
 /// Makes an error of faults, that shows where they are in the configuration.
 pub(crate) type Drawn<'a> = &'a dyn Fn(Vec<Fault>) -> Error;

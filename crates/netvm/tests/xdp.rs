@@ -12,7 +12,7 @@ use netvm::engines;
 use netvm::io::bpf;
 use netvm::scripts::scenarios::run::{self, Job};
 use netvm::scripts::scenarios::{self, Config, Scenario};
-use play::{Played, by_device, made, permitted, play};
+use play::{Divided, by_device, loaded_divided, made, permitted, play};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -84,13 +84,13 @@ fn the_forward_path_of_the_router() {
     alike(&Config::File(apps().join("router/forward.click")), inputs, &["in", "eth0", "eth1", "eth2", "eth3"]);
 }
 
-/// The scenarios of an application hold.
-fn hold(name: &str, config: &str, devices: &[&str]) {
+/// Each scenario of an application's configuration, with the application.
+fn each_scenario(name: &str, config: &str, mut work: impl FnMut(&Scenario, &Application)) {
     if !permitted() {
         return;
     }
     std::env::set_current_dir(apps().join("..")).unwrap();
-    let mut played_some = 0;
+    let mut worked = 0;
     for entry in std::fs::read_dir(apps().join(name).join("tests")).unwrap() {
         let file = entry.unwrap().path();
         let text = std::fs::read_to_string(&file).unwrap();
@@ -99,22 +99,49 @@ fn hold(name: &str, config: &str, devices: &[&str]) {
             if !path.ends_with(config) {
                 continue;
             }
+            println!("{}", file.display());
             let reading = Reading { parameters: scenario.parameters.clone(), elements: vec![path.with_file_name("elements")] };
-            let application = read(config, &std::fs::read_to_string(path).unwrap(), &reading);
-            let made = made(&application, devices).unwrap_or_else(|error| panic!("{error}"));
-            println!("{}: {} instructions, {} functions", file.display(), made.program().insts.len(), made.program().functions.len());
-            let loaded = made.load().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-            let plain = |all: &Vec<scenarios::Timed>| all.iter().map(|packet| (packet.time_ns, packet.bytes.clone())).collect();
-            let inputs = scenario.inputs.iter().map(|(name, all)| (name.clone(), plain(all))).collect();
-            judge(&scenario, &application, &play(&inputs, &loaded, devices));
-            played_some += 1;
+            work(&scenario, &read(config, &std::fs::read_to_string(path).unwrap(), &reading));
+            worked += 1;
         }
     }
-    assert!(played_some > 0);
+    assert!(worked > 0);
 }
 
-fn judge(scenario: &Scenario, application: &Application, played: &Played) {
-    let mut outputs = by_device(application, played);
+fn inputs(scenario: &Scenario) -> BTreeMap<String, run::Packets> {
+    let plain = |all: &Vec<scenarios::Timed>| all.iter().map(|packet| (packet.time_ns, packet.bytes.clone())).collect();
+    scenario.inputs.iter().map(|(name, all)| (name.clone(), plain(all))).collect()
+}
+
+/// The scenarios of an application hold, in the kernel alone.
+fn hold(name: &str, config: &str, devices: &[&str]) {
+    each_scenario(name, config, |scenario, application| {
+        let made = made(application, devices).unwrap_or_else(|error| panic!("{error}"));
+        println!("{} instructions, {} functions", made.program().insts.len(), made.program().functions.len());
+        let loaded = made.load().unwrap_or_else(|error| panic!("{error}"));
+        let played = play(&inputs(scenario), &loaded, devices);
+        judge(scenario, by_device(application, &played), &played.drops);
+    });
+}
+
+/// They hold where the kernel runs what it can, and a process the rest; `alone`: of so many packets at least the process knows nothing.
+fn hold_divided(name: &str, config: &str, devices: &[&str], alone: u64) {
+    let mut sum = 0;
+    each_scenario(name, config, |scenario, application| {
+        let loaded = loaded_divided(application, devices).unwrap_or_else(|error| panic!("{error}"));
+        let (count, rows) = loaded.made().handed_rows();
+        println!("{} instructions; {count} elements in the kernel", loaded.made().program().insts.len());
+        rows.iter().for_each(|row| println!("    {row:?}"));
+        let mut divided = Divided::new(application, loaded);
+        let played = divided.play(&inputs(scenario), devices);
+        println!("{} packets were the kernel's alone", divided.alone);
+        sum += divided.alone;
+        judge(scenario, played.outputs, &played.drops);
+    });
+    assert!(!permitted() || sum >= alone, "{sum} packets were the kernel's alone");
+}
+
+fn judge(scenario: &Scenario, mut outputs: BTreeMap<String, Vec<Vec<u8>>>, drops: &BTreeMap<(String, String), u64>) {
     for (device, wanted) in &scenario.outputs {
         let there = outputs.remove(device).unwrap_or_default();
         for (n, awaited) in wanted.iter().enumerate() {
@@ -123,10 +150,33 @@ fn judge(scenario: &Scenario, application: &Application, played: &Played) {
         assert_eq!(there.len(), wanted.len(), "{device}");
     }
     assert!(outputs.values().all(Vec::is_empty), "{outputs:02x?}");
-    assert_eq!(played.drops, scenario.drops);
+    assert_eq!(*drops, scenario.drops);
 }
 
 #[test]
 fn firewall() {
     hold("firewall", "firewall.click", &["inside", "outside"]);
+}
+
+const PORTS: [&str; 4] = ["eth0", "eth1", "eth2", "eth3"];
+
+#[test]
+fn the_router_in_kernel_and_process() {
+    hold_divided("router", "router.click", &PORTS, 10);
+}
+
+#[test]
+fn the_router_for_ip6_in_kernel_and_process() {
+    hold_divided("router", "router6.click", &PORTS, 5);
+}
+
+#[test]
+fn the_router_with_sixteen_ports_in_kernel_and_process() {
+    let ports: Vec<String> = (0..16).map(|n| format!("eth{n}")).collect();
+    hold_divided("router", "router16.click", &ports.iter().map(String::as_str).collect::<Vec<_>>(), 0);
+}
+
+#[test]
+fn the_nat_in_kernel_and_process() {
+    hold_divided("nat", "nat.click", &["inside", "outside"], 5);
 }

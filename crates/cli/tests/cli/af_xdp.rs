@@ -9,10 +9,10 @@ use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The namespaces, where programs may be loaded into the kernel. No name has `xdp` in it, which iproute2 says where there is a program.
-fn row(name: &str) -> Option<Row> {
+pub fn row(name: &str) -> Option<Row> {
     allowed().then(|| Row::new(name)).flatten()
 }
 
@@ -26,7 +26,7 @@ fn checksum(bytes: &[u8]) -> u16 {
 }
 
 /// Sends an ICMP echo request until its reply comes.
-fn ping(to: Ipv4Addr) {
+pub fn ping(to: Ipv4Addr) {
     let raw = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).expect("a raw socket");
     let mut request = [&[8, 0, 0, 0, 0x12, 0x34, 0, 1][..], &[0x5a; 56]].concat();
     let sum = checksum(&request);

@@ -7,6 +7,7 @@ mod compile;
 mod configurations;
 mod control;
 mod devices;
+mod divided;
 mod elements;
 mod explain;
 mod filter;

@@ -148,8 +148,12 @@ fn a_configuration_runs_in_the_kernel() {
 }
 
 #[test]
-fn what_has_no_counterpart_in_the_kernel_is_refused_with_its_place() {
-    let refused = |config: &str| done(netvm(["run", "-e", config, "--target", "xdp", "--map", "d=dev:lo"])).bad(1);
+fn what_has_no_counterpart_in_the_kernel_is_refused_in_objects_with_its_place() {
+    let dir = Dir::new("xdprefused");
+    let refused = |config: &str| {
+        let file = dir.write("refused.click", config);
+        done(netvm(["build", &file, "--target", "xdp", "--map", "d=1", "-o", &dir.file("out")])).bad(1)
+    };
     for (config, element, reason) in [
         ("FromDevice(d) -> t :: Tee -> Discard; t[1] -> Discard", "t :: Tee", "more packets than the one that came"),
         ("FromDevice(d) -> Queue -> s :: Shaper(10) -> Unqueue -> Discard", "s :: Shaper", "lets packets wait"),
@@ -159,6 +163,9 @@ fn what_has_no_counterpart_in_the_kernel_is_refused_with_its_place() {
         let told = refused(config);
         assert!(told.contains(element) && told.contains(reason), "{told}");
     }
+    let without =
+        done(netvm(["run", "-e", "FromDevice(e) -> Discard; FromDevice(d) -> Discard", "--target", "xdp", "--map", "d=dev:lo"])).bad(1);
+    assert!(without.contains("device e has no interface"), "{without}");
     assert!(done(netvm(["run", "-e", "FromDevice(d) -> Discard", "--target", "abacus"])).bad(2).contains("xdp"));
     assert!(done(netvm(["run", "-e", "FromDevice(d) -> Discard", "--target", "xdp", "--map", "d=tap:t"])).bad(2).contains("dev:IF"));
     assert!(done(netvm(["run", "-e", "FromDevice(d) -> Discard", "--target", "xdp", "--map", "d=x.pcap"])).bad(2).contains("dev:IF"));

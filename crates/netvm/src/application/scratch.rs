@@ -17,6 +17,15 @@ const LARGEST: usize = 1 << 18;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scratch(Vec<bool>);
 
+/// Scratch memory of a program that is accessed at constant places only, so that it can be elsewhere for each run.
+pub(crate) fn alone(program: &Verified) -> Vec<std::ops::Range<u32>> {
+    let mut scratch = Scratch::of(program);
+    if let Ok(Some((func, _))) = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()) {
+        scratch.take_computed(program, &func);
+    }
+    scratch.ranges().into_iter().map(|range| range.start as u32..range.end as u32).collect()
+}
+
 impl Scratch {
     /// That of a program.
     pub fn of(program: &Verified) -> Self {
@@ -51,6 +60,20 @@ impl Scratch {
             }
         }
         ranges
+    }
+
+    /// Takes out what accesses may reach whose places are computed.
+    fn take_computed(&mut self, program: &Verified, func: &Func) {
+        let places = Counters::of(program, func);
+        for value in func.blocks.iter().flat_map(|block| &block.ops) {
+            let Some(op @ (Op::Load(Space::Data, ..) | Op::Store(Space::Data, ..))) = func.op(*value) else { continue };
+            let accessed = if let Op::Store(.., stored, _) = op { *stored } else { *value };
+            match places.place(func, op, accessed) {
+                Some(place) if place.at.low == place.at.high => {}
+                Some(place) => self.take(place.at.low as usize..(place.at.high + place.bytes) as usize),
+                None => self.0.fill(false),
+            }
+        }
     }
 
     fn take(&mut self, bytes: std::ops::Range<usize>) {

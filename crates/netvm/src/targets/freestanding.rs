@@ -113,6 +113,7 @@ pub(super) fn of_configuration<'a>(
         end: &end,
         drop: Leave::Discard,
         copies: language != Language::OpenCl,
+        process: None,
     };
     let Walked { instances, elements, ends, entries, .. } = walk(app, &rules).map_err(|fault| drawn(vec![fault]))?;
     let programs: Vec<&'a Verified> = elements.iter().map(|element| element.program).collect();

@@ -16,6 +16,7 @@ use netil::module::PortKind;
 use netil::table::Op;
 use runtime::graph::Fault;
 use runtime::graph::native::{self, READERS};
+use std::collections::BTreeMap;
 
 const QUEUES: &[&str] =
     &["Queue", "SimpleQueue", "NotifierQueue", "FullNoteQueue", "QuickNoteQueue", "ThreadSafeQueue", "MixedQueue", "FrontDropQueue"];
@@ -55,6 +56,16 @@ pub(super) struct Rules<'r, E> {
     pub drop: E,
     /// Elements may copy packets.
     pub copies: bool,
+    /// Whether a process runs what the target cannot.
+    pub process: Option<&'r Process<'r, E>>,
+}
+
+/// A process that runs what the target cannot.
+pub(super) struct Process<'r, E> {
+    /// Why the target cannot run a program, by its instance.
+    pub refuses: &'r dyn Fn(usize) -> Option<String>,
+    /// Where a packet goes that the process goes on with at that input of that instance.
+    pub end: &'r dyn Fn(u32, u32) -> E,
 }
 
 /// A configuration as targets see it.
@@ -69,6 +80,8 @@ pub(super) struct Walked<'a, E> {
     pub entries: Vec<(u32, Link)>,
     /// By entry its device, and the instances that packets pass first.
     pub readers: Vec<(String, Vec<usize>)>,
+    /// Instances that the process runs, with the reason.
+    pub apart: BTreeMap<usize, String>,
 }
 
 struct Walk<'a, 'r, E> {
@@ -78,6 +91,7 @@ struct Walk<'a, 'r, E> {
     ends: Vec<(Vec<usize>, E)>,
     entries: Vec<(u32, Link)>,
     readers: Vec<(String, Vec<usize>)>,
+    apart: BTreeMap<usize, String>,
     /// An element copies packets.
     copies: bool,
 }
@@ -93,13 +107,22 @@ pub(super) fn fault(target: &str, instance: usize, message: impl AsRef<str>) -> 
 /// An element that the target has nothing for.
 pub(super) fn walk<'a, E: Clone + PartialEq>(application: &'a Application, rules: &Rules<'_, E>) -> Result<Walked<'a, E>, Fault> {
     let copies = rules.copies && application.instances.iter().filter_map(Instance::program).any(|program| sends_copies(program));
-    let mut w = Walk { application, rules, instances: Vec::new(), ends: Vec::new(), entries: Vec::new(), readers: Vec::new(), copies };
+    let mut w = Walk {
+        application,
+        rules,
+        instances: Vec::new(),
+        ends: Vec::new(),
+        entries: Vec::new(),
+        readers: Vec::new(),
+        apart: BTreeMap::new(),
+        copies,
+    };
     w.sources()?;
     let mut elements = Vec::new();
     while elements.len() < w.instances.len() {
         elements.push(w.element(w.instances[elements.len()])?);
     }
-    Ok(Walked { instances: w.instances, elements, ends: w.ends, entries: w.entries, readers: w.readers })
+    Ok(Walked { instances: w.instances, elements, ends: w.ends, entries: w.entries, readers: w.readers, apart: w.apart })
 }
 
 impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
@@ -121,7 +144,10 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
             } else if !has_input && !SILENT.contains(&instance.class.as_str()) {
                 let called = self.rules.called;
                 let why = format!("it does not wait for packets from devices: {called} runs when packets come, and at no other time");
-                return Err(self.fault(n, why));
+                if self.rules.process.is_none() {
+                    return Err(self.fault(n, why));
+                }
+                self.apart.insert(n, why);
             }
         }
         if self.entries.is_empty() {
@@ -140,12 +166,17 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
     }
 
     /// Where a wire leads, what is passed on the way, and whether a wire on it leads back.
-    fn link(&mut self, to: End) -> Result<(Link, Vec<usize>, bool), Fault> {
-        let (mut to, mut passed, mut again) = (to, Vec::new(), false);
+    fn link(&mut self, first: End) -> Result<(Link, Vec<usize>, bool), Fault> {
+        let (mut to, mut passed, mut again) = (first, Vec::new(), false);
         loop {
             let n = to.instance as usize;
             let instance = &self.application.instances[n];
-            let Body::Native(arguments) = &instance.body else { return Ok((self.program_at(to)?, passed, again)) };
+            let Body::Native(arguments) = &instance.body else {
+                return match self.program_at(to) {
+                    Ok(link) => Ok((link, passed, again)),
+                    Err(fault) => Ok((self.hand_over(first, fault)?, Vec::new(), again)),
+                };
+            };
             let round = passed.contains(&n);
             passed.push(n);
             let class = instance.class.as_str();
@@ -153,15 +184,28 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
             if let Some(action) = action {
                 return Ok((self.end(passed, action), Vec::new(), again));
             }
-            let passes = passes(class, arguments, self.copies).map_err(|why| self.fault(n, why))?;
-            if !passes || round {
-                return Err(self.fault(n, refusal(class, self.rules.called)));
+            let passes = passes(class, arguments, self.copies).and_then(|passes| match passes && !round {
+                true => Ok(()),
+                false => Err(refusal(class, self.rules.called)),
+            });
+            if let Err(why) = passes {
+                let fault = self.fault(n, why);
+                return Ok((self.hand_over(first, fault)?, Vec::new(), again));
             }
             match self.application.wires.iter().find(|w| w.from.instance == to.instance && w.from.port == 0) {
                 Some(wire) => (to, again) = (wire.to, again | wire.recirculates),
                 None => return Ok((self.end(passed, self.rules.drop.clone()), Vec::new(), again)),
             }
         }
+    }
+
+    /// The process, if there is one, goes on there: an element on the way cannot be run here.
+    fn hand_over(&mut self, at: End, why: Fault) -> Result<Link, Fault> {
+        let Some(process) = self.rules.process else { return Err(why) };
+        let prefix = fault(self.rules.target, why.instance, "").message;
+        self.apart.insert(why.instance, why.message.strip_prefix(&prefix).unwrap_or(&why.message).to_owned());
+        let end = (process.end)(at.instance, at.port);
+        Ok(self.end(Vec::new(), end))
     }
 
     fn end(&mut self, passed: Vec<usize>, action: E) -> Link {
@@ -187,6 +231,9 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
         };
         if self.application.shares(to.instance) {
             return Err(self.fault(n, "it shares tables or memory with other elements"));
+        }
+        if let Some(why) = self.rules.process.and_then(|process| (process.refuses)(n)) {
+            return Err(self.fault(n, why));
         }
         let at = self.instances.iter().position(|known| *known == n).unwrap_or(self.instances.len());
         if at == self.instances.len() {

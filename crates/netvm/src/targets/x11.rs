@@ -71,7 +71,7 @@ pub(crate) fn of_configuration(app: &Application, devices: &[String], machine: &
             _ => None,
         })
     };
-    let rules = Rules { target: TARGET.name, called: "the pipeline", entry: &entry, end: &end, drop: None, copies: false };
+    let rules = Rules { target: TARGET.name, called: "the pipeline", entry: &entry, end: &end, drop: None, copies: false, process: None };
     let Walked { instances, elements, ends, entries, .. } = walk(app, &rules).map_err(|fault| vec![fault])?;
     let alone = |what: &str| vec![fault(TARGET.name, usize::MAX, what)];
     let (input, first) = match entries[..] {

@@ -1,6 +1,8 @@
 //! The kernel's XDP hook: an eBPF object for libbpf, `ip link`, bpftool and aya.
 
 mod application;
+mod process;
+mod table;
 
 use super::{Drawn, File, Options, Target};
 use crate::Error;
@@ -13,8 +15,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(crate) use application::make;
-pub use application::{XdpApplication, XdpLoaded};
+pub use application::{Handed, HandedRow, XDP_QUEUES, XdpApplication, XdpLoaded};
+pub(crate) use application::{load_divided, make};
+pub use process::XdpProcess;
 
 pub(super) const TARGET: Target = Target {
     name: "xdp",
@@ -28,13 +31,14 @@ pub(super) const TARGET: Target = Target {
         "exact tables (HASH; LRU_HASH with a timeout) and prefix tables (LPM_TRIE), looked up and changed by packets",
         "data and shared memory: one array map, as the init handler left it, that all processors share without a lock",
         "info memory of up to 256 bytes: on the stack, all zeros when a packet comes; the time, which is the kernel's clock",
+        "with netvm run all configurations: this process goes on with packets where the kernel cannot (--explain-opt tells where and why)",
     ],
     refuses: &[
         "ternary and range tables, prefix tables with a timeout; timers and coprocessors; searches, copies and CRCs of whole ranges of bytes",
         "packets made, copied or held; another length on the wire; random numbers: XDP has none of netvm's",
         "packets shorter than 14 bytes, or pulled by more than 511 (they trap); offsets beyond byte 32,511",
         "more values at once than 10 registers and 512 bytes of stack hold",
-        "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
+        "of configurations that are built: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
     ],
     build,
     configuration,

@@ -27,6 +27,7 @@ mod copies;
 mod course;
 mod flow;
 mod foreign;
+mod handed;
 mod handlers;
 mod hosts;
 mod kinds;
@@ -194,6 +195,8 @@ pub struct Settings {
     pub within: Option<PathBuf>,
     /// Control planes of programs.
     pub planes: Option<Planes>,
+    /// Devices give packets that a program in the kernel hands over, with so many bytes of info memory ([`handed`]).
+    pub handed: Option<usize>,
 }
 
 /// An element that cannot be made.

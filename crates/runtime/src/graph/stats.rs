@@ -41,7 +41,19 @@ impl NodeStats {
         &mut self.out[port]
     }
 
-    pub(super) fn drop(&mut self, reason: &str, packets: u64) {
+    /// Adds what another run of the element counted; times aside.
+    pub fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.traps += other.traps;
+        other.out.iter().zip(0..).filter(|(packets, _)| **packets > 0).for_each(|(packets, port)| self.left_many(port, *packets));
+        other.drops.iter().for_each(|(reason, packets)| self.drop(reason, *packets));
+        if self.first_trap.is_none() {
+            self.first_trap.clone_from(&other.first_trap);
+        }
+    }
+
+    /// Counts packets that are dropped.
+    pub fn drop(&mut self, reason: &str, packets: u64) {
         match self.drops.get_mut(reason) {
             Some(count) => *count += packets,
             None => drop(self.drops.insert(reason.to_owned(), packets)),

@@ -2,15 +2,19 @@
 //!
 //! A program is gone when nobody has its descriptor any more, and a link with it: so nothing is left behind by a process that is killed.
 
+pub use super::sys::words::Words;
+
 use super::sys::bpf::Arguments;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 /// Commands of the system call.
 const MAP_CREATE: u32 = 0;
 const MAP_LOOKUP: u32 = 1;
 const MAP_UPDATE: u32 = 2;
+const MAP_DELETE: u32 = 3;
 const MAP_NEXT_KEY: u32 = 4;
 const PROGRAM_LOAD: u32 = 5;
 const PROGRAM_TEST: u32 = 10;
@@ -21,9 +25,13 @@ const LINK_CREATE: u32 = 28;
 const ARRAY: u32 = 2;
 const PER_CPU_ARRAY: u32 = 6;
 const LONGEST_PREFIX: u32 = 11;
-/// Programs cannot write to it; its entries are made when they are entered.
+/// Programs cannot write to it; its entries are made when they are entered; its bytes can be mapped into memory.
 const READ_ONLY: u32 = 1 << 7;
 const NO_PREALLOC: u32 = 1;
+const MAPPABLE: u32 = 1 << 10;
+/// By key; entries of large ones are made when they are entered, as most are never full.
+const HASH: u32 = 1;
+const LARGE: u32 = 1 << 16;
 /// The processors that there may be, of which an array has values.
 const PROCESSORS: &str = "/sys/devices/system/cpu/possible";
 /// The kind of program, and the hook.
@@ -106,7 +114,22 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct Program {
     fd: OwnedFd,
-    maps: Vec<Loaded>,
+    maps: Vec<Arc<Loaded>>,
+}
+
+/// A map with keys, for whoever reads and writes it beside the program.
+#[derive(Clone, Debug)]
+pub struct Entries(Arc<Loaded>);
+
+/// Which keys a value is entered for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enter {
+    /// All.
+    Any = 0,
+    /// Those that are not there.
+    New = 1,
+    /// Those that are there.
+    Known = 2,
 }
 
 /// A map in the kernel.
@@ -140,7 +163,7 @@ impl Program {
     /// # Errors
     /// The process may not, or the verifier refuses it; the error then ends with the verifier's words.
     pub fn load(insts: &[[u8; 8]], references: &[Reference], maps: &[Map<'_>]) -> io::Result<Self> {
-        let maps = maps.iter().map(create).collect::<io::Result<Vec<_>>>()?;
+        let maps = maps.iter().map(|map| create(map).map(Arc::new)).collect::<io::Result<Vec<_>>>()?;
         let mut insts = insts.to_vec();
         for reference in references {
             let (Some(inst), Some(map)) = (insts.get_mut(reference.at), maps.get(reference.map as usize)) else {
@@ -205,22 +228,28 @@ impl Program {
     /// # Errors
     /// There is no such map.
     pub fn entries(&self, map: usize) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let map = self.loaded(map)?;
-        let (mut entries, mut key) = (Vec::new(), None);
-        while let Some(next) = map.next_key(key.as_deref())? {
-            match map.look_up(&next) {
-                Ok(value) => entries.push((next.clone(), map.summed(value))),
-                // It has been deleted meanwhile.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-            key = Some(next);
-        }
-        Ok(entries)
+        self.loaded(map)?.entries()
+    }
+
+    /// A map with keys.
+    ///
+    /// # Errors
+    /// There is no such map.
+    pub fn shared(&self, map: usize) -> io::Result<Entries> {
+        let map = self.maps.get(map).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Entries(Arc::clone(map)))
+    }
+
+    /// The memory of a map without keys, which programs read and write as well: so many bytes.
+    ///
+    /// # Errors
+    /// There is no such map, or it is read only.
+    pub fn memory(&self, map: usize, size: usize) -> io::Result<Words> {
+        Words::map(self.loaded(map)?.fd.as_fd(), size)
     }
 
     fn loaded(&self, map: usize) -> io::Result<&Loaded> {
-        self.maps.get(map).ok_or_else(|| io::ErrorKind::NotFound.into())
+        self.maps.get(map).map(|map| &**map).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Attaches it to the interface with that index.
@@ -239,7 +268,75 @@ impl Program {
     }
 }
 
+impl Entries {
+    /// The value of a key; for a map of prefixes of the longest one, of an array for processors the sum.
+    ///
+    /// # Errors
+    /// The key has another length, or the kernel refuses it.
+    pub fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        self.fits(key, None)?;
+        match self.0.look_up(key) {
+            Ok(value) => Ok(Some(self.0.summed(value))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Enters a value. False if the map is full, or the key is there or not there against what was asked.
+    ///
+    /// # Errors
+    /// Key or value have another length, or the kernel refuses it.
+    pub fn put(&self, key: &[u8], value: &[u8], enter: Enter) -> io::Result<bool> {
+        self.fits(key, Some(value))?;
+        match of_map(self.0.fd.as_fd()).input(8, key).input(16, value).number(24, enter as u32).call(MAP_UPDATE) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::E2BIG | libc::ENOSPC | libc::EEXIST | libc::ENOENT)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes an entry out. False if it was not there.
+    ///
+    /// # Errors
+    /// The key has another length, or the kernel refuses it.
+    pub fn delete(&self, key: &[u8]) -> io::Result<bool> {
+        self.fits(key, None)?;
+        match of_map(self.0.fd.as_fd()).input(8, key).call(MAP_DELETE) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// All keys with their values.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub fn all(&self) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        self.0.entries()
+    }
+
+    fn fits(&self, key: &[u8], value: Option<&[u8]>) -> io::Result<()> {
+        let good = key.len() == self.0.key_size && value.is_none_or(|value| value.len() == self.0.value_size);
+        if good { Ok(()) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    }
+}
+
 impl Loaded {
+    fn entries(&self) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let (mut entries, mut key) = (Vec::new(), None);
+        while let Some(next) = self.next_key(key.as_deref())? {
+            match self.look_up(&next) {
+                Ok(value) => entries.push((next.clone(), self.summed(value))),
+                // It has been deleted meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            key = Some(next);
+        }
+        Ok(entries)
+    }
+
     fn look_up(&self, key: &[u8]) -> io::Result<Vec<u8>> {
         let mut value = vec![0; self.value_size];
         of_map(self.fd.as_fd()).input(8, key).output(16, &mut value).call(MAP_LOOKUP)?;
@@ -288,7 +385,7 @@ fn create(map: &Map<'_>) -> io::Result<Loaded> {
 
 fn create_array(map: &Map<'_>) -> io::Result<Loaded> {
     let size = u32::try_from(map.data.len().max(1)).map_err(|_| io::ErrorKind::InvalidInput)?;
-    let flags = if map.read_only { READ_ONLY } else { 0 };
+    let flags = if map.read_only { READ_ONLY } else { MAPPABLE };
     let mut arguments = Arguments::new().number(0, ARRAY).number(4, 4).number(8, size).number(12, 1).number(16, flags);
     arguments = arguments.name(28, map.name);
     let fd = arguments.open(MAP_CREATE)?;
@@ -302,7 +399,8 @@ fn create_array(map: &Map<'_>) -> io::Result<Loaded> {
 }
 
 fn create_keyed(name: &str, keyed: &Keyed<'_>) -> io::Result<Loaded> {
-    let flags = if keyed.kind == LONGEST_PREFIX { NO_PREALLOC } else { 0 };
+    let large = keyed.kind == HASH && keyed.capacity >= LARGE;
+    let flags = if large || keyed.kind == LONGEST_PREFIX { NO_PREALLOC } else { 0 };
     let sizes = Arguments::new().number(0, keyed.kind).number(4, keyed.key_size).number(8, keyed.value_size);
     let fd = sizes.number(12, keyed.capacity).number(16, flags).name(28, name).open(MAP_CREATE)?;
     for (key, value) in keyed.entries {
@@ -339,7 +437,11 @@ fn explained(insts: &[u8], error: io::Error) -> io::Error {
         return error;
     }
     let text = String::from_utf8_lossy(&log);
-    let lines: Vec<&str> = text.trim_end_matches('\0').lines().collect();
+    let mut lines: Vec<&str> = text.trim_end_matches('\0').lines().collect();
+    // A log that was full goes on at its beginning; its last line counts instructions.
+    let last = lines.iter().position(|line| line.starts_with("processed ")).map_or(lines.len(), |at| at + 1);
+    let count = lines.len().max(1);
+    lines.rotate_left(last % count);
     let last = lines[lines.len().saturating_sub(12)..].join("\n");
     io::Error::new(error.kind(), format!("{error}; the kernel's verifier says:\n{last}"))
 }

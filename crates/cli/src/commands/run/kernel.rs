@@ -1,7 +1,7 @@
 //! `netvm run --target xdp`: a configuration as one program in the kernel, at the interfaces of its
 //! devices, until a signal.
 
-use super::{Args, configuration};
+use super::{Args, configuration, divided};
 use crate::commands::xdp::{attach, told};
 use crate::failure::{self, Failure, Outcome};
 use crate::signals::Signals;
@@ -25,7 +25,12 @@ pub(super) fn run(args: &Args, target: &str, application: &Application) -> Outco
         Ok((device.clone(), index))
     };
     let indices = named.iter().map(index).collect::<Outcome<BTreeMap<String, u32>>>()?;
-    let made = application.xdp(&indices, XdpWorld::Kernel)?;
+    let Ok(made) = application.xdp(&indices, XdpWorld::Kernel) else {
+        return divided::run(args, application, (&named, &indices));
+    };
+    if args.explain_opt {
+        failure::eprint_lossy("all of it runs in the kernel");
+    }
     let (read, instructions) = (made.devices(), made.program().insts.len());
     let signals = Signals::watch()?;
     signals.end_with_terminal()?;

@@ -9,6 +9,7 @@ pub(crate) mod control;
 #[cfg(not(feature = "p4runtime"))]
 mod controllers;
 pub(crate) mod cores;
+mod divided;
 pub(crate) mod follow;
 pub(crate) mod given;
 mod kernel;
@@ -95,8 +96,9 @@ pub(crate) struct Args {
     #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|dev:IF|gso:IF|xdp:IF|tap:NAME")]
     maps: Vec<String>,
 
-    /// Run a configuration elsewhere: xdp is one program in the kernel, at the interfaces that --map names (dev:IF) or --on, until a signal
-    #[arg(long, value_name = "TARGET", conflicts_with_all = ["sim_time", "place", "control", "metrics", "explain_opt"])]
+    /// Run a configuration elsewhere: xdp is one program in the kernel, at the interfaces that --map names (dev:IF) or --on, until a signal. What the
+    /// kernel cannot run, this process does; --explain-opt tells what and why
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["sim_time", "place", "control", "metrics"])]
     target: Option<String>,
 
     /// The interface of the only device that the configuration reads

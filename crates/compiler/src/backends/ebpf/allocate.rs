@@ -2,6 +2,7 @@
 //!
 //! Copies whose registers do not interfere are merged first where that cannot make the graph harder to colour (George; Briggs). Registers are
 //! spilled by the number of their uses and neighbours; each use then has a register of its own for a moment, and all begins anew.
+//! Registers that are spilled together share a place where they are not live at the same time.
 //! Values that are live across a call get one of the registers that calls keep.
 //!
 //! Source: Chaitin (1982); Briggs, Cooper and Torczon (1994); George and Appel (1996). Left out: splitting of live ranges.
@@ -35,12 +36,12 @@ pub(super) fn allocate(code: &mut Code, used: usize, all: usize) -> Result<usize
                 return Ok(places);
             }
             Err(spilled) => {
-                let homes = spilled.len();
-                if places + homes > all {
-                    return Err(too_much());
+                let (homes, count) = graph.homes(&spilled);
+                if places + count > all {
+                    return Err(no_room(places + count, all));
                 }
-                spill(code, &mut graph, &spilled, places, &mut short);
-                places += homes;
+                spill(code, &mut graph, &homes, places, &mut short);
+                places += count;
             }
         }
     }
@@ -49,6 +50,11 @@ pub(super) fn allocate(code: &mut Code, used: usize, all: usize) -> Result<usize
 
 pub(super) fn too_much() -> Refused {
     Refused::whole("more values at once than ten registers and a stack of 512 bytes hold")
+}
+
+fn no_room(wanted: usize, all: usize) -> Refused {
+    let Refused { reason, site } = too_much();
+    Refused { reason: format!("{reason}: {} bytes of the stack are wanted, and {} left", 8 * wanted, 8 * all), site }
 }
 
 /// The interference graph. Merged registers are stood for by one of them.
@@ -192,6 +198,18 @@ impl Graph {
         self.select(stack)
     }
 
+    /// A place of the stack for each register that is spilled, shared by those that are not live at the same time; how many places.
+    fn homes(&self, spilled: &[Reg]) -> (HashMap<Reg, usize>, usize) {
+        let (mut homes, mut count) = (HashMap::new(), 0);
+        for r in spilled {
+            let taken: BTreeSet<usize> = self.neighbours[r.0 as usize].iter().filter_map(|other| homes.get(other).copied()).collect();
+            let home = (0..).find(|home| !taken.contains(home)).unwrap_or(count);
+            homes.insert(*r, home);
+            count = count.max(home + 1);
+        }
+        (homes, count)
+    }
+
     /// What costs least on the stack.
     fn cheapest(&self, left: &BTreeSet<Reg>, short: &BTreeSet<Reg>, degree: &[usize]) -> Reg {
         let cost = |r: &Reg| {
@@ -228,9 +246,8 @@ fn paint(code: &mut Code, graph: &mut Graph, colours: &[u32]) {
 }
 
 /// Puts registers on the stack: a load before each use, a store after each write.
-fn spill(code: &mut Code, graph: &mut Graph, spilled: &[Reg], first: usize, short: &mut BTreeSet<Reg>) {
-    let home = |at: usize| -8 * (first + at + 1) as i16;
-    let homes: HashMap<Reg, i16> = spilled.iter().enumerate().map(|(i, r)| (*r, home(i))).collect();
+fn spill(code: &mut Code, graph: &mut Graph, homes: &HashMap<Reg, usize>, first: usize, short: &mut BTreeSet<Reg>) {
+    let homes: HashMap<Reg, i16> = homes.iter().map(|(r, at)| (*r, -8 * (first + at + 1) as i16)).collect();
     for at in 0..code.blocks.len() {
         let insts = std::mem::take(&mut code.blocks[at].insts);
         let mut out = Vec::with_capacity(insts.len());

@@ -10,6 +10,7 @@ use crate::backends::start;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, EXCEPTIONS};
 use netil::module::Entry;
+use std::ops::Range;
 
 /// Where the clock's offset is.
 pub const CLOCK_AT: u32 = 0;
@@ -42,6 +43,8 @@ pub(super) struct Layout {
     pub first: Vec<u8>,
     /// What each table has then, and whether it stays for ever.
     pub entries: Vec<Vec<(Entry, bool)>>,
+    /// Bytes of data memory that every run writes before it reads them: they are on the stack, since processors share what is in the map.
+    pub scratch: Vec<Range<u32>>,
 }
 
 impl Layout {
@@ -62,7 +65,7 @@ impl Layout {
             return Err(Refused::whole(format!("more than {MOST_STATE} bytes of data and shared memory")));
         }
         let (data, shared) = (module.data_size, program.shared_size());
-        let mut layout = Self { start, data, shared, info, first: Vec::new(), entries: Vec::new() };
+        let mut layout = Self { start, data, shared, info, ..Self::default() };
         layout.initialise(program)?;
         Ok(layout)
     }
@@ -79,6 +82,24 @@ impl Layout {
         self.first = bytes;
         self.entries = state.tables.iter().map(|table| start::entries(&**table)).collect();
         Ok(())
+    }
+
+    /// Words of scratch memory, by their places in data memory.
+    fn scratch_words(&self) -> Vec<u32> {
+        let words = self.scratch.iter().flat_map(|range| range.start / 8..range.end.div_ceil(8));
+        words.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Bytes of the stack that scratch memory takes.
+    pub fn scratch_size(&self) -> u32 {
+        8 * self.scratch_words().len() as u32
+    }
+
+    /// Where in scratch memory so many bytes of data memory are, if all of them are there.
+    pub fn in_scratch(&self, at: u32, bytes: u32) -> Option<u32> {
+        let inside = self.scratch.iter().any(|range| range.start <= at && at + bytes <= range.end);
+        let word = self.scratch_words().iter().position(|word| *word == at / 8);
+        word.filter(|_| inside).map(|word| 8 * word as u32 + at % 8)
     }
 
     pub fn shared_at(&self) -> u32 {

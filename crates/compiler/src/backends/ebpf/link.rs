@@ -17,7 +17,7 @@ use super::layout::{INTERFACE_AT, Layout, MEMORY_AT};
 use super::lir::{Cond, End as Ending, FRAME, Inst, Label, RESULT, Reg, Size, Src};
 use super::maps::{Keyed, Kind, Maps};
 use super::select::{Exit, Frame, Unit, Way};
-use super::{Action, Program, Refused, World, allocate, finish, joined, needs, optimised, scratch, select, table_maps};
+use super::{Action, Divided, Program, Refused, World, allocate, finish, joined, needs, optimised, scratch, select, table_maps};
 use crate::backends::graph::{Element, Link, positions};
 use crate::mir::Func;
 use netil::exec::DropReason;
@@ -31,7 +31,30 @@ pub struct End {
     /// The element that stands there, and the elements before it that pass packets as they are.
     pub names: Vec<String>,
     /// What is done with them.
-    pub action: Action,
+    pub fate: Fate,
+}
+
+/// What is done with a packet that leaves the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// That.
+    Action(Action),
+    /// The process goes on with it at that input of that node.
+    Process {
+        /// Its number.
+        node: u32,
+        /// The input.
+        port: u32,
+    },
+}
+
+/// An application of which a process runs the rest.
+#[derive(Clone, Debug, Default)]
+pub struct Division {
+    /// By element its number in the process.
+    pub nodes: Vec<u32>,
+    /// By element its part in the kernel.
+    pub parts: Vec<Divided>,
 }
 
 /// What is linked.
@@ -46,6 +69,8 @@ pub struct Application<'a> {
     pub entries: Vec<(u32, Link)>,
     /// Where the time and the interface come from.
     pub world: World,
+    /// If a process runs what the kernel cannot.
+    pub division: Option<Division>,
 }
 
 /// What a place of the map of counts counts.
@@ -61,6 +86,10 @@ pub enum Counted {
     Entered(usize),
     /// Packets that came to an end.
     At(usize),
+    /// Packets that came to an element and were handed over there.
+    Handed(usize),
+    /// Packets that could not be handed over: there was no room for their header.
+    Lost,
     /// Packets that went round too often.
     Rounds,
 }
@@ -76,6 +105,12 @@ pub struct Linked {
     pub data: Vec<(u32, u32)>,
     /// By element the maps of its tables.
     pub tables: Vec<Vec<Option<u32>>>,
+    /// The map of sockets that take what is handed over: [`QUEUES`] for each entry.
+    pub sockets: Option<usize>,
+    /// By end whether a process goes on there.
+    pub processed: Vec<bool>,
+    /// Bytes of info memory in the header of what is handed over ([`HEADER`](super::HEADER)).
+    pub info: u32,
 }
 
 /// What the target does not admit, and in which element.
@@ -97,6 +132,12 @@ impl From<Refused> for Wrong {
 /// a trap.
 const TRAPPED: u32 = 1 << 16;
 const DROPPED: u32 = TRAPPED + 1;
+/// The number of a packet that is handed over.
+const HANDED: u32 = TRAPPED - 1;
+/// Queues of an interface that may hand over.
+pub const QUEUES: u32 = 64;
+/// The kernel's kind of map that has sockets.
+const SOCKETS: &str = "sockets";
 /// Where the interface is in what the kernel gives a program.
 const INGRESS: i16 = 12;
 /// The kernel's function that looks up a place of a map.
@@ -111,9 +152,15 @@ const SPARE: usize = 8;
 /// An element does what the target does not admit, or they are too large together.
 pub fn link(app: &Application<'_>) -> Result<Linked, Wrong> {
     let parts = parts(app)?;
+    let division = app.division.as_ref();
     let mut maps = Maps::default();
-    let tables: Vec<Vec<Result<u32, String>>> =
-        app.elements.iter().zip(&parts).map(|(e, part)| table_maps(e.program, &part.layout, e.name, &mut maps)).collect();
+    let tables: Vec<Vec<Result<u32, String>>> = app
+        .elements
+        .iter()
+        .zip(&parts)
+        .enumerate()
+        .map(|(n, (e, part))| table_maps(e.program, &part.layout, e.name, &mut maps, division.map(|d| &d.parts[n])))
+        .collect();
     let all = parts.iter().fold(Frame::default(), |all, part| {
         let needs = needs(&part.func);
         Frame { info: all.info.max(part.layout.info), moves: all.moves | needs.moves, times: all.times | needs.times }
@@ -121,7 +168,11 @@ pub fn link(app: &Application<'_>) -> Result<Linked, Wrong> {
     let reasons: Vec<RefCell<Vec<DropReason>>> = parts.iter().map(|_| RefCell::default()).collect();
     let mut codes = Vec::new();
     for (n, (element, part)) in app.elements.iter().zip(&parts).enumerate() {
-        let ways = |exit| Way::Give(given(element, &reasons[n], exit));
+        let code = division.map(|division| DropReason::Program(division.parts[n].code));
+        let ways = |exit| match exit {
+            Exit::Drop(reason) if Some(reason) == code => Way::Give(HANDED),
+            exit => Way::Give(given(element, &reasons[n], exit)),
+        };
         let Part { func, layout } = part;
         let unit =
             Unit { program: element.program, func, layout, ways: &ways, frame: all, world: app.world, tables: &tables[n], called: true };
@@ -133,13 +184,18 @@ pub fn link(app: &Application<'_>) -> Result<Linked, Wrong> {
         "counts",
         Keyed { kind: Kind::PerCpuArray, key_size: 4, value_size: 8, capacity: counted.len() as u32, entries: Vec::new() },
     );
-    let mut main = Main { app, reasons: &reasons, counted: &counted, counts, frame: all }.code(&mut maps)?;
+    let sockets = division.map(|_| {
+        let capacity = QUEUES * app.entries.len() as u32;
+        maps.keyed(SOCKETS, Keyed { kind: Kind::Sockets, key_size: 4, value_size: 4, capacity, entries: Vec::new() })
+    });
+    let mut main = Main { app, reasons: &reasons, counted: &counted, counts, sockets, frame: all }.code(&mut maps)?;
     let (made, places) = finish(&mut main, (all.size() as usize + 8) / 8, allocate::PLACES)?;
     let mut functions = vec![("netvm".to_owned(), made)];
     let room = allocate::PLACES.saturating_sub(places + SPARE);
     for (n, code) in codes.iter_mut().enumerate() {
         let element = &app.elements[n];
-        let made = finish(code, scratch(element.program) as usize / 8, room).map_err(|refused| Wrong { element: Some(n), refused })?.0;
+        let used = scratch(element.program) + parts[n].layout.scratch_size();
+        let made = finish(code, used as usize / 8, room).map_err(|refused| Wrong { element: Some(n), refused })?.0;
         functions.push((element.name.to_owned(), made));
     }
     let layouts: Vec<&Layout> = parts.iter().map(|part| &part.layout).collect();
@@ -148,6 +204,9 @@ pub fn link(app: &Application<'_>) -> Result<Linked, Wrong> {
         counts: (counts as usize, counted),
         data: layouts.iter().map(|layout| (layout.start, layout.data)).collect(),
         tables: tables.into_iter().map(|of| of.into_iter().map(Result::ok).collect()).collect(),
+        sockets: sockets.map(|map| map as usize),
+        processed: app.ends.iter().map(|end| matches!(end.fate, Fate::Process { .. })).collect(),
+        info: all.info,
     })
 }
 
@@ -164,9 +223,15 @@ fn parts(app: &Application<'_>) -> Result<Vec<Part>, Wrong> {
         if element.program.shared_size() > 0 {
             return Err(wrong(Refused::whole("memory that it shares with other elements")));
         }
-        let part = Part { func: optimised(element.program).map_err(wrong)?, layout: Layout::new(element.program, start).map_err(wrong)? };
-        start = part.layout.end();
-        parts.push(part);
+        let layout = Layout::new(element.program, start).map_err(wrong)?;
+        start = layout.end();
+        parts.push(match &app.division {
+            None => Part { func: optimised(element.program).map_err(wrong)?, layout },
+            Some(division) => {
+                let Divided { func, scratch, .. } = &division.parts[n];
+                Part { func: func.clone(), layout: Layout { scratch: scratch.clone(), ..layout } }
+            }
+        });
     }
     Ok(parts)
 }
@@ -194,12 +259,13 @@ fn counted(app: &Application<'_>, reasons: &[Vec<DropReason>]) -> Vec<Counted> {
     let of_element = |(n, reasons): (usize, &Vec<DropReason>)| {
         let dropped = reasons.iter().map(|reason| Counted::Dropped(n, Some(*reason))).collect::<Vec<_>>();
         let ways = &app.elements[n].ways;
-        let out = ways.iter().filter(|_| ways.len() > 1).map(|way| Counted::Out(n, way.port));
-        [Counted::Into(n), Counted::Dropped(n, None)].into_iter().chain(dropped).chain(out).collect::<Vec<_>>()
+        let out = ways.iter().filter(|_| ways.len() > 1 || app.division.is_some()).map(|way| Counted::Out(n, way.port));
+        let handed = app.division.iter().map(|_| Counted::Handed(n));
+        [Counted::Into(n), Counted::Dropped(n, None)].into_iter().chain(dropped).chain(out).chain(handed).collect::<Vec<_>>()
     };
     let elements = reasons.iter().enumerate().flat_map(of_element);
     let ends = (0..app.ends.len()).map(Counted::At);
-    elements.chain((0..app.entries.len()).map(Counted::Entered)).chain(ends).chain([Counted::Rounds]).collect()
+    elements.chain((0..app.entries.len()).map(Counted::Entered)).chain(ends).chain([Counted::Rounds, Counted::Lost]).collect()
 }
 
 /// The main function.
@@ -208,6 +274,7 @@ struct Main<'a, 'b> {
     reasons: &'a [Vec<DropReason>],
     counted: &'a [Counted],
     counts: u32,
+    sockets: Option<u32>,
     frame: Frame,
 }
 
@@ -235,6 +302,8 @@ impl Main<'_, '_> {
         let mut b = Routes {
             main: self,
             port: s.code.register(),
+            node: s.code.register(),
+            hand: None,
             calls: Vec::new(),
             ends: HashMap::new(),
             position: positions(&self.app.elements, self.app.entries.iter().map(|(_, link)| *link)),
@@ -270,6 +339,10 @@ struct Routes<'m, 'a, 'b> {
     main: &'m Main<'a, 'b>,
     /// The register with the port that a packet comes in by.
     port: Reg,
+    /// The register with the node that the process goes on with.
+    node: Reg,
+    /// Where packets are handed over.
+    hand: Option<Label>,
     /// By element where it is called.
     calls: Vec<Label>,
     ends: HashMap<Counted, Label>,
@@ -280,10 +353,16 @@ impl Routes<'_, '_, '_> {
     /// Goes along a link from an element.
     fn go(&mut self, s: &mut select::Select<'_>, from: Option<usize>, link: Link) {
         match link {
-            Link::End(end) => {
-                let to = self.end(s, Counted::At(end), self.main.app.ends[end].action);
-                s.ends(Ending::Jump(to));
-            }
+            Link::End(end) => match self.main.app.ends[end].fate {
+                Fate::Action(action) => {
+                    let to = self.end(s, Counted::At(end), action);
+                    s.ends(Ending::Jump(to));
+                }
+                Fate::Process { node, port } => {
+                    s.set(self.port, port.into());
+                    self.hand_over(s, Counted::At(end), node);
+                }
+            },
             Link::Element(n, port) => {
                 s.set(self.port, port.into());
                 let again = self.calls[n];
@@ -310,6 +389,39 @@ impl Routes<'_, '_, '_> {
             s.settle();
         }
         s.act(action);
+        s.at = at;
+        label
+    }
+
+    /// The process goes on with the packet at a node; the port is in its register.
+    fn hand_over(&mut self, s: &mut select::Select<'_>, counted: Counted, node: u32) {
+        self.count(s, counted);
+        s.set(self.node, node.into());
+        let to = self.hand.unwrap_or_else(|| self.hand(s));
+        s.ends(Ending::Jump(to));
+    }
+
+    /// Where packets are handed over: to the socket of the queue, by the interface that they came in by.
+    fn hand(&mut self, s: &mut select::Select<'_>) -> Label {
+        let (label, at) = (s.code.block(), s.at);
+        self.hand = Some(label);
+        s.at = label;
+        let lost = self.end(s, Counted::Lost, Action::Drop);
+        s.put_header(self.node, self.port, lost);
+        let (interface, queue) = (self.main.interface(s), s.code.register());
+        let join = s.code.block();
+        s.set(queue, 0);
+        for (n, (index, _)) in self.main.app.entries.iter().enumerate() {
+            let (here, next) = (s.code.block(), s.code.block());
+            s.branch(Cond::Eq, false, interface, Src::Imm(index.cast_signed()), here, next);
+            s.at = here;
+            s.set(queue, (n as u32 * QUEUES).into());
+            s.ends(Ending::Jump(join));
+            s.at = next;
+        }
+        s.ends(Ending::Jump(join));
+        s.at = join;
+        s.redirect_to_socket(self.main.sockets.unwrap_or_default(), queue);
         s.at = at;
         label
     }
@@ -349,6 +461,9 @@ impl Routes<'_, '_, '_> {
                 ways.count(s, Counted::Out(n, way.port));
                 ways.go(s, Some(n), way.to);
             });
+        }
+        if let Some(division) = &self.main.app.division {
+            self.case(s, gave, HANDED, |ways, s| ways.hand_over(s, Counted::Handed(n), division.nodes[n]));
         }
         for (i, reason) in self.main.reasons[n].iter().enumerate() {
             let to = self.end(s, Counted::Dropped(n, Some(*reason)), Action::Drop);

@@ -6,6 +6,8 @@
 //! prefix              LPM_TRIE   key: u32 prefix length, then the bytes        value: the table's bytes
 //! ```
 //!
+//! Where a process has the tables as well, those with timeouts are plain HASH maps, from which the process takes out what has timed out.
+//!
 //! What the kernel has no map for is refused: ternary and range tables, prefix tables with
 //! timeouts. An LRU_HASH that is full of live entries forgets those that were not used for longest,
 //! where a table of netvm takes no new one.
@@ -62,6 +64,8 @@ pub enum Kind {
     LruHash = 9,
     /// By the longest prefix.
     LongestPrefix = 11,
+    /// Sockets that frames are given to, by number.
+    Sockets = 17,
 }
 
 /// The maps of a program under construction.
@@ -125,11 +129,11 @@ impl Maps {
     }
 }
 
-/// A table as a map, with what it has from the start.
-pub(super) fn of_table(table: &Table, entries: &[(Entry, bool)]) -> Result<Keyed, String> {
+/// A table as a map, with what it has from the start. `swept`: a process takes out what has timed out.
+pub(super) fn of_table(table: &Table, entries: &[(Entry, bool)], swept: bool) -> Result<Keyed, String> {
     let times = u32::from(table.timeout_ns > 0) * USED;
     let kind = match (table.kind, table.timeout_ns) {
-        (TableKind::Exact, 0) => Kind::Hash,
+        (TableKind::Exact, timeout) if timeout == 0 || swept => Kind::Hash,
         (TableKind::Exact, _) => Kind::LruHash,
         (TableKind::Prefix, 0) => Kind::LongestPrefix,
         (TableKind::Prefix, _) => return Err(format!("table '{}': prefixes that time out, for which the kernel has no map", table.name)),
@@ -164,8 +168,8 @@ fn value_size(table: &Table) -> u32 {
     (table.value_bytes.max(1) + u32::from(table.timeout_ns > 0) * USED).next_multiple_of(8)
 }
 
-/// The key of an entry as bytes.
-fn key_of(table: &Table, entry: &Entry) -> Vec<u8> {
+/// The key of an entry as bytes of the map.
+pub fn key_of(table: &Table, entry: &Entry) -> Vec<u8> {
     let limbs: Vec<u8> = entry.key.iter().flat_map(|limb| limb.to_le_bytes()).collect();
     if table.kind != TableKind::Prefix {
         return limbs;

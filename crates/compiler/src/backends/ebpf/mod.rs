@@ -20,6 +20,7 @@
 
 mod allocate;
 mod btf;
+mod divide;
 mod encode;
 mod layout;
 mod link;
@@ -37,15 +38,17 @@ use encode::Encoded;
 use layout::Layout;
 use maps::Maps;
 use netil::Verified;
-use netil::module::HandlerKind;
+use netil::module::{Entry, HandlerKind, Table};
 use select::{Exit, Frame, Unit, Way};
 use std::fmt;
 
+pub use divide::{Divided, divide};
 pub use encode::Reference;
 pub use layout::{BUDGET_AT, CLOCK_AT, INTERFACE_AT, MEMORY_AT};
-pub use link::{Application, Counted, End, Linked, Wrong, link};
-pub use maps::{Keyed, Kind, Map, STATE};
+pub use link::{Application, Counted, Division, End, Fate, Linked, QUEUES, Wrong, link};
+pub use maps::{Keyed, Kind, Map, STATE, key_of};
 pub use object::{entries, object};
+pub use select::HEADER;
 
 /// The most operations of MIR; what is made of more is larger than the kernel takes.
 const MAX_OPERATIONS: usize = 1 << 15;
@@ -149,7 +152,7 @@ pub fn compile(program: &Verified, options: &Options) -> Result<Program, Refused
     let func = optimised(program)?;
     let layout = Layout::new(program, MEMORY_AT)?;
     let mut maps = Maps::default();
-    let tables = table_maps(program, &layout, "", &mut maps);
+    let tables = table_maps(program, &layout, "", &mut maps, None);
     let ways = |exit| {
         let port = |port: u32| options.ports.iter().find(|(p, _)| *p == port).map_or(options.send, |(_, action)| *action);
         Way::Action(match exit {
@@ -197,11 +200,16 @@ fn joined(functions: Vec<(String, Encoded)>, mut maps: Maps, layouts: &[&Layout]
     Program { insts, references, maps: maps.list, functions: starts, loops }
 }
 
-/// A map for each table of a program that the kernel has one for; names begin as is said.
-fn table_maps(program: &Verified, layout: &Layout, name: &str, maps: &mut Maps) -> Vec<Result<u32, String>> {
-    let tables = program.module().tables.iter().zip(&layout.entries);
+/// A map for each table of a program that the kernel has one for; names begin as is said. Where a process has the tables too, it takes out what has timed out, and those
+/// that the kernel's part does not use have no map.
+fn table_maps(program: &Verified, layout: &Layout, name: &str, maps: &mut Maps, part: Option<&Divided>) -> Vec<Result<u32, String>> {
     let name = |of: &str| if name.is_empty() { of.to_owned() } else { format!("{name}_{of}") };
-    tables.map(|(table, entries)| Ok(maps.keyed(&name(&table.name), maps::of_table(table, entries)?))).collect()
+    let mut map = |n: usize, table: &Table, entries: &[(Entry, bool)]| match part {
+        Some(part) if !part.tables[n] => Err(format!("table '{}' is the process's", table.name)),
+        _ => Ok(maps.keyed(&name(&table.name), maps::of_table(table, entries, part.is_some())?)),
+    };
+    let tables = program.module().tables.iter().zip(&layout.entries).enumerate();
+    tables.map(|(n, (table, entries))| map(n, table, entries)).collect()
 }
 
 /// Bytes of the stack where keys of tables are put together.

@@ -7,6 +7,7 @@
 mod bulk;
 mod ends;
 mod frame;
+mod handover;
 mod memory;
 mod sets;
 mod tables;
@@ -27,7 +28,10 @@ use netil::module::PortKind;
 use std::collections::HashMap;
 
 pub(super) use frame::Frame;
+pub use handover::HEADER;
 
+/// Bytes that are summed in the kernel where a process could do it.
+const MOST_SUMMED: u64 = 256;
 /// The kernel's function that sends a packet by another interface.
 const REDIRECT: i32 = 23;
 
@@ -65,25 +69,45 @@ pub(super) enum Way {
 
 /// The function over virtual registers.
 pub(super) fn select<'a>(unit: &Unit<'a>, maps: &'a mut Maps) -> Result<Code, Refused> {
+    let cfg = Cfg::new(unit.func);
+    let mut s = ready(unit, maps, &cfg)?;
+    s.blocks(&cfg)?;
+    Ok(s.code)
+}
+
+/// Before the first instruction.
+fn ready<'a>(unit: &Unit<'a>, maps: &'a mut Maps, cfg: &Cfg) -> Result<Select<'a>, Refused> {
     let func = unit.func;
-    let cfg = Cfg::new(func);
-    let loops = cfg.order.iter().any(|b| !back_edges(func, &cfg, *b).is_empty());
+    let loops = cfg.order.iter().any(|b| !back_edges(func, cfg, *b).is_empty());
     if !loops {
-        admit(func, &cfg)?;
+        admit(func, cfg)?;
     }
     let mut s = begun(unit, maps, loops);
     s.entries = tables::entries(func);
-    s.bounds = Bounds::new(func, &cfg);
-    s.needed = needed(func, &cfg);
+    s.bounds = Bounds::new(func, cfg);
+    s.needed = needed(func, cfg);
     s.position.clone_from(&cfg.position);
-    for e in cfg.order.iter().flat_map(|b| back_edges(func, &cfg, *b)) {
+    for e in cfg.order.iter().flat_map(|b| back_edges(func, cfg, *b)) {
         s.heads[e.block.0 as usize] = true;
     }
-    s.entry();
-    for block in &cfg.order {
-        s.block(*block)?;
-    }
-    Ok(s.code)
+    Ok(s)
+}
+
+/// What of a function the target has no form for: operations, and blocks whose ends it has none for.
+pub(super) fn refused<'a>(unit: &Unit<'a>, maps: &'a mut Maps) -> Result<Vec<(Place, Refused)>, Refused> {
+    let func = unit.func;
+    let cfg = Cfg::new(func);
+    let mut s = ready(unit, maps, &cfg)?;
+    s.refused = Some(Vec::new());
+    s.blocks(&cfg)?;
+    Ok(s.refused.unwrap_or_default())
+}
+
+/// A place in a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    Op(Value),
+    End(Block),
 }
 
 /// A function that is filled otherwise.
@@ -127,6 +151,7 @@ fn begun<'a>(unit: &Unit<'a>, maps: &'a mut Maps, loops: bool) -> Select<'a> {
         budget,
         zero,
         heads: vec![false; func.blocks.len()],
+        refused: None,
     }
 }
 
@@ -203,6 +228,8 @@ pub(super) struct Select<'a> {
     zero: Reg,
     /// Whether a block is the head of a loop.
     heads: Vec<bool>,
+    /// What was passed over, if that is all that is asked.
+    refused: Option<Vec<(Place, Refused)>>,
 }
 
 impl Select<'_> {
@@ -234,15 +261,36 @@ impl Select<'_> {
         self.ends(End::Jump(self.labels[0]));
     }
 
+    fn blocks(&mut self, cfg: &Cfg) -> Result<(), Refused> {
+        self.entry();
+        cfg.order.iter().try_for_each(|block| self.block(*block))
+    }
+
     fn block(&mut self, b: Block) -> Result<(), Refused> {
         self.at = self.labels[b.0 as usize];
         self.facts = self.incoming[b.0 as usize].take().unwrap_or_default();
         for v in &self.func.block(b).ops {
             if let Some(op) = self.func.op(*v) {
-                self.op(*v, op)?;
+                self.op(*v, op).or_else(|refused| self.pass_over(Place::Op(*v), refused))?;
             }
         }
-        self.terminator(b)
+        self.terminator(b).or_else(|refused| self.pass_over(Place::End(b), refused))
+    }
+
+    /// Notes what the target has no form for, and goes on as if its values were 0.
+    fn pass_over(&mut self, place: Place, why: Refused) -> Result<(), Refused> {
+        let Some(refused) = &mut self.refused else { return Err(why) };
+        refused.push((place, why));
+        match place {
+            Place::Op(v) => self.values[v.0 as usize] = (0..limbs_of(self.func.ty(v))).map(|_| self.constant(0)).collect(),
+            Place::End(b) => {
+                for edge in self.func.block(b).end.edges() {
+                    self.at = self.code.block();
+                    self.go(b, edge, &Facts::default());
+                }
+            }
+        }
+        Ok(())
     }
 
     fn op(&mut self, v: Value, op: &Op) -> Result<(), Refused> {
@@ -295,7 +343,17 @@ impl Select<'_> {
         self.at = next;
     }
 
+    /// The verifier follows a loop over a packet round by round: where somebody else can do it, that is left to them.
+    fn rounds(&self, helper: Helper, args: &[Value], site: Site) -> Result<(), Refused> {
+        let sums = matches!(helper, Helper::Checksum | Helper::ChecksumValid) && self.refused.is_some();
+        if sums && self.small(args[1]).is_none() && self.bounds.of(args[1]) > MOST_SUMMED {
+            return Err(Refused::at(site, format!("'{helper}' of a range that may have more than {MOST_SUMMED} bytes")));
+        }
+        Ok(())
+    }
+
     fn helper(&mut self, v: Value, helper: Helper, args: &[Value], site: Site) -> Result<(), Refused> {
+        self.rounds(helper, args, site)?;
         let made = match helper {
             Helper::ChecksumAdd | Helper::ChecksumSub => self.checksum(helper == Helper::ChecksumSub, args[0], args[1]),
             Helper::IsPresent => self.constant(1),

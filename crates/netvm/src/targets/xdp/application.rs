@@ -2,18 +2,28 @@
 //!
 //! Packets come in by FromDevice and leave by ToDevice (`redirect`), ToHost (`pass`) or Discard
 //! (`drop`). Elements in C are functions of the program; `targets::walk` follows the wires and says
-//! what is refused.
+//! what is refused. A configuration may be divided: then a process goes on with packets where there
+//! is nothing for them in the kernel ([`super::process`]).
 
 use crate::Error;
+use crate::application::scratch_alone;
 use crate::targets::File;
-use crate::targets::walk::{Rules, Walked, fault, is_plain, walk};
-use compiler::backends::ebpf::{self, Action, Counted, Linked, World};
-use netil::app::{Application, port_number};
+use crate::targets::walk::{Process, Rules, Walked, device, fault, is_plain, walk};
+use compiler::backends::ebpf::{self, Action, Counted, Divided, Fate, Linked, World};
+use netil::Verified;
+use netil::app::{Application, Body, Instance, port_number};
 use netil::exec::DropReason;
+use netil::module::{HandlerKind, TableKind};
+use runtime::coproc::tables::is_written;
 use runtime::graph::{Fault, NodeStats, Stats};
 use runtime::io::bpf;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
+
+/// The most queues of a device that hand packets over.
+pub const XDP_QUEUES: u32 = ebpf::QUEUES;
 
 /// A configuration as one program.
 #[derive(Debug)]
@@ -26,33 +36,221 @@ pub struct XdpApplication {
     /// By device that packets come in by its instances.
     readers: Vec<(String, Vec<usize>)>,
     application: Application,
+    /// What a process runs, if the configuration is divided.
+    division: Option<Handed>,
+}
+
+/// What the kernel leaves to a process.
+#[derive(Clone, Debug, Default)]
+pub struct Handed {
+    /// Instances of which nothing runs in the kernel, with the reason; packets come to others from these alone.
+    pub whole: BTreeMap<usize, String>,
+    /// Instances of which a part does, with what they hand packets over for.
+    pub part: BTreeMap<usize, Vec<String>>,
+    /// By element the data memory that the kernel's part uses.
+    memory: Vec<Vec<Range<u32>>>,
+}
+
+/// Elements of one class that are handed over for the same reasons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandedRow {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Their class.
+    pub class: String,
+    /// Nothing of them runs in the kernel.
+    pub whole: bool,
+    /// Why.
+    pub reasons: Vec<String>,
+}
+
+impl Handed {
+    /// By class and reasons, those in the process alone first.
+    fn rows(&self, application: &Application) -> Vec<HandedRow> {
+        let mut rows: Vec<HandedRow> = Vec::new();
+        let whole = self.whole.iter().map(|(n, why)| (*n, true, vec![why.clone()]));
+        for (n, whole, reasons) in whole.chain(self.part.iter().map(|(n, reasons)| (*n, false, reasons.clone()))) {
+            let (name, class) = (application.instances[n].name.clone(), &application.instances[n].class);
+            match rows.iter_mut().find(|row| (&row.class, row.whole, &row.reasons) == (class, whole, &reasons)) {
+                Some(row) => row.names.push(name),
+                None => rows.push(HandedRow { names: vec![name], class: class.clone(), whole, reasons }),
+            }
+        }
+        rows
+    }
 }
 
 /// Makes the program. `interfaces` are the indices of the devices' interfaces.
 pub(crate) fn make(application: &Application, interfaces: &BTreeMap<String, u32>, world: World) -> Result<XdpApplication, Vec<Fault>> {
-    let interface = |device: &str| {
-        let known = interfaces.get(device).copied();
+    let making = Making { application, interfaces, world, parts: None };
+    making.make().map_err(|wrong| vec![wrong.1])
+}
+
+/// Makes the program of what the kernel can run, for a process that runs the rest; `loops`: that includes loops of which only the kernel knows whether it sees their ends. `without`:
+/// instances that are the process's, with the reason.
+pub(crate) fn make_divided(
+    application: &Application,
+    interfaces: &BTreeMap<String, u32>,
+    world: World,
+    loops: bool,
+    without: &BTreeMap<usize, String>,
+) -> Result<XdpApplication, Vec<Fault>> {
+    let parts = RefCell::new(without.iter().map(|(instance, why)| (*instance, Err(why.clone()))).collect::<BTreeMap<_, _>>());
+    loop {
+        let making = Making { application, interfaces, world, parts: Some((&parts, loops)) };
+        match making.make() {
+            Ok(made) => return Ok(made),
+            // What cannot be had in this place, with what others need, is the process's.
+            Err((Some(instance), fault)) if !matches!(parts.borrow().get(&instance), Some(Err(_))) => {
+                let prefix = crate::targets::walk::fault("xdp", instance, "").message;
+                let why = fault.message.strip_prefix(&prefix).unwrap_or(&fault.message).to_owned();
+                parts.borrow_mut().insert(instance, Err(why));
+            }
+            Err((_, fault)) => return Err(vec![fault]),
+        }
+    }
+}
+
+/// How often the largest element is taken out of a program that the kernel refuses.
+const TRIES: usize = 3;
+
+/// Loads what the kernel can run: with loops, without the largest elements if its verifier refuses them, and at last without loops.
+pub(crate) fn load_divided(
+    application: &Application,
+    interfaces: &BTreeMap<String, u32>,
+    world: World,
+) -> Result<io::Result<XdpLoaded>, Vec<Fault>> {
+    let mut refused = None;
+    for loops in [true, false] {
+        let mut without = BTreeMap::new();
+        for _ in 0..TRIES {
+            let made = make_divided(application, interfaces, world, loops, &without)?;
+            let largest = made.largest();
+            match made.load() {
+                Ok(loaded) => return Ok(Ok(loaded)),
+                Err(error) if error.raw_os_error() == Some(NOT_PERMITTED) => return Ok(Err(error)),
+                Err(error) => {
+                    let text = error.to_string();
+                    let why = format!("the kernel's verifier does not take it: {}", text.split(';').next().unwrap_or(&text));
+                    refused = Some(error);
+                    without.extend(largest.map(|instance| (instance, why)));
+                }
+            }
+        }
+    }
+    Ok(Err(refused.unwrap_or_else(|| io::ErrorKind::Other.into())))
+}
+
+/// The error of a process that may not load programs.
+const NOT_PERMITTED: i32 = 1;
+
+/// By instance the kernel's part, or why there is none.
+type Parts = RefCell<BTreeMap<usize, Result<Divided, String>>>;
+
+/// What a program is made from.
+struct Making<'a> {
+    application: &'a Application,
+    interfaces: &'a BTreeMap<String, u32>,
+    world: World,
+    /// Where the configuration is divided; and whether loops stay in the kernel.
+    parts: Option<(&'a Parts, bool)>,
+}
+
+impl Making<'_> {
+    fn interface(&self, device: &str) -> Result<u32, String> {
+        let known = self.interfaces.get(device).copied();
         known.ok_or_else(|| format!("device {device} has no interface; --map {device}=dev:IF says which"))
-    };
-    let end = |class: &str, device: &str| {
+    }
+
+    fn end(&self, class: &str, device: &str) -> Result<Option<Fate>, String> {
         Ok(match class {
-            "Discard" | "Idle" => Some(Action::Drop),
-            "ToHost" => Some(Action::Pass),
-            "ToDevice" => Some(Action::Redirect(interface(device)?)),
+            "Discard" | "Idle" => Some(Fate::Action(Action::Drop)),
+            "ToHost" => Some(Fate::Action(Action::Pass)),
+            "ToDevice" => Some(Fate::Action(Action::Redirect(self.interface(device)?))),
             _ => None,
         })
+    }
+
+    /// Why nothing of a program can run in the kernel.
+    fn refuses(&self, instance: usize) -> Option<String> {
+        let ((parts, loops), program) = (self.parts?, self.application.instances[instance].program()?);
+        let mut parts = parts.borrow_mut();
+        let part = parts.entry(instance).or_insert_with(|| {
+            if let Some(table) = written_prefixes(program) {
+                return Err(format!("it changes values of the table '{table}', whose keys are prefixes"));
+            }
+            ebpf::divide(program, &scratch_alone(program), loops).map_err(|refused| told(program, &refused))
+        });
+        part.as_ref().err().cloned()
+    }
+
+    /// The program; or what is wrong, and with which instance.
+    fn make(&self) -> Result<XdpApplication, (Option<usize>, Fault)> {
+        let (entry, end) = (|device: &str| self.interface(device), |class: &str, device: &str| self.end(class, device));
+        let refuses = |instance: usize| self.refuses(instance);
+        let process = Process { refuses: &refuses, end: &|node, port| Fate::Process { node, port } };
+        let process = self.parts.map(|_| &process);
+        let rules =
+            Rules { target: "xdp", called: "XDP", entry: &entry, end: &end, drop: Fate::Action(Action::Drop), copies: false, process };
+        let Walked { instances, elements, ends, entries, readers, apart } =
+            walk(self.application, &rules).map_err(|fault| (None, fault))?;
+        let fates = ends.iter().map(|(_, fate)| ebpf::End { names: Vec::new(), fate: *fate }).collect();
+        let parts = self.parts.map(|(parts, _)| division(&parts.borrow(), &instances));
+        let app = ebpf::Application { elements, ends: fates, entries, world: self.world, division: parts };
+        let linked = ebpf::link(&app).map_err(|wrong| {
+            let element = wrong.element.map(|n| instances[n]);
+            let program = element.and_then(|n| self.application.instances[n].program());
+            let why = program.map_or_else(|| wrong.refused.reason.clone(), |program| told(program, &wrong.refused));
+            (element, fault("xdp", element.unwrap_or(usize::MAX), why))
+        })?;
+        let division = app.division.map(|division| handed(self.application, &instances, &division, apart));
+        let ends = ends.into_iter().map(|(passed, _)| passed).collect();
+        Ok(XdpApplication { linked, instances, ends, readers, application: self.application.clone(), division })
+    }
+}
+
+/// What the target does not admit of a program, with the place.
+fn told(program: &Verified, refused: &ebpf::Refused) -> String {
+    let place = refused.site.map(|site| program.place(HandlerKind::Push, site) + ": ");
+    place.unwrap_or_default() + &refused.reason
+}
+
+/// A table whose keys are prefixes and whose values the program changes: a process could not do that on the map.
+fn written_prefixes(program: &Verified) -> Option<&str> {
+    let module = program.module();
+    let mut tables = module.tables.iter().zip(0..).filter(|(table, _)| table.kind == TableKind::Prefix);
+    tables.find(|(_, n)| is_written(module, *n)).map(|(table, _)| table.name.as_str())
+}
+
+fn division(parts: &BTreeMap<usize, Result<Divided, String>>, instances: &[usize]) -> ebpf::Division {
+    let part = |instance: &usize| parts.get(instance).and_then(|part| part.as_ref().ok()).cloned();
+    ebpf::Division { nodes: instances.iter().map(|n| *n as u32).collect(), parts: instances.iter().filter_map(part).collect() }
+}
+
+fn handed(application: &Application, instances: &[usize], division: &ebpf::Division, whole: BTreeMap<usize, String>) -> Handed {
+    let mut part = BTreeMap::new();
+    for (instance, divided) in instances.iter().zip(&division.parts).filter(|(_, divided)| !divided.handed.is_empty()) {
+        let Some(program) = application.instances[*instance].program() else { continue };
+        part.insert(*instance, reasons(program, &divided.handed));
+    }
+    let memory = division.parts.iter().map(|part| part.memory.clone()).collect();
+    Handed { whole, part, memory }
+}
+
+/// Each reason once, with the first of its places and how many more there are.
+fn reasons(program: &Verified, handed: &[ebpf::Refused]) -> Vec<String> {
+    let mut all: Vec<(&ebpf::Refused, usize)> = Vec::new();
+    for refused in handed {
+        match all.iter_mut().find(|(known, _)| known.reason == refused.reason) {
+            Some((_, more)) => *more += 1,
+            None => all.push((refused, 0)),
+        }
+    }
+    let shown = |(refused, more): (&ebpf::Refused, usize)| match more {
+        0 => told(program, refused),
+        more => format!("{}, and at {more} more places", told(program, refused)),
     };
-    let rules = Rules { target: "xdp", called: "XDP", entry: &interface, end: &end, drop: Action::Drop, copies: false };
-    let Walked { instances, elements, ends, entries, readers } = walk(application, &rules).map_err(|fault| vec![fault])?;
-    let actions = ends.iter().map(|(_, action)| ebpf::End { names: Vec::new(), action: *action }).collect();
-    let linked = ebpf::link(&ebpf::Application { elements, ends: actions, entries, world }).map_err(|wrong| {
-        let element = wrong.element.map(|n| instances[n]);
-        let program = element.and_then(|n| application.instances[n].program());
-        let place = program.zip(wrong.refused.site).map(|(p, site)| p.place(netil::module::HandlerKind::Push, site) + ": ");
-        vec![fault("xdp", element.unwrap_or(usize::MAX), place.unwrap_or_default() + &wrong.refused.reason)]
-    })?;
-    let ends = ends.into_iter().map(|(passed, _)| passed).collect();
-    Ok(XdpApplication { linked, instances, ends, readers, application: application.clone() })
+    all.into_iter().map(shown).collect()
 }
 
 /// A configuration in the kernel.
@@ -78,9 +276,56 @@ impl XdpApplication {
         super::files(&self.linked.program, name, &|refused| super::refused(refused.reason.clone()))
     }
 
+    /// The device of a ToDevice or FromDevice, by the element's name.
+    pub fn device_of(&self, element: &str) -> String {
+        let instance = self.application.instances.iter().find(|instance| instance.name == element);
+        let Some(Instance { name, class, body: Body::Native(arguments) }) = instance else { return String::new() };
+        device(name, class, arguments)
+    }
+
     /// The devices that packets come in by.
     pub fn devices(&self) -> Vec<String> {
         self.readers.iter().map(|(device, _)| device.clone()).collect()
+    }
+
+    /// What a process runs, if the configuration is divided.
+    pub fn handed(&self) -> Option<&Handed> {
+        self.division.as_ref()
+    }
+
+    /// The same for people; and how many elements the kernel runs wholly or in part.
+    pub fn handed_rows(&self) -> (usize, Vec<HandedRow>) {
+        (self.instances.len(), self.division.as_ref().map_or_else(Vec::new, |handed| handed.rows(&self.application)))
+    }
+
+    /// Bytes of info memory in the header of packets that are handed over ([`Settings::handed`](runtime::graph::Settings::handed)).
+    pub fn info(&self) -> usize {
+        self.linked.info as usize
+    }
+
+    /// The instance with most instructions.
+    fn largest(&self) -> Option<usize> {
+        let program = &self.linked.program;
+        let starts = program.functions.iter().map(|(_, start)| *start).chain([program.insts.len()]).collect::<Vec<_>>();
+        let sizes = starts.windows(2).skip(1).map(|pair| pair[1] - pair[0]);
+        self.instances.iter().zip(sizes).max_by_key(|(_, size)| *size).map(|(instance, _)| *instance)
+    }
+
+    pub(super) fn linked(&self) -> &Linked {
+        &self.linked
+    }
+
+    pub(super) fn instance(&self, element: usize) -> usize {
+        self.instances[element]
+    }
+
+    pub(super) fn application(&self) -> &Application {
+        &self.application
+    }
+
+    /// By element the data memory that the kernel's part uses.
+    pub(super) fn memory(&self) -> impl Iterator<Item = (usize, &[Range<u32>])> {
+        self.division.iter().flat_map(|division| division.memory.iter().map(Vec::as_slice).enumerate())
     }
 
     /// Loads it into the kernel.
@@ -103,6 +348,44 @@ impl XdpLoaded {
         state[ebpf::CLOCK_AT as usize..][..8].copy_from_slice(&time_ns.to_le_bytes());
         state[ebpf::INTERFACE_AT as usize..][..4].copy_from_slice(&interface.to_le_bytes());
         self.program.update(at, &[0; 4], &state)
+    }
+
+    /// What was loaded.
+    pub fn made(&self) -> &XdpApplication {
+        &self.made
+    }
+
+    /// The map that sockets are entered in, and by device the first number there; each device has [`XDP_QUEUES`].
+    ///
+    /// # Errors
+    /// The configuration is not divided.
+    pub fn sockets(&self) -> io::Result<(bpf::Entries, Vec<(String, u32)>)> {
+        let map = self.made.linked.sockets.ok_or(io::ErrorKind::NotFound)?;
+        let first = |((device, _), n): (&(String, Vec<usize>), u32)| (device.clone(), n * XDP_QUEUES);
+        Ok((self.program.shared(map)?, self.made.readers.iter().zip(0..).map(first).collect()))
+    }
+
+    /// The state map as memory, if the program has one.
+    pub(super) fn words(&self) -> io::Result<Option<bpf::Words>> {
+        let maps = &self.made.linked.program.maps;
+        let Some(at) = maps.iter().position(|map| map.name == ebpf::STATE) else { return Ok(None) };
+        self.program.memory(at, maps[at].data.len()).map(Some)
+    }
+
+    /// How many packets were handed over.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub fn handed_over(&self) -> io::Result<u64> {
+        let linked = &self.made.linked;
+        let is_handed = |what: &Counted| match what {
+            Counted::Handed(_) => true,
+            Counted::At(end) => self.made.ends_in_process(*end),
+            _ => false,
+        };
+        let entries = self.program.entries(linked.counts.0)?;
+        let counts = linked.counts.1.iter().zip(entries).filter(|(what, _)| is_handed(what));
+        Ok(counts.map(|(_, (_, value))| value.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))).sum())
     }
 
     /// The state map's number and bytes.
@@ -131,13 +414,16 @@ impl XdpLoaded {
         let number = |bytes: &Vec<u8>| bytes.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
         let counts: Vec<u64> = self.program.entries(*map)?.iter().map(|(_, value)| number(value)).collect();
         let mut nodes: Vec<NodeStats> = self.made.application.instances.iter().map(|_| NodeStats::default()).collect();
-        for (what, count) in counted.iter().zip(counts) {
-            self.made.add(&mut nodes, *what, count);
+        for (what, count) in counted.iter().zip(&counts) {
+            self.made.add(&mut nodes, *what, *count);
         }
-        self.made.only_outputs(&mut nodes);
+        if self.made.division.is_none() {
+            self.made.only_outputs(&mut nodes);
+        }
         let instances = self.made.application.instances.iter();
         let named = instances.zip(nodes).map(|(i, node)| (i.name.clone(), i.class.clone(), node)).collect();
-        Ok(Stats { nodes: named, ..Stats::default() })
+        let arrivals = counted.iter().zip(&counts).filter(|(what, _)| matches!(what, Counted::Entered(_))).map(|(_, count)| count).sum();
+        Ok(Stats { nodes: named, arrivals, ..Stats::default() })
     }
 }
 
@@ -173,8 +459,18 @@ impl XdpApplication {
                     nodes[*n].out = vec![nodes[*n].out.first().copied().unwrap_or(0) + count];
                 }
             }
+            Counted::Lost if count > 0 => {
+                if let Some(n) = self.readers.first().and_then(|(_, passed)| passed.first()) {
+                    nodes[*n].drop("no room for the header of what is handed over", count);
+                }
+            }
             _ => {}
         }
+    }
+
+    /// Whether an end leads to the process.
+    fn ends_in_process(&self, end: usize) -> bool {
+        self.linked.processed.get(end) == Some(&true)
     }
 
     /// What an element with one output has not dropped has left by it.

@@ -173,7 +173,15 @@ impl PacketPort {
 
 /// A FromDevice.
 pub(super) fn source(port: &Arc<PacketPort>, name: String, setup: &Setup<'_>, snaplen: u32) -> Box<dyn Native> {
-    Box::new(Source { port: Arc::clone(port), name, pulled: is_pulled(setup), active: true, snaplen: snaplen as usize, count: 0 })
+    Box::new(Source {
+        port: Arc::clone(port),
+        name,
+        pulled: is_pulled(setup),
+        active: true,
+        snaplen: snaplen as usize,
+        handed: setup.settings.handed,
+        count: 0,
+    })
 }
 
 struct Source {
@@ -182,10 +190,22 @@ struct Source {
     pulled: bool,
     active: bool,
     snaplen: usize,
+    /// Packets are such that a program in the kernel has begun, with so many bytes of info memory.
+    handed: Option<usize>,
     count: u64,
 }
 
 impl Source {
+    /// The next one is a packet that is handed over.
+    fn go_on(&mut self, info: usize, ctx: &mut Ctx<'_>) {
+        let frame = self.port.into.with(|batch| {
+            let frame = batch.waiting().next().map(|next| next.bytes.to_vec());
+            batch.next += usize::from(frame.is_some());
+            frame
+        });
+        self.count += u64::from(frame.is_some_and(|frame| ctx.go_on(&frame, info)));
+    }
+
     fn take(&mut self, ctx: &Ctx<'_>) -> Option<Packet> {
         let (active, snaplen) = (self.active, self.snaplen);
         let packet = self.port.into.with(|batch| {
@@ -211,13 +231,16 @@ impl Native for Source {
     }
 
     fn arrive(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(info) = self.handed {
+            return self.go_on(info, ctx);
+        }
         if let Some(packet) = self.take(ctx) {
             ctx.emit(0, packet);
         }
     }
 
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        if !self.active || self.port.into.len() == 0 {
+        if !self.active || self.handed.is_some() || self.port.into.len() == 0 {
             return None;
         }
         let (before, snaplen) = (slots.len(), self.snaplen);

@@ -105,6 +105,7 @@ pub(super) fn source(name: String, spec: &Spec, args: &Args, setup: &Setup<'_>, 
         pulled: is_pulled(setup),
         active: args.boolean("ACTIVE", true)?,
         force_ip: args.boolean("FORCE_IP", false)?,
+        handed: setup.settings.handed,
         snaplen,
         count: 0,
     }))
@@ -120,6 +121,8 @@ struct Source {
     pulled: bool,
     active: bool,
     force_ip: bool,
+    /// Frames are packets that a program in the kernel has begun, with so many bytes of info memory.
+    handed: Option<usize>,
     /// The most bytes of each packet.
     snaplen: u32,
     count: u64,
@@ -141,6 +144,16 @@ impl Source {
         let some = device.borrow_mut().has_frames();
         tell_news(device, ctx);
         some
+    }
+
+    /// The next frame is a packet that is handed over.
+    fn go_on(&mut self, info: usize, ctx: &mut Ctx<'_>) {
+        let Some(mut device) = self.device.as_ref().map(|device| device.borrow_mut()) else { return };
+        let went = device.peek(0).is_some_and(|frame| ctx.go_on(frame, info));
+        device.take(1);
+        if !went {
+            device.drop_frames("no packet that was handed over", 1);
+        }
     }
 
     /// The next frame as a packet; `None` where it goes another way.
@@ -178,6 +191,9 @@ impl Native for Source {
     }
 
     fn arrive(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(info) = self.handed {
+            return self.go_on(info, ctx);
+        }
         if let Some(packet) = self.take(ctx) {
             ctx.emit(0, packet);
         }
@@ -185,7 +201,7 @@ impl Native for Source {
 
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let now = ctx.now();
-        let mut device = self.device.as_ref().filter(|_| !self.force_ip && now < until)?.borrow_mut();
+        let mut device = self.device.as_ref().filter(|_| !self.force_ip && self.handed.is_none() && now < until)?.borrow_mut();
         let (link, before, snaplen) = (device.link().number(), slots.len(), self.snaplen as usize);
         let (own, frames_of) = (&mut self.own, device.link());
         // One that is another graph's ends the burst.

@@ -20,6 +20,8 @@ mod tap;
 mod xdp;
 
 pub use share::Part;
+#[cfg(target_os = "linux")]
+pub use xdp::{Lent, lend};
 
 use super::{LinkType, live::LiveError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -290,7 +292,8 @@ impl Device {
         std::mem::take(&mut self.news)
     }
 
-    fn drop_frames(&mut self, reason: &'static str, count: u64) {
+    /// Counts frames that were dropped.
+    pub(crate) fn drop_frames(&mut self, reason: &'static str, count: u64) {
         if count > 0 {
             *self.drops.entry(reason).or_default() += count;
         }
@@ -443,6 +446,11 @@ impl Device {
         self.outbox.pop_front();
         self.drop_frames(reason, 1);
     }
+}
+
+/// Hands on a frame with its checksum, which a sender on the same host leaves to a device.
+pub(crate) fn completed(frame: &[u8], each: impl FnMut(&[u8])) {
+    offload::complete_untold(frame, each);
 }
 
 /// The number of the calling thread's network namespace, by which interfaces of one name are told apart.

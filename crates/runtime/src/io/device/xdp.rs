@@ -6,6 +6,7 @@
 //! ```
 //!
 //! - The program is attached by a link, which goes with the process, and so does all else.
+//! - A program that is at the interface already may hand frames over instead ([`lend`]): its map has the sockets then.
 //! - One set of sockets serves all devices of this process that name the same interface and queues: one receives, all may send. So a thread may receive and another send.
 //! - The driver gives frames without a copy where it can; else the kernel copies them (veth, and interfaces whose driver does not know XDP).
 //! - Frames leave by the first queue, so that their order stays.
@@ -18,7 +19,7 @@
 use super::{BUFFER_FULL, Options, Port, offload};
 use crate::io::{
     LinkType,
-    bpf::{Keyed, Link, Map, Mode, Program, Reference},
+    bpf::{Enter, Entries, Keyed, Link, Map, Mode, Program, Reference},
     live::{LiveError, find},
     sys::{
         frames::BATCH,
@@ -57,12 +58,14 @@ static OPEN: Mutex<Vec<(Key, Weak<Shared>)>> = Mutex::new(Vec::new());
 /// The sockets of an interface.
 struct Shared {
     queues: Vec<Mutex<Receiving>>,
-    first: u32,
     sending: Mutex<Sending>,
     /// Ready when one of them has frames.
     ready: OwnedFd,
-    program: Program,
-    _link: Link,
+    /// The map that programs find sockets in, and the number of the first there.
+    map: Entries,
+    first_entry: u32,
+    /// Its own program, at the interface.
+    _own: Option<(Program, Link)>,
     /// A device receives.
     is_received: AtomicBool,
 }
@@ -143,13 +146,53 @@ fn refused(error: io::Error) -> LiveError {
     }
 }
 
+/// Sockets of all queues of an interface for a program that is there already; devices `xdp:NAME` of this process use them while this lives.
+pub struct Lent(Arc<Shared>);
+
+/// Opens them. The program finds the sockets in that map, from that entry on; there are `most` entries. `generic`: the program is not run by the driver.
+///
+/// # Errors
+/// The interface has more queues, or is none that frames can be taken from.
+pub fn lend(name: &str, map: &Entries, first_entry: u32, most: u32, generic: bool) -> Result<Lent, LiveError> {
+    let (found, link_type) = find(name)?;
+    if link_type != LinkType::EN10MB {
+        return Err(LiveError::Cannot("AF_XDP", "take frames that do not begin with Ethernet"));
+    }
+    let count = link::queues(name)?;
+    if count > most {
+        return Err(LiveError::NoQueue(most));
+    }
+    let key = (super::namespace(), found.index(), 0, count);
+    let shared = Shared::with((map.clone(), first_entry), (found.index(), 0, count), generic, None).map_err(refused)?;
+    let shared = Arc::new(shared);
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner).push((key, Arc::downgrade(&shared)));
+    shared.enter().map_err(refused)?;
+    Ok(Lent(shared))
+}
+
+impl std::fmt::Debug for Lent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "sockets of {} queues", self.0.queues.len())
+    }
+}
+
 impl Shared {
     fn new(interface: u32, first: u32, count: u32) -> io::Result<Self> {
-        let each = (CHUNKS / count.next_power_of_two()).clamp(*EACH.start(), *EACH.end());
         let program = program(first + count)?;
         // Drivers want the program before the sockets. It lets everything pass until a socket is entered.
         let (link, mode) = attach(&program, interface)?;
-        let opened = |queue| xsk::open(interface, queue, each, mode == Mode::Generic);
+        let map = program.shared(0)?;
+        Self::with((map, first), (interface, first, count), mode == Mode::Generic, Some((program, link)))
+    }
+
+    fn with(
+        (map, first_entry): (Entries, u32),
+        (interface, first, count): (u32, u32, u32),
+        generic: bool,
+        own: Option<(Program, Link)>,
+    ) -> io::Result<Self> {
+        let each = (CHUNKS / count.next_power_of_two()).clamp(*EACH.start(), *EACH.end());
+        let opened = |queue| xsk::open(interface, queue, each, generic);
         let (mut queues, mut sending) = (Vec::new(), None);
         let ready = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for queue in first..first + count {
@@ -159,14 +202,14 @@ impl Shared {
             sending.get_or_insert(sends);
         }
         let sending = Mutex::new(sending.ok_or(io::ErrorKind::NotFound)?);
-        Ok(Self { queues, first, sending, ready, program, _link: link, is_received: AtomicBool::new(false) })
+        Ok(Self { queues, sending, ready, map, first_entry, _own: own, is_received: AtomicBool::new(false) })
     }
 
     /// From now on frames come here.
     fn enter(&self) -> io::Result<()> {
-        for (queue, receiving) in (self.first..).zip(&self.queues) {
+        for (entry, receiving) in (self.first_entry..).zip(&self.queues) {
             let fd = held(receiving).fd().as_raw_fd();
-            self.program.update(0, &queue.to_ne_bytes(), &fd.to_ne_bytes())?;
+            self.map.put(&entry.to_ne_bytes(), &fd.to_ne_bytes(), Enter::Any)?;
         }
         Ok(())
     }

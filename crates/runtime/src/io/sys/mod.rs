@@ -2,7 +2,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "memory that is shared with the kernel (rings of packets, AF_XDP, mapped files), advice on memory, prefetching, and wide registers"
+    reason = "memory that is shared with the kernel (rings of packets, AF_XDP, maps of programs, mapped files), advice on memory, prefetching, and wide registers"
 )]
 
 use netil::pool::{Even, Pool};
@@ -15,6 +15,8 @@ pub(in crate::io) mod mapped;
 pub(in crate::io) mod packet;
 mod ring;
 pub(in crate::io) mod tun;
+#[cfg(target_os = "linux")]
+pub(in crate::io) mod words;
 pub(in crate::io) mod xsk;
 
 /// Asks for the cache line of `bytes[at]`, if there is one, without waiting for it.

@@ -39,7 +39,7 @@ impl Select<'_> {
     }
 
     /// Goes along an edge, with its arguments. Round a loop arguments may be parameters.
-    fn go(&mut self, from: Block, e: &Edge, facts: &Facts) {
+    pub fn go(&mut self, from: Block, e: &Edge, facts: &Facts) {
         let (to, back) = (e.block.0 as usize, self.position[e.block.0 as usize] <= self.position[from.0 as usize]);
         match &mut self.incoming[to] {
             _ if back => {}

@@ -20,7 +20,7 @@ use crate::mir::{Op, Value};
 
 /// The kernel's functions, by number.
 const NOW: i32 = 5;
-const ADJUST_HEAD: i32 = 44;
+pub(super) const ADJUST_HEAD: i32 = 44;
 const ADJUST_TAIL: i32 = 65;
 const NANOS: i32 = 1_000_000_000;
 
@@ -106,7 +106,7 @@ impl Select<'_> {
         self.facts = Facts { some: std::mem::take(&mut self.facts.some), ..Facts::default() };
     }
 
-    fn slot(&mut self, offset: i16) -> Reg {
+    pub fn slot(&mut self, offset: i16) -> Reg {
         let (base, dst) = (self.info_frame(), self.code.register());
         self.emit(Inst::Load { dst, base, offset, size: Size::B8 });
         dst

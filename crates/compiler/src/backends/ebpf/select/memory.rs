@@ -1,7 +1,7 @@
 //! Accesses: to the packet by pointers that have been compared with its end, to constants and to what lasts by places in maps, to info memory on
 //! the stack, where the verifier wants addresses aligned.
 
-use super::super::lir::{Alu, Cond, End, Inst, Reg, Size, Src};
+use super::super::lir::{Alu, Cond, End, FRAME, Inst, Reg, Size, Src};
 use super::super::proofs::MOST_OFFSET;
 use super::{Select, limbs};
 use crate::mir::{Extent, Order, Value};
@@ -69,6 +69,9 @@ impl Select<'_> {
             let (base, offset) = self.prove(at, bytes);
             return (base, offset.cast_signed(), 8);
         }
+        if let Some(place) = self.in_scratch(space, at, bytes) {
+            return place;
+        }
         let Some(found) = self.bounded(home.size(), at, bytes) else { return (self.data, 0, 8) };
         let (map, start) = match home {
             Home::Frame(_) => return self.in_frame(found, at.1),
@@ -87,6 +90,14 @@ impl Select<'_> {
             }
         }
         (base, 0, 8)
+    }
+
+    /// A place in scratch memory, which lies behind the keys of tables.
+    fn in_scratch(&self, space: Space, (addr, offset): (Value, u32), bytes: u32) -> Option<(Reg, i32, u32)> {
+        let at = self.small(addr).filter(|_| space == Space::Data)?.checked_add(offset.into())?;
+        let at = self.layout.in_scratch(u32::try_from(at).ok()?, bytes)?;
+        let first = -(super::super::scratch(self.program) + self.layout.scratch_size()).cast_signed();
+        Some((FRAME, first + at.cast_signed(), 1 << at.trailing_zeros().min(3)))
     }
 
     fn in_frame(&mut self, at: At, offset: u32) -> (Reg, i32, u32) {
