@@ -162,13 +162,6 @@ impl Graph {
         }
     }
 
-    /// Puts bytes into a program's data memory, as far as they fit: what another run of it has left there.
-    pub fn set_memory(&mut self, instance: usize, bytes: &[u8]) {
-        if let Some(Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
-            program.state.data.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        }
-    }
-
     /// Elements because of which arrivals cannot be run in bursts when those of a plan are linked.
     pub fn one_at_a_time(&self, plan: &Plan) -> Vec<usize> {
         (0..self.nodes.len()).filter(|node| !self.takes_bursts(*node, plan)).collect()
