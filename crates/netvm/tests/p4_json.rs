@@ -390,7 +390,11 @@ fn what_is_wrong_is_told_with_its_place() {
     };
     let cases = [
         ("/pipelines/0/init_table", json!("y"), "error: pipelines[0].init_table: nothing is called `y` in this pipeline"),
-        ("/pipelines/0/name", json!("x"), "error: pipelines: there is no pipeline `ingress`, as programs for simple_switch have it"),
+        (
+            "/pipelines/0/name",
+            json!("x"),
+            "error: pipelines: there is no pipeline `ingress`, as programs for simple_switch and psa_switch have it",
+        ),
         ("/pipelines/0/tables/0/base_default_next", json!(1), ""),
         ("/pipelines/0/tables/0/next_tables/act", json!("tbl_x"), "error: pipelines[0].tables[0]: control comes here again and again"),
         ("/headers/0/header_type", json!("z"), "error: headers[0].header_type: no header type is called `z`"),

@@ -51,8 +51,7 @@ pub fn run(switch: &mut Switch, line: &str) -> Told {
 
 fn unknown(command: &str) -> String {
     if command == "updates" {
-        return "this is protobuf text of P4Runtime, which `netvm run` with --in reads from a file that ends in .txtpb; here are commands"
-            .to_owned();
+        return "this is protobuf text of P4Runtime, which is read from a file whose name ends in .txtpb; here are commands".to_owned();
     }
     format!("no command is called `{command}`; docs/p4.md lists them")
 }
