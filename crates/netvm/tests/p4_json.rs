@@ -363,7 +363,7 @@ fn jumps_in_actions_go_forward() {
 #[test]
 fn files_do_what_their_tests_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4");
-    for name in ["bmv2", "bmv2_old", "bmv2_lists", "bmv2_loops", "bmv2_masks"] {
+    for name in ["bmv2", "bmv2_old", "bmv2_lists", "bmv2_loops", "bmv2_masks", "bmv2_psa"] {
         let test = std::fs::read_to_string(folder.join(format!("{name}.stf"))).unwrap();
         for engine in engines::ALL.iter().filter(|e| e.quick) {
             let pipeline =

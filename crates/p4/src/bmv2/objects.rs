@@ -1,6 +1,6 @@
 //! Registers, counters, meters, action profiles, calculations, digests, value sets: instances of v1model's externs, and what names them.
 
-use super::expr::{Param, Registers, Scope, literal};
+use super::expr::{Param, Registers, Scope, inner, literal};
 use super::json::{Node, Read};
 use super::layout::{Kind, Layout};
 use super::psa;
@@ -49,8 +49,9 @@ impl<'a> Objects<'a> {
         let mut all = Self::default();
         all.errors(root, names, text)?;
         if layout.is_psa && all.errors.is_empty() {
-            // p4c leaves them out for psa_switch: they are numbered as core.p4 declares them.
+            // p4c leaves them out for psa_switch: they are numbered as core.p4 declares them, and then those of the program.
             all.errors = CORE_ERRORS.iter().zip(0u32..).map(|(name, number)| ((*name).to_owned(), number.into())).collect();
+            all.unnamed_errors(root, text)?;
         }
         all.arrays(root, layout, names, text)?;
         all.meters(root, layout, names, text)?;
@@ -86,6 +87,24 @@ impl<'a> Objects<'a> {
             let ident = own.fresh(name);
             text.line(&format!("error {{ {ident} }}"));
             self.errors.push((ident, number.number()?.into()));
+        }
+        Ok(())
+    }
+
+    /// Names for errors of which the parsers only tell the numbers.
+    fn unnamed_errors(&mut self, root: &Node<'a>, text: &mut Text) -> Read<()> {
+        for parser in root.each("parsers")? {
+            for state in parser.each("parse_states")? {
+                for op in
+                    state.each("parser_ops")?.iter().filter(|op| op.get("op").is_some_and(|op| op.text().is_ok_and(|op| op == "verify")))
+                {
+                    let number = inner(&op.need("parameters")?.just::<2>()?[1])?.need("value")?.hex()?;
+                    if self.error(&number).is_none() {
+                        text.line(&format!("error {{ Error_{number} }}"));
+                        self.errors.push((format!("Error_{number}"), number));
+                    }
+                }
+            }
         }
         Ok(())
     }

@@ -241,7 +241,9 @@ impl Externs {
 /// The values of a field list, as one.
 fn list<'a>(statements: &mut Statements<'_, 'a>, node: &Node<'a>) -> Read<String> {
     let mut all = Vec::new();
-    for value in node.need("value")?.list()? {
+    let given = node.need("value")?;
+    // One that is alone is no list.
+    for value in if given.is_object() { vec![given] } else { given.list()? } {
         all.push(match statements.scope.place(&value)? {
             Some(place) => place.text,
             None if value.need("type")?.text()? == "header" => statements.scope.header(&value)?.0,
