@@ -144,7 +144,7 @@ fn tables_of_a_p4_program_are_changed_while_it_runs() {
     assert!(run.says(&["table", "list"]).starts_with("In.routes\t1\th.ip.dst:lpm\t"));
     std::fs::write(dir.file("script.txt"), format!("# a script\n{right}\nregister_reset none\n")).unwrap();
     let told = run.fails(&["--bmv2", &dir.file("script.txt").to_string()]);
-    assert!(told.contains("line 3: there is no register `none`; nothing of the file was done"), "{told}");
+    assert!(told.contains("line 3: there is no register `none`: the program has none; nothing of the file was done"), "{told}");
     assert_eq!(run.says(&["table", "dump", "routes"]).lines().count(), 2);
     std::fs::write(dir.file("script.txt"), format!("{right}\n")).unwrap();
     assert!(run.says(&["--bmv2", &dir.file("script.txt").to_string()]).contains("handle 1"));
