@@ -62,7 +62,7 @@ conformance: ## run the tests of Click's sources in CLICK=DIR (NAMES='IPFilter Q
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- conformance $(NETVM) $(CLICK) $(NAMES)
 
-conformance-p4: ## run the STF tests of p4c's sources in P4C=DIR (NAMES='gauntlet' for some): which pass, fail, and fail as is known; with BMV2=DIR (p4c-bm2-ss) by BMv2's JSON, too
+conformance-p4: ## run the STF tests of p4c's sources in P4C=DIR (NAMES='gauntlet' for some): which pass, fail, and fail as is known; with BMV2=DIR (p4c-bm2-ss, p4c-bm2-psa) by BMv2's JSON, too
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- conformance-p4 $(NETVM) $(P4C) $(NAMES)
 	@$(if $(BMV2),cargo run --quiet -p xtask -- conformance-p4-json $(NETVM) $(P4C) $(BMV2) $(NAMES))

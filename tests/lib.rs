@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 mod bounded;
+#[cfg(feature = "print")]
+mod commands;
 mod engines;
 #[cfg(feature = "jit")]
 mod optimiser;
@@ -13,6 +15,8 @@ mod print;
 mod text;
 
 pub use bounded::bounded;
+#[cfg(feature = "print")]
+pub use commands::p4_entries;
 #[cfg(feature = "jit")]
 pub use engines::jit_agrees;
 pub use engines::{module_loader, verify_run};
@@ -39,6 +43,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     #[cfg(feature = "jit")]
     ("jit_agrees", jit_agrees),
     ("module_loader", module_loader),
+    #[cfg(feature = "print")]
+    ("p4_entries", p4_entries),
     ("p4_text", p4_text),
     #[cfg(feature = "jit")]
     ("passes_agree", passes_agree),

@@ -19,7 +19,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crates/capi", &["netvm"]),
     ("crates/p4runtime", &["netvm"]),
     ("crates/cli", &["machine", "netvm", "p4runtime"]),
-    ("tests", &["compiler", "frontends", "jit", "netil", "netvm-cli", "p4", "runtime"]),
+    ("tests", &["compiler", "frontends", "jit", "netil", "netvm", "netvm-cli", "p4", "runtime"]),
     ("benches", &["netvm", "rings"]),
     ("xtask", &[]),
 ];

@@ -100,6 +100,8 @@ fn after_long_help() -> String {
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
+    #[cfg(feature = "p4runtime")]
+    netvm::p4::read_protobuf_by(p4runtime::text::enter);
     if let Some(status) = commands::click::main() {
         return status;
     }

@@ -4,7 +4,7 @@ use netvm::p4::{self, Switch, stf};
 use netvm::{Settings, engines};
 use std::path::{Path, PathBuf};
 
-const PROGRAMS: [&str; 15] = [
+const PROGRAMS: [&str; 16] = [
     "generic",
     "priorities",
     "nested",
@@ -20,6 +20,7 @@ const PROGRAMS: [&str; 15] = [
     "dropped",
     "psa_paths",
     "psa_objects",
+    "bmv2_psa",
 ];
 
 fn folder() -> PathBuf {

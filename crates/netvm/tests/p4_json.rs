@@ -363,7 +363,7 @@ fn jumps_in_actions_go_forward() {
 #[test]
 fn files_do_what_their_tests_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4");
-    for name in ["bmv2", "bmv2_old", "bmv2_lists", "bmv2_loops", "bmv2_masks"] {
+    for name in ["bmv2", "bmv2_old", "bmv2_lists", "bmv2_loops", "bmv2_masks", "bmv2_psa"] {
         let test = std::fs::read_to_string(folder.join(format!("{name}.stf"))).unwrap();
         for engine in engines::ALL.iter().filter(|e| e.quick) {
             let pipeline =
@@ -390,7 +390,11 @@ fn what_is_wrong_is_told_with_its_place() {
     };
     let cases = [
         ("/pipelines/0/init_table", json!("y"), "error: pipelines[0].init_table: nothing is called `y` in this pipeline"),
-        ("/pipelines/0/name", json!("x"), "error: pipelines: there is no pipeline `ingress`, as programs for simple_switch have it"),
+        (
+            "/pipelines/0/name",
+            json!("x"),
+            "error: pipelines: there is no pipeline `ingress`, as programs for simple_switch and psa_switch have it",
+        ),
         ("/pipelines/0/tables/0/base_default_next", json!(1), ""),
         ("/pipelines/0/tables/0/next_tables/act", json!("tbl_x"), "error: pipelines[0].tables[0]: control comes here again and again"),
         ("/headers/0/header_type", json!("z"), "error: headers[0].header_type: no header type is called `z`"),

@@ -5,6 +5,15 @@
 
 #include <core.p4>
 
+// Files for psa_switch have no other types than bits: with PSA_PLAIN_NUMBERS all that may be bits is.
+#ifdef PSA_PLAIN_NUMBERS
+#define PSA_TYPE typedef
+#define PSA_FLAG bit<1>
+#else
+#define PSA_TYPE type
+#define PSA_FLAG bool
+#endif
+
 // Numbers of the target as typedefs, as new types, and as both in headers.
 typedef bit<32> PortIdUint_t;
 typedef bit<32> MulticastGroupUint_t;
@@ -14,19 +23,19 @@ typedef bit<16> PacketLengthUint_t;
 typedef bit<16> EgressInstanceUint_t;
 typedef bit<64> TimestampUint_t;
 @p4runtime_translation("p4.org/psa/v1/PortId_t", 32)
-type PortIdUint_t PortId_t;
+PSA_TYPE PortIdUint_t PortId_t;
 @p4runtime_translation("p4.org/psa/v1/MulticastGroup_t", 32)
-type MulticastGroupUint_t MulticastGroup_t;
+PSA_TYPE MulticastGroupUint_t MulticastGroup_t;
 @p4runtime_translation("p4.org/psa/v1/CloneSessionId_t", 16)
-type CloneSessionIdUint_t CloneSessionId_t;
+PSA_TYPE CloneSessionIdUint_t CloneSessionId_t;
 @p4runtime_translation("p4.org/psa/v1/ClassOfService_t", 8)
-type ClassOfServiceUint_t ClassOfService_t;
+PSA_TYPE ClassOfServiceUint_t ClassOfService_t;
 @p4runtime_translation("p4.org/psa/v1/PacketLength_t", 16)
-type PacketLengthUint_t PacketLength_t;
+PSA_TYPE PacketLengthUint_t PacketLength_t;
 @p4runtime_translation("p4.org/psa/v1/EgressInstance_t", 16)
-type EgressInstanceUint_t EgressInstance_t;
+PSA_TYPE EgressInstanceUint_t EgressInstance_t;
 @p4runtime_translation("p4.org/psa/v1/Timestamp_t", 64)
-type TimestampUint_t Timestamp_t;
+PSA_TYPE TimestampUint_t Timestamp_t;
 typedef error ParserError_t;
 
 const PortId_t PSA_PORT_RECIRCULATE = (PortId_t) 0xfffffffa;
@@ -41,19 +50,19 @@ typedef bit<16> PacketLengthInHeaderUint_t;
 typedef bit<16> EgressInstanceInHeaderUint_t;
 typedef bit<64> TimestampInHeaderUint_t;
 @p4runtime_translation("p4.org/psa/v1/PortIdInHeader_t", 32)
-type PortIdInHeaderUint_t PortIdInHeader_t;
+PSA_TYPE PortIdInHeaderUint_t PortIdInHeader_t;
 @p4runtime_translation("p4.org/psa/v1/MulticastGroupInHeader_t", 32)
-type MulticastGroupInHeaderUint_t MulticastGroupInHeader_t;
+PSA_TYPE MulticastGroupInHeaderUint_t MulticastGroupInHeader_t;
 @p4runtime_translation("p4.org/psa/v1/CloneSessionIdInHeader_t", 16)
-type CloneSessionIdInHeaderUint_t CloneSessionIdInHeader_t;
+PSA_TYPE CloneSessionIdInHeaderUint_t CloneSessionIdInHeader_t;
 @p4runtime_translation("p4.org/psa/v1/ClassOfServiceInHeader_t", 8)
-type ClassOfServiceInHeaderUint_t ClassOfServiceInHeader_t;
+PSA_TYPE ClassOfServiceInHeaderUint_t ClassOfServiceInHeader_t;
 @p4runtime_translation("p4.org/psa/v1/PacketLengthInHeader_t", 16)
-type PacketLengthInHeaderUint_t PacketLengthInHeader_t;
+PSA_TYPE PacketLengthInHeaderUint_t PacketLengthInHeader_t;
 @p4runtime_translation("p4.org/psa/v1/EgressInstanceInHeader_t", 16)
-type EgressInstanceInHeaderUint_t EgressInstanceInHeader_t;
+PSA_TYPE EgressInstanceInHeaderUint_t EgressInstanceInHeader_t;
 @p4runtime_translation("p4.org/psa/v1/TimestampInHeader_t", 64)
-type TimestampInHeaderUint_t TimestampInHeader_t;
+PSA_TYPE TimestampInHeaderUint_t TimestampInHeader_t;
 
 PortId_t psa_PortId_header_to_int(in PortIdInHeader_t x) { return (PortId_t) (PortIdUint_t) (PortIdInHeaderUint_t) x; }
 MulticastGroup_t psa_MulticastGroup_header_to_int(in MulticastGroupInHeader_t x) { return (MulticastGroup_t) (MulticastGroupUint_t) (MulticastGroupInHeaderUint_t) x; }
@@ -71,7 +80,13 @@ EgressInstanceInHeader_t psa_EgressInstance_int_to_header(in EgressInstance_t x)
 TimestampInHeader_t psa_Timestamp_int_to_header(in Timestamp_t x) { return (TimestampInHeader_t) (TimestampInHeaderUint_t) (TimestampUint_t) x; }
 
 enum PSA_IdleTimeout_t { NO_TIMEOUT, NOTIFY_CONTROL }
+#ifdef PSA_PLAIN_NUMBERS
+enum bit<32> PSA_PacketPath_t {
+    NORMAL = 0, NORMAL_UNICAST = 1, NORMAL_MULTICAST = 2, CLONE_I2E = 3, CLONE_E2E = 4, RESUBMIT = 5, RECIRCULATE = 6
+}
+#else
 enum PSA_PacketPath_t { NORMAL, NORMAL_UNICAST, NORMAL_MULTICAST, CLONE_I2E, CLONE_E2E, RESUBMIT, RECIRCULATE }
+#endif
 
 struct psa_ingress_parser_input_metadata_t { PortId_t ingress_port; PSA_PacketPath_t packet_path; }
 struct psa_egress_parser_input_metadata_t { PortId_t egress_port; PSA_PacketPath_t packet_path; }
@@ -83,10 +98,10 @@ struct psa_ingress_input_metadata_t {
 }
 struct psa_ingress_output_metadata_t {
     ClassOfService_t class_of_service;
-    bool clone;
+    PSA_FLAG clone;
     CloneSessionId_t clone_session_id;
-    bool drop;
-    bool resubmit;
+    PSA_FLAG drop;
+    PSA_FLAG resubmit;
     MulticastGroup_t multicast_group;
     PortId_t egress_port;
 }
@@ -99,7 +114,7 @@ struct psa_egress_input_metadata_t {
     ParserError_t parser_error;
 }
 struct psa_egress_deparser_input_metadata_t { PortId_t egress_port; }
-struct psa_egress_output_metadata_t { bool clone; CloneSessionId_t clone_session_id; bool drop; }
+struct psa_egress_output_metadata_t { PSA_FLAG clone; CloneSessionId_t clone_session_id; PSA_FLAG drop; }
 
 @pure
 extern bool psa_clone_i2e(in psa_ingress_output_metadata_t istd);
@@ -116,6 +131,7 @@ extern void assume(in bool check);
 
 match_kind { range, selector, optional }
 
+#ifndef PSA_PLAIN_NUMBERS
 @noWarn("unused")
 action send_to_port(inout psa_ingress_output_metadata_t meta, in PortId_t egress_port) {
     meta.drop = false;
@@ -131,6 +147,7 @@ action multicast(inout psa_ingress_output_metadata_t meta, in MulticastGroup_t m
 action ingress_drop(inout psa_ingress_output_metadata_t meta) { meta.drop = true; }
 @noWarn("unused")
 action egress_drop(inout psa_egress_output_metadata_t meta) { meta.drop = true; }
+#endif
 
 extern PacketReplicationEngine { PacketReplicationEngine(); }
 extern BufferingQueueingEngine { BufferingQueueingEngine(); }
@@ -167,7 +184,11 @@ extern DirectCounter<W> {
     void count();
 }
 enum PSA_MeterType_t { PACKETS, BYTES }
+#ifdef PSA_PLAIN_NUMBERS
+enum bit<32> PSA_MeterColor_t { RED = 0, GREEN = 1, YELLOW = 2 }
+#else
 enum PSA_MeterColor_t { RED, GREEN, YELLOW }
+#endif
 extern Meter<S> {
     Meter(bit<32> n_meters, PSA_MeterType_t type);
     PSA_MeterColor_t execute(in S index, in PSA_MeterColor_t color);

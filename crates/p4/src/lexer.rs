@@ -148,6 +148,7 @@ impl Lexer<'_> {
 fn parse_number(text: &str) -> Result<Number, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     match text[digits..].chars().next() {
+        Some('w' | 's') if digits + 1 == text.len() => Err(format!("digits are missing behind `{text}`")),
         Some(c @ ('w' | 's')) => {
             let width: u32 = text[..digits].parse().map_err(|_| "a width is a number up to 4294967295".to_owned())?;
             Ok(Number { width: Some((width, c == 's')), value: magnitude(&text[digits + 1..])? })

@@ -288,6 +288,17 @@ fn each_mistake_is_told_once_with_what_may_be_meant() {
             "    @name(\"routes\") table other { actions = { drop; } default_action = drop; } table routes {\n        key = { other.apply().hit: exact; ",
             "43:27 the control plane would know two tables as `In.routes` -> give one of them another name: `@name(\"...\")`",
         ),
+        (
+            "header ethernet_t {",
+            "bit<8> f(bit<8> a) { return a; } bit<8> g(in bit<8> b, bit<8> c) { return f(c + 1) + f(b); } header ethernet_t {",
+            "9:88 `a` has no direction: its argument is known when the program is compiled -> `in` in front of the parameter `a` takes any value",
+        ),
+        (
+            "header ethernet_t {",
+            "control C(bit<8> a) { apply { } } control D(in bit<8> z) { C() c; apply { c.apply(1); c.apply(z); } } header ethernet_t {",
+            "9:95 `a` has no direction: its argument is known when the program is compiled -> `in` in front of the parameter `a` takes any value",
+        ),
+        ("h.ip.ttl = h.ip.ttl - 1;", "h.ip.ttl = 8s;", "41:20 digits are missing behind `8s`"),
         ("#ifndef SIZE", "#ifndf SIZE", "5:2 no directive is called #ifndf -> did you mean `ifndef`?"),
     ];
     let mut wrong = Vec::new();

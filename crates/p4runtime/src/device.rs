@@ -13,6 +13,7 @@ use crate::proto::p4::v1::field_match::FieldMatchType;
 use crate::proto::p4::v1::table_action::Type as ActionType;
 use crate::proto::p4::v1::update::Type as UpdateType;
 use crate::proto::p4::v1::{self, FieldMatch, TableEntry};
+use crate::resources::no_color_counts;
 use crate::streams::Streams;
 use netvm::p4::{BigInt, Indirect, KeyMatch, Sent, Switch};
 use prost::Message;
@@ -96,7 +97,7 @@ impl Device {
 
     /// An action of the protocol by names.
     pub fn action(&self, action: &v1::Action) -> Done<NamedAction> {
-        let known = self.info.action(action.action_id)?;
+        let known = self.info.action(action.action_id).or_else(|unknown| fault(Code::InvalidArgument, unknown.message))?;
         let mut args = Vec::new();
         for param in &known.params {
             let given: Vec<_> = action.params.iter().filter(|p| p.param_id == param.id).collect();
@@ -111,17 +112,9 @@ impl Device {
         Ok((known.name().to_owned(), args))
     }
 
-    /// What tells the entry; its fields in the order of their numbers.
+    /// What tells the entry.
     pub fn key(entry: &TableEntry) -> EntryKey {
-        let mut fields: Vec<&FieldMatch> = entry.r#match.iter().collect();
-        fields.sort_by_key(|f| f.field_id);
-        let mut bytes = Vec::new();
-        for field in fields {
-            let field = canonical::field(field.clone());
-            bytes.extend((field.encoded_len() as u32).to_be_bytes());
-            bytes.extend(field.encode_to_vec());
-        }
-        (entry.table_id, bytes, entry.priority)
+        (entry.table_id, match_bytes(&entry.r#match), entry.priority)
     }
 
     /// The matches of an entry in the order of the table's keys.
@@ -143,9 +136,11 @@ impl Device {
 
     pub fn table_entry(&mut self, switch: &mut Switch, kind: UpdateType, entry: &TableEntry) -> Done {
         let table = self.info.table(entry.table_id)?.clone();
-        if entry.idle_timeout_ns < 0 || entry.idle_timeout_ns > 0 && table.idle_timeout_behavior() != IdleTimeoutBehavior::NotifyControl {
-            return fault(Code::InvalidArgument, format!("table {} has no idle timeouts, or this one is negative", table.name()));
+        if entry.is_const {
+            return fault(Code::InvalidArgument, "constant entries are those of the program only");
         }
+        no_color_counts(entry.meter_counter_data.as_ref())?;
+        timeout(&table, entry)?;
         if entry.is_default_action {
             return self.default_action(switch, kind, &table, entry);
         }
@@ -179,7 +174,7 @@ impl Device {
         }
         let matches = Self::matches(table, entry)?;
         let priority = entry.priority.unsigned_abs();
-        let (handle, own) = match self.to_do(table, entry)? {
+        let (handle, own) = match self.to_do(switch, table, entry)? {
             Todo::Action((action, args)) => (switch.add(table.name(), &matches, priority, &action, &args).map_err(refused)?, None),
             todo => self.add_indirect(switch, table, &matches, priority, todo)?,
         };
@@ -217,9 +212,12 @@ impl Device {
 
     fn modify(&mut self, switch: &mut Switch, table: &config::Table, key: &EntryKey, entry: &TableEntry) -> Done {
         let Some(known) = self.book.entries.get(key) else { return fault(Code::NotFound, "there is no such entry") };
-        constant(known)?;
         let handle = known.handle;
-        match self.to_do(table, entry)? {
+        if entry.action.is_none() && known.entry.is_const {
+            return self.modify_resources(switch, table, handle, entry);
+        }
+        constant(known)?;
+        match self.to_do(switch, table, entry)? {
             Todo::Action((action, args)) => switch.modify(table.name(), handle, &action, &args).map_err(refused)?,
             todo => {
                 // The switch changes actions only: the entry is made anew. One with the same keys stands in the place of the old one.
@@ -236,6 +234,11 @@ impl Device {
             known.entry = TableEntry { counter_data: None, time_since_last_hit: None, is_const: false, ..entry.clone() };
             known.is_told = false;
         }
+        self.modify_resources(switch, table, handle, entry)
+    }
+
+    /// Gives an entry that is there the rates and the counts that are asked for.
+    fn modify_resources(&self, switch: &mut Switch, table: &config::Table, handle: u64, entry: &TableEntry) -> Done {
         if entry.meter_config.is_none() {
             self.reset_direct_meter(switch, table, handle)?;
         }
@@ -243,11 +246,12 @@ impl Device {
     }
 
     /// The action or the member of an entry.
-    fn to_do(&self, table: &config::Table, entry: &TableEntry) -> Done<Todo> {
+    fn to_do(&self, switch: &Switch, table: &config::Table, entry: &TableEntry) -> Done<Todo> {
         let Some(action) = entry.action.as_ref().and_then(|a| a.r#type.as_ref()) else {
             return fault(Code::InvalidArgument, "the entry has no action");
         };
         let profile = self.book.profiles.get(&table.implementation_id);
+        self.one_style(table, entry, matches!(action, ActionType::ActionProfileActionSet(_)))?;
         match action {
             ActionType::Action(action) => {
                 let scope = table.action_refs.iter().find(|a| a.id == action.action_id).map(config::ActionRef::scope);
@@ -270,8 +274,25 @@ impl Device {
                 Some((number, _)) => Ok(Todo::Indirect(Indirect::Group(*number))),
                 None => fault(Code::NotFound, format!("there is no group {id}")),
             },
-            ActionType::ActionProfileActionSet(set) => self.action_set(table, set).map(Todo::Set),
+            ActionType::ActionProfileActionSet(set) => self.action_set(table, set, switch.last_port()).map(Todo::Set),
         }
+    }
+
+    /// Tables with one selector have entries with action sets of their own, or those that name members and groups, and not both.
+    fn one_style(&self, table: &config::Table, entry: &TableEntry, has_set: bool) -> Done {
+        if table.implementation_id == 0 {
+            return Ok(());
+        }
+        let shares = |id: u32| self.info.table(id).is_ok_and(|other| other.implementation_id == table.implementation_id);
+        let key = Self::key(entry);
+        let mut others = self.book.entries.iter().filter(|(own, _)| **own != key && shares(own.0));
+        if others.any(|(_, written)| written.own.is_some() != has_set) {
+            return fault(
+                Code::InvalidArgument,
+                "entries of one selector have action sets of their own, or name members and groups: not both",
+            );
+        }
+        Ok(())
     }
 
     fn default_action(&mut self, switch: &mut Switch, kind: UpdateType, table: &config::Table, entry: &TableEntry) -> Done {
@@ -286,7 +307,7 @@ impl Device {
         }
         let Some(action) = &entry.action else { return self.initial_default(switch, table) };
         let entry = TableEntry { action: Some(action.clone()), ..entry.clone() };
-        let Todo::Action((action, args)) = self.to_do(table, &entry)? else {
+        let Todo::Action((action, args)) = self.to_do(switch, table, &entry)? else {
             return fault(Code::Unimplemented, "a default action of a profile is not supported");
         };
         switch.set_default(table.name(), &action, &args).map_err(refused)?;
@@ -312,9 +333,31 @@ enum Todo {
     Set(Vec<(NamedAction, u32, Option<u32>)>),
 }
 
+/// Refuses timeouts that are none, or are not for this entry.
+fn timeout(table: &config::Table, entry: &TableEntry) -> Done {
+    let is_timed = entry.idle_timeout_ns != 0 || entry.time_since_last_hit.is_some();
+    if is_timed && (entry.is_default_action || table.idle_timeout_behavior() != IdleTimeoutBehavior::NotifyControl) {
+        return fault(Code::InvalidArgument, format!("table {} has no idle timeouts, or none for its default action", table.name()));
+    }
+    if entry.idle_timeout_ns < 0 { fault(Code::InvalidArgument, "an idle timeout is not negative") } else { Ok(()) }
+}
+
 /// Refuses what nobody may change.
 fn constant(written: &Written) -> Done {
     if written.entry.is_const { fault(Code::PermissionDenied, "the entry is constant") } else { Ok(()) }
+}
+
+/// Matches as bytes that tell them from others; their fields in the order of their numbers.
+pub(crate) fn match_bytes(matches: &[FieldMatch]) -> Vec<u8> {
+    let mut fields: Vec<&FieldMatch> = matches.iter().collect();
+    fields.sort_by_key(|f| f.field_id);
+    let mut bytes = Vec::new();
+    for field in fields {
+        let field = canonical::field(field.clone());
+        bytes.extend((field.encoded_len() as u32).to_be_bytes());
+        bytes.extend(field.encode_to_vec());
+    }
+    bytes
 }
 
 /// How a key is matched, if that is one of the standard's ways.

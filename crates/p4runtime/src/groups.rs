@@ -55,7 +55,12 @@ impl OwnGroup {
 
 impl Device {
     /// The actions of a set by names, with their weights and the ports that they watch.
-    pub fn action_set(&self, table: &config::Table, set: &v1::ActionProfileActionSet) -> Done<Vec<(NamedAction, u32, Option<u32>)>> {
+    pub fn action_set(
+        &self,
+        table: &config::Table,
+        set: &v1::ActionProfileActionSet,
+        last_port: u32,
+    ) -> Done<Vec<(NamedAction, u32, Option<u32>)>> {
         let profile = self.info.profile(table.implementation_id).ok().filter(|profile| profile.with_selector);
         let Some(profile) = profile else {
             return fault(Code::InvalidArgument, format!("table {} has no selector, and its entries no action sets", table.name()));
@@ -71,7 +76,7 @@ impl Device {
                 return fault(Code::InvalidArgument, format!("table {} has no such action", table.name()));
             }
             let port = match &one.watch_kind {
-                Some(WatchKind::WatchPort(port)) => watch_port(port)?,
+                Some(WatchKind::WatchPort(port)) => watch_port(port, last_port)?,
                 // What stood there before version 1.0 says nothing.
                 _ => None,
             };

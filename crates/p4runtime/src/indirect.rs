@@ -2,8 +2,9 @@
 
 use crate::device::Device;
 use crate::fault::{Done, Fault, fault, refused};
-use crate::info::Object;
+use crate::info::{Object, bytes};
 use crate::proto::p4::v1::replica::PortKind;
+use crate::proto::p4::v1::table_action::Type as ActionType;
 use crate::proto::p4::v1::update::Type as UpdateType;
 use crate::proto::p4::v1::{self, Replica};
 use netvm::p4::{SessionCopies, Switch};
@@ -46,13 +47,25 @@ pub(crate) fn sizes(members: &[(u32, u32)], most: i32) -> Done {
     }
 }
 
-/// The number of a port that is watched, if one is.
-pub(crate) fn watch_port(bytes: &[u8]) -> Done<Option<u32>> {
+/// The number of a port that is watched, if one is; the last port has that number.
+pub(crate) fn watch_port(bytes: &[u8], last: u32) -> Done<Option<u32>> {
     let fits = bytes.iter().rev().skip(4).all(|byte| *byte == 0);
-    if !fits {
-        return fault(Code::InvalidArgument, "a port that is watched has 32 bits at most");
+    let port = bytes.iter().fold(0, |port, byte| port << 8 | u32::from(*byte));
+    if !fits || port > last {
+        return fault(Code::InvalidArgument, format!("a port that is watched has a number up to {last}"));
     }
-    Ok((!bytes.is_empty()).then(|| bytes.iter().fold(0, |port, byte| port << 8 | u32::from(*byte))))
+    Ok((!bytes.is_empty()).then_some(port))
+}
+
+/// The most that the weights of a group may be together, 0 for no such limit: what it says itself, within what its selector says.
+fn most(group: &v1::ActionProfileGroup, of_selector: i32) -> Done<i32> {
+    match group.max_size {
+        size if size < 0 || of_selector > 0 && size > of_selector => {
+            fault(Code::InvalidArgument, format!("`max_size` of a group is {of_selector} at most, and not {size}"))
+        }
+        0 => Ok(of_selector),
+        size => Ok(size),
+    }
 }
 
 impl Device {
@@ -63,6 +76,7 @@ impl Device {
         suits(kind, known.is_some(), "member", id)?;
         let number = match (kind, known) {
             (UpdateType::Delete, Some(number)) => {
+                self.unused(profile, &ActionType::ActionProfileMemberId(id))?;
                 switch.member_delete(&name, number).map_err(|m| Fault { code: Code::FailedPrecondition, message: m })?;
                 self.book.profiles.entry(profile).or_default().members.remove(&id);
                 return Ok(());
@@ -88,16 +102,21 @@ impl Device {
             return fault(Code::InvalidArgument, format!("{name} is no selector, and has no groups"));
         }
         let (profile, id) = (group.action_profile_id, group.group_id);
-        let known = self.book.profiles.get(&profile).and_then(|p| p.groups.get(&id)).map(|(number, _)| *number);
+        let known = self.book.profiles.get(&profile).and_then(|p| p.groups.get(&id)).map(|(number, group)| (*number, group.max_size));
         suits(kind, known.is_some(), "group", id)?;
-        if let (UpdateType::Delete, Some(number)) = (kind, known) {
+        if let (UpdateType::Delete, Some((number, _))) = (kind, known) {
+            self.unused(profile, &ActionType::ActionProfileGroupId(id))?;
             switch.group_delete(&name, number).map_err(refused)?;
             self.book.profiles.entry(profile).or_default().groups.remove(&id);
             return Ok(());
         }
-        let [wanted, watched] = self.members_of(group, info.max_group_size)?;
+        let most = most(group, info.max_group_size)?;
+        let [wanted, watched] = self.members_of(group, most, switch.last_port())?;
         let number = match known {
-            Some(number) => number,
+            Some((_, size)) if size != group.max_size => {
+                return fault(Code::InvalidArgument, format!("`max_size` of group {id} stays {size}"));
+            }
+            Some((number, _)) => number,
             None => switch.group_new(&name).map_err(refused)?,
         };
         let filled = switch.group_members(&name, number, &wanted).and_then(|()| switch.group_watch(&name, number, &watched));
@@ -110,8 +129,19 @@ impl Device {
         Ok(())
     }
 
+    /// Refuses to take out what entries of tables name.
+    fn unused(&self, profile: u32, what: &ActionType) -> Done {
+        let names = |entry: &v1::TableEntry| entry.action.as_ref().and_then(|action| action.r#type.as_ref()) == Some(what);
+        let of_profile = |id: u32| self.info.table(id).is_ok_and(|table| table.implementation_id == profile);
+        let mut entries = self.book.entries.values().map(|written| &written.entry);
+        if entries.any(|entry| names(entry) && of_profile(entry.table_id)) {
+            return fault(Code::FailedPrecondition, "entries of a table name it");
+        }
+        Ok(())
+    }
+
     /// The switch's numbers of a group's members with their weights, and of those that watch a port with that.
-    fn members_of(&self, group: &v1::ActionProfileGroup, most: i32) -> Done<[Vec<(u32, u32)>; 2]> {
+    fn members_of(&self, group: &v1::ActionProfileGroup, most: i32, last_port: u32) -> Done<[Vec<(u32, u32)>; 2]> {
         let known = self.book.profiles.get(&group.action_profile_id);
         use v1::action_profile_group::member::WatchKind;
         let (mut out, mut watched, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -122,12 +152,11 @@ impl Device {
                 return fault(Code::InvalidArgument, format!("member {} is given twice", member.member_id));
             }
             watched.extend(match &member.watch_kind {
-                Some(WatchKind::WatchPort(port)) => watch_port(port)?.map(|port| (number, port)),
+                Some(WatchKind::WatchPort(port)) => watch_port(port, last_port)?.map(|port| (number, port)),
                 // What stood there before version 1.0 says nothing.
                 _ => None,
             });
-            // One that says nothing counts once.
-            out.push((number, weight(member.weight.max(i32::from(member.weight == 0)))?));
+            out.push((number, weight(member.weight)?));
         }
         sizes(&out, most)?;
         Ok([out, watched])
@@ -145,7 +174,7 @@ impl Device {
     fn multicast(&mut self, switch: &mut Switch, kind: UpdateType, group: &v1::MulticastGroupEntry) -> Done {
         let id = group.multicast_group_id;
         if id == 0 {
-            return fault(Code::OutOfRange, "there is no multicast group 0");
+            return fault(Code::InvalidArgument, "there is no multicast group 0");
         }
         suits(kind, self.book.groups.contains_key(&id), "multicast group", id)?;
         if kind == UpdateType::Delete {
@@ -160,6 +189,9 @@ impl Device {
 
     fn session(&mut self, switch: &mut Switch, kind: UpdateType, session: &v1::CloneSessionEntry) -> Done {
         let id = session.session_id;
+        if id == 0 {
+            return fault(Code::InvalidArgument, "there is no clone session 0");
+        }
         suits(kind, self.book.sessions.contains_key(&id), "clone session", id)?;
         if kind == UpdateType::Delete {
             switch.session_copies(id, None);
@@ -167,7 +199,7 @@ impl Device {
             return Ok(());
         }
         let (Ok(length), Ok(class)) = (u32::try_from(session.packet_length_bytes), u8::try_from(session.class_of_service)) else {
-            return fault(Code::OutOfRange, "a clone session has a length that is not negative, and a class of service of 8 bits");
+            return fault(Code::InvalidArgument, "a clone session has a length that is not negative, and a class of service of 8 bits");
         };
         let copies = copies(&session.replicas, switch.last_port())?;
         let longest = Some(length).filter(|length| *length > 0);
@@ -178,7 +210,7 @@ impl Device {
 }
 
 /// Numbers and ports of copies.
-fn copies(replicas: &[Replica], last: u32) -> Done<Vec<(u16, u32)>> {
+pub(crate) fn copies(replicas: &[Replica], last: u32) -> Done<Vec<(u16, u32)>> {
     if replicas.len() > MOST_COPIES {
         return fault(Code::ResourceExhausted, format!("more than {MOST_COPIES} replicas"));
     }
@@ -192,8 +224,19 @@ fn copies(replicas: &[Replica], last: u32) -> Done<Vec<(u16, u32)>> {
         let port = port.filter(|p| *p <= last);
         match (u16::try_from(replica.instance), port) {
             (Ok(rid), Some(port)) => Ok((rid, port)),
-            _ => fault(Code::OutOfRange, format!("a replica has a port up to {last} and an instance below 65536")),
+            _ => fault(Code::InvalidArgument, format!("a replica has a port up to {last} and an instance below 65536")),
         }
     };
-    replicas.iter().map(one).collect()
+    let all: Vec<(u16, u32)> = replicas.iter().map(one).collect::<Done<_>>()?;
+    let mut seen = BTreeSet::new();
+    match all.iter().find(|copy| !seen.insert(**copy)) {
+        Some((rid, port)) => fault(Code::InvalidArgument, format!("two replicas have port {port} and instance {rid}")),
+        None => Ok(all),
+    }
+}
+
+/// The replicas of copies.
+pub(crate) fn replicas(copies: &[(u16, u32)]) -> Vec<Replica> {
+    let port = |port: u32| Some(PortKind::Port(bytes(&port.into())));
+    copies.iter().map(|(rid, to)| Replica { instance: (*rid).into(), port_kind: port(*to), ..Replica::default() }).collect()
 }

@@ -1,14 +1,16 @@
-//! What came by other doors: entries, default actions, members and groups of `--entries`, `netvm ctl` and simple_switch_CLI's commands. Clients read and change them as their own.
+//! What came by other doors: entries, default actions, members and groups, multicast groups and mirroring sessions of `--entries`, `netvm ctl` and simple_switch_CLI's commands. Clients read
+//! and change them as their own.
 //!
-//! Members and groups have the number of the switch and [`FIRST`], which leaves low numbers to clients. Multicast groups and mirroring sessions are told apart by doors, and are not read.
+//! Members and groups have the number of the switch and [`FIRST`], which leaves low numbers to clients. A session for a multicast group has the copies of that group.
 
 use crate::device::{Device, EntryKey, NamedAction, Written};
+use crate::indirect::{copies, replicas};
 use crate::info::{Object, bytes};
 use crate::initial::field_of;
 use crate::proto::p4::config::v1 as config;
 use crate::proto::p4::v1::table_action::Type as ActionType;
 use crate::proto::p4::v1::{self, TableEntry};
-use netvm::p4::{Entered, Indirect, Switch, Target};
+use netvm::p4::{Entered, Indirect, SessionCopies, Switch, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of the first member or group of other doors.
@@ -35,6 +37,32 @@ impl Device {
         for table in self.info.all.tables.clone() {
             self.catch_up_entries(switch, &table);
             self.catch_up_default(switch, &table);
+        }
+        self.catch_up_multicast(switch);
+        self.catch_up_sessions(switch);
+    }
+
+    fn catch_up_multicast(&mut self, switch: &Switch) {
+        let there: BTreeMap<u32, Vec<(u16, u32)>> = switch.multicast_groups().into_iter().collect();
+        self.book.groups.retain(|id, _| there.contains_key(id));
+        for (id, now) in there {
+            let new = || v1::MulticastGroupEntry { multicast_group_id: id, ..Default::default() };
+            let group = self.book.groups.entry(id).or_insert_with(new);
+            if copies(&group.replicas, u32::MAX).ok().as_ref() != Some(&now) {
+                group.replicas = replicas(&now);
+            }
+        }
+    }
+
+    fn catch_up_sessions(&mut self, switch: &Switch) {
+        let there: BTreeMap<u32, SessionCopies> = switch.mirroring_sessions().into_iter().collect();
+        self.book.sessions.retain(|id, _| there.contains_key(id));
+        for (id, now) in there {
+            let new = || v1::CloneSessionEntry { session_id: id, ..Default::default() };
+            let session = self.book.sessions.entry(id).or_insert_with(new);
+            if copies(&session.replicas, u32::MAX).ok().as_ref() != Some(&now.copies) {
+                session.replicas = replicas(&now.copies);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::info::Object;
 use crate::proto::p4::v1::entity::Entity as Kind;
 use crate::proto::p4::v1::packet_replication_engine_entry::Type as Replication;
 use crate::proto::p4::v1::{self, TableEntry};
-use crate::resources::{cells, data, meter_config};
+use crate::resources::{cells, data, meter_config, no_color_counts};
 use netvm::p4::Switch;
 use tonic::Code;
 
@@ -34,7 +34,10 @@ impl Device {
             Kind::CounterEntry(wanted) => self.read_counters(switch, wanted)?,
             Kind::RegisterEntry(wanted) => self.read_registers(switch, wanted)?,
             Kind::DirectCounterEntry(wanted) => self.read_direct(switch, wanted.table_entry.as_ref(), true)?,
-            Kind::DirectMeterEntry(wanted) => self.read_direct(switch, wanted.table_entry.as_ref(), false)?,
+            Kind::DirectMeterEntry(wanted) => {
+                no_color_counts(wanted.counter_data.as_ref())?;
+                self.read_direct(switch, wanted.table_entry.as_ref(), false)?
+            }
             Kind::PacketReplicationEngineEntry(wanted) => self.read_replication(wanted),
             Kind::ValueSetEntry(wanted) => {
                 let empty = |id| v1::ValueSetEntry { value_set_id: id, members: Vec::new() };
@@ -53,6 +56,7 @@ impl Device {
         if wanted.table_id != 0 {
             self.info.table(wanted.table_id)?;
         }
+        no_color_counts(wanted.meter_counter_data.as_ref())?;
         if wanted.is_default_action {
             let all = self.info.all.tables.iter().filter(|t| meant(wanted.table_id, t.id()));
             return Ok(all.map(|t| Kind::TableEntry(self.default_of(t))).collect());
@@ -108,6 +112,7 @@ impl Device {
     }
 
     fn read_meters(&self, switch: &mut Switch, wanted: &v1::MeterEntry) -> Done<Vec<Kind>> {
+        no_color_counts(wanted.counter_data.as_ref())?;
         let mut out = Vec::new();
         for meter in self.info.all.meters.iter().filter(|m| meant(wanted.meter_id, m.id())) {
             for index in cells(wanted.index.as_ref(), meter.size, meter.name())? {
@@ -121,9 +126,13 @@ impl Device {
 
     /// Direct counters or direct meters of the entries that are meant.
     fn read_direct(&self, switch: &mut Switch, wanted: Option<&TableEntry>, counters: bool) -> Done<Vec<Kind>> {
-        let wanted = wanted.cloned().unwrap_or_default();
+        let wanted = TableEntry { is_default_action: false, ..wanted.cloned().unwrap_or_default() };
         let mut out = Vec::new();
-        for entity in self.read_entries(switch, &TableEntry { is_default_action: false, ..wanted })? {
+        let entries = self.read_entries(switch, &wanted)?;
+        if entries.is_empty() && !wanted.r#match.is_empty() {
+            return fault(Code::NotFound, "there is no such entry");
+        }
+        for entity in entries {
             let Kind::TableEntry(entry) = entity else { continue };
             let (table, handle) = self.handle(Some(&entry))?;
             let bare = Some(TableEntry { action: None, ..entry });

@@ -1,12 +1,13 @@
 //! Counters, meters and value sets.
 
-use crate::device::{Device, key_match};
+use crate::device::{Device, key_match, match_bytes};
 use crate::fault::{Done, fault, refused};
 use crate::info::{Object, find};
 use crate::proto::p4::config::v1 as config;
 use crate::proto::p4::v1::update::Type as UpdateType;
 use crate::proto::p4::v1::{self, TableEntry};
 use netvm::p4::{KeyMatch, Rate, Switch};
+use std::collections::BTreeSet;
 use tonic::Code;
 
 /// Units a second to units a microsecond.
@@ -15,6 +16,19 @@ fn rate(per_s: i64, burst: i64) -> Done<Rate> {
         (Ok(burst), 0..) => Ok(Rate { per_us: per_s as f64 / 1e6, burst }),
         _ => fault(Code::OutOfRange, "rates are not negative, and bursts fit 32 bits"),
     }
+}
+
+/// The committed and the peak rate. All meters have two rates and three colours.
+fn rates(config: &v1::MeterConfig) -> Done<[Rate; 2]> {
+    if config.eburst != 0 {
+        return fault(Code::InvalidArgument, "a meter of two rates has no excess burst (`eburst`)");
+    }
+    Ok([rate(config.cir, config.cburst)?, rate(config.pir, config.pburst)?])
+}
+
+/// Refuses counts by colour, which the standard leaves to servers.
+pub(crate) fn no_color_counts(given: Option<&v1::MeterCounterData>) -> Done {
+    given.map_or(Ok(()), |_| fault(Code::Unimplemented, "meters do not count their packets by colour"))
 }
 
 pub(crate) fn only_modify(kind: UpdateType, what: &str) -> Done {
@@ -27,7 +41,8 @@ pub(crate) fn cells(index: Option<&v1::Index>, size: i64, what: &str) -> Done<Ve
     match index.map(|i| u64::try_from(i.index)) {
         None => Ok((0..size).collect()),
         Some(Ok(index)) if index < size => Ok(vec![index]),
-        Some(_) => fault(Code::OutOfRange, format!("{what} has {size} cells")),
+        Some(Ok(_)) => fault(Code::OutOfRange, format!("{what} has {size} cells")),
+        Some(Err(_)) => fault(Code::InvalidArgument, format!("an index of {what} is not negative")),
     }
 }
 
@@ -39,9 +54,11 @@ impl Device {
     pub fn counter(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::CounterEntry) -> Done {
         only_modify(kind, "counters")?;
         let counter = find(&self.info.all.counters, entry.counter_id, "counter")?;
-        let data = entry.data.unwrap_or_default();
+        let indices = cells(entry.index.as_ref(), counter.size, counter.name())?;
+        // Without data a counter keeps what it has.
+        let Some(data) = entry.data else { return Ok(()) };
         let (packets, bytes) = (counted(data.packet_count)?, counted(data.byte_count)?);
-        for index in cells(entry.index.as_ref(), counter.size, counter.name())? {
+        for index in indices {
             switch.counter_write(counter.name(), index, packets, bytes).map_err(refused)?;
         }
         Ok(())
@@ -49,6 +66,7 @@ impl Device {
 
     pub fn meter(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::MeterEntry) -> Done {
         only_modify(kind, "meters")?;
+        no_color_counts(entry.counter_data.as_ref())?;
         let meter = find(&self.info.all.meters, entry.meter_id, "meter")?;
         for index in cells(entry.index.as_ref(), meter.size, meter.name())? {
             set_meter(switch, meter.name(), index, entry.config.as_ref())?;
@@ -79,7 +97,7 @@ impl Device {
     pub fn direct_counter(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::DirectCounterEntry) -> Done {
         only_modify(kind, "direct counters")?;
         let (table, handle) = self.handle(entry.table_entry.as_ref())?;
-        self.set_direct_counter(switch, &table, handle, &entry.data.unwrap_or_default())
+        entry.data.map_or(Ok(()), |data| self.set_direct_counter(switch, &table, handle, &data))
     }
 
     fn set_direct_counter(&self, switch: &mut Switch, table: &config::Table, handle: u64, data: &v1::CounterData) -> Done {
@@ -91,6 +109,7 @@ impl Device {
 
     pub fn direct_meter(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::DirectMeterEntry) -> Done {
         only_modify(kind, "direct meters")?;
+        no_color_counts(entry.counter_data.as_ref())?;
         let (table, handle) = self.handle(entry.table_entry.as_ref())?;
         let Some(name) = self.direct_meter_of(&table) else {
             return fault(Code::InvalidArgument, format!("table {} has no direct meter", table.name()));
@@ -131,7 +150,11 @@ impl Device {
         only_modify(kind, "value sets")?;
         let set = find(&self.info.all.value_sets, entry.value_set_id, "value set")?;
         let mut members: Vec<Vec<KeyMatch>> = Vec::new();
+        let mut seen = BTreeSet::new();
         for member in &entry.members {
+            if !seen.insert(match_bytes(&member.r#match)) {
+                return fault(Code::AlreadyExists, format!("a member of {} is given twice", set.name()));
+            }
             let known = |f: &v1::FieldMatch| set.r#match.iter().any(|key| key.id == f.field_id);
             if member.r#match.len() > set.r#match.len() || !member.r#match.iter().all(known) {
                 return fault(Code::InvalidArgument, format!("members of {} have {} fields, each once", set.name(), set.r#match.len()));
@@ -169,7 +192,7 @@ pub(crate) fn meter_config(committed: Rate, peak: Rate) -> v1::MeterConfig {
 fn set_meter(switch: &mut Switch, name: &str, index: u64, config: Option<&v1::MeterConfig>) -> Done {
     match config {
         Some(config) => {
-            let (committed, peak) = (rate(config.cir, config.cburst)?, rate(config.pir, config.pburst)?);
+            let [committed, peak] = rates(config)?;
             switch.meter_set(name, Some(index), committed, peak).map_err(refused)
         }
         None => switch.meter_reset(name, index).map_err(refused),

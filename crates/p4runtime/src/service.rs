@@ -43,7 +43,11 @@ impl Service {
     }
 
     fn primary_only(&self, role: &str, election: Option<&v1::Uint128>) -> Result<(), Status> {
-        let primary = lock(&self.streams).is_primary(role, number(election));
+        let streams = lock(&self.streams);
+        if !streams.knows(role) {
+            return Err(Status::not_found(format!("no controller has the role `{role}`")));
+        }
+        let primary = streams.is_primary(role, number(election));
         if primary { Ok(()) } else { Err(Status::permission_denied("only the primary controller may do this")) }
     }
 }

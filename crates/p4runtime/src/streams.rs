@@ -75,10 +75,15 @@ impl Streams {
         (self.highest.get(role).is_none_or(|highest| now >= *highest)).then_some(now)
     }
 
+    /// Whether a controller has said that it has that role; the one without a name is there always.
+    pub fn knows(&self, role: &str) -> bool {
+        role.is_empty() || self.highest.contains_key(role)
+    }
+
     /// A stream says who it is.
     pub fn arbitrate(&mut self, id: u64, update: &MasterArbitrationUpdate) -> Result<(), Status> {
         if update.role.as_ref().is_some_and(|role| role.config.is_some()) {
-            return Err(Status::unimplemented("a role's configuration is agreed upon outside of the standard, and none is known here"));
+            return Err(Status::invalid_argument("a role's configuration is agreed upon outside of the standard, and none is known here"));
         }
         let role = update.role.as_ref().map(|r| r.name.clone()).unwrap_or_default();
         let election = number(update.election_id.as_ref());

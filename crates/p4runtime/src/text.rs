@@ -173,6 +173,11 @@ impl Message {
         number.and_then(|n| T::try_from(n).ok()).ok_or_else(|| format!("line {line}: `{word}` is no number for {name}"))
     }
 
+    /// The weight of a member; one that says none counts once.
+    fn weight(&self) -> Parsed<i32> {
+        self.word("weight").map_or(Ok(1), |_| self.number("weight"))
+    }
+
     fn bytes(&self, name: &str) -> Vec<u8> {
         let found = self.0.iter().find_map(|(n, _, v)| if let (true, Value::Bytes(b)) = (n == name, v) { Some(b.clone()) } else { None });
         found.unwrap_or_default()
@@ -207,7 +212,7 @@ impl Message {
         } else if let Some(set) = self.message("action_profile_action_set") {
             let one = |m: &Self| {
                 let action = m.message("action").map(Self::action).transpose()?;
-                Ok(v1::ActionProfileAction { action, weight: m.number("weight")?, ..Default::default() })
+                Ok(v1::ActionProfileAction { action, weight: m.weight()?, ..Default::default() })
             };
             let actions = set.messages("action_profile_actions").map(one).collect::<Parsed<_>>()?;
             ActionType::ActionProfileActionSet(v1::ActionProfileActionSet { action_profile_actions: actions, ..Default::default() })
@@ -255,7 +260,7 @@ impl Message {
         }
         if let Some(m) = self.message("action_profile_group") {
             let one = |m: &Self| {
-                let (member_id, weight) = (m.number("member_id")?, m.number("weight")?);
+                let (member_id, weight) = (m.number("member_id")?, m.weight()?);
                 Ok(v1::action_profile_group::Member { member_id, weight, ..Default::default() })
             };
             let members = m.messages("members").map(one).collect::<Parsed<_>>()?;

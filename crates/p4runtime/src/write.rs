@@ -89,7 +89,9 @@ impl Device {
         let written = self.book.entries.get(&Self::key(wanted))?;
         let table = self.info.table(wanted.table_id).ok()?;
         let (counter_data, meter_config) = (self.counts(switch, table, written.handle), self.rates(switch, table, written.handle));
-        Some(v1::TableEntry { counter_data, meter_config, ..written.entry.clone() })
+        // Of a constant entry only these are changed.
+        let action = written.entry.action.clone().filter(|_| !written.entry.is_const);
+        Some(v1::TableEntry { counter_data, meter_config, action, is_const: false, ..written.entry.clone() })
     }
 
     /// Takes out all that clients wrote, and sets what the program keeps to what it was at the start.

@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", global = true)]
     program: Option<String>,
 
-    /// Do what a script of BMv2's simple_switch_CLI says, with no packet between its lines
+    /// Do what a script of BMv2's simple_switch_CLI says, with no packet between its lines: all of it, or nothing
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     bmv2: Option<PathBuf>,
 

@@ -4,7 +4,7 @@ use super::shared::EngineArg;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use netvm::Settings;
-use netvm::p4::{Digest, Optimisation, Pipeline, Port, Switch, optimisation, shadowed, stf};
+use netvm::p4::{Digest, Filling, Optimisation, Pipeline, Port, Switch, optimisation, shadowed, stf};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,11 @@ impl ReadingArgs {
                 return Err(Failure::failed(format_args!("{}: the architecture of this program has no entries here", path.display())));
             };
             let mut switch = Switch::start(pipeline, &netvm::engines::ALL[0], Settings::default())?;
-            all.push(of_file(entries, |text| shadowed::check(&mut switch, &entries.display().to_string(), text))?);
+            if netvm::p4::is_protobuf(entries) {
+                fill(&mut switch, self, path, entries)?;
+            } else {
+                all.push(of_file(entries, |text| shadowed::check(&mut switch, &entries.display().to_string(), text))?);
+            }
         }
         if !json {
             let drawn: String = all.iter().map(|warnings| warnings.render(failure::stderr_has_color())).collect();
@@ -123,22 +127,12 @@ pub(crate) fn start(pipeline: Pipeline, engine: &EngineArg, seed: u64) -> Outcom
 
 /// Fills tables and groups with what a file has: commands or, by its name, a `WriteRequest` of P4Runtime as protobuf text.
 pub(crate) fn fill(switch: &mut Switch, reading: &ReadingArgs, program: &Path, path: &Path) -> Outcome {
-    let is_protobuf = path.extension().is_some_and(|e| ["txtpb", "textproto", "pbtxt", "prototxt"].iter().any(|known| e == *known));
-    if !is_protobuf {
-        return commands(switch, path).map(drop);
-    }
-    enter(switch, reading, program, path)
-}
-
-#[cfg(feature = "p4runtime")]
-fn enter(switch: &mut Switch, reading: &ReadingArgs, program: &Path, path: &Path) -> Outcome {
-    let info = reading.p4info(program)?;
-    of_file(path, |text| p4runtime::text::enter(switch, &info, text))
-}
-
-#[cfg(not(feature = "p4runtime"))]
-fn enter(_: &mut Switch, _: &ReadingArgs, _: &Path, path: &Path) -> Outcome {
-    Err(Failure::failed(format_args!("{}: this netvm was built without P4Runtime, whose text this is", path.display())))
+    let info = if netvm::p4::is_protobuf(path) { Some(reading.p4info(program)?) } else { None };
+    let filling = |text: &str| match info {
+        Some(info) => Filling::Protobuf(text.to_owned(), Box::new(info)),
+        None => Filling::Commands(text.to_owned()),
+    };
+    of_file(path, |text| filling(text).enter(switch)).map(drop)
 }
 
 /// Runs a file of commands; what they tell.

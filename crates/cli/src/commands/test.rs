@@ -8,7 +8,7 @@ use netvm::scripts::{self, scenarios};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Run scripts of element classes and of graphs
+/// Run scripts of element classes and of graphs, or STF files of a P4 program
 ///
 /// A script CLASS.txt tells what goes into an element of that class, and what comes out of it: a case for each thing to be tested, with packets in hexadecimal,
 /// annotations, time, and handlers. A script with a line that begins with graph or run is about whole configurations: what comes in by their devices, what leaves

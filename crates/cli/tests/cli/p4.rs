@@ -225,3 +225,58 @@ fn a_program_is_drawn() {
     );
     assert!(run_args(&["graph", &program, "--expand", "-o", &svg]).bad(2).contains("--expand is for configurations"));
 }
+
+/// The number that a P4Info gives to what has that name.
+fn number_of(info: &str, name: &str) -> String {
+    let before = &info[..info.find(&format!("name: \"{name}\"")).expect(name)];
+    before.rsplit("id: ").next().and_then(|rest| rest.split_whitespace().next()).expect("a number").to_owned()
+}
+
+#[test]
+fn entries_as_protobuf_text_are_read_wherever_entries_are() {
+    let dir = Dir::new("p4-protobuf");
+    let program = format!("{FOLDER}forward.p4");
+    let info = run_args(&["compile", &program, "--emit", "p4info"]).good();
+    let [table, action] = ["In.routes", "In.to"].map(|name| number_of(&info, name));
+    let update = |value: &str| {
+        let key = format!("match {{ field_id: 1 lpm {{ value: \"{value}\" prefix_len: 16 }} }}");
+        let params = "params { param_id: 1 value: \"\\x05\" } params { param_id: 2 value: \"\\x01\" }";
+        format!(
+            "updates {{ type: INSERT entity {{ table_entry {{ table_id: {table} {key} action {{ action {{ action_id: {action} {params} }} }} }} }} }}\n"
+        )
+    };
+    let (good, wrong) = (dir.write("good.txtpb", update("\\x0a\\x01\\x00\\x00")), dir.write("wrong.txtpb", update("\\x0a\\x01\\x00\\x01")));
+    let mut packet = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
+    packet.extend([0x45, 0, 0, 0x18, 0, 1, 0, 0, 0x40, 0x11, 0x65, 0xce, 10, 0, 0, 1, 10, 1, 1, 5, 1, 2, 3, 4]);
+    let capture = dir.capture("in.pcap", LinkType::EN10MB, &[(Timestamp::from_nanos(1, 0), packet)]);
+    let [between, mapped, linked] = ["between", "mapped", "linked"].map(|name| dir.file(&format!("{name}.pcap")));
+    run_args(&["run", &program, "--entries", &good, "--in", &format!("0={capture}"), "--out", &format!("1={between}")]).good();
+    let maps = [format!("0={capture}"), format!("1=,{mapped}")];
+    run_args(&["run", &program, "--entries", &good, "--map", &maps[0], "--map", &maps[1]]).good();
+    let graph = format!(
+        "FromDump(\"{capture}\", STOP true) -> p :: P4(\"{program}\", ENTRIES \"{good}\"); p [0] -> Discard; p [1] -> ToDump(\"{linked}\")"
+    );
+    run_args(&["run", "-e", &graph]).good();
+    assert_eq!(packets(&between).len(), 1);
+    assert!(packets(&mapped) == packets(&between) && packets(&linked) == packets(&between));
+    run_args(&["check", &program, "--entries", &good]);
+    for args in [&["check"][..], &["run", "--map", &maps[0], "--map", &maps[1]]] {
+        let told = run_args(&[args, &[&program, "--entries", &wrong]].concat()).bad(1);
+        assert!(told.contains("wrong.txtpb: line 1: h.ip.dst: the bits behind the prefix are zeros"), "{told}");
+    }
+}
+
+#[test]
+fn a_run_without_packets_says_so() {
+    let told = run_args(&["run", &format!("{FOLDER}forward.p4")]).bad(2);
+    assert!(told.contains("no packets come in: --in PORT=CAPTURE"), "{told}");
+}
+
+#[test]
+fn of_standard_metadata_a_trace_tells_what_changed() {
+    let dir = Dir::new("p4-drop");
+    let capture = dir.capture("in.pcap", LinkType::EN10MB, &[frame(2)]);
+    let told = run_args(&["trace", &format!("{FOLDER}forward.p4"), "--in", &format!("0={capture}"), "--packet", "1"]).good();
+    assert!(told.contains("mark_to_drop(s)\n") && told.contains("s.egress_spec 0x0 → 0x1ff\n"), "{told}");
+    assert!(!told.contains("enq_qdepth"), "{told}");
+}

@@ -43,9 +43,9 @@ pub(super) const ALL: [Foreign; 2] = [
         shape: Shape { ports: "1-/1-", processing: "h/h", flow: "x/x" },
         manual: "P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE] [, WITHOUT OPTIMISATION]) -- runs a P4 program for v1model\n\n\
             Packets that come in by input k arrive at port k of the program, and leave by the output of their egress port; those for a port without output are\n\
-            dropped. ENTRIES names a file of commands that fill tables, registers and multicast groups, as for `netvm run PROGRAM.p4 --entries`. Programs\n\
-            that clone, resubmit, recirculate or send digests run by `netvm run PROGRAM.p4` only. WITHOUT leaves an optimisation out: tables, metadata or actions.\n\
-            Handlers: command rw: runs commands as those of ENTRIES, one on a line; read, it gives what they tell; tables r.",
+            dropped. ENTRIES names a file that fills tables, registers and multicast groups, as for `netvm run PROGRAM.p4 --entries`. Programs\n\
+            that clone, resubmit, recirculate or send digests run by `netvm run PROGRAM.p4` only. WITHOUT leaves an optimisation out (docs/p4.md).\n\
+            Handlers: command rw: runs commands, one on a line, all of them or none; read, it gives what they tell; tables r.",
         make: element::make,
     },
     Foreign {

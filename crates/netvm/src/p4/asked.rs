@@ -143,6 +143,7 @@ fn reset(switch: &mut Switch) -> Result<(), String> {
     for set in switch.pipeline.sets.clone() {
         switch.set_clear(&set.name)?;
     }
+    switch.changes += 1;
     switch.replication.forget_groups();
     switch.replication.forget_sessions();
     Ok(())

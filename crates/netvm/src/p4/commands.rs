@@ -51,8 +51,7 @@ pub fn run(switch: &mut Switch, line: &str) -> Told {
 
 fn unknown(command: &str) -> String {
     if command == "updates" {
-        return "this is protobuf text of P4Runtime, which `netvm run` with --in reads from a file that ends in .txtpb; here are commands"
-            .to_owned();
+        return "this is protobuf text of P4Runtime, which is read from a file whose name ends in .txtpb; here are commands".to_owned();
     }
     format!("no command is called `{command}`; docs/p4.md lists them")
 }
@@ -291,9 +290,17 @@ fn counters(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
         }
         "counter_write" => {
             let index = number(words.next(), "index")?;
-            silent(switch.counter_write(counter, index, number(words.next(), "number")?, number(words.next(), "number")?))
+            let (packets, bytes) = (number(words.next(), "number")?, number(words.next(), "number")?);
+            silent(match table_counted(switch, counter) {
+                Some(_) => switch.direct_counter_write(counter, index, packets, bytes),
+                None => switch.counter_write(counter, index, packets, bytes),
+            })
         }
         "counter_reset" => {
+            if let Some(table) = table_counted(switch, counter) {
+                let entries = switch.entries(&table)?;
+                return silent(entries.iter().try_for_each(|entry| switch.direct_counter_write(counter, entry.handle, 0, 0)));
+            }
             let cells = switch.cells(counter, ArrayKind::Counter)?;
             silent((0..cells).try_for_each(|n| switch.counter_write(counter, n.into(), 0, 0)))
         }
@@ -303,11 +310,16 @@ fn counters(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
 
 /// A cell, or of a direct counter an entry by its handle.
 pub(super) fn read_counter(switch: &mut Switch, counter: &str, index: u64) -> Result<(u64, u64), String> {
-    let direct: Vec<&str> = switch.pipeline.tables.iter().filter(|t| t.counter.is_some()).map(|t| t.counter_name.as_str()).collect();
-    match find(&direct, |n| n, counter, "counter") {
-        Ok(_) => switch.direct_counter(counter, index),
-        Err(_) => switch.counter_read(counter, index),
+    match table_counted(switch, counter) {
+        Some(_) => switch.direct_counter(counter, index),
+        None => switch.counter_read(counter, index),
     }
+}
+
+/// The table whose entries a counter counts, if it is a direct one.
+fn table_counted(switch: &Switch, counter: &str) -> Option<String> {
+    let direct: Vec<_> = switch.pipeline.tables.iter().filter(|table| table.counter.is_some()).collect();
+    find(&direct, |table| &table.counter_name, counter, "counter").ok().map(|(_, table)| table.name.clone())
 }
 
 fn registers(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {

@@ -3,7 +3,6 @@
 //! A name may be written without what stands in front of it, as long as it means one thing.
 
 use super::profiles::Indirect;
-use super::replication::{Node, Session, SessionCopies};
 use super::{BigInt, Switch};
 use netil::module::Entry;
 use netil::tables::Table;
@@ -391,101 +390,6 @@ impl Switch {
             cell[..8].copy_from_slice(&packets.to_le_bytes());
             cell[8..].copy_from_slice(&bytes.to_le_bytes());
         }
-        Ok(())
-    }
-
-    /// Where packets of a mirroring session go: a port, a multicast group, or both.
-    pub fn mirroring_add(&mut self, session: u32, port: Option<u32>, group: Option<u32>) {
-        self.replication.sessions.insert(session, Session { port, group });
-    }
-
-    /// Ends a mirroring session.
-    pub fn mirroring_delete(&mut self, session: u32) {
-        self.replication.sessions.remove(&session);
-    }
-
-    /// The port and the group of a mirroring session.
-    #[must_use]
-    pub fn mirroring_get(&self, session: u32) -> Option<(Option<u32>, Option<u32>)> {
-        self.replication.sessions.get(&session).map(|s| (s.port, s.group))
-    }
-
-    /// Takes a multicast group out.
-    ///
-    /// # Errors
-    /// There is no such group.
-    pub fn group_destroy(&mut self, group: u32) -> Result<(), String> {
-        self.replication.groups.remove(&group).map(drop).ok_or_else(|| format!("there is no group {group}"))
-    }
-
-    /// Takes a node out of a group.
-    ///
-    /// # Errors
-    /// It is not there.
-    pub fn node_dissociate(&mut self, group: u32, handle: usize) -> Result<(), String> {
-        let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| format!("there is no group {group}"))?;
-        let at = nodes.iter().position(|n| *n == handle).ok_or_else(|| format!("node {handle} is not in group {group}"))?;
-        nodes.remove(at);
-        Ok(())
-    }
-
-    /// Takes a node out of its groups; its number is not given again.
-    ///
-    /// # Errors
-    /// There is no such node.
-    pub fn node_destroy(&mut self, handle: usize) -> Result<(), String> {
-        self.node_update(handle, Vec::new())?;
-        self.replication.groups.values_mut().for_each(|nodes| nodes.retain(|node| *node != handle));
-        Ok(())
-    }
-
-    /// Gives a multicast group all its copies, numbers and ports; or takes them out.
-    pub fn group_copies(&mut self, group: u32, copies: Option<Vec<(u16, u32)>>) {
-        match copies {
-            Some(copies) => drop(self.replication.group_copies.insert(group, copies)),
-            None => drop(self.replication.group_copies.remove(&group)),
-        }
-    }
-
-    /// Gives a mirroring session all its copies, or takes them out.
-    pub fn session_copies(&mut self, session: u32, copies: Option<SessionCopies>) {
-        match copies {
-            Some(copies) => drop(self.replication.session_copies.insert(session, copies)),
-            None => drop(self.replication.session_copies.remove(&session)),
-        }
-    }
-
-    /// Makes a multicast group.
-    pub fn group_create(&mut self, group: u32) {
-        self.replication.groups.entry(group).or_default();
-    }
-
-    /// Makes a node of those ports; its handle.
-    pub fn node_create(&mut self, rid: u16, ports: Vec<u32>) -> usize {
-        self.replication.nodes.push(Node { rid, ports });
-        self.replication.nodes.len() - 1
-    }
-
-    /// Gives a node other ports.
-    ///
-    /// # Errors
-    /// There is no such node.
-    pub fn node_update(&mut self, handle: usize, ports: Vec<u32>) -> Result<(), String> {
-        let node = self.replication.nodes.get_mut(handle).ok_or_else(|| format!("there is no node {handle}"))?;
-        node.ports = ports;
-        Ok(())
-    }
-
-    /// Puts a node into a group.
-    ///
-    /// # Errors
-    /// There is no such group or node.
-    pub fn node_associate(&mut self, group: u32, handle: usize) -> Result<(), String> {
-        if self.replication.nodes.get(handle).is_none() {
-            return Err(format!("there is no node {handle}"));
-        }
-        let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| format!("there is no group {group}"))?;
-        nodes.push(handle);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! A [`Switch`] behind control sockets: it answers as a graph with one element, `p4`, that has the handlers of a P4 element.
 
-use super::{Switch, dump, stf};
+use super::{Switch, batch, dump};
 use crate::application::{Described, NodeStats, Stats};
 use crate::control::{Controlled, Handlers};
 use runtime::graph::native::controls;
@@ -27,14 +27,14 @@ impl Handlers for Ruled<'_> {
     fn read(&mut self, name: &str, text: &str) -> Result<String, String> {
         match handler(name) {
             "tables" => Ok(dump::tables(&self.switch.pipeline, &self.switch.state)),
-            "command" => stf::configure(self.switch, text).map(|told| told.into_iter().map(|line| line + "\n").collect()),
+            "command" => batch::run(self.switch, text, |_| Ok(())).map(|told| told.into_iter().map(|line| line + "\n").collect()),
             _ => Err(format!("no handler '{name}'; there are {NAME}.command and {NAME}.tables")),
         }
     }
 
     fn write(&mut self, name: &str, text: &str) -> Result<(), String> {
         match handler(name) {
-            "command" => stf::configure(self.switch, text).map(drop),
+            "command" => batch::run(self.switch, text, |_| Ok(())).map(drop),
             "stop" => {
                 *self.stopped = true;
                 Ok(())

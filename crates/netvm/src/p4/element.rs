@@ -4,7 +4,7 @@
 //! What the control plane enters is in the module from the start: tables have it as their entries, and data memory as the init handler leaves it. It is
 //! what a [`Switch`] has that ran the same commands.
 
-use super::{Pipeline, Reading, Switch, dump, stf};
+use super::{Filling, Pipeline, Reading, Switch, batch, dump, is_protobuf};
 use crate::application::Made;
 use crate::frontends::click::config::unquote;
 use crate::{Settings, engines, load};
@@ -112,17 +112,20 @@ pub(crate) fn make(arguments: &[String], inputs: u32, outputs: u32) -> Result<Ma
     let included = |path: &Path| load::text(path).ok();
     let reading =
         Reading { folders: &arguments.folders, defines: &arguments.defines, load: &included, marks: false, without: &arguments.without };
-    let pipeline = p4::compile_element(&arguments.program, &program, reading, inputs, outputs).map_err(|refused| {
-        let text = refused.render(false);
-        one(format!("{}: {}", arguments.program.display(), text.trim_end()))
-    })?;
-    let commands = arguments.entries.as_deref().map(&text).transpose()?.unwrap_or_default();
-    let place = arguments.entries.unwrap_or_default();
-    let plane = Plane::new(pipeline, &commands).map_err(|why| one(format!("{}: {why}", place.display())))?;
+    let refused = |refused: super::Refused| one(format!("{}: {}", arguments.program.display(), refused.render(false).trim_end()));
+    let pipeline = p4::compile_element(&arguments.program, &program, reading, inputs, outputs).map_err(refused)?;
+    let place = arguments.entries.clone().unwrap_or_default();
+    let entries = arguments.entries.as_deref().map(&text).transpose()?.unwrap_or_default();
+    let filling = if is_protobuf(&place) {
+        Filling::Protobuf(entries, Box::new(p4::p4info(&arguments.program, &program, reading).map_err(refused)?))
+    } else {
+        Filling::Commands(entries)
+    };
+    let plane = Plane::new(pipeline, &filling).map_err(|why| one(format!("{}: {why}", place.display())))?;
     let module = plane.filled().map_err(|why| one(format!("{}: {why}", place.display())))?;
     let pipeline = plane.switch.pipeline;
     let (notes, kept) = (pipeline.optimised.clone(), pipeline.kept.clone());
-    let plane = move || Plane::new(pipeline.clone(), &commands).ok().map(|plane| Box::new(plane) as Box<dyn ControlPlane>);
+    let plane = move || Plane::new(pipeline.clone(), &filling).ok().map(|plane| Box::new(plane) as Box<dyn ControlPlane>);
     Ok(Made { module, plane: Some(Arc::new(plane)), notes, kept })
 }
 
@@ -134,27 +137,18 @@ struct Plane {
 }
 
 impl Plane {
-    /// With what these commands enter.
-    fn new(pipeline: Pipeline, commands: &str) -> Result<Self, String> {
+    /// With what a file enters.
+    fn new(pipeline: Pipeline, filling: &Filling) -> Result<Self, String> {
         let switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).map_err(|error| error.to_string())?;
         let mut plane = Self { switch, members: Vec::new() };
-        plane.run(commands)?;
+        plane.run(|switch| filling.enter(switch).and_then(|told| suits(switch).map(|()| told)))?;
         Ok(plane)
     }
 
-    /// Runs commands; what they tell. Groups and sessions that the element has no use for are forgotten.
-    fn run(&mut self, commands: &str) -> Result<Vec<String>, String> {
-        let told = stf::configure(&mut self.switch, commands);
-        let replication = &mut self.switch.replication;
-        if replication.has_sessions() {
-            replication.forget_sessions();
-            return Err("mirroring sessions need the switch around a program, and this one is an element of a graph".to_owned());
-        }
-        let Some(groups) = self.switch.pipeline.groups else {
-            let has_groups = replication.has_groups();
-            replication.forget_groups();
-            return if has_groups { Err("this program has no use for multicast groups".to_owned()) } else { told };
-        };
+    /// Lets the control plane do something; what it tells.
+    fn run(&mut self, change: impl FnOnce(&mut Switch) -> Result<Vec<String>, String>) -> Result<Vec<String>, String> {
+        let told = change(&mut self.switch);
+        let Some(groups) = self.switch.pipeline.groups else { return told };
         let wanted = members(&self.switch);
         if let Some(table) = self.switch.state.tables.get_mut(groups as usize).filter(|_| wanted != self.members) {
             for entry in &self.members {
@@ -180,7 +174,7 @@ impl Plane {
     /// Runs commands on a state.
     fn with(&mut self, state: &mut State, commands: &str) -> Result<Vec<String>, String> {
         std::mem::swap(&mut self.switch.state, state);
-        let told = self.run(commands);
+        let told = self.run(|switch| batch::run(switch, commands, suits));
         std::mem::swap(&mut self.switch.state, state);
         told
     }
@@ -201,6 +195,19 @@ impl ControlPlane for Plane {
     fn write(&mut self, _: &str, text: &str, state: &mut State) -> Result<(), String> {
         self.with(state, text).map(drop)
     }
+}
+
+/// Refuses groups and sessions that an element has no use for; they are forgotten.
+fn suits(switch: &mut Switch) -> Result<(), String> {
+    if switch.replication.has_sessions() {
+        switch.replication.forget_sessions();
+        return Err("mirroring sessions need the switch around a program, and this one is an element of a graph".to_owned());
+    }
+    if switch.pipeline.groups.is_none() && switch.replication.has_groups() {
+        switch.replication.forget_groups();
+        return Err("this program has no use for multicast groups".to_owned());
+    }
+    Ok(())
 }
 
 fn parse(arguments: &[String]) -> Result<Arguments, Vec<String>> {

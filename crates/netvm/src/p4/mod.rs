@@ -1,6 +1,7 @@
 //! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested by STF files ([`stf`]).
 
 mod asked;
+mod batch;
 mod burst;
 pub mod commands;
 mod control;
@@ -8,6 +9,7 @@ mod controlled;
 mod counts;
 mod dump;
 pub(crate) mod element;
+mod filling;
 mod follow;
 mod meters;
 mod profiles;
@@ -24,6 +26,7 @@ pub use controlled::Ruled;
 pub(crate) use counts::{of_replica, summed};
 pub use dump::{Entered, NamedAction, Target};
 pub use element::{Devices, Port};
+pub use filling::{Filling, Reader, is_protobuf, read_protobuf_by};
 pub use follow::{Event, Pass};
 pub use meters::Rate;
 pub use p4::chart::Chart;

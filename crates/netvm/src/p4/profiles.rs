@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_POSITIONS: u32 = 1 << 16;
 
 /// What is in one profile.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Profile {
     members: BTreeSet<u32>,
     /// Members, and how many positions they have.

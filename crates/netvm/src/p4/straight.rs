@@ -30,16 +30,22 @@ pub(super) struct Fused {
     pool: Pool,
     slots: Vec<u32>,
     reached: Vec<Reached>,
+    /// What became of packets that have clones, or left by no exit; by number.
+    rare: Vec<(Option<u32>, Vec<CloneOut>)>,
+    /// Slots that are free when all packets have been looked at.
+    free: Vec<u32>,
 }
 
 /// What became of a packet.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 enum Reached {
     /// It went no further.
     #[default]
     End,
-    /// It is in that slot, and left by that port of the module; these are clones of it.
-    Port(u32, Option<u32>, Vec<CloneOut>),
+    /// It is in that slot, and left by that exit.
+    Exit(u32, u32),
+    /// It is in that slot, and the rest is among [`Fused::rare`].
+    Rare(u32, u32),
 }
 
 /// The switch while fused code runs.
@@ -47,6 +53,7 @@ struct Serving<'s> {
     state: &'s mut State,
     /// By packet, which slots know by their tags.
     reached: &'s mut [Reached],
+    rare: &'s mut Vec<(Option<u32>, Vec<CloneOut>)>,
 }
 
 impl Host for Serving<'_> {
@@ -56,7 +63,7 @@ impl Host for Serving<'_> {
 
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
         for slot in slots {
-            self.reached[pool.tag(*slot) as usize] = Reached::Port(*slot, EXITS.get(exit as usize).copied(), Vec::new());
+            self.reached[pool.tag(*slot) as usize] = Reached::Exit(*slot, exit);
         }
     }
 
@@ -66,7 +73,8 @@ impl Host for Serving<'_> {
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
         let port = if let Disposition::Port(port) = ended.disposition { Some(port) } else { None };
-        self.reached[pool.tag(slot) as usize] = Reached::Port(slot, port, copies);
+        self.reached[pool.tag(slot) as usize] = Reached::Rare(slot, self.rare.len() as u32);
+        self.rare.push((port, copies));
     }
 }
 
@@ -88,14 +96,15 @@ impl Fused {
             }
         };
         let pool = Pool::new(SLOTS as u32, program.module().info_size as usize);
-        Some(Self { cluster, pool, slots: Vec::new(), reached: Vec::new() })
+        Some(Self { cluster, pool, slots: Vec::new(), reached: Vec::new(), rare: Vec::new(), free: Vec::new() })
     }
 
     /// Runs packets, which are few enough for the pool.
     fn run<'b>(&mut self, packets: &[Arrived<'b>], times: &[Times], state: &mut State) {
         self.slots.clear();
+        self.rare.clear();
         self.reached.clear();
-        self.reached.resize_with(packets.len(), Reached::default);
+        self.reached.resize(packets.len(), Reached::End);
         let arrival = |(packet, time): (&Arrived<'b>, &Times)| {
             let bytes = packet.bytes;
             Arrival { bytes, len: bytes.len(), time_ns: time.1, wire_len: bytes.len() as u32 }
@@ -106,7 +115,7 @@ impl Fused {
             address_arrival(self.pool.clear_info(*slot), packet.port, 0, packet.bytes.len(), time.0);
         }
         let budget = state.budget;
-        let mut serving = Serving { state, reached: &mut self.reached };
+        let mut serving = Serving { state, reached: &mut self.reached, rare: &mut self.rare };
         self.cluster.run(&self.slots, budget, &mut self.pool, &mut serving);
     }
 }
@@ -117,8 +126,14 @@ impl Switch {
         let Some(mut fused) = self.fused.take() else { return self.straight_alone(packets, times, left) };
         for (n, (packets, times)) in packets.chunks(SLOTS).zip(times.chunks(SLOTS)).enumerate() {
             fused.run(packets, times, &mut self.state);
-            for (of, reached) in fused.reached.iter_mut().enumerate() {
-                let Reached::Port(slot, port, clones) = std::mem::take(reached) else { continue };
+            let reached = std::mem::take(&mut fused.reached);
+            for (of, reached) in reached.iter().enumerate() {
+                let (slot, (port, clones)) = match *reached {
+                    Reached::End => continue,
+                    Reached::Exit(slot, exit) => (slot, (EXITS.get(exit as usize).copied(), Vec::new())),
+                    Reached::Rare(slot, number) => (slot, std::mem::take(&mut fused.rare[number as usize])),
+                };
+                fused.free.push(slot);
                 let out = fused.pool.info(slot);
                 if port == Some(ports::OUT) && clones.is_empty() && get32(out, info::RECIRCULATE) == 0 {
                     left.push(n * SLOTS + of, get32(out, info::EGRESS_PORT), departing(fused.pool.bytes(slot), out));
@@ -127,8 +142,10 @@ impl Switch {
                     let clones = clones.into_iter().map(|clone| clone.buffer).collect();
                     left.extend(n * SLOTS + of, self.go_on(&packets[of], times[of], buffer, port, clones));
                 }
-                fused.pool.give_back(&[slot]);
             }
+            fused.reached = reached;
+            fused.pool.give_back(&fused.free);
+            fused.free.clear();
         }
         self.fused = Some(fused);
     }

@@ -209,6 +209,11 @@ impl<'a> Statements<'_, 'a> {
     }
 
     fn more(&mut self, op: &str, args: &[Node<'a>], node: &Node<'a>) -> Read<Vec<String>> {
+        if self.scope.layout.is_psa
+            && let Some(lines) = self.portable(op, args)?
+        {
+            return Ok(lines);
+        }
         if let Some(lines) = self.arithmetic(op, args)? {
             return Ok(lines);
         }
@@ -301,7 +306,11 @@ impl<'a> Statements<'_, 'a> {
                 let (index, temp, target) = (self.scope.modulo(index, 32)?, self.scope.temp(), self.target(to)?);
                 let (Kind::Bits(w) | Kind::Signed(w)) = target.kind else { return to.wrong("this field has no fixed width") };
                 let cast = if let Kind::Signed(_) = target.kind { format!("(int<{w}>)") } else { String::new() };
-                let read = format!("{name}.read({temp}, {index});");
+                let read = if self.scope.layout.is_psa {
+                    format!("{temp} = {name}.read({index});")
+                } else {
+                    format!("{name}.read({temp}, {index});")
+                };
                 vec![format!("bit<{width}> {temp};"), read, format!("{} = {cast}(bit<{w}>){temp};", target.text)]
             }
             ("register_write", [register, index, value]) => {

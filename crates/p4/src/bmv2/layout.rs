@@ -4,6 +4,7 @@
 //! does not have is metadata of the program's own. Names of old programs (`intrinsic_metadata`, `queueing_metadata`) mean the same fields.
 
 use super::json::{Node, Read};
+use super::psa;
 use super::text::{Names, Text};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -63,6 +64,8 @@ pub(super) struct Group {
 
 #[derive(Default)]
 pub(super) struct Layout {
+    /// The file is for psa_switch.
+    pub is_psa: bool,
     pub types: Vec<HeaderType>,
     pub unions: Vec<UnionType>,
     pub instances: HashMap<String, Instance>,
@@ -142,7 +145,7 @@ pub(super) struct Place {
 
 impl Layout {
     pub fn read(root: &Node<'_>, names: &mut Names) -> Read<Self> {
-        let mut layout = Self { named: root.pairs("standard_metadata"), ..Self::default() };
+        let mut layout = Self { named: root.pairs("standard_metadata"), is_psa: psa::is_psa(root)?, ..Self::default() };
         let mut types = HashMap::new();
         for node in root.each("header_types")? {
             let name = node.need("name")?.text()?;
@@ -247,6 +250,9 @@ impl Layout {
     }
 
     fn aliases(&mut self, root: &Node<'_>) -> Read<()> {
+        if self.is_psa {
+            return Ok(());
+        }
         let standard = |field: &str| ("standard_metadata".to_owned(), field.to_owned());
         for (header, field, means) in OLD {
             self.aliases.insert(((*header).to_owned(), (*field).to_owned()), standard(means));
@@ -330,6 +336,12 @@ impl Layout {
 
     /// A field by the names of its header and its own.
     pub fn field(&self, node: &Node<'_>) -> Read<Place> {
+        if self.is_psa
+            && let [header, field] = node.just()?
+            && let Some(place) = psa::field(header.text()?, field.text()?)
+        {
+            return Ok(place);
+        }
         if let Some((name, kind)) = self.standard(node)? {
             return Ok(Place { text: format!("standard_metadata.{name}"), kind });
         }
@@ -371,7 +383,7 @@ impl Layout {
             union.members.iter().for_each(|(name, ty)| text.line(&format!("{} {name};", self.types[*ty].ident)));
             text.line("}");
         }
-        let mut all: Vec<_> = self.instances.iter().filter(|(_, i)| i.metadata).collect();
+        let mut all: Vec<_> = self.instances.iter().filter(|(name, i)| i.metadata && !(self.is_psa && psa::is_own(name))).collect();
         all.sort_by_key(|(_, i)| &i.place);
         for (name, instance) in &all {
             text.line(&format!("struct {} {{", struct_of(&instance.place)));

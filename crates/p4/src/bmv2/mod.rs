@@ -1,4 +1,5 @@
-//! BMv2 JSON: what p4c-bm2-ss and its like make for simple_switch, written as a P4 program for v1model that does the same. All that works for P4 works for it.
+//! BMv2 JSON: what p4c-bm2-ss and its like make for simple_switch, written as a P4 program for v1model that does the same; and what p4c-bm2-psa makes for psa_switch, for PSA. All that works for
+//! P4 works for it.
 //!
 //! ```text
 //! JSON ──json──▶ values with places ──layout, objects, parser, action, pipeline──▶ P4 text ──preprocess──▶ as any P4 program
@@ -9,7 +10,7 @@
 //!
 //! What a file says of the program that it was made of (`source_info`) is told as the place of statements.
 //!
-//! Left out: architectures other than simple_switch's, externs of a program's own, value sets with several masks, indices of stacks' last elements outside of the parser.
+//! Left out: other architectures (pna_nic), externs of a program's own, value sets with several masks, indices of stacks' last elements outside of the parser.
 //!
 //! Source: p4lang/behavioral-model, docs/JSON_format.md, version 2.24.
 
@@ -21,6 +22,7 @@ mod layout;
 mod objects;
 mod parser;
 mod pipeline;
+mod psa;
 mod text;
 
 use crate::ast::Annotation;
@@ -87,10 +89,18 @@ fn program(root: &Node<'_>) -> Read<Text> {
     }
     version(root)?;
     let (mut text, mut names) = (Text::default(), Names::default());
-    text.line("#include <v1model.p4>");
     let layout = layout::Layout::read(root, &mut names)?;
+    if layout.is_psa {
+        text.lines(&psa::INCLUDE.map(str::to_owned));
+    } else {
+        text.line("#include <v1model.p4>");
+    }
     layout.declare(&mut text);
     let objects = objects::Objects::read(root, &layout, &mut names, &mut text)?;
+    if layout.is_psa {
+        psa::write(root, &objects, &layout, &mut names, &mut text)?;
+        return Ok(text);
+    }
     let actions = action::read(root)?;
     parser::write(root, &objects, &layout, &mut names, &mut text)?;
     for (ident, verify) in [("VerifyImpl", true), ("ComputeImpl", false)] {
@@ -102,7 +112,7 @@ fn program(root: &Node<'_>) -> Read<Text> {
     }
     let pipelines = pipeline::Pipelines { objects: &objects, layout: &layout, actions: &actions };
     for (name, ident) in [("ingress", "IngressImpl"), ("egress", pipeline::EGRESS)] {
-        pipelines.write(&named(root, name)?, ident, &mut names, &mut text)?;
+        pipelines.write(&by_name(root, "pipelines", name)?, ident, pipeline::PARAMETERS, &mut names, &mut text)?;
     }
     parser::deparser(root, &objects, &layout, &mut text)?;
     text.from(None);
@@ -119,13 +129,14 @@ fn version(root: &Node<'_>) -> Read<()> {
     }
 }
 
-/// A pipeline by its name.
-fn named<'a>(root: &Node<'a>, wanted: &str) -> Read<Node<'a>> {
-    let all = root.need("pipelines")?;
+/// A pipeline, a parser or a deparser by its name.
+fn by_name<'a>(root: &Node<'a>, kind: &str, wanted: &str) -> Read<Node<'a>> {
+    let all = root.need(kind)?;
     for node in all.list()? {
         if node.need("name")?.text()? == wanted {
             return Ok(node);
         }
     }
-    all.wrong(format!("there is no pipeline `{wanted}`, as programs for simple_switch have it"))
+    let what = kind.trim_end_matches('s');
+    all.wrong(format!("there is no {what} `{wanted}`, as programs for simple_switch and psa_switch have it"))
 }

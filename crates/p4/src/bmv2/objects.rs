@@ -1,8 +1,9 @@
 //! Registers, counters, meters, action profiles, calculations, digests, value sets: instances of v1model's externs, and what names them.
 
-use super::expr::{Param, Registers, Scope, literal};
+use super::expr::{Param, Registers, Scope, inner, literal};
 use super::json::{Node, Read};
 use super::layout::{Kind, Layout};
+use super::psa;
 use super::text::{Names, Text, named, origin};
 use num_bigint::BigInt;
 use std::collections::HashMap;
@@ -35,6 +36,8 @@ pub(super) struct Objects<'a> {
     pub errors: Vec<(String, BigInt)>,
     /// Numbers of field lists.
     pub lists: Vec<u64>,
+    /// Of PSA.
+    pub externs: psa::Externs,
 }
 
 /// The errors that core.p4 declares.
@@ -45,9 +48,14 @@ impl<'a> Objects<'a> {
     pub fn read(root: &Node<'a>, layout: &Layout, names: &mut Names, text: &mut Text) -> Read<Self> {
         let mut all = Self::default();
         all.errors(root, names, text)?;
-        all.arrays(root, names, text)?;
+        if layout.is_psa && all.errors.is_empty() {
+            // p4c leaves them out for psa_switch: they are numbered as core.p4 declares them, and then those of the program.
+            all.errors = CORE_ERRORS.iter().zip(0u32..).map(|(name, number)| ((*name).to_owned(), number.into())).collect();
+            all.unnamed_errors(root, text)?;
+        }
+        all.arrays(root, layout, names, text)?;
         all.meters(root, layout, names, text)?;
-        all.profiles(root, names, text)?;
+        all.profiles(root, layout, names, text)?;
         for node in root.each("calculations")? {
             all.calculations.insert(node.need("name")?.text()?.to_owned(), node);
         }
@@ -59,7 +67,9 @@ impl<'a> Objects<'a> {
             all.lists.push(node.need("id")?.number()?);
         }
         all.digests(root, layout, names, text)?;
-        if let Some(first) = root.each("extern_instances")?.first() {
+        if layout.is_psa {
+            all.externs = psa::Externs::read(root, names, text)?;
+        } else if let Some(first) = root.each("extern_instances")?.first() {
             return first.wrong("externs of a program's own are not supported");
         }
         Ok(all)
@@ -81,14 +91,38 @@ impl<'a> Objects<'a> {
         Ok(())
     }
 
-    fn arrays(&mut self, root: &Node<'a>, names: &mut Names, text: &mut Text) -> Read<()> {
+    /// Names for errors of which the parsers only tell the numbers.
+    fn unnamed_errors(&mut self, root: &Node<'a>, text: &mut Text) -> Read<()> {
+        for parser in root.each("parsers")? {
+            for state in parser.each("parse_states")? {
+                for op in
+                    state.each("parser_ops")?.iter().filter(|op| op.get("op").is_some_and(|op| op.text().is_ok_and(|op| op == "verify")))
+                {
+                    let number = inner(&op.need("parameters")?.just::<2>()?[1])?.need("value")?.hex()?;
+                    if self.error(&number).is_none() {
+                        text.line(&format!("error {{ Error_{number} }}"));
+                        self.errors.push((format!("Error_{number}"), number));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn arrays(&mut self, root: &Node<'a>, layout: &Layout, names: &mut Names, text: &mut Text) -> Read<()> {
+        let [register, counter, kind] = if layout.is_psa {
+            [", bit<32>", "Counter<bit<64>, bit<32>>", "PSA_CounterType_t.PACKETS_AND_BYTES"]
+        } else {
+            ["", "counter", "CounterType.packets_and_bytes"]
+        };
+        let [class, direct_counter] = if layout.is_psa { ["Register", "DirectCounter<bit<64>>"] } else { ["register", "direct_counter"] };
         for node in root.each("register_arrays")? {
             let name = node.need("name")?.text()?;
             let (size, width) =
                 (node.need("size")?.small(u32::MAX)?, node.need("bitwidth")?.small(u32::from(netil::wide::MAX_WIDTH))?.max(1));
             let ident = names.fresh(name);
             text.from(origin(&node));
-            text.line(&format!("{} register<bit<{width}>>(32w{size}) {ident};", named(name)));
+            text.line(&format!("{} {class}<bit<{width}>{register}>(32w{size}) {ident};", named(name)));
             self.registers.insert(name.to_owned(), (ident, width));
         }
         for node in root.each("counter_arrays")? {
@@ -96,11 +130,11 @@ impl<'a> Objects<'a> {
             let ident = names.fresh(name);
             text.from(origin(&node));
             if direct {
-                text.line(&format!("{} direct_counter(CounterType.packets_and_bytes) {ident};", named(name)));
+                text.line(&format!("{} {direct_counter}({kind}) {ident};", named(name)));
                 self.direct_counters.insert(node.need("binding")?.text()?.to_owned(), Direct { ident, target: None });
             } else {
                 let size = node.need("size")?.small(u32::MAX)?;
-                text.line(&format!("{} counter(32w{size}, CounterType.packets_and_bytes) {ident};", named(name)));
+                text.line(&format!("{} {counter}(32w{size}, {kind}) {ident};", named(name)));
                 self.counters.insert(name.to_owned(), ident);
             }
         }
@@ -125,13 +159,17 @@ impl<'a> Objects<'a> {
             }
             let target = node.need("result_target")?;
             let Kind::Bits(width) = layout.field(&target)?.kind else { return target.wrong("the colour of a meter is an unsigned number") };
-            text.line(&format!("{} direct_meter<bit<{width}>>(MeterType.{kind}) {ident};", named(name)));
+            if layout.is_psa {
+                text.line(&format!("{} DirectMeter(PSA_MeterType_t.{}) {ident};", named(name), kind.to_ascii_uppercase()));
+            } else {
+                text.line(&format!("{} direct_meter<bit<{width}>>(MeterType.{kind}) {ident};", named(name)));
+            }
             self.direct_meters.insert(name.to_owned(), Direct { ident, target: Some(target) });
         }
         Ok(())
     }
 
-    fn profiles(&mut self, root: &Node<'a>, names: &mut Names, text: &mut Text) -> Read<()> {
+    fn profiles(&mut self, root: &Node<'a>, layout: &Layout, names: &mut Names, text: &mut Text) -> Read<()> {
         for pipeline in root.each("pipelines")? {
             for node in pipeline.each("tables")? {
                 self.old_profile(&node, names, text)?;
@@ -139,11 +177,16 @@ impl<'a> Objects<'a> {
             for node in pipeline.each("action_profiles")? {
                 let (name, size) = (node.need("name")?.text()?, node.need("max_size")?.small(u32::MAX)?);
                 let ident = names.fresh(name);
-                let (class, inputs) = match node.get("selector") {
-                    None => (format!("action_profile(32w{size})"), Vec::new()),
-                    Some(selector) => {
+                let (class, inputs) = match (node.get("selector"), layout.is_psa) {
+                    (None, false) => (format!("action_profile(32w{size})"), Vec::new()),
+                    (None, true) => (format!("ActionProfile(32w{size})"), Vec::new()),
+                    (Some(selector), false) => {
                         let algorithm = algorithm(&selector.need("algo")?)?;
                         (format!("action_selector({algorithm}, 32w{size}, 32w64)"), selector.need("input")?.list()?)
+                    }
+                    (Some(selector), true) => {
+                        let algorithm = psa::algorithm(&selector.need("algo")?)?;
+                        (format!("ActionSelector({algorithm}, 32w{size}, 32w64)"), selector.need("input")?.list()?)
                     }
                 };
                 text.from(origin(&node));
@@ -190,6 +233,9 @@ impl<'a> Objects<'a> {
                 fields.push(value);
             }
             text.line("}");
+            if layout.is_psa {
+                text.line(&format!("{} Digest<{ident}>() {ident}_digest;", named(node.need("name")?.text()?)));
+            }
             self.digests.insert(node.need("id")?.number()?, (ident, fields));
         }
         Ok(())

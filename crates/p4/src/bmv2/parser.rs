@@ -19,6 +19,20 @@ pub(super) fn write<'a>(root: &Node<'a>, objects: &Objects<'a>, layout: &Layout,
         .need("parsers")?
         .just()
         .or_else(|wrong| root.need("parsers")?.wrong(wrong.message + "; a program for simple_switch has one parser"))?;
+    let params = "packet_in packet, out hdr_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata";
+    write_one(&parser, "ParserImpl", params, objects, layout, names, text)
+}
+
+/// Writes a parser.
+pub(super) fn write_one<'a>(
+    parser: &Node<'a>,
+    ident: &str,
+    params: &str,
+    objects: &Objects<'a>,
+    layout: &Layout,
+    names: &mut Names,
+    text: &mut Text,
+) -> Read<()> {
     let mut idents = HashMap::new();
     for state in parser.need("parse_states")?.list()? {
         let name = state.need("name")?;
@@ -27,9 +41,9 @@ pub(super) fn write<'a>(root: &Node<'a>, objects: &Objects<'a>, layout: &Layout,
         }
     }
     let states = States { objects, layout, idents };
-    let used = states.sets(&parser, names)?;
-    text.from(origin(&parser));
-    text.line("parser ParserImpl(packet_in packet, out hdr_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {");
+    let used = states.sets(parser, names)?;
+    text.from(origin(parser));
+    text.line(&format!("parser {ident}({params}) {{"));
     used.declared.iter().for_each(|line| text.line(line));
     text.line("state start {");
     let first = parser.get("init_state").map_or(Ok("accept".to_owned()), |name| states.ident(&name))?;
@@ -282,6 +296,14 @@ pub(super) fn deparser<'a>(root: &Node<'a>, objects: &Objects<'a>, layout: &Layo
         told(&primitive, &mut statements, text)?;
     }
     text.from(origin(&deparser));
+    emitted(&deparser, layout, text)?;
+    text.line("}");
+    text.line("}");
+    Ok(())
+}
+
+/// Writes which headers a deparser sends.
+pub(super) fn emitted(deparser: &Node<'_>, layout: &Layout, text: &mut Text) -> Read<()> {
     for header in deparser.need("order")?.list()? {
         let instance = layout.header(&header)?;
         if instance.metadata {
@@ -289,8 +311,6 @@ pub(super) fn deparser<'a>(root: &Node<'a>, objects: &Objects<'a>, layout: &Layo
         }
         text.line(&format!("packet.emit({});", instance.place));
     }
-    text.line("}");
-    text.line("}");
     Ok(())
 }
 

@@ -15,8 +15,8 @@ use num_bigint::BigInt;
 use num_traits::{One, Zero};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What controls work on.
-const PARAMETERS: &str = "inout hdr_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata";
+/// What controls for v1model work on.
+pub(super) const PARAMETERS: &str = "inout hdr_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata";
 /// The control of egress.
 pub(super) const EGRESS: &str = "EgressImpl";
 /// Values of `instance_type`: clones of what came in, and of what egress made.
@@ -43,12 +43,12 @@ struct Own<'a> {
 
 impl<'a> Pipelines<'_, 'a> {
     /// Writes a control.
-    pub fn write(&self, node: &Node<'a>, ident: &str, names: &mut Names, text: &mut Text) -> Read<()> {
+    pub fn write(&self, node: &Node<'a>, ident: &str, params: &str, names: &mut Names, text: &mut Text) -> Read<()> {
         let own = self.own(node, &mut names.clone())?;
         text.from(origin(node));
         let keeps = !self.layout.keep().is_empty();
         let body = if keeps { format!("{ident}Body") } else { ident.to_owned() };
-        text.line(&format!("control {body}({PARAMETERS}) {{"));
+        text.line(&format!("control {body}({params}) {{"));
         let mut written = HashSet::from(["NoAction"]);
         for ((table, id), ident) in own.actions.iter().filter(|(_, ident)| written.insert(ident.as_str())) {
             let action = self.action(*id, node)?;
@@ -178,7 +178,15 @@ impl<'a> Pipelines<'_, 'a> {
         let Some(name) = table.get("direct_meters") else { return Ok(None) };
         match self.objects.direct_meters.get(name.text()?) {
             Some(meter) => match &meter.target {
-                Some(target) => Ok(Some(format!("{}.read({});", meter.ident, self.layout.field(target)?.text))),
+                Some(target) => {
+                    let place = self.layout.field(target)?;
+                    Ok(Some(match place.kind {
+                        Kind::Bits(width) if self.layout.is_psa => {
+                            format!("{} = (bit<{width}>)(bit<32>){}.execute();", place.text, meter.ident)
+                        }
+                        _ => format!("{}.read({});", meter.ident, place.text),
+                    }))
+                }
                 None => Ok(None),
             },
             None => name.wrong("no direct meter has this name"),
@@ -307,19 +315,20 @@ impl<'a> Pipelines<'_, 'a> {
 
     fn properties(&self, table: &Node<'a>, name: &str, profile: Option<&str>, text: &mut Text) -> Read<()> {
         if table.flag("support_timeout", false)? {
-            text.line("support_timeout = true;");
+            text.line(if self.layout.is_psa { "psa_idle_timeout = PSA_IdleTimeout_t.NOTIFY_CONTROL;" } else { "support_timeout = true;" });
         }
         if table.flag("with_counters", false)?
             && let Some(counter) = self.objects.direct_counters.get(name)
         {
-            text.line(&format!("counters = {};", counter.ident));
+            text.line(&format!("{} = {};", if self.layout.is_psa { "psa_direct_counter" } else { "counters" }, counter.ident));
         }
         if let Some(meter) = table.get("direct_meters") {
             let found = self.objects.direct_meters.get(meter.text()?);
-            text.line(&format!("meters = {};", found.map_or_else(|| meter.wrong("no direct meter has this name"), Ok)?.ident));
+            let found = found.map_or_else(|| meter.wrong("no direct meter has this name"), Ok)?;
+            text.line(&format!("{} = {};", if self.layout.is_psa { "psa_direct_meter" } else { "meters" }, found.ident));
         }
         if let Some(profile) = profile {
-            text.line(&format!("implementation = {profile};"));
+            text.line(&format!("{} = {profile};", if self.layout.is_psa { "psa_implementation" } else { "implementation" }));
         }
         Ok(())
     }

@@ -56,7 +56,16 @@ const RESERVED: &str = "abstract action actions apply bit bool break const conti
     clone_preserving_field_list resubmit recirculate resubmit_preserving_field_list recirculate_preserving_field_list truncate assert assume log_msg \
     Checksum16 verify_checksum update_checksum verify_checksum_with_payload update_checksum_with_payload static_assert packet_in packet_out \
     standard_metadata_t CounterType MeterType HashAlgorithm CloneType Parser VerifyChecksum Ingress Egress ComputeChecksum Deparser V1Switch PortId_t \
-    V1MODEL_VERSION V1MODEL_METER_COLOR_GREEN V1MODEL_METER_COLOR_YELLOW V1MODEL_METER_COLOR_RED hdr_t meta_t ParserImpl VerifyImpl ComputeImpl IngressImpl EgressImpl DeparserImpl IngressImplBody EgressImplBody go at again tmp";
+    V1MODEL_VERSION V1MODEL_METER_COLOR_GREEN V1MODEL_METER_COLOR_YELLOW V1MODEL_METER_COLOR_RED hdr_t meta_t ParserImpl VerifyImpl ComputeImpl IngressImpl EgressImpl DeparserImpl IngressImplBody EgressImplBody go at again tmp \
+    Counter DirectCounter Meter DirectMeter Register Hash Checksum InternetChecksum Random ActionProfile ActionSelector Digest \
+    IngressParserImpl EgressParserImpl IngressDeparserImpl EgressDeparserImpl none_t given cloned resubmitted recirculated normal ingress_clone \
+    egress_clone ingress_pipeline egress_pipeline IngressParser EgressParser IngressDeparser EgressDeparser IngressPipeline EgressPipeline PSA_Switch \
+    PacketReplicationEngine BufferingQueueingEngine send_to_port multicast ingress_drop egress_drop \
+    psa_ingress_parser_input_metadata psa_egress_parser_input_metadata psa_ingress_input_metadata psa_ingress_output_metadata \
+    psa_egress_input_metadata psa_egress_output_metadata psa_egress_deparser_input_metadata \
+    psa_ingress_parser_input_metadata_t psa_egress_parser_input_metadata_t psa_ingress_input_metadata_t \
+    psa_ingress_output_metadata_t psa_egress_input_metadata_t \
+    psa_egress_output_metadata_t psa_egress_deparser_input_metadata_t";
 
 /// Names that are taken.
 #[derive(Clone)]

@@ -200,6 +200,9 @@ impl Checker {
         let params: Vec<ParamInfo> =
             function.params.iter().map(|p| ParamInfo { ty: self.program.substitute(&p.ty, owner), ..p.clone() }).collect();
         let args = self.arguments(&params, args, span, &free, &mut bound)?;
+        if function.kind != FnKind::Action {
+            self.directionless(&params, &args)?;
+        }
         if let Some(block) = args.iter().flatten().find(|arg| matches!(arg.ty, Type::Block(_) | Type::Arch(..))) {
             return fault(block.span, format!("{} is no argument of a function", self.show(&block.ty)));
         }
@@ -365,6 +368,7 @@ impl Checker {
                 let own: Bound = params.into_iter().zip(of.iter().cloned()).collect();
                 let sig: Vec<ParamInfo> = sig.into_iter().map(|p| ParamInfo { ty: self.program.substitute(&p.ty, &own), ..p }).collect();
                 let args = self.arguments(&sig, args, span, &[], &mut Bound::new())?;
+                self.directionless(&sig, &args)?;
                 Ok(Expr { kind: ExprKind::Call { callee: Callee::Block(Box::new(object)), types: Vec::new(), args }, ty: Type::Void, span })
             }
             ty => self.builtin(object, &ty, method, args, span),
@@ -396,6 +400,7 @@ impl Checker {
         }
         let params = block.params.clone();
         let args = self.arguments(&params, args, span, &[], &mut Bound::new())?;
+        self.directionless(&params, &args)?;
         Ok(Expr { kind: ExprKind::Call { callee: Callee::Block(Box::new(object)), types: Vec::new(), args }, ty: Type::Void, span })
     }
 

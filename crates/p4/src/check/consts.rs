@@ -1,8 +1,9 @@
 //! What must be known when the program is compiled.
 
 use super::{Checked, Checker, fault};
-use crate::ast;
-use crate::hir::{Expr, ExprKind, Type};
+use crate::ast::{self, Dir};
+use crate::hir::{Expr, ExprKind, ParamInfo, Type};
+use frontends::diagnostics::Diagnostic;
 use num_bigint::BigInt;
 
 impl Checker {
@@ -26,6 +27,24 @@ impl Checker {
             ExprKind::Binary(_, a, b) | ExprKind::Mask(a, b) | ExprKind::Range(a, b) => all(&[a, b]),
             ExprKind::Ternary(condition, a, b) => all(&[condition, a, b]),
             _ => value.ty == Type::Any || is_constant(value),
+        }
+    }
+}
+
+impl Checker {
+    /// Arguments for parameters without direction are known when the program is compiled; those of actions, which the control plane gives, are not looked at here.
+    pub(super) fn directionless(&self, params: &[ParamInfo], args: &[Option<Expr>]) -> Checked<()> {
+        let is_object = |ty: &Type| matches!(ty, Type::Extern(..) | Type::Block(_) | Type::Arch(..) | Type::Any);
+        let wanted = params.iter().zip(args).filter(|(param, _)| param.dir == Dir::None);
+        let mut given = wanted.filter_map(|(param, arg)| Some((param, arg.as_ref().filter(|arg| !is_object(&arg.ty))?)));
+        match given.find(|(_, arg)| !self.is_compile_time(arg)) {
+            None => Ok(()),
+            Some((param, arg)) => {
+                let what = format!("`{}` has no direction: its argument is known when the program is compiled", param.name);
+                Err(Box::new(
+                    Diagnostic::new(arg.span, what).help(format!("`in` in front of the parameter `{}` takes any value", param.name)),
+                ))
+            }
         }
     }
 }

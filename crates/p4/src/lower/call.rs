@@ -178,8 +178,13 @@ impl Lower<'_> {
         let program = self.program;
         let function = &program.functions[f];
         if function.kind == FnKind::Extern {
+            let before = self.before_call(f, args)?;
             let value = self.extern_function(f, args, call)?;
-            self.mark_call(args, call)?;
+            let shown: Vec<Option<Expr>> = args.iter().zip(&before).map(|(arg, kept)| arg.clone().filter(|_| kept.is_none())).collect();
+            self.mark_call(&shown, call)?;
+            for (arg, kept) in args.iter().zip(before) {
+                arg.as_ref().map_or(Ok(()), |arg| self.mark_written(arg, kept))?;
+            }
             return Ok(value);
         }
         let types: Vec<Type> = types.iter().map(|t| self.resolve(t)).collect();

@@ -2,7 +2,7 @@
 
 use super::place::{Leaf, Place};
 use super::{Binding, Lower, Lowered};
-use crate::ast::Aggregate;
+use crate::ast::{Aggregate, Dir};
 use crate::hir::{Expr, ExprKind, FnId, Type};
 use crate::marks::{Mark, MarkKind, RECORD};
 use frontends::diagnostics::Span;
@@ -125,6 +125,17 @@ impl Lower<'_> {
         let kept = self.new_place(&place.ty, left.span)?;
         self.copy(&kept, &place, left.span)?;
         Ok(Some(kept))
+    }
+
+    /// Copies of structures that an extern may change: of these only what changed is told.
+    pub(super) fn before_call(&mut self, f: FnId, args: &[Option<Expr>]) -> Lowered<Vec<Option<Place>>> {
+        let program = self.program;
+        let params = program.functions[f].params.iter().map(|param| param.dir == Dir::InOut);
+        let kept = |(arg, changes): (&Option<Expr>, bool)| match arg {
+            Some(arg) if changes && program.aggregate(&self.resolve(&arg.ty)) == Some(Aggregate::Struct) => self.before(arg),
+            _ => Ok(None),
+        };
+        args.iter().zip(params).map(kept).collect()
     }
 
     /// A place that was written to, with what it was before.

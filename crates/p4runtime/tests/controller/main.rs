@@ -3,6 +3,7 @@
 
 mod others;
 mod resources;
+mod standard;
 mod whole;
 
 use netvm::p4::{Sent, Switch};
@@ -424,7 +425,7 @@ fn a_role_has_no_configuration() {
         let role = v1::Role { name: "r".to_owned(), config: Some(prost_types::Any::default()), ..Default::default() };
         let update = v1::MasterArbitrationUpdate { device_id: 7, role: Some(role), election_id: it.id(), status: None };
         it.say(Ask::Arbitration(update)).await;
-        assert_eq!(it.told.message().await.unwrap_err().code(), Code::Unimplemented);
+        assert_eq!(it.told.message().await.unwrap_err().code(), Code::InvalidArgument);
     });
     device.end();
 }

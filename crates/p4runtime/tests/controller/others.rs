@@ -78,3 +78,45 @@ fn members_and_groups_have_numbers_of_their_own() {
     });
     device.end();
 }
+
+#[test]
+fn multicast_groups_and_sessions_are_read_changed_and_taken_out() {
+    let device = Device::start();
+    run(async {
+        let mut it = Controller::new(&device, 1).await;
+        it.status().await;
+        assert_eq!(it.one(Type::Insert, Kind::TableEntry(it.forward(5, "spread", &[&[4]]))).await, Code::Ok);
+        device.commands("mc_mgrp_create 4\nmc_node_create 7 1 2\nmc_node_associate 4 0\nmirroring_add 3 6\nmirroring_add_mc 8 4");
+        let engine = |kind| Kind::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry { r#type: Some(kind) });
+        let replicas = |copies: &[(u32, u8)]| {
+            let port = |port: u8| Some(replica::PortKind::Port(vec![port]));
+            copies.iter().map(|(instance, to)| v1::Replica { instance: *instance, port_kind: port(*to), ..Default::default() }).collect()
+        };
+        let group = |copies: &[(u32, u8)]| {
+            let entry = v1::MulticastGroupEntry { multicast_group_id: 4, replicas: replicas(copies), metadata: Vec::new() };
+            engine(packet_replication_engine_entry::Type::MulticastGroupEntry(entry))
+        };
+        let session = |session_id, copies: &[(u32, u8)]| {
+            let entry = v1::CloneSessionEntry { session_id, replicas: replicas(copies), ..Default::default() };
+            engine(packet_replication_engine_entry::Type::CloneSessionEntry(entry))
+        };
+        let all = Kind::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry::default());
+        let made = [group(&[(7, 1), (7, 2)]), session(3, &[(0, 6)]), session(8, &[(7, 1), (7, 2)])];
+        assert_eq!(it.read(all.clone()).await, made);
+        assert_eq!(it.one(Type::Insert, group(&[(1, 3)])).await, Code::AlreadyExists);
+        assert_eq!(device.receive(3, &frame(5, 9)), [1, 2]);
+        // What a client writes stands in the place of what there was.
+        assert_eq!(it.one(Type::Modify, group(&[(1, 3)])).await, Code::Ok);
+        assert_eq!(device.receive(3, &frame(5, 9)), [3]);
+        assert_eq!(it.read(all.clone()).await[0], group(&[(1, 3)]));
+        // And what commands take out is gone.
+        device.commands("mc_mgrp_destroy 4\nmirroring_delete 8");
+        assert_eq!(it.read(all.clone()).await, [session(3, &[(0, 6)])]);
+        assert_eq!(it.one(Type::Delete, session(3, &[])).await, Code::Ok);
+        assert_eq!(it.read(all).await, []);
+        device.commands("mc_mgrp_create 4\nmirroring_add 3 6");
+        it.configure(Step::VerifyAndCommit, it.info.clone(), 1).await.unwrap();
+        device.turn(|switch, _| assert!(switch.multicast_groups().is_empty() && switch.mirroring_sessions().is_empty()));
+    });
+    device.end();
+}

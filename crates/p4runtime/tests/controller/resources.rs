@@ -107,8 +107,9 @@ fn entries_of_the_program_are_read_and_time_out() {
         let best = all.iter().max_by_key(|e| e.priority).unwrap();
         let ternary = field_match::Ternary { value: vec![8, 0], mask: vec![0xff, 0] };
         assert_eq!(best.r#match, [v1::FieldMatch { field_id: 1, field_match_type: Some(field_match::FieldMatchType::Ternary(ternary)) }]);
-        assert_eq!(it.one(Type::Delete, Kind::TableEntry(best.clone())).await, Code::PermissionDenied);
-        assert_eq!(it.one(Type::Modify, Kind::TableEntry(best.clone())).await, Code::PermissionDenied);
+        let plain = v1::TableEntry { is_const: false, ..best.clone() };
+        assert_eq!(it.one(Type::Delete, Kind::TableEntry(plain.clone())).await, Code::PermissionDenied);
+        assert_eq!(it.one(Type::Modify, Kind::TableEntry(plain)).await, Code::PermissionDenied);
         // One that is not constant: changed, and told when nobody used it for some time.
         let read = it.read(Kind::TableEntry(of(&it, "first"))).await;
         let [Kind::TableEntry(entry)] = &read[..] else { panic!("{read:?}") };

@@ -68,6 +68,8 @@ fn value_sets_have_masks_and_ranges() {
         assert_eq!(it.one(Type::Modify, three).await, Code::ResourceExhausted);
         assert_eq!(it.one(Type::Modify, set(&it, &[([0x801, 0xff00], [1, 14])])).await, Code::InvalidArgument);
         assert_eq!(it.one(Type::Modify, set(&it, &[([0x800, 0xff00], [14, 1])])).await, Code::InvalidArgument);
+        let twice = set(&it, &[([0x800, 0xff00], [1, 14]), ([0x800, 0xff00], [1, 14])]);
+        assert_eq!(it.one(Type::Modify, twice).await, Code::AlreadyExists);
         let Kind::ValueSetEntry(mut odd) = both.clone() else { unreachable!() };
         odd.members[0].r#match[0].field_id = 7;
         assert_eq!(it.one(Type::Modify, Kind::ValueSetEntry(odd)).await, Code::InvalidArgument);
@@ -159,8 +161,8 @@ fn clones_are_as_long_as_their_session_says() {
         assert_eq!(it.read(session(0, 0)).await, [session(20, 3)]);
         assert_eq!(it.one(Type::Modify, session(200, 0)).await, Code::Ok);
         assert_eq!(lengths(), [(2, 60), (9, 60)]);
-        assert_eq!(it.one(Type::Modify, session(-1, 0)).await, Code::OutOfRange);
-        assert_eq!(it.one(Type::Modify, session(0, 256)).await, Code::OutOfRange);
+        assert_eq!(it.one(Type::Modify, session(-1, 0)).await, Code::InvalidArgument);
+        assert_eq!(it.one(Type::Modify, session(0, 256)).await, Code::InvalidArgument);
         assert_eq!(it.one(Type::Delete, session(0, 0)).await, Code::Ok);
         assert_eq!(lengths(), [(2, 60)]);
     });

@@ -111,7 +111,7 @@ pub(super) fn file(client: &mut Client, named: Option<&str>, file: &Path, out: &
     let text = std::fs::read_to_string(file).map_err(|error| Failure::failed(format_args!("{shown}: {error}")))?;
     let name = element(client, named)?;
     let answer = client.answer(&json!({ "op": "read", "handler": format!("{name}.command"), "text": text }))?;
-    tell(answer.map_err(|why| Failure::failed(format_args!("{shown}: {why}; lines before it were done")))?, out)
+    tell(answer.map_err(|why| Failure::failed(format_args!("{shown}: {why}; nothing of the file was done")))?, out)
 }
 
 fn ask(client: &mut Client, name: &str, command: &str, out: &mut Out) -> Outcome {

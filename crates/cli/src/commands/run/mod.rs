@@ -48,7 +48,7 @@ const BURST: usize = 256;
 /// Packets that pull outputs may give after one arrival: a program that makes its own could go on for ever.
 const MAX_PULLS: usize = 1024;
 
-/// Run a NetIL program, or a Click configuration, on captures
+/// Run a NetIL program, a Click configuration or a P4 program on captures or interfaces
 ///
 /// Each `--in` feeds a capture to an input port; packets of several captures arrive in the order of their times. Each `--out` writes what
 /// leaves by an output port. What a program drops is counted by reason. A trap drops its packet and is counted: the places of traps
@@ -74,7 +74,7 @@ Examples:
   netvm run -e 'FromDump(trace.pcap) -> c :: Counter -> Discard' --handler c.count"
 )]
 pub(crate) struct Args {
-    /// NetIL source, binary module, or Click configuration (.click), or P4 program (.p4); an
+    /// NetIL source, binary module, Click configuration (.click), or P4 program (.p4, .json of BMv2); an
     /// installed configuration by its name alone
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present_any = ["expression", "handlers"])]
     file: Option<PathBuf>,
@@ -120,7 +120,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     p4: super::p4::ReadingArgs,
 
-    /// Entries of a P4 program's tables, groups and sessions: commands of STF, see docs/p4.md
+    /// Entries of a P4 program's tables, groups and sessions: commands of STF, or protobuf text of P4Runtime in a file that ends in .txtpb, see docs/p4.md
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     entries: Option<PathBuf>,
 

@@ -43,6 +43,11 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
         return between_devices(args, file);
     }
     refuse_others(args, file)?;
+    if args.inputs.is_empty() && args.commands.is_none() && args.p4runtime.is_none() {
+        return Err(Failure::usage(
+            "no packets come in: --in PORT=CAPTURE says what comes in by a port, --map PORT=dev:IF or --map PORT=IN,OUT what is at it",
+        ));
+    }
     let mut switch = p4::ready(&args.p4, file, &args.engine, args.seed, args.log)?;
     let last = switch.last_port();
     let (inputs, outputs) = (numbered(&args.inputs, last)?, numbered(&args.outputs, last)?);

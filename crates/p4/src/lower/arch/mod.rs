@@ -179,9 +179,12 @@ impl Lower<'_> {
 
     /// The number of a member of an enumeration, by its name.
     fn member_number(&self, ty: &Type, name: &str) -> Option<u32> {
-        let Type::Enum(id) = ty else { return None };
+        let (Type::Enum(id) | Type::SerEnum(id)) = ty else { return None };
         match &self.program.types[*id] {
             TypeInfo::Enum { members, .. } => members.iter().position(|m| &**m == name).map(|n| n as u32),
+            TypeInfo::SerEnum { members, .. } => {
+                members.iter().find(|(m, _)| &**m == name).and_then(|(_, number)| u32::try_from(number).ok())
+            }
             _ => None,
         }
     }

@@ -157,10 +157,17 @@ impl Lower<'_> {
         self.set_field(input, "parser_error", 32)
     }
 
+    /// Whether a program asks for something: a number of 32 bits.
+    fn flag(&mut self, output: &Place, name: &str) -> Lowered<()> {
+        let width = self.get_field(output, name)?;
+        self.code.resize(width, 32);
+        Ok(())
+    }
+
     /// Tells the replication engine what ingress decided.
     fn decide(&mut self, output: &Place) -> Lowered<()> {
         let kept = |l: &mut Self, name: &str, otherwise: u32, at: u32| -> Lowered<()> {
-            l.get_field(output, "drop")?;
+            l.flag(output, "drop")?;
             l.code.push(otherwise);
             let width = l.get_field(output, name)?;
             l.code.resize(width, 32);
@@ -171,14 +178,14 @@ impl Lower<'_> {
         kept(self, "egress_port", DROP, info::EGRESS_SPEC)?;
         kept(self, "multicast_group", 0, info::GROUP)?;
         // Not dropped, and to be resubmitted.
-        self.get_field(output, "drop")?;
+        self.flag(output, "drop")?;
         self.code.push(0);
-        self.get_field(output, "resubmit")?;
+        self.flag(output, "resubmit")?;
         self.code.push(RESUBMIT + 1);
         self.code.op(Op::Mul);
         self.code.w(Op::WSelect, 32);
         self.put_info(32, info::RESUBMIT);
-        self.get_field(output, "clone")?;
+        self.flag(output, "clone")?;
         self.session(output)?;
         self.code.push(0);
         self.code.w(Op::WSelect, 32);
@@ -227,7 +234,7 @@ impl Lower<'_> {
     /// What follows egress: a clone, a drop, recirculation, or sending.
     fn leave(&mut self, parts: &Parts, output: &Place) -> Lowered<()> {
         let (no_clone, stays, out) = (self.code.label(), self.code.label(), self.code.label());
-        self.get_field(output, "clone")?;
+        self.flag(output, "clone")?;
         self.code.branch(Op::JEq, no_clone);
         self.session(output)?;
         self.put_info(32, info::SESSION);
@@ -235,7 +242,7 @@ impl Lower<'_> {
         self.put_info(32, info::FIELDS);
         self.code.op1(Op::PktSendDup, ports::MIRROR);
         self.code.bind(no_clone);
-        self.get_field(output, "drop")?;
+        self.flag(output, "drop")?;
         self.code.branch(Op::JEq, stays);
         self.mark(crate::marks::MarkKind::Dropped, "", parts.span, &[]);
         self.code.op1(Op::PktDrop, 1);
