@@ -113,7 +113,7 @@ impl Application {
         change(&mut flat);
         let told = flat.elements.iter().flat_map(|element| &element.arguments).any(|argument| argument.contains("count_call"));
         flat.elements.iter_mut().for_each(|element| calling(element, told));
-        let library = Library::of(&reading.elements);
+        let library = Library::of(&reading.elements).beside(name);
         let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
         let notes = library.notes();
         Ok(Self { name: name.to_owned(), sources, flat, application, facts, notes, planes: library.planes() })

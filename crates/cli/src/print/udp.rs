@@ -29,7 +29,7 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     if let Some(printed) = apps::said(line, datagram.skip(HEADER)) {
         return printed;
     }
-    if line.style.verbose > 0 && !ip.fragmented && !line.style.quiet {
+    if line.style.verbose > 0 && !ip.fragmented && !line.style.unchecked {
         sum(line, ip, datagram, found);
     }
     let data = length - HEADER;

@@ -93,10 +93,15 @@ impl Graph {
 
     /// Whether there is a handler of that name to read, or to write.
     pub fn has_handler(&self, handler: &str, write: bool) -> bool {
-        match self.find_handler(handler, None) {
-            Ok(Found::Of(node, name)) if write => self.all_controls(node).any(|control| control.write && control.name == name),
-            Ok(Found::Global(name)) if write => name == "stop",
-            _ => !write && self.can_read(handler, None),
+        if write { self.can_write(handler, None) } else { self.can_read(handler, None) }
+    }
+
+    /// True if that can be written.
+    pub(super) fn can_write(&self, handler: &str, from: Option<usize>) -> bool {
+        match self.find_handler(handler, from) {
+            Ok(Found::Global(name)) => name == "stop",
+            Ok(Found::Of(node, name)) => self.all_controls(node).any(|control| control.write && control.name == name),
+            Err(_) => false,
         }
     }
 

@@ -35,6 +35,11 @@ pub fn list() -> io::Result<Vec<Listed>> {
     Ok(all)
 }
 
+/// The name that an interface of this network namespace has now, by its number.
+pub fn interface_name(index: u32) -> Option<String> {
+    nix::net::if_::if_indextoname(index).ok()?.into_string().ok()
+}
+
 impl Listed {
     fn new(name: String, flags: InterfaceFlags) -> Self {
         let has = |flag| flags.contains(flag);
