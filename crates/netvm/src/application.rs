@@ -27,6 +27,7 @@ mod embedded;
 mod explain;
 pub(crate) mod feed;
 mod foreign;
+mod interfaces;
 mod library;
 pub(crate) mod linked;
 mod native_text;
@@ -110,6 +111,7 @@ impl Application {
         let mut sources = Sources::of(name, text);
         let mut flat = click::flatten_files(&mut sources, &reading.parameters, &library::required)
             .map_err(|faults| Error::Configuration(drawn_in(&sources, faults)))?;
+        interfaces::add(&mut flat);
         change(&mut flat);
         let told = flat.elements.iter().flat_map(|element| &element.arguments).any(|argument| argument.contains("count_call"));
         flat.elements.iter_mut().for_each(|element| calling(element, told));

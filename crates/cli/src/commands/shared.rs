@@ -120,7 +120,7 @@ impl Expression {
         let of_list = netvm::frontends::pcap_filter::filter_of_list(&text);
         let of_list = of_list.map_err(|bad| Failure::usage(format_args!("{}: {bad}", path.display())))?;
         let of_file = of_list.unwrap_or_else(|| without_comments(&text));
-        if of_file.trim().is_empty() && !text.trim().is_empty() {
+        if of_file.trim().is_empty() && !text.trim().is_empty() && words.is_empty() {
             failure::warning(format_args!("{}: there are only comments in it, which select every packet", path.display()));
         }
         both(of_file, words)

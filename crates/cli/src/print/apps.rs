@@ -75,11 +75,14 @@ pub(super) fn tcp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Pri
     said.map_or(Ok(()), |print| print(line, view))
 }
 
-/// Prints what a UDP datagram is said to carry, where that is said.
-pub(super) fn said(line: &mut Line<'_>, view: View<'_>) -> Option<Printed> {
+/// Ports of GTP: of its users' packets, and of control messages.
+const GTP: [u16; 2] = [2152, 2123];
+
+/// Prints what a UDP datagram is said to carry, where that is said. What is in GTP is what its ports announce, perhaps GTP again.
+pub(super) fn said(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Option<Printed> {
     let print: Print = match line.style.carried? {
         Carried::Domain => dns::udp,
-        Carried::Gtp => gtp::print,
+        Carried::Gtp if line.depth < 2 || GTP.contains(&ports.0) || GTP.contains(&ports.1) => gtp::print,
         Carried::Ptp => ptp::print,
         Carried::Radius => radius::print,
         Carried::Rtcp => media::rtcp,
@@ -89,9 +92,7 @@ pub(super) fn said(line: &mut Line<'_>, view: View<'_>) -> Option<Printed> {
         Carried::Tftp => tftp::print,
         Carried::Vat => media::vat,
         Carried::Vxlan => overlay::vxlan,
-        Carried::Tls => return None,
-        // As in tcpdump: it is none of these.
-        Carried::Carp | Carried::Resp => return Some(Ok(())),
+        Carried::Carp | Carried::Gtp | Carried::Resp | Carried::Tls => return None,
     };
     Some(print(line, view))
 }

@@ -249,6 +249,8 @@ pub(super) struct ControlDecl {
     pub(super) write: bool,
     /// None for `text` and `none`.
     pub(super) ty: Option<Type>,
+    /// What the text behind the name of a read handler is taken for.
+    pub(super) asked: Option<Type>,
     pub(super) source: Source,
 }
 
