@@ -199,6 +199,8 @@ u32 crc32c(u32 offset, u32 length);
 u16 crc16(u32 offset, u32 length);
 /* STRINGS(name, "one", parameter, ...): texts to search packets for; parameters of the type string. */
 #define STRINGS(name, ...) NV_STRINGS(name, __VA_ARGS__)
+/* STRINGS_OF(name, list): the texts of a PARAM_LIST of the type string, which is for this and for list_count alone. */
+#define STRINGS_OF(name, list) NV_STRINGS_OF(name, list)
 /* strings_find(name, offset, length): of the texts that are in those bytes of the packet, as far as it has them, the number (from 0) of the one that ends first, of
  * several that end there the longest; -1 if there is none. */
 #define strings_find(name, offset, length) NV_CAT(name, _nv_find)(offset, length)

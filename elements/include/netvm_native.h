@@ -212,6 +212,16 @@ int nv_regex_place(void **compiled, const char *expression, u32 offset, u32 leng
         return nv_strings_place(texts, sizeof(texts) / sizeof(*texts), offset, length, end); \
     } \
     struct nv_declaration
+#define NV_STRINGS_OF(name, list) \
+    __attribute__((unused)) static int NV_CAT(name, _nv_find)(u32 offset, u32 length) \
+    { \
+        return nv_strings_find(list, NV_CAT(list, _count), offset, length); \
+    } \
+    __attribute__((unused)) static int NV_CAT(name, _nv_place)(u32 offset, u32 length, int end) \
+    { \
+        return nv_strings_place(list, NV_CAT(list, _count), offset, length, end); \
+    } \
+    struct nv_declaration
 #define NV_REGEX(name, expression) \
     __attribute__((unused)) static bool NV_CAT(name, _nv_found)(u32 offset, u32 length) \
     { \

@@ -104,6 +104,43 @@ fn where_a_search_matched_is_told() {
 }
 
 #[test]
+fn lists_of_texts_are_searched_for() {
+    let folder = classes(
+        "texts",
+        &[(
+            "Texts",
+            "1",
+            "PARAM_LIST(string, wanted, \"WANTED\", KEYWORD(\"seven eight\"));
+             STRINGS_OF(words, wanted);
+             void push(int port)
+             {
+                 print_int(wanted_count);
+                 print(\" \");
+                 print_int(strings_find(words, 0, packet_length()));
+                 print(\" \");
+                 print_int(strings_at(words, 0, packet_length()));
+                 emit(0);
+             }",
+        )],
+    );
+    assert_eq!(printed("x two one", "WANTED one two", "Texts", &folder), "2 1 2");
+    assert_eq!(printed("x two one", "WANTED one", "Texts", &folder), "1 0 6");
+    assert_eq!(printed("x eight", "", "Texts", &folder), "2 1 2");
+    assert_eq!(printed("x eight", "WANTED \"\"", "Texts", &folder), "0 -1 -1");
+    let wrong = |declared: &str| {
+        let class = &format!("PARAM_LIST(string, wanted, \"WANTED\", REQUIRED); {declared} void push(int port) {{ emit(0); }}");
+        let folder = classes("texts-wrong", &[("Wrong", "1", class)]);
+        let told = read("Idle -> Wrong(a) -> Discard", &folder).err().map(|error| error.to_string()).unwrap_or_default();
+        std::fs::remove_dir_all(folder).unwrap();
+        told
+    };
+    assert!(wrong("STRINGS(words, wanted);").contains("STRINGS(name"));
+    assert!(wrong("static u32 n; STRINGS_OF(words, n);").contains("`n` is no list of texts"));
+    assert!(wrong("static void show(void) { print_text(wanted); } READ_CALL(show, text, show);").contains("`wanted` is a list of texts"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn read_handlers_have_arguments() {
     let folder = classes(
         "asked",

@@ -568,6 +568,22 @@ fn a_file_is_not_begun_while_a_command_works_on_its_name() {
     });
     assert_eq!(ended.status, 0, "{}", ended.err);
     let end = Instant::now() + PATIENCE;
+    // What the command fails with is kept under another name.
+    let stays = Dir::new("commands-failed");
+    let out_of = |name: &str| stays.file(name);
+    let ended = space.inside(|| {
+        let capturing = Capturing::when(filter(&["-i", "right", "-G", "1", "-z", "false", "-w", &out_of("f.pcap"), OURS]), "listening on");
+        let injector = Injector::open("left").expect("an interface to send on");
+        for number in 0..15 {
+            injector.send(&frame(number, 60)).expect("a frame is sent");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        capturing.signal("-TERM");
+        capturing.end()
+    });
+    assert!(ended.err.contains("-z false failed with ") && ended.err.contains("it is now "), "{}", ended.err);
+    assert!(stays.names().len() > 2);
+    assert_eq!(stays.names().iter().map(|name| packets(&out_of(name)).len()).sum::<usize>(), 15);
     // The last command may still run. Each record is 16 + 74 bytes, behind the file's header of 24.
     let have = || {
         let size = |path: &str| fs::metadata(path).map_or(0, |file| file.len());

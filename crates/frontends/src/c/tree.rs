@@ -234,6 +234,8 @@ pub(super) enum PatternText {
     Literal(Arc<[u8]>),
     /// A parameter's number.
     Param(usize),
+    /// The number of a parameter that is a list of texts.
+    List(usize),
 }
 
 /// What a handler for people is made of.

@@ -2,7 +2,7 @@
 //!
 //! Names, numbers and moments are tcpdump's: a file ends before the packet that finds it larger than `-C`, or older than `-G`. The age is that of
 //! this machine's clock on an interface, and of the packets' times in files. A file is not begun while `-z`'s command runs with its name: it
-//! would be emptied under the command's hands, and removed by it.
+//! would be emptied under the command's hands, and removed by it. A file with which the command failed is not replaced but renamed.
 
 use crate::failure::{self, Failure, Outcome};
 use crate::input::Flow;
@@ -34,6 +34,9 @@ pub(super) struct RotateArgs {
     command: Option<String>,
 }
 
+/// Commands that are remembered: more of them at once are those of names that do not come again.
+const MAX_COMMANDS: usize = 1024;
+
 /// The output, in one file after the other.
 pub(super) struct Output {
     args: RotateArgs,
@@ -49,7 +52,7 @@ pub(super) struct Output {
     /// Files that were left, for each of the reasons.
     by_size: u32,
     by_time: u32,
-    /// Commands that may still run, each with its file.
+    /// Commands that may still run or have failed, each with its file.
     children: Vec<(PathBuf, Child)>,
 }
 
@@ -154,7 +157,8 @@ impl Output {
     fn close(&mut self) -> Outcome {
         let Some((path, writer)) = self.present.take() else { return Ok(()) };
         writer.finish()?;
-        self.children.retain_mut(|(_, child)| matches!(child.try_wait(), Ok(None)));
+        self.children.retain_mut(|(_, child)| !matches!(child.try_wait(), Ok(Some(status)) if status.success()));
+        self.children.drain(..self.children.len().saturating_sub(MAX_COMMANDS));
         let Some(command) = &self.args.command else { return Ok(()) };
         match Command::new(command).arg(&path).stdin(Stdio::null()).spawn() {
             Ok(child) => {
@@ -169,11 +173,15 @@ impl Output {
 
     /// Waits for the commands that still work on the file of that name. What comes meanwhile waits in the kernel.
     fn await_commands(&mut self, path: &Path) {
+        let mut failed = false;
         for (_, child) in self.children.iter_mut().filter(|(file, _)| file == path) {
-            // Whoever has its status already took it: it has ended.
-            let _ = child.wait();
+            failed |= !child.wait().is_ok_and(|status| status.success());
         }
         self.children.retain(|(file, _)| file != path);
+        if let (true, Some(command)) = (failed && path.is_file(), &self.args.command) {
+            let kept = set_aside(path).map_or_else(|error| error.to_string(), |kept| format!("it is now {}", kept.display()));
+            failure::warning(format_args!("-z {command} failed with {}: {kept}", path.display()));
+        }
     }
 
     /// The name of the file that is begun: with its time and number, as tcpdump does it.
@@ -197,6 +205,17 @@ impl Output {
         let zone = TimeZone::try_system().unwrap_or(TimeZone::UTC);
         jiff::fmt::strtime::format(name, &time.to_zoned(zone)).map_err(|error| wrong(&error))
     }
+}
+
+/// Gives a file a number behind its name that no file has.
+fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let numbered = |number: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{number}"));
+        PathBuf::from(name)
+    };
+    let free = (1..=u32::MAX).map(numbered).find(|name| !name.exists()).unwrap_or_else(|| path.to_owned());
+    std::fs::rename(path, &free).map(|()| free)
 }
 
 /// Whether strftime(3) would put anything into a name.

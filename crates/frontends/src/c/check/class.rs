@@ -34,6 +34,7 @@ impl Checker<'_> {
             "READ" | "WRITE" | "READ_CALL" | "READ_WITH" | "WRITE_CALL" => self.control(word, args, span),
             "SCOPE" => self.scope_word(args),
             "REQUIRE" => self.requirement(args),
+            "STRINGS_OF" => self.strings_of(args),
             "STRINGS" | "REGEX" => self.pattern_word(args, &*word.text == "REGEX"),
             table => self.table_word(table, args, span),
         };
@@ -127,7 +128,9 @@ impl Checker<'_> {
         if mode == Mode::Given && ctype != Type::Bool && !ctype.is_error() {
             self.fault_help(written.base.span, "a GIVEN parameter says whether an argument is there", "write PARAM(bool, ...)");
         }
-        if list {
+        if list && ctype == Type::Text {
+            self.texts(name);
+        } else if list {
             self.list(name, &ctype);
         } else {
             self.declare(name, Symbol::Param(self.program.class.params.len()));
@@ -135,6 +138,18 @@ impl Checker<'_> {
         let syntax = syntax.map_or_else(String::new, |syntax| syntax.text.to_string());
         self.program.class.params.push(Param { name: name.text.to_string(), keyword, ctype, syntax, mode, list, span: name.span });
         Some(())
+    }
+
+    /// A parameter that is a list of texts: the number of them is a constant; they themselves are for STRINGS_OF.
+    fn texts(&mut self, name: &Name) {
+        let count = match self.instance.map(|instance| instance.values.get(&*name.text)) {
+            Some(Some(Value::Texts(texts))) => texts.len(),
+            Some(_) => 0,
+            None => 1,
+        };
+        self.declare(name, Symbol::Param(self.program.class.params.len()));
+        let counter = Name { text: format!("{}_count", name.text).into(), span: name.span };
+        self.declare(&counter, Symbol::Constant(count as u128));
     }
 
     /// A parameter that is a list: a constant array and the number of its elements. One without elements has a zero that nobody reads.
@@ -507,6 +522,7 @@ fn form(word: &str) -> &'static str {
         "CONFIG_LIST" => "CONFIG_LIST(type, name)",
         "INFO" => "INFO(type, name)",
         "STRINGS" => "STRINGS(name, \"text\", string parameter)",
+        "STRINGS_OF" => "STRINGS_OF(name, PARAM_LIST of strings)",
         "REGEX" => "REGEX(name, \"expression\")",
         "REQUIRE" => "REQUIRE(condition, \"what is wrong otherwise\")",
         "SCOPE" => "SCOPE(name, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its name)",

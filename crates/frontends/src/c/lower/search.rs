@@ -135,7 +135,7 @@ impl Lowerer<'_> {
         let patterns: Vec<&Pattern> = self.program.patterns.iter().filter(|pattern| pattern.is_regex == is_regex).collect();
         let mut data = (patterns.len() as u16).to_le_bytes().to_vec();
         for pattern in patterns {
-            let texts: Vec<Arc<[u8]>> = pattern.texts.iter().map(|text| self.pattern_text(text)).collect();
+            let texts: Vec<Arc<[u8]>> = pattern.texts.iter().flat_map(|text| self.pattern_texts(text)).collect();
             if is_regex {
                 self.expression(pattern, &texts[0]);
                 expression(&mut data, &texts[0]);
@@ -155,7 +155,7 @@ impl Lowerer<'_> {
             PatternText::Param(param) => {
                 format!(", the argument {} of `{}`,", self.program.class.params[param].keyword, self.instance.name)
             }
-            PatternText::Literal(_) => String::new(),
+            PatternText::Literal(_) | PatternText::List(_) => String::new(),
         };
         let text = String::from_utf8_lossy(text);
         let fault = match wrong {
@@ -170,10 +170,11 @@ impl Lowerer<'_> {
         self.faults.add(fault);
     }
 
-    fn pattern_text(&self, text: &PatternText) -> Arc<[u8]> {
+    fn pattern_texts(&self, text: &PatternText) -> Vec<Arc<[u8]>> {
         match text {
-            PatternText::Literal(bytes) => Arc::clone(bytes),
-            PatternText::Param(param) => self.facts.text(*param).unwrap_or_default().as_bytes().into(),
+            PatternText::Literal(bytes) => vec![Arc::clone(bytes)],
+            PatternText::Param(param) => vec![self.facts.text(*param).unwrap_or_default().as_bytes().into()],
+            PatternText::List(param) => self.facts.texts(*param).iter().map(|text| text.as_bytes().into()).collect(),
         }
     }
 }

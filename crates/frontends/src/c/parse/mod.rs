@@ -25,7 +25,7 @@ const MAX_DEPTH: u32 = 200;
 const MAX_CHAIN: u32 = 4000;
 
 /// Declarations that netvm.h makes of macros.
-pub(super) const CLASS_WORDS: [&str; 23] = [
+pub(super) const CLASS_WORDS: [&str; 24] = [
     "ELEMENT",
     "ELEMENT_FLOW",
     "FLOW_STATE",
@@ -47,6 +47,7 @@ pub(super) const CLASS_WORDS: [&str; 23] = [
     "WRITE_CALL",
     "SCOPE",
     "STRINGS",
+    "STRINGS_OF",
     "REGEX",
     "REQUIRE",
 ];
