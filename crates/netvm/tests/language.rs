@@ -130,11 +130,11 @@ fn lists_of_texts_are_searched_for() {
     let wrong = |declared: &str| {
         let class = &format!("PARAM_LIST(string, wanted, \"WANTED\", REQUIRED); {declared} void push(int port) {{ emit(0); }}");
         let folder = classes("texts-wrong", &[("Wrong", "1", class)]);
-        let told = read("Idle -> Wrong(a) -> Discard", &folder).err().map(|error| error.to_string()).unwrap_or_default();
+        let told = read("Idle -> Wrong(a) -> Discard", &folder).err().unwrap_or_default();
         std::fs::remove_dir_all(folder).unwrap();
         told
     };
-    assert!(wrong("STRINGS(words, wanted);").contains("STRINGS(name"));
+    assert!(wrong("STRINGS(words, wanted);").contains("`STRINGS` has another form"));
     assert!(wrong("static u32 n; STRINGS_OF(words, n);").contains("`n` is no list of texts"));
     assert!(wrong("static void show(void) { print_text(wanted); } READ_CALL(show, text, show);").contains("`wanted` is a list of texts"));
     std::fs::remove_dir_all(folder).unwrap();
@@ -178,13 +178,13 @@ fn read_handlers_have_arguments() {
     let wrong = |declared: &str| {
         let class = &format!("static u32 twice(u32 n) {{ return 2 * n; }} {declared} void push(int port) {{ emit(0); }}");
         let folder = classes("asked-wrong", &[("Wrong", "1", class)]);
-        let told = read("Idle -> Wrong -> Discard", &folder).err().map(|error| error.to_string()).unwrap_or_default();
+        let told = read("Idle -> Wrong -> Discard", &folder).err().unwrap_or_default();
         std::fs::remove_dir_all(folder).unwrap();
         told
     };
-    assert!(wrong("READ_CALL(twice, u32, twice);").contains("READ_WITH for a function with an argument"));
-    assert!(wrong("READ_WITH(twice, u32, u64, twice);").contains("static u32 twice(u64 asked)"));
-    assert!(wrong("READ_WITH(twice, u32, twice);").contains("READ_WITH(name, type, type of the text, function)"));
+    assert!(wrong("READ_CALL(twice, u32, twice);").contains("`twice` has other types"));
+    assert!(wrong("READ_WITH(twice, u32, u64, twice);").contains("`twice` has other types"));
+    assert!(wrong("READ_WITH(twice, u32, twice);").contains("`READ_WITH` has another form"));
     assert!(wrong("static u32 n; READ_WITH(n, u32, u32, twice); WRITE(n, u32, n);").contains("two write handlers `n`"));
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -15,10 +15,10 @@ const CHUNKS: &[(u8, &str)] = &[
 ];
 #[rustfmt::skip]
 const PAYLOADS: &[(u32, &str)] = &[
-    (1, "IUA"), (2, "M2UA"), (3, "M3UA"), (4, "SUA"), (5, "M2PA"), (6, "V5UA"), (7, "H.248"), (8, "BICC/Q.2150.3"), (9, "TALI"),
-    (10, "DUA"), (11, "ASAP"), (12, "ENRP"), (13, "H.323"), (14, "Q.IPC/Q.2150.3"), (15, "SIMCO"), (16, "DDP segment"),
-    (17, "DDP stream session control"), (18, "S1 Application Protocol (S1AP)"), (19, "RUA"), (20, "HNBAP"), (21, "ForCES HP"),
-    (22, "ForCES MP"), (23, "ForCES LP"), (24, "SBc-AP"), (25, "NBAP"), (27, "X2 Application Protocol (X2AP)"),
+    (1, "ISDN Q.921"), (2, "M2UA"), (3, "M3UA"), (4, "SUA"), (5, "M2PA"), (6, "V5.2"), (7, "H.248"), (8, "BICC"), (9, "TALI"),
+    (10, "DUA"), (11, "ASAP"), (12, "ENRP"), (13, "H.323"), (14, "Q.IPC"), (15, "SIMCO"), (16, "DDPSC"),
+    (17, "DDPSSC"), (18, "S1AP"), (19, "RUA"), (20, "HNBAP"), (21, "ForCES HP"),
+    (22, "ForCES MP"), (23, "ForCES LP"), (24, "SBc-AP"), (25, "NBAP"), (27, "X2AP"),
 ];
 
 const M3UA: u32 = 3;

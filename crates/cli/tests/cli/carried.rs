@@ -132,6 +132,10 @@ fn telnet_loopback_and_data_of_sctp_are_as_in_tcpdump() {
     let chunk = |protocol: &str, data: &str| {
         bytes(&format!("1388 1389 00000001 00000000 00 03 {:04x} 00000001 0002 0003 {protocol} {data}", 16 + bytes(data).len()))
     };
+    // But for ForCES, of which only the kind is shown.
+    for protocol in (0..21).chain(24..30) {
+        same(&dir, "", LinkType::RAW, ip(132, 64, &chunk(&format!("{protocol:08x}"), &"00".repeat(32))));
+    }
     for options in ["", "-v", "-vv", "-vv -x", "-vv -A"] {
         for (protocol, data) in [("00000000", "6869206e6574776f 726b2021"), ("0000002e", ""), ("00000012", "00112233")] {
             same(&dir, options, LinkType::RAW, ip(132, 64, &chunk(protocol, data)));

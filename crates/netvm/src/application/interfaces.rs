@@ -11,8 +11,8 @@ use runtime::io::live::{self, Address};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-/// The element that gives the addresses.
-const NAME: &str = "interfaces of this machine";
+/// The element that gives the addresses: a name that no other one without a name has, for they count from 1.
+const NAME: &str = "AddressInfo@0";
 
 /// Adds the addresses of the interfaces that arguments name.
 pub(super) fn add(flat: &mut Graph) {
