@@ -4,7 +4,11 @@
  * Expressions are POSIX extended ones, of the GNU C library, compiled when they are first used.
  */
 #define _GNU_SOURCE 1
+/* In one file the elements are before this, and with them the packing of their structs, which is none of the library's. */
+#pragma pack(push)
+#pragma pack()
 #include <regex.h>
+#pragma pack(pop)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
