@@ -8,7 +8,7 @@
 define($IN in,                          // the device that packets come from
        $MAC 02:00:00:00:00:01,          // the router's address on it
        $SRC 02:00:00:08:00:00,          // its address on output 0; its last byte counts up
-       $ROUTES apps/router/routes.txt,  // a file of routes: ADDR/LEN GATEWAY OUTPUT a line, `ip route`, CSV or MRT
+       $ROUTES routes.txt,              // a file of routes: ADDR/LEN GATEWAY OUTPUT a line, `ip route`, CSV or MRT
        $MTU 1500,
        $CAPACITY 1024);
 

@@ -199,14 +199,22 @@ u32 crc32c(u32 offset, u32 length);
 u16 crc16(u32 offset, u32 length);
 /* STRINGS(name, "one", parameter, ...): texts to search packets for; parameters of the type string. */
 #define STRINGS(name, ...) NV_STRINGS(name, __VA_ARGS__)
+/* STRINGS_OF(name, list): the texts of a PARAM_LIST of the type string, which is for this and for list_count alone. */
+#define STRINGS_OF(name, list) NV_STRINGS_OF(name, list)
 /* strings_find(name, offset, length): of the texts that are in those bytes of the packet, as far as it has them, the number (from 0) of the one that ends first, of
  * several that end there the longest; -1 if there is none. */
 #define strings_find(name, offset, length) NV_CAT(name, _nv_find)(offset, length)
+/* strings_at, strings_end: where in the packet the text that strings_find finds begins, and one behind its last byte; -1 if there is none. */
+#define strings_at(name, offset, length) NV_CAT(name, _nv_place)(offset, length, 0)
+#define strings_end(name, offset, length) NV_CAT(name, _nv_place)(offset, length, 1)
 /* REGEX(name, "expression"), or a parameter: a regular expression of bytes as Perl has them, without back-references and looking around; a dot is any byte. In native
  * programs POSIX extended ones. */
 #define REGEX(name, expression) NV_REGEX(name, expression)
 /* regex_found(name, offset, length): is it in those bytes of the packet, as far as it has them? ^ and $ are their ends. */
 #define regex_found(name, offset, length) NV_CAT(name, _nv_found)(offset, length)
+/* regex_at, regex_end: where in the packet it begins, and one behind its last byte; -1 if it is not there. Of several the first, as Perl prefers. */
+#define regex_at(name, offset, length) NV_CAT(name, _nv_place)(offset, length, 0)
+#define regex_end(name, offset, length) NV_CAT(name, _nv_place)(offset, length, 1)
 /* Coprocessors by their names in quotes: those that the program has registered which runs the elements (netvm::coprocessors, netvm_coprocessor_register), and lookup, lookupnew,
  * lookup_ex and associative of the manual of NetIL. Each element has units of its own. Not in native programs. */
 /* coprocessor_load(unit, "text"): in init(), gives it that text, which ends with a NUL for it; 0 if that is good. */
@@ -253,6 +261,9 @@ void coprocessor_run(const char *unit, const char *operation) NV_ONLY_NETVM;
 #define WRITE(name, type, variable) NV_WRITE(name, #name, (variable) = NV_PARSE_##type(text))
 /* READ_CALL(name, type, function): shows what `type f(void)` returns; with type `text` what `void f(void)` prints. */
 #define READ_CALL(name, type, function) NV_READ(name, #name, NV_SHOW_##type(function()))
+/* READ_WITH(name, type, asked, function): shows what `type f(asked)` returns for the text behind the handler's name, a value of the type asked; that can be written
+ * before, too. */
+#define READ_WITH(name, type, asked, function) NV_READ(name, #name, NV_SHOW_##type(function(NV_PARSE_##asked(text))))
 /* WRITE_CALL(name, type, function): calls `void f(type)`; with type `none` `void f(void)`. */
 #define WRITE_CALL(name, type, function) NV_WRITE(name, #name, function(NV_PARSE_##type(text)))
 

@@ -197,12 +197,29 @@ static inline in6_t nv_address(u128 number)
 
 /* What is searched for is found by a function of its own. */
 int nv_strings_find(const char *const *texts, size_t count, u32 offset, u32 length);
+int nv_strings_place(const char *const *texts, size_t count, u32 offset, u32 length, int end);
 bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 length);
+int nv_regex_place(void **compiled, const char *expression, u32 offset, u32 length, int end);
 #define NV_STRINGS(name, ...) \
     __attribute__((unused)) static int NV_CAT(name, _nv_find)(u32 offset, u32 length) \
     { \
         const char *const texts[] = { __VA_ARGS__ }; \
         return nv_strings_find(texts, sizeof(texts) / sizeof(*texts), offset, length); \
+    } \
+    __attribute__((unused)) static int NV_CAT(name, _nv_place)(u32 offset, u32 length, int end) \
+    { \
+        const char *const texts[] = { __VA_ARGS__ }; \
+        return nv_strings_place(texts, sizeof(texts) / sizeof(*texts), offset, length, end); \
+    } \
+    struct nv_declaration
+#define NV_STRINGS_OF(name, list) \
+    __attribute__((unused)) static int NV_CAT(name, _nv_find)(u32 offset, u32 length) \
+    { \
+        return nv_strings_find(list, NV_CAT(list, _count), offset, length); \
+    } \
+    __attribute__((unused)) static int NV_CAT(name, _nv_place)(u32 offset, u32 length, int end) \
+    { \
+        return nv_strings_place(list, NV_CAT(list, _count), offset, length, end); \
     } \
     struct nv_declaration
 #define NV_REGEX(name, expression) \
@@ -210,6 +227,11 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
     { \
         static void *compiled; \
         return nv_regex_found(&compiled, expression, offset, length); \
+    } \
+    __attribute__((unused)) static int NV_CAT(name, _nv_place)(u32 offset, u32 length, int end) \
+    { \
+        static void *compiled; \
+        return nv_regex_place(&compiled, expression, offset, length, end); \
     } \
     struct nv_declaration
 
@@ -312,7 +334,7 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
 #define NV_CONFIG_ADDRESS_PLACE(name) extern const be32 NV_CAT(name, _address); enum { NV_CAT(name, _given), NV_CAT(name, _offset) }
 #define NV_CONFIG_BAD_SOURCES(name) NV_LIST(be32, name); enum { NV_CAT(name, _given), NV_CAT(name, _offset) }
 #define NV_CONFIG_RISING(name) NV_LIST(u32, name)
-#define NV_CONFIG_STRINGS(name) int NV_CAT(name, _nv_find)(u32 offset, u32 length); enum { NV_CAT(name, _count) }
+#define NV_CONFIG_STRINGS(name) int NV_CAT(name, _nv_find)(u32 offset, u32 length); int NV_CAT(name, _nv_place)(u32 offset, u32 length, int end); enum { NV_CAT(name, _count) }
 #define NV_CONFIG_REWRITERS(name) \
     enum { NV_CAT(name, _say_outputs) }; \
     static bool NV_CAT(name, _find)(void) \

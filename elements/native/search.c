@@ -4,7 +4,11 @@
  * Expressions are POSIX extended ones, of the GNU C library, compiled when they are first used.
  */
 #define _GNU_SOURCE 1
+/* In one file the elements are before this, and with them the packing of their structs, which is none of the library's. */
+#pragma pack(push)
+#pragma pack()
 #include <regex.h>
+#pragma pack(pop)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +53,19 @@ int nv_strings_find(const char *const *texts, size_t count, u32 offset, u32 leng
     return found;
 }
 
+int nv_strings_place(const char *const *texts, size_t count, u32 offset, u32 length, int end)
+{
+    const char *bytes = searched(offset, &length);
+
+    for (u32 last = 1; last <= length; last++) {
+        int found = ends_at(texts, count, bytes, last);
+
+        if (found >= 0)
+            return (int) (offset + last - (end ? 0 : (u32) strlen(texts[found])));
+    }
+    return -1;
+}
+
 static struct re_pattern_buffer *compiled_of(const char *expression)
 {
     struct re_pattern_buffer *compiled = calloc(1, sizeof(*compiled));
@@ -69,4 +86,20 @@ bool nv_regex_found(void **compiled, const char *expression, u32 offset, u32 len
     if (!*compiled)
         *compiled = compiled_of(expression);
     return re_search(*compiled, bytes, (int) length, 0, (int) length, 0) >= 0;
+}
+
+int nv_regex_place(void **compiled, const char *expression, u32 offset, u32 length, int end)
+{
+    const char *bytes = searched(offset, &length);
+    struct re_registers places = { 0 };
+    int found = -1;
+
+    if (!*compiled)
+        *compiled = compiled_of(expression);
+    if (re_search(*compiled, bytes, (int) length, 0, (int) length, &places) >= 0)
+        found = (int) offset + (end ? places.end[0] : places.start[0]);
+    free(places.start);
+    free(places.end);
+    ((struct re_pattern_buffer *) *compiled)->regs_allocated = REGS_UNALLOCATED;
+    return found;
 }

@@ -3,6 +3,7 @@
 //! - `commands`: one file per subcommand: its arguments (clap), its help, what it does
 //! - [`mod@print`]: packets as lines, the way tcpdump writes them
 //! - `failure`, `out`, `input`, `hosts`, `signals`, `progress`: exit statuses, standard output, captures in a row, names from a file, ^C, the bar
+//! - `slips`: what is meant by command lines of other programs
 //!
 //! The library exists for [`command`], from which manual pages and shell completions are generated, and for tests.
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@ mod out;
 pub mod print;
 mod progress;
 mod signals;
+mod slips;
 
 use clap::{CommandFactory, Parser, ValueEnum};
 use std::process::ExitCode;
@@ -105,7 +107,7 @@ pub fn main() -> ExitCode {
     if let Some(status) = commands::click::main() {
         return status;
     }
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| slips::explained(error).exit());
     match cli.color {
         Color::Auto => anstream::ColorChoice::Auto,
         Color::Always => anstream::ColorChoice::Always,

@@ -34,8 +34,34 @@ fn the_term_is_underlined() {
     assert_eq!(drawn("ip or not ip"), "warning: expression matches every packet\n1 | ip or not ip\n  | ^^^^^^^^^^^^\n");
 }
 
+/// Values that no field has: too large, outside a mask, or against what is known of some of the field's bits.
+#[test]
+fn values_that_no_field_has_are_told() {
+    let whole = ["ip[0] = 300", "ip proto 300", "tcp[13] & 2 = 1", "tcp[0:2] > 70000", "ip[0] & 0xf0 = 5", "(ip[0] & 0xf) << 2 = 62"];
+    for text in whole {
+        assert!(rejects_all(&of(text, 1)), "`{text}`");
+    }
+    for (text, at) in [
+        ("src net 10.0.0.0/8 and src host 192.168.1.1", "src host 192.168.1.1"),
+        ("src host 192.168.1.1 and src net 10.0.0.0/8", "src net 10.0.0.0/8"),
+        ("src net 10.0.0.0/8 and src net 10.1.0.0/16 and src net 11.1.0.0/16", "src net 11.1.0.0/16"),
+        ("arp or (tcp[13] & 2 = 2 and tcp[13] = 0x11)", "tcp[13] = 0x11"),
+    ] {
+        let doubts = of(text, 1);
+        let [doubt] = &doubts[..] else { panic!("`{text}`: {doubts:?}") };
+        assert_eq!(&text[doubt.span.start as usize..doubt.span.end as usize], at);
+    }
+    assert!(drawn("tcp[13] & 2 = 1").contains("`&` leaves only the bits of its mask"));
+    assert!(drawn("ip proto 300").contains("255 at most"));
+}
+
 #[test]
 fn what_is_no_mistake_is_not_doubted() {
+    let near =
+        ["ip[0] = 255", "tcp[0:2] > 65534", "tcp[13] & 18 = 2", "(ip[0] & 0xf) << 2 = 60", "src net 10.0.0.0/8 and src host 10.1.1.1"];
+    for text in near {
+        assert_eq!(drawn(text), "", "`{text}`");
+    }
     let fine = ["", "tcp or tcp port 80", "ip and not arp", "host 10.0.0.1 and host 10.0.0.2", "vlan and vlan", "ip or arp"];
     for text in fine {
         assert_eq!(drawn(text), "", "`{text}`");

@@ -27,6 +27,7 @@ mod embedded;
 mod explain;
 pub(crate) mod feed;
 mod foreign;
+mod interfaces;
 mod library;
 pub(crate) mod linked;
 mod native_text;
@@ -111,10 +112,11 @@ impl Application {
         let mut sources = Sources::of(name, text);
         let mut flat = click::flatten_files(&mut sources, &reading.parameters, &library::required)
             .map_err(|faults| Error::Configuration(drawn_in(&sources, faults)))?;
+        interfaces::add(&mut flat);
         change(&mut flat);
         let told = flat.elements.iter().flat_map(|element| &element.arguments).any(|argument| argument.contains("count_call"));
         flat.elements.iter_mut().for_each(|element| calling(element, told));
-        let library = Library::of(&reading.elements);
+        let library = Library::of(&reading.elements).beside(name);
         let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
         let notes = library.notes();
         Ok(Self { name: name.to_owned(), sources, flat, application, facts, notes, planes: library.planes() })

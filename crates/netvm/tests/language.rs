@@ -67,6 +67,129 @@ fn packets_are_searched_for_texts_and_expressions() {
 }
 
 #[test]
+fn where_a_search_matched_is_told() {
+    let folder = classes(
+        "places",
+        &[(
+            "Places",
+            "1",
+            "STRINGS(words, \"one\", \"ne two\");
+             REGEX(number, \"[0-9]+\");
+             REGEX(nothing, \"x*\");
+             static void show(int n)
+             {
+                 print_int(n);
+                 print(\" \");
+             }
+             void push(int port)
+             {
+                 show(strings_at(words, 2, packet_length()));
+                 show(strings_end(words, 2, packet_length()));
+                 show(strings_find(words, 2, packet_length()));
+                 show(regex_at(number, 1, 9));
+                 show(regex_end(number, 1, 9));
+                 show(regex_at(nothing, 3, 9));
+                 show(regex_end(nothing, 3, 9));
+                 emit(0);
+             }",
+        )],
+    );
+    let printed = |text: &str| printed(text, "", "Places", &folder);
+    assert_eq!(printed("a one 12 b").trim_end(), "2 5 0 6 8 3 3");
+    assert_eq!(printed("oneone two").trim_end(), "3 6 0 -1 -1 3 3");
+    // Behind the search's beginning and before its end.
+    assert_eq!(printed("one ne two 7").trim_end(), "4 10 1 -1 -1 3 3");
+    assert_eq!(printed("1xxxxx").trim_end(), "-1 -1 -1 -1 -1 3 6");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn lists_of_texts_are_searched_for() {
+    let folder = classes(
+        "texts",
+        &[(
+            "Texts",
+            "1",
+            "PARAM_LIST(string, wanted, \"WANTED\", KEYWORD(\"seven eight\"));
+             STRINGS_OF(words, wanted);
+             void push(int port)
+             {
+                 print_int(wanted_count);
+                 print(\" \");
+                 print_int(strings_find(words, 0, packet_length()));
+                 print(\" \");
+                 print_int(strings_at(words, 0, packet_length()));
+                 emit(0);
+             }",
+        )],
+    );
+    assert_eq!(printed("x two one", "WANTED one two", "Texts", &folder), "2 1 2");
+    assert_eq!(printed("x two one", "WANTED one", "Texts", &folder), "1 0 6");
+    assert_eq!(printed("x eight", "", "Texts", &folder), "2 1 2");
+    assert_eq!(printed("x eight", "WANTED \"\"", "Texts", &folder), "0 -1 -1");
+    let wrong = |declared: &str| {
+        let class = &format!("PARAM_LIST(string, wanted, \"WANTED\", REQUIRED); {declared} void push(int port) {{ emit(0); }}");
+        let folder = classes("texts-wrong", &[("Wrong", "1", class)]);
+        let told = read("Idle -> Wrong(a) -> Discard", &folder).err().unwrap_or_default();
+        std::fs::remove_dir_all(folder).unwrap();
+        told
+    };
+    assert!(wrong("STRINGS(words, wanted);").contains("`STRINGS` has another form"));
+    assert!(wrong("static u32 n; STRINGS_OF(words, n);").contains("`n` is no list of texts"));
+    assert!(wrong("static void show(void) { print_text(wanted); } READ_CALL(show, text, show);").contains("`wanted` is a list of texts"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn read_handlers_have_arguments() {
+    let folder = classes(
+        "asked",
+        &[(
+            "Asked",
+            "1",
+            "TABLE_EXACT(ports, be32, u32, 8, 0);
+             static u32 twice(u32 n) { return 2 * n; }
+             static u32 port_of(be32 address)
+             {
+                 u32 *port = table_find(ports, &address);
+                 return port ? *port : 99;
+             }
+             static void tell(u32 n)
+             {
+                 print(\"told \");
+                 print_uint(n);
+             }
+             READ_WITH(twice, u32, u32, twice);
+             READ_WITH(port_of, u32, be32, port_of);
+             READ_WITH(tell, text, u32, tell);
+             void push(int port)
+             {
+                 be32 address = htonl(0x0a000001);
+                 u32 *entry = table_insert(ports, &address);
+                 if (entry)
+                     *entry = 7;
+                 emit(0);
+             }",
+        )],
+    );
+    let text = "InfiniteSource(LIMIT 1) -> e :: Asked -> Discard;
+        Script(wait 1, print $(e.twice 21), print $(e.port_of 10.0.0.1), print $(e.port_of 10.0.0.2), print $(e.tell 5), print $(e.twice), write e.twice 4, print $(e.twice), stop)";
+    assert_eq!(runs(text, &folder, &[]).0.lines().collect::<Vec<_>>(), ["42", "7", "99", "told 5", "42", "8"]);
+    let wrong = |declared: &str| {
+        let class = &format!("static u32 twice(u32 n) {{ return 2 * n; }} {declared} void push(int port) {{ emit(0); }}");
+        let folder = classes("asked-wrong", &[("Wrong", "1", class)]);
+        let told = read("Idle -> Wrong -> Discard", &folder).err().unwrap_or_default();
+        std::fs::remove_dir_all(folder).unwrap();
+        told
+    };
+    assert!(wrong("READ_CALL(twice, u32, twice);").contains("`twice` has other types"));
+    assert!(wrong("READ_WITH(twice, u32, u64, twice);").contains("`twice` has other types"));
+    assert!(wrong("READ_WITH(twice, u32, twice);").contains("`READ_WITH` has another form"));
+    assert!(wrong("static u32 n; READ_WITH(n, u32, u32, twice); WRITE(n, u32, n);").contains("two write handlers `n`"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn rules_with_masks_and_ranges_are_looked_up() {
     let folder = classes(
         "rules",

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// More of them, with what the native build does itself: copies that are led back, outputs of queues, several devices' places.
-const MORE: [(&str, &str, &[&str]); 4] = [
+const MORE: [(&str, &str, &[&str]); 5] = [
     (
         "copies that are led back until they were often enough",
         "FromDump(IN, STOP true) -> a :: Counter -> p :: Paint(2) -> t :: Tee(2); t[0] -> p; t[1] -> b :: Counter -> Queue(20000) -> ToDump(OUT0);",
@@ -30,6 +30,11 @@ const MORE: [(&str, &str, &[&str]); 4] = [
         "FromDump(IN, STOP true) -> a :: Counter -> Strip(30) -> t :: Tee; t[0] -> MarkIPHeader(40) -> DecIPTTL -> b :: Counter -> Queue -> ToDump(OUT0); t[1] -> Strip(40)
            -> c :: Counter -> Queue -> ToDump(OUT1);",
         &["a.count", "b.count", "c.count"],
+    ),
+    (
+        "where packets have texts of lists and expressions",
+        "FromDump(IN, STOP true) -> a :: Finder -> b :: Finder(WANTED nowhere) -> Queue -> ToDump(OUT0);",
+        &["a.seen", "a.word_at", "a.word_end", "a.literal_at", "a.expression_at", "a.expression_end", "b.seen", "b.word_at"],
     ),
     (
         "handlers of every type",

@@ -3,8 +3,9 @@
 use super::run::configuration::drive;
 use super::run::given::Given;
 use super::run::p4trace::{self, P4Args};
+use super::run::search;
 use crate::failure::{Failure, Outcome};
-use crate::out;
+use crate::out::{self, Out};
 use crate::signals::Signals;
 use netvm::application::{Application, Host, Settings, Stats, Stream};
 use netvm::drawing::{Drawing, charts};
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     given: Given,
 
-    /// The picture, .svg or .dot, - for standard output; by default the configuration's name with .svg
+    /// The picture, .svg or .dot, - for standard output; by default the file with .svg, and one found by its name here
     #[arg(short = 'o', long = "output", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
 
@@ -79,7 +80,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         false => drawing,
     };
     let text = if format == Format::Svg { drawing.svg() } else { drawing.dot() };
-    out::write_file(Some(&output), text.as_bytes())
+    write(args, &output, &text)
+}
+
+/// Writes the picture; where it is, is told if nobody has said it.
+fn write(args: &Args, output: &Path, text: &str) -> Outcome {
+    out::write_file(Some(output), text.as_bytes())?;
+    if args.output.is_some() || output == Path::new("-") {
+        return Ok(());
+    }
+    let mut out = Out::new();
+    out.line(&format!("{} is written", output.display()))?;
+    out.flush()
 }
 
 /// Draws a P4 program.
@@ -94,7 +106,7 @@ fn program(args: &Args, output: &Path, format: Format) -> Outcome {
         traffic.write(&mut charts);
     }
     let text = if format == Format::Svg { charts::svg(&charts) } else { charts::dot(&charts) };
-    out::write_file(Some(output), text.as_bytes())
+    write(args, output, &text)
 }
 
 fn output(args: &Args) -> Outcome<PathBuf> {
@@ -103,7 +115,11 @@ fn output(args: &Args) -> Outcome<PathBuf> {
         Some(path) => Ok(path.clone()),
         None if given == Path::new("-") => Ok(PathBuf::from("-")),
         None if given.with_extension("svg") == *given => Err(Failure::usage("say where the picture is to go: -o OUT")),
-        None => Ok(given.with_extension(if args.format == Some(Format::Dot) { "dot" } else { "svg" })),
+        None => {
+            let picture = given.with_extension(if args.format == Some(Format::Dot) { "dot" } else { "svg" });
+            // Beside what is installed others may not write.
+            Ok(if search::is_elsewhere(given) { picture.file_name().map_or(picture.clone(), PathBuf::from) } else { picture })
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arguments that several subcommands have.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{self, Failure, Outcome};
 use crate::input;
 use clap::builder::TypedValueParser as _;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -117,7 +117,12 @@ impl Expression {
             false => std::fs::read_to_string(path),
         };
         let text = read.map_err(|error| Failure::failed(format_args!("{}: {error}", path.display())))?;
-        let of_file = netvm::frontends::pcap_filter::filter_of_list(&text).unwrap_or_else(|| without_comments(&text));
+        let of_list = netvm::frontends::pcap_filter::filter_of_list(&text);
+        let of_list = of_list.map_err(|bad| Failure::usage(format_args!("{}: {bad}", path.display())))?;
+        let of_file = of_list.unwrap_or_else(|| without_comments(&text));
+        if of_file.trim().is_empty() && !text.trim().is_empty() && words.is_empty() {
+            failure::warning(format_args!("{}: there are only comments in it, which select every packet", path.display()));
+        }
         both(of_file, words)
     }
 

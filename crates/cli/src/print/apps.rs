@@ -4,8 +4,8 @@
 
 use super::view::{Printed, View};
 use super::{
-    Carried, Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, hsrp, ike, ntp, openflow, overlay, ptp, radius, resp, rip, snmp, ssh,
-    syslog, text, tftp,
+    Carried, Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, gtp, hsrp, ike, media, ntp, openflow, overlay, ptp, radius, resp, rip, snmp,
+    someip, ssh, syslog, telnet, text, tftp, tls,
 };
 
 /// Prints a payload.
@@ -13,6 +13,7 @@ type Print = fn(&mut Line<'_>, View<'_>) -> Printed;
 
 #[rustfmt::skip]
 const TCP: &[(&[u16], Print)] = &[
+    (&[23], telnet::print),
     (&[25], text::smtp),
     (&[43], text::whois),
     (&[53], dns::tcp),
@@ -63,20 +64,35 @@ fn find(table: &[(&[u16], Print)], ports: (u16, u16)) -> Option<Print> {
 
 /// Prints what a TCP segment carries, if its ports are known; what separates it from the line is printed, too.
 pub(super) fn tcp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Printed {
-    let said = line.style.carried == Some(Carried::Domain);
-    match if said { Some(dns::tcp as Print) } else { find(TCP, ports) } {
-        Some(print) => print(line, view),
-        None => Ok(()),
-    }
+    let said: Option<Print> = match line.style.carried {
+        None | Some(Carried::Gtp) => find(TCP, ports),
+        Some(Carried::Domain) => Some(dns::tcp),
+        Some(Carried::Resp) => Some(resp::print),
+        Some(Carried::Tls) => Some(tls::print),
+        // As in tcpdump: it is none of these.
+        Some(_) => None,
+    };
+    said.map_or(Ok(()), |print| print(line, view))
 }
 
-/// Prints what a UDP datagram is said to carry, where that is said.
-pub(super) fn said(line: &mut Line<'_>, view: View<'_>) -> Option<Printed> {
+/// Ports of GTP: of its users' packets, and of control messages.
+const GTP: [u16; 2] = [2152, 2123];
+
+/// Prints what a UDP datagram is said to carry, where that is said. What is in GTP is what its ports announce, perhaps GTP again.
+pub(super) fn said(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Option<Printed> {
     let print: Print = match line.style.carried? {
         Carried::Domain => dns::udp,
+        Carried::Gtp if line.depth < 2 || GTP.contains(&ports.0) || GTP.contains(&ports.1) => gtp::print,
         Carried::Ptp => ptp::print,
         Carried::Radius => radius::print,
+        Carried::Rtcp => media::rtcp,
+        Carried::Rtp => media::rtp,
+        Carried::Snmp => snmp::print,
+        Carried::Someip => someip::print,
+        Carried::Tftp => tftp::print,
+        Carried::Vat => media::vat,
         Carried::Vxlan => overlay::vxlan,
+        Carried::Carp | Carried::Gtp | Carried::Resp | Carried::Tls => return None,
     };
     Some(print(line, view))
 }

@@ -3,7 +3,7 @@
 //! Source: IEEE 802.3 and 802.1Q; layout of the text as tcpdump's.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, aoe, arp, eap, ip4, ip6, llc, lldp, names, ppp, ptp, put, slow, tunnel};
+use super::{Line, aoe, arp, eap, ip4, ip6, llc, lldp, loopback, names, ppp, ptp, put, slow, tunnel};
 use std::fmt;
 
 /// The EtherType of an 802.1Q tag.
@@ -127,7 +127,7 @@ pub(super) fn payload(line: &mut Line<'_>, ethertype: u16, view: View<'_>) -> Re
         0x8809 => slow::print(line, view)?,
         0x88a2 => aoe::print(line, view)?,
         0x88f7 => ptp::print(line, view)?,
-        0x9000 => put!(line, "Loopback, length {}", view.len()),
+        0x9000 => loopback::print(line, view)?,
         _ => return Ok(false),
     }
     Ok(true)

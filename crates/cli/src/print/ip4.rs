@@ -75,7 +75,7 @@ fn fields(line: &mut Line<'_>, view: View<'_>, header: usize, offloaded: bool) -
     if header > MIN_HEADER {
         options(line, view.first(header).skip(MIN_HEADER))?;
     }
-    if let Ok(bytes) = view.take(0, header) {
+    if let (false, Ok(bytes)) = (line.style.unchecked, view.take(0, header)) {
         let found = view.u16(10)?;
         if let Some(right) = checksum::expected(found, bytes, 0) {
             put!(line, ", bad cksum {found:x} (->{right:x})!");

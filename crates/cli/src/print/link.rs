@@ -4,7 +4,7 @@
 //! Source: <https://www.tcpdump.org/linktypes.html>. Of other link types the bytes are shown.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, chdlc, ether, frame_relay, ip4, ip6, llc, names, ppp, put, radio, wlan};
+use super::{Line, chdlc, escape, ether, frame_relay, ip4, ip6, llc, names, ppp, put, radio, wlan};
 use netvm::io::LinkType;
 
 /// Prints a packet of that link type.
@@ -186,7 +186,12 @@ fn sll2(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "sll2";
     view.take(0, 20)?;
     let (ethertype, interface) = (view.u16(0)?, view.u32(4)?);
-    put!(line, "{:<5} {:<3} ", format!("if{interface}"), direction(u16::from(view.u8(10)?)));
+    let mut name = String::new();
+    match line.style.interface.and_then(|name| name(interface)) {
+        Some(known) => escape::text(&mut name, known.as_bytes()),
+        None => name = format!("if{interface}"),
+    }
+    put!(line, "{name:<5} {:<3} ", direction(u16::from(view.u8(10)?)));
     if line.style.link {
         put!(line, "ifindex {interface} ");
         cooked_address(line, view, usize::from(view.u8(11)?), 12)?;

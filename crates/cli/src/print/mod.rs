@@ -9,8 +9,8 @@
 //! - Protocols without a printer here give their name, or number, and length.
 //! - `-v` shows no fields of OpenFlow, ForCES and SCTP chunks. `-ttt` and `-ttttt` count hours on past a day.
 //! - Port 8472 is VXLAN, as Linux has it; tcpdump reads OTV there.
-//! - `-e` shows no names of network card makers; cooked captures number interfaces, tcpdump names them after those of the machine
-//!   it happens to run on.
+//! - `-e` shows no names of network card makers; cooked captures that were read from files number interfaces, tcpdump names them after those
+//!   of the machine it happens to run on.
 //! - `-x` of frames behind a PPI header shows what follows the inner header; tcpdump counts that header twice.
 //! - TCP MD5 signatures are shown as hexadecimal bytes.
 
@@ -26,6 +26,7 @@ mod bgp;
 mod bgp_attributes;
 mod bgp_routes;
 mod bootp;
+mod carp;
 mod cdp;
 mod chdlc;
 mod checksum;
@@ -42,6 +43,7 @@ mod escape;
 mod ether;
 mod flows;
 mod frame_relay;
+mod gtp;
 mod hex;
 mod hsrp;
 mod icmp;
@@ -61,6 +63,8 @@ mod llc;
 mod lldp;
 mod lldp_bridges;
 mod lldp_media;
+mod loopback;
+mod media;
 mod mld;
 mod mptcp;
 mod names;
@@ -85,14 +89,17 @@ mod rpl;
 mod sctp;
 mod slow;
 mod snmp;
+mod someip;
 mod ssh;
 mod stp;
 mod syslog;
 mod tcp;
 mod tcp_options;
+mod telnet;
 mod text;
 mod tftp;
 mod time;
+mod tls;
 mod transport;
 mod tunnel;
 mod udld;
@@ -118,6 +125,8 @@ pub struct Style {
     pub verbose: u8,
     /// Less than usual (`-q`).
     pub quiet: bool,
+    /// No word about the checksums of IPv4, TCP and UDP (`-K`).
+    pub unchecked: bool,
     /// TCP sequence numbers as they are (`-S`).
     pub absolute: bool,
     /// The number of the packet before it (`-#`).
@@ -128,17 +137,39 @@ pub struct Style {
     pub dump: Dump,
     /// What UDP and TCP carry, whatever their ports (`-T`).
     pub carried: Option<Carried>,
+    /// The name of an interface by its number, where those of the packets are known.
+    pub interface: Option<fn(u32) -> Option<String>>,
 }
 
-/// What UDP and TCP may be said to carry.
+/// What UDP and TCP may be said to carry, as tcpdump has it. What is not over TCP is over UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Carried {
-    /// DNS.
+    /// CARP, where VRRP would be.
+    Carp,
+    /// DNS, over TCP too.
     Domain,
+    /// GTP, with the packet inside (not in tcpdump).
+    Gtp,
     /// Precision time.
     Ptp,
     /// RADIUS.
     Radius,
+    /// Redis, over TCP.
+    Resp,
+    /// RTP's control packets.
+    Rtcp,
+    /// Audio and video.
+    Rtp,
+    /// SNMP.
+    Snmp,
+    /// SOME/IP.
+    Someip,
+    /// TFTP.
+    Tftp,
+    /// TLS, over TCP: hellos with the server's name (not in tcpdump).
+    Tls,
+    /// Visual audio tool.
+    Vat,
     /// Virtual extensible LAN.
     Vxlan,
 }
@@ -307,9 +338,9 @@ impl Line<'_> {
         self.put(" (invalid)");
     }
 
-    /// The bytes of what has no printer, unless the packet's bytes are shown anyway.
+    /// The bytes of what has no printer, unless the packet's are shown in hexadecimal anyway.
     fn unknown(&mut self, view: View<'_>) {
-        if !self.style.quiet && self.style.dump == Dump::None {
+        if !self.style.quiet && matches!(self.style.dump, Dump::None | Dump::Text { .. }) {
             hex::hex_and_text(&mut self.text, view.captured());
         }
     }

@@ -1,8 +1,10 @@
-//! SCTP (RFC 9260): ports and chunks. Of data only its numbers are shown.
+//! SCTP (RFC 9260): ports and chunks. Of data its numbers are shown, with `-vv` its bytes.
+//!
+//! Leaves out: what M3UA (RFC 4666) carries.
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
-use super::{Line, names, put};
+use super::{Dump, Line, hex, names, put};
 
 const HEADER: usize = 12;
 #[rustfmt::skip]
@@ -13,11 +15,13 @@ const CHUNKS: &[(u8, &str)] = &[
 ];
 #[rustfmt::skip]
 const PAYLOADS: &[(u32, &str)] = &[
-    (1, "IUA"), (2, "M2UA"), (3, "M3UA"), (4, "SUA"), (5, "M2PA"), (6, "V5UA"), (7, "H.248"), (8, "BICC/Q.2150.3"), (9, "TALI"),
-    (10, "DUA"), (11, "ASAP"), (12, "ENRP"), (13, "H.323"), (14, "Q.IPC/Q.2150.3"), (15, "SIMCO"), (16, "DDP segment"),
-    (17, "DDP stream session control"), (18, "S1 Application Protocol (S1AP)"), (19, "RUA"), (20, "HNBAP"), (21, "ForCES HP"),
-    (22, "ForCES MP"), (23, "ForCES LP"), (24, "SBc-AP"), (25, "NBAP"), (27, "X2 Application Protocol (X2AP)"),
+    (1, "ISDN Q.921"), (2, "M2UA"), (3, "M3UA"), (4, "SUA"), (5, "M2PA"), (6, "V5.2"), (7, "H.248"), (8, "BICC"), (9, "TALI"),
+    (10, "DUA"), (11, "ASAP"), (12, "ENRP"), (13, "H.323"), (14, "Q.IPC"), (15, "SIMCO"), (16, "DDPSC"),
+    (17, "DDPSSC"), (18, "S1AP"), (19, "RUA"), (20, "HNBAP"), (21, "ForCES HP"),
+    (22, "ForCES MP"), (23, "ForCES LP"), (24, "SBc-AP"), (25, "NBAP"), (27, "X2AP"),
 ];
+
+const M3UA: u32 = 3;
 
 /// Ports that carry ForCES (RFC 5811).
 const FORCES: [(u16, &str); 3] = [(6704, "ForCES HP"), (6705, "ForCES MP"), (6706, "ForCES LP")];
@@ -76,12 +80,13 @@ fn chunk(line: &mut Line<'_>, rest: View<'_>, before: &str, number: usize, force
     let body = rest.first(size).skip(4);
     match kind {
         0 => {
-            data(line, body, flags)?;
-            if forces {
-                control(line, body.skip(12))?;
-                // As tcpdump, which goes on behind the data's padding.
-                line.protocol = "sctp";
+            let protocol = data(line, body, flags)?;
+            let payload = body.skip(12);
+            if payload.len() == 0 {
+                put!(line, "bogus chunk length {size}]");
+                return Ok(None);
             }
+            carried(line, protocol, forces, payload)?;
         }
         1 | 2 => initiation(line, body)?,
         3 => acknowledgement(line, body)?,
@@ -90,7 +95,8 @@ fn chunk(line: &mut Line<'_>, rest: View<'_>, before: &str, number: usize, force
     Ok(Some(padded))
 }
 
-fn data(line: &mut Line<'_>, body: View<'_>, flags: u8) -> Printed {
+/// Prints the numbers of data; what it says to be.
+fn data(line: &mut Line<'_>, body: View<'_>, flags: u8) -> Result<u32, Cut> {
     for (bit, text) in [(4, "(U)"), (2, "(B)"), (1, "(E)")] {
         line.put(if flags & bit != 0 { text } else { "" });
     }
@@ -98,6 +104,22 @@ fn data(line: &mut Line<'_>, body: View<'_>, flags: u8) -> Printed {
     let protocol = body.u32(8)?;
     let name = names::find(PAYLOADS, protocol).map_or_else(|| format!("0x{protocol:x}"), str::to_owned);
     put!(line, "[TSN: {}] [SID: {}] [SSEQ {}] [PPID {name}] ", body.u32(0)?, body.u16(4)?, body.u16(6)?);
+    Ok(protocol)
+}
+
+fn carried(line: &mut Line<'_>, protocol: u32, forces: bool, payload: View<'_>) -> Printed {
+    if forces || matches!(protocol, 21..=23) {
+        control(line, payload)?;
+        // As tcpdump, which goes on behind the data's padding.
+        line.protocol = "sctp";
+    } else if line.style.verbose > 1 && protocol != M3UA {
+        line.put("[Payload");
+        if matches!(line.style.dump, Dump::None | Dump::Text { .. }) {
+            line.put(":");
+            hex::hex_and_text(&mut line.text, payload.captured());
+        }
+        line.put("]");
+    }
     Ok(())
 }
 

@@ -68,7 +68,7 @@ fn full(line: &mut Line<'_>, ip: &Ip, segment: &Segment, view: View<'_>) -> Prin
     if too_long(line, segment, view) {
         return Ok(());
     }
-    if line.style.verbose > 0 && !ip.fragmented && view.is_whole() {
+    if line.style.verbose > 0 && !ip.fragmented && !line.style.unchecked && view.is_whole() {
         sum(line, ip, view)?;
     }
     let data = view.len() - segment.header;

@@ -1,7 +1,7 @@
 //! What an IP protocol number announces.
 
 use super::view::{Printed, View};
-use super::{Line, dccp, eigrp, icmp, icmp6, igmp, ip4, ip6, ospf, pim, put, sctp, tcp, tunnel, udp, vrrp};
+use super::{Carried, Line, carp, dccp, eigrp, icmp, icmp6, igmp, ip4, ip6, ospf, pim, put, sctp, tcp, tunnel, udp, vrrp};
 use std::net::IpAddr;
 
 /// What protocols above IP need of it.
@@ -72,6 +72,7 @@ pub(super) fn print(line: &mut Line<'_>, mut protocol: u8, ip: &Ip, mut view: Vi
         88 => eigrp::print(line, view),
         89 => ospf::print(line, view),
         103 => pim::print(line, &ip, view),
+        112 if line.style.carried == Some(Carried::Carp) => carp::print(line, &ip, view),
         112 => vrrp::print(line, &ip, view),
         132 => sctp::print(line, &ip, view),
         _ => {

@@ -3,6 +3,14 @@
 use super::tools::{Dir, ended, run, run_args};
 use std::process::Command;
 
+/// Packets that an element made are counted, and the rate is theirs.
+#[test]
+fn packets_that_were_made_are_told() {
+    let ended = run_args(&["run", "--stats", "-e", "InfiniteSource(LIMIT 5000, STOP true) -> c :: Counter -> Discard"]);
+    let told = format!("{}{}", ended.out, ended.err);
+    assert!(ended.status == 0 && told.contains("arrived  0\nmade     5,000\ntook "), "{told}");
+}
+
 #[test]
 fn captures_go_through_a_configuration() {
     let dir = Dir::new("configuration");

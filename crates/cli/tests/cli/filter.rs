@@ -191,7 +191,8 @@ fn a_file_and_an_expression_must_both_match() {
         count(&format!("-F {file} port 443 or port 53")),
         run_args(&["filter", "-r", &trace, "--count", "(tcp or udp) and (port 443 or port 53)"]).good()
     );
-    assert_eq!(count(&format!("-F {}", dir.write("empty", "# nothing"))), count(""));
+    assert_eq!(count(&format!("-F {}", dir.write("empty", ""))), count(""));
+    assert_eq!(count(&format!("-F {} tcp", dir.write("comments", "# nothing"))), count("tcp"));
     assert!(run(&format!("filter -r {trace} -F {file} prot 80")).bad(2).contains("1 | prot 80"));
 }
 
@@ -218,7 +219,8 @@ fn outputs_go_on_in_other_files_as_those_of_tcpdump() {
     let trace = dir.trace("t.pcap", 1, 40_000);
     for options in ["-C 1", "-C 100", "-C 1 -W 3", "-C 1 -W 12", "-G 3600 -C 2"] {
         let (ours, theirs) = (Dir::new("rotate-ours"), Dir::new("rotate-theirs"));
-        run(&format!("filter -r {trace} -w {} {options}", ours.file("o.pcap"))).good();
+        let ended = run(&format!("filter -r {trace} -w {} {options}", ours.file("o.pcap")));
+        assert_eq!((ended.status, ended.err.contains("replace each other")), (0, options.contains("-G")), "{}", ended.err);
         let mut tcpdump = std::process::Command::new("tcpdump");
         // Run by root it becomes another user, who may not write there.
         if rustix::process::geteuid().is_root() {
@@ -310,6 +312,11 @@ fn a_list_of_addresses_is_a_filter_and_may_be_combined_with_an_expression() {
     assert_eq!(count(&["-F", &list]), count(&[expression]));
     assert_eq!(count(&["-F", &list, "udp"]), count(&[&format!("({expression}) and udp")]));
     assert_ne!(count(&["-F", &list]), count(&["-F", &list, "udp"]), "the expression narrows the list");
+    let bad = dir.write("bad.txt", "192.0.2.1\n# a name\nexample.com\n");
+    assert!(run(&format!("filter -F {bad} -r x")).bad(2).contains("bad.txt: line 3: `example.com` is no address"));
+    let comments = dir.write("comments.txt", "# nothing today\n");
+    let all = run(&format!("filter -F {comments} -r {capture} --count"));
+    assert!(all.status == 0 && all.err.contains("only comments"), "{}", all.err);
     let program = dir.write("program.txt", "tcp # an expression\nport 443\n");
     assert_eq!(count(&["-F", &program]), count(&["tcp port 443"]), "what is no list stays an expression");
 }
@@ -358,5 +365,25 @@ fn payloads_are_printed_as_what_they_are_said_to_be() {
     assert_eq!(run(&format!("filter -t -r {file}")).good(), format!("{ends}UDP, length 29\n"));
     assert_eq!(run(&format!("filter -t -T domain -r {file}")).good(), format!("{ends}7+ A? example. (29)\n"));
     assert!(run(&format!("filter -t -T vxlan -r {file}")).good().starts_with(&format!("{ends}VXLAN, flags [invalid] (0x00), vni 256")));
-    assert!(run(&format!("filter -T nonsense -r {file}")).bad(2).contains("possible values: domain, ptp, radius, vxlan"));
+    assert!(run(&format!("filter -T nonsense -r {file}")).bad(2).contains("possible values: carp, domain, gtp, ptp"));
+}
+
+#[test]
+fn command_lines_of_other_programs_are_explained() {
+    for (line, hint) in [
+        ("trace.pcap.gz", "`netvm filter -r trace.pcap.gz`"),
+        ("tcpdump -i lo", "`netvm filter` takes the options of tcpdump"),
+        ("click x.click", "`netvm run FILE.click`"),
+        ("router.click", "`netvm run router.click`"),
+        ("run one.pcap", "`netvm filter -r one.pcap`"),
+        ("filter -I -i lo", "iw dev IF set type monitor"),
+        ("filter -E secret -r x", "ESP is not decrypted"),
+        ("filter -M secret -r x", "not checked"),
+    ] {
+        let told = run(line).bad(2);
+        assert!(told.contains(hint), "{line}: {told}");
+    }
+    let dir = Dir::new("foreign");
+    let capture = dir.trace("in.pcap", 3, 20);
+    assert_eq!(run(&format!("filter -f -t -r {capture}")).good(), run(&format!("filter -t -r {capture}")).good());
 }

@@ -1,6 +1,6 @@
 //! `netvm graph`: configurations as pictures.
 
-use super::tools::{Dir, run, run_args};
+use super::tools::{Dir, ended, netvm, run, run_args};
 
 const LOOP: &str = "FromDevice(eth0) -> p :: Paint(1) -> s :: Switch(0) -> q :: Queue -> d :: Discard; s[1] -> p; \
                     c :: Print(\"<b> & 'more' than thirty letters are cut\"); Idle -> c -> Idle;";
@@ -16,7 +16,7 @@ fn attributes<'t>(text: &'t str, tag: &str, name: &str) -> Vec<&'t str> {
 fn a_configuration_is_drawn() {
     let dir = Dir::new("graph");
     let file = dir.write("loop.click", LOOP);
-    assert_eq!(run(&format!("graph {file}")).good(), "");
+    assert_eq!(run(&format!("graph {file}")).good(), format!("{} is written\n", dir.file("loop.svg")));
     let svg = std::fs::read_to_string(dir.file("loop.svg")).expect("a picture");
     assert!(
         svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains("prefers-color-scheme: dark") && !svg.contains("<script")
@@ -65,6 +65,16 @@ fn where_a_picture_cannot_be_is_told() {
     assert!(run(&format!("graph {}", dir.write("bad.click", "Foo -> Discard;"))).bad(1).contains("Foo"));
     assert_eq!(run(&format!("graph {file} -o {}", dir.file("x.dot"))).good(), "");
     assert!(std::fs::read_to_string(dir.file("x.dot")).is_ok_and(|text| text.starts_with("digraph")));
+}
+
+/// One that is found by its name lies where others may not write: its picture comes into the working folder.
+#[test]
+fn the_picture_of_an_installed_application_is_here() {
+    let dir = Dir::new("graph-here");
+    let apps = concat!(env!("CARGO_MANIFEST_DIR"), "/../../apps");
+    let graph = |name: &str| ended(netvm(["graph", name]).env("NETVM_PATH", apps).current_dir(dir.file("")).output().expect("it runs"));
+    assert_eq!(graph("nat/forward").good(), "forward.svg is written\n");
+    assert_eq!(dir.names(), ["forward.svg"]);
 }
 
 #[test]

@@ -36,6 +36,26 @@ fn what_is_installed_is_found_and_works() {
         |arguments: &[&str]| ended(Command::new(at("bin/netvm")).args(arguments).env("NETVM_NO_CACHE", "1").output().expect("it runs"));
     assert!(run(&["run", "count", "--map", &format!("in={capture}")]).good().starts_with("packets   500"));
     assert!(run(&["check", "router16"]).good().contains("leads back"));
+    // Whatever the working folder: this is none of the checkout.
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = Command::new(at("bin/netvm"));
+        ended(
+            command
+                .args(arguments)
+                .current_dir(dir.file(""))
+                .env("NETVM_NO_CACHE", "1")
+                .env_remove("NETVM_PATH")
+                .output()
+                .expect("it runs"),
+        )
+    };
+    assert!(elsewhere(&["check", "router/forward"]).good().contains("elements"), "its routes are found");
+    assert!(elsewhere(&["check", &at("share/netvm/apps").display().to_string()]).good().starts_with("14 of 14 "));
+    let several = elsewhere(&["check", "forward"]).bad(1);
+    assert!(several.contains("say which, nat/forward or router/forward"), "{several}");
+    let missed = elsewhere(&["run", "rooter"]).bad(1);
+    assert!(missed.contains("did you mean `router`?") && missed.contains("looked in ") && missed.contains("share/netvm/apps"), "{missed}");
+    assert!(elsewhere(&["run", "a-long-way-off"]).bad(1).contains("there are balancer, "));
 }
 
 /// The crates that a package is built of, with their features.

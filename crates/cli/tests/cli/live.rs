@@ -508,5 +508,89 @@ fn another_user_goes_on_with_the_capture() {
     });
     use std::os::unix::fs::MetadataExt;
     assert_eq!(fs::metadata(&out).expect("the file").uid(), 65_534);
+    // Where only root may write, root makes the file, and gives it to the user.
+    let closed = Dir::new("user-closed");
+    let out = closed.file("out.pcap");
+    space.inside(|| {
+        let capturing = Capturing::begin(filter(&["-i", "right", "-Z", "nobody", "-w", &out, OURS]));
+        Injector::open("left").expect("an interface").send(&frame(1, 60)).expect("a frame is sent");
+        grown(&out, 1);
+        capturing.signal("-TERM");
+        assert_eq!(capturing.end().status, 0);
+    });
+    assert_eq!(fs::metadata(&out).expect("the file").uid(), 65_534);
     assert!(run("filter -i lo -c 1 -Z no-such-user").bad(1).contains("no such user"));
+}
+
+/// The names that tcpdump shows: those of this machine.
+#[test]
+fn interfaces_have_their_names_where_all_are_captured_on() {
+    let Some(space) = Space::new("names") else { return };
+    let ended = space.inside(|| {
+        let capturing = Capturing::begin(filter(&["-i", "any", "-t", "-c", "2", "ether proto 0x88b5"]));
+        Injector::open("left").expect("an interface").send(&frame(1, 60)).expect("a frame is sent");
+        capturing.end()
+    });
+    assert!(ended.out.contains("left  Out ") && ended.out.contains("right B "), "{}", ended.out);
+}
+
+#[test]
+fn time_stamps_that_are_not_there_are_a_warning() {
+    let Some(space) = Space::new("stamps") else { return };
+    let ended = space.inside(|| {
+        let capturing = Capturing::when(filter(&["-i", "right", "-j", "adapter", "-c", "1", OURS]), "time stamps of type adapter");
+        while !capturing.err.recv_timeout(PATIENCE).expect("it captures").contains("listening on") {}
+        Injector::open("left").expect("an interface").send(&frame(1, 60)).expect("a frame is sent");
+        capturing.end()
+    });
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert!(run("filter -i lo -j rubber").bad(2).contains("adapter"));
+}
+
+/// A command that takes its time and removes its file: the next of the same name is begun only then.
+#[test]
+fn a_file_is_not_begun_while_a_command_works_on_its_name() {
+    let Some(space) = Space::new("commands") else { return };
+    let dir = Dir::new("commands");
+    let out = dir.file("out.pcap");
+    let script = dir.write("keep", format!("#!/bin/sh\nsleep 0.3\ntail -c +25 \"$1\" >>{}\nrm \"$1\"\n", dir.file("kept")));
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a program");
+    let ended = space.inside(|| {
+        let capturing = Capturing::when(filter(&["-i", "right", "-G", "1", "-z", &script, "-w", &out, "-U", OURS]), "replace each other");
+        while !capturing.err.recv_timeout(PATIENCE).expect("it captures").contains("listening on") {}
+        let injector = Injector::open("left").expect("an interface to send on");
+        for number in 0..30 {
+            injector.send(&frame(number, 60)).expect("a frame is sent");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        capturing.signal("-TERM");
+        capturing.end()
+    });
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    let end = Instant::now() + PATIENCE;
+    // What the command fails with is kept under another name.
+    let stays = Dir::new("commands-failed");
+    let out_of = |name: &str| stays.file(name);
+    let ended = space.inside(|| {
+        let capturing = Capturing::when(filter(&["-i", "right", "-G", "1", "-z", "false", "-w", &out_of("f.pcap"), OURS]), "listening on");
+        let injector = Injector::open("left").expect("an interface to send on");
+        for number in 0..15 {
+            injector.send(&frame(number, 60)).expect("a frame is sent");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        capturing.signal("-TERM");
+        capturing.end()
+    });
+    assert!(ended.err.contains("-z false failed with ") && ended.err.contains("it is now "), "{}", ended.err);
+    assert!(stays.names().len() >= 2, "{:?}", stays.names());
+    assert_eq!(stays.names().iter().map(|name| packets(&out_of(name)).len()).sum::<usize>(), 15);
+    // The last command may still run. Each record is 16 + 74 bytes, behind the file's header of 24.
+    let have = || {
+        let size = |path: &str| fs::metadata(path).map_or(0, |file| file.len());
+        (size(&dir.file("kept")) + size(&out).saturating_sub(24)) / 90
+    };
+    while have() < 30 {
+        assert!(Instant::now() < end, "{} of 30 packets are left", have());
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }

@@ -3,6 +3,7 @@
 mod af_xdp;
 mod aot;
 mod bench;
+mod carried;
 mod compile;
 mod configurations;
 mod control;

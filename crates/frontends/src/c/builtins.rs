@@ -67,6 +67,8 @@ pub(super) enum Own {
     TimerSet,
     Ask,
     Search,
+    SearchAt,
+    SearchEnd,
     UnitLoad,
     UnitPut,
     UnitShow,
@@ -171,6 +173,10 @@ rows! {
     table_delete(Table, Key) G(BOOL), O(Own::Delete);
     strings_find(Strings, V(U32), V(U32)) G(INT), O(Own::Search);
     regex_found(Regex, V(U32), V(U32)) G(BOOL), O(Own::Search);
+    strings_at(Strings, V(U32), V(U32)) G(INT), O(Own::SearchAt);
+    strings_end(Strings, V(U32), V(U32)) G(INT), O(Own::SearchEnd);
+    regex_at(Regex, V(U32), V(U32)) G(INT), O(Own::SearchAt);
+    regex_end(Regex, V(U32), V(U32)) G(INT), O(Own::SearchEnd);
     coprocessor_load(Literal, Literal) G(U32), O(Own::UnitLoad);
     coprocessor_put(Literal, V(U32), V(U32)) VOID, O(Own::UnitPut);
     coprocessor_show(Literal) VOID, O(Own::UnitShow);

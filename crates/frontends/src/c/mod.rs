@@ -276,6 +276,8 @@ pub enum Value {
     Bytes(Vec<u8>),
     /// A text.
     Text(String),
+    /// A list of texts.
+    Texts(Vec<String>),
 }
 
 /// Stack of the thread that reads hostile nesting; only what is used of it takes memory.

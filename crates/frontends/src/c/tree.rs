@@ -234,6 +234,8 @@ pub(super) enum PatternText {
     Literal(Arc<[u8]>),
     /// A parameter's number.
     Param(usize),
+    /// The number of a parameter that is a list of texts.
+    List(usize),
 }
 
 /// What a handler for people is made of.
@@ -249,6 +251,8 @@ pub(super) struct ControlDecl {
     pub(super) write: bool,
     /// None for `text` and `none`.
     pub(super) ty: Option<Type>,
+    /// What the text behind the name of a read handler is taken for.
+    pub(super) asked: Option<Type>,
     pub(super) source: Source,
 }
 

@@ -145,15 +145,16 @@ fn read(parameter: &Param, argument: &str, names: &Scope<'_>) -> Result<Value, S
 
 /// Values of so many bytes, one behind the other as in memory.
 fn list(values: impl Iterator<Item = Result<Value, String>>, size: usize) -> Result<Value, String> {
-    let mut all = Vec::new();
+    let (mut all, mut texts) = (Vec::new(), Vec::new());
     for value in values {
         match value? {
             Value::Int(number) => all.extend(&number.to_le_bytes()[..size.min(8)]),
             Value::Bytes(bytes) => all.extend(bytes),
-            Value::Text(_) => return Err("there are no lists of strings".to_owned()),
+            Value::Text(text) => texts.push(text),
+            Value::Texts(more) => texts.extend(more),
         }
     }
-    Ok(Value::Bytes(all))
+    Ok(if texts.is_empty() { Value::Bytes(all) } else { Value::Texts(texts) })
 }
 
 struct Taking<'a> {
@@ -284,6 +285,7 @@ mod tests {
             Value::Int(number) => (number as i64).to_string(),
             Value::Bytes(bytes) => format!("{bytes:?}"),
             Value::Text(text) => format!("{text:?}"),
+            Value::Texts(texts) => format!("{texts:?}"),
         };
         found.values.into_iter().map(|(name, value)| format!("{name}={}", shown(value))).collect::<Vec<_>>().join(" ")
     }

@@ -109,6 +109,12 @@ fn help(ast: &Ast, term: NodeId, alone: bool) -> String {
     let text = ast.span(term).text(&ast.source);
     let transport = ["tcp", "udp", "icmp", "igmp", "sctp"].into_iter().find(|name| text.contains(&format!("{name}[")));
     match transport {
+        _ if !alone && matches!(ast.node(term), Term::Relation { .. }) => {
+            "no bytes make it true: one is 255 at most, two are 65535, and `&` leaves only the bits of its mask".to_owned()
+        }
+        _ if !alone && text.contains("proto") => {
+            "there is no such packet of this link type; the number of an IP protocol is 255 at most".to_owned()
+        }
         _ if !alone => "there is no such packet of this link type".to_owned(),
         Some(name) if ast.source.contains("ip6") => {
             format!("`{name}[…]` looks at IPv4 only; bytes behind the fixed header of IPv6 are `ip6[40 + OFFSET]`")

@@ -2,7 +2,7 @@
 
 use super::eval::apply_cmp;
 use super::ir::{Cmp, Field, Ir, SetId, Test, TestId, Value, ValueId, apply};
-use super::reads::{divides, greatest, operands, reads};
+use super::reads::{bits, divides, greatest, masked, operands, reads};
 
 /// Facts of each kind kept at most, so that a pass over a graph is linear in it.
 const MAX_FACTS: usize = 32;
@@ -167,7 +167,10 @@ impl Facts {
         }
         let (low, high) = self.range(ir, lhs);
         match op {
-            Cmp::Eq => (rhs < low || rhs > high || self.excluded(ir, lhs, rhs)).then_some(false),
+            Cmp::Eq => {
+                let never = rhs < low || rhs > high || rhs & !bits(ir, lhs) != 0;
+                (never || self.excluded(ir, lhs, rhs) || self.differs(ir, lhs, rhs)).then_some(false)
+            }
             Cmp::Gt if low > rhs => Some(true),
             Cmp::Gt if high <= rhs => Some(false),
             Cmp::Ge if low >= rhs => Some(true),
@@ -181,6 +184,15 @@ impl Facts {
     fn excluded(&self, ir: &Ir, value: ValueId, constant: u32) -> bool {
         let Value::Load(field) = ir.value(value) else { return false };
         self.outside.iter().any(|&(other, set)| other == field && ir.set_has(set, constant.into()))
+    }
+
+    /// Some bits of the value are known to be others.
+    fn differs(&self, ir: &Ir, value: ValueId, constant: u32) -> bool {
+        let (whole, mask) = masked(ir, value);
+        self.equal.iter().any(|&(known, there)| {
+            let (other, bits) = masked(ir, known);
+            other == whole && (there ^ constant) & bits & mask != 0
+        })
     }
 
     fn value(&self, ir: &Ir, id: ValueId) -> Option<u32> {

@@ -10,8 +10,54 @@ use super::{lists, names};
 const QUALIFIERS: [&str; 15] =
     ["src", "dst", "host", "net", "port", "portrange", "proto", "tcp", "udp", "sctp", "ip", "ip6", "ether", "arp", "or"];
 const PROTOCOLS: [&str; 7] = ["ip", "ip6", "tcp", "udp", "sctp", "arp", "ether"];
+/// Protocols of which a packet has one.
+const TRANSPORTS: [&str; 8] = ["tcp", "udp", "sctp", "icmp", "icmp6", "igmp", "arp", "rarp"];
+
+/// Words that stand for a protocol or a flag elsewhere, and what selects it here.
+#[rustfmt::skip]
+const WORDS: &[(&str, &str)] = &[
+    ("ipv4", "ip"), ("inet", "ip"), ("inet6", "ip6"), ("icmpv6", "icmp6"), ("dns", "port 53"), ("mdns", "udp port 5353"),
+    ("dhcp", "udp port 67 or udp port 68"), ("dhcpv6", "udp port 546 or udp port 547"), ("tls", "tcp port 443"), ("ssl", "tcp port 443"),
+    ("quic", "udp port 443"), ("gre", "ip proto 47"), ("esp", "ip proto 50"), ("ospf", "ip proto 89"), ("eigrp", "ip proto 88"),
+    ("lldp", "ether proto 0x88cc"), ("eapol", "ether proto 0x888e"), ("ptp", "ether proto 0x88f7 or udp port 319 or udp port 320"),
+    ("macsec", "ether proto 0x88e5"), ("lacp", "ether proto 0x8809"), ("cdp", "ether dst 01:00:0c:cc:cc:cc"),
+    ("http.request", "tcp port 80 and tcp[((tcp[12] & 0xf0) >> 2):4] = 0x47455420"),
+];
+const FLAGS: [&str; 8] = ["fin", "syn", "rst", "push", "ack", "urg", "ece", "cwr"];
+
+/// What packets of a protocol are called, and how they are told.
+#[rustfmt::skip]
+const MESSAGES: &[(&str, &str, &str)] = &[
+    ("icmp", "echo", "icmp[icmptype] = icmp-echo"), ("icmp", "ping", "icmp[icmptype] = icmp-echo"),
+    ("icmp", "request", "icmp[icmptype] = icmp-echo"), ("icmp", "reply", "icmp[icmptype] = icmp-echoreply"),
+    ("icmp", "unreachable", "icmp[icmptype] = icmp-unreach"), ("icmp", "redirect", "icmp[icmptype] = icmp-redirect"),
+    ("arp", "request", "arp[6:2] = 1"), ("arp", "reply", "arp[6:2] = 2"),
+];
+
+/// Fields as Wireshark names them: the term that takes a value, or what may be compared.
+#[rustfmt::skip]
+const TERMS: &[(&str, &str)] = &[
+    ("ip.addr", "host"), ("ipv6.addr", "host"), ("ip.src", "src host"), ("ipv6.src", "src host"), ("ip.dst", "dst host"),
+    ("ipv6.dst", "dst host"), ("eth.addr", "ether host"), ("eth.src", "ether src"), ("eth.dst", "ether dst"), ("eth.type", "ether proto"),
+    ("ip.proto", "ip proto"), ("tcp.port", "tcp port"), ("udp.port", "udp port"), ("tcp.srcport", "tcp src port"),
+    ("udp.srcport", "udp src port"), ("tcp.dstport", "tcp dst port"), ("udp.dstport", "udp dst port"), ("vlan.id", "vlan"),
+];
+#[rustfmt::skip]
+const PLACES: &[(&str, &str)] = &[
+    ("frame.len", "len"), ("ip.ttl", "ip[8]"), ("ip.len", "ip[2:2]"), ("ip.id", "ip[4:2]"), ("ip.tos", "ip[1]"), ("ipv6.hlim", "ip6[7]"),
+    ("icmp.type", "icmp[icmptype]"), ("icmp.code", "icmp[icmpcode]"), ("icmpv6.type", "icmp6[icmp6type]"), ("arp.opcode", "arp[6:2]"),
+    ("tcp.flags", "tcp[tcpflags]"), ("tcp.window_size", "tcp[14:2]"), ("tcp.seq", "tcp[4:4]"), ("udp.length", "udp[4:2]"),
+];
+#[rustfmt::skip]
+const BITS: &[(&str, &str)] = &[
+    ("tcp.flags.syn", "syn"), ("tcp.flags.ack", "ack"), ("tcp.flags.fin", "fin"), ("tcp.flags.reset", "rst"), ("tcp.flags.push", "push"),
+    ("tcp.flags.urg", "urg"),
+];
+
 /// Networks of a range that are written out.
 const FEW: usize = 8;
+/// Longer filters are not written out.
+const LONGEST: usize = 80;
 
 /// The faults with better remedies where one is known.
 pub(super) fn improved(mut errors: Errors, source: &str) -> Errors {
@@ -42,10 +88,21 @@ impl<'s> Place<'s> {
             .or_else(|| self.comparison())
             .or_else(|| self.protocol_first())
             .or_else(|| self.icmp_field())
+            .or_else(|| self.message())
             .or_else(|| self.flag())
             .or_else(|| self.display_filter())
             .or_else(|| self.encapsulation())
+            .or_else(|| self.tag())
+            .or_else(|| self.ports())
+            .or_else(|| self.other_word())
+            .or_else(|| self.text())
             .or_else(|| self.service(message))
+            .or_else(|| self.joined(message))
+    }
+
+    /// The last word before the fault.
+    fn last(&self) -> Option<&'s str> {
+        self.before.split_whitespace().last()
     }
 
     /// The last words before the fault that qualify what follows.
@@ -100,15 +157,7 @@ impl<'s> Place<'s> {
             "=" | "==" => return Some(format!("no operator stands here: write `{all} {value}`")),
             _ => {}
         }
-        let number: u16 = value.parse().ok().filter(|_| quals.last() == Some(&"port"))?;
-        let (low, high) = match operator {
-            ">" => (number.checked_add(1)?, u16::MAX),
-            ">=" => (number, u16::MAX),
-            "<" => (0, number.checked_sub(1)?),
-            "<=" => (0, number),
-            _ => return None,
-        };
-        Some(format!("ports in a row are written `{}range {low}-{high}`", all))
+        (quals.last() == Some(&"port")).then(|| in_a_row(&all, operator, value))?
     }
 
     /// `src ip 192.0.2.1`
@@ -125,8 +174,11 @@ impl<'s> Place<'s> {
     fn icmp_field(&self) -> Option<String> {
         // The whole term is at fault where `type` is one of 802.11 frames.
         let words: Vec<&str> = self.text.split_whitespace().collect();
+        let before: Vec<&str> = self.before.split_whitespace().rev().take(2).collect();
         let (proto, field, value) = match words[..] {
             [proto, field, value] => (proto, field, Some(value)),
+            // Only the value is at fault where it is no type of a frame.
+            [value] if matches!(before[..], ["type" | "code", "icmp" | "icmp6"]) => (before[1], before[0], Some(value)),
             [field] => (self.before.split_whitespace().last()?, field, self.next()),
             _ => return None,
         };
@@ -135,48 +187,52 @@ impl<'s> Place<'s> {
         Some(format!("a field is read by its place: write `{proto}[{proto}{field}] = {value}`"))
     }
 
+    /// `arp request`
+    fn message(&self) -> Option<String> {
+        let last = self.last()?;
+        let (_, _, term) = MESSAGES.iter().find(|(proto, name, _)| (*proto, *name) == (last, self.text))?;
+        Some(format!("packets of {last} are told apart by their fields: write `{term}`"))
+    }
+
     /// A flag of TCP alone.
     fn flag(&self) -> Option<String> {
-        let text = if self.text.is_empty() { self.before.split_whitespace().last()? } else { self.text };
-        let flag = match text.strip_prefix("tcp-")? {
-            "psh" | "push" => "push",
-            flag @ ("fin" | "syn" | "rst" | "ack" | "urg" | "ece" | "cwr") => flag,
-            _ => return None,
+        let text = if self.text.is_empty() { self.last()? } else { self.text };
+        let named = text.strip_prefix("tcp-");
+        // `host syn` is one of that name.
+        if named.is_none() && self.last().is_some_and(|last| !PROTOCOLS.contains(&last) && QUALIFIERS.contains(&last)) {
+            return None;
+        }
+        let flag = match named.unwrap_or(text) {
+            "psh" => "push",
+            flag => FLAGS.into_iter().find(|known| *known == flag)?,
         };
         Some(format!("a flag is tested with `tcp[tcpflags] & tcp-{flag} != 0`"))
     }
 
     /// Fields as Wireshark names them.
     fn display_filter(&self) -> Option<String> {
-        let (term, takes_value) = match self.text {
-            "ip.addr" | "ipv6.addr" => ("host", true),
-            "ip.src" | "ipv6.src" => ("src host", true),
-            "ip.dst" | "ipv6.dst" => ("dst host", true),
-            "eth.addr" => ("ether host", true),
-            "eth.src" => ("ether src", true),
-            "eth.dst" => ("ether dst", true),
-            "eth.type" => ("ether proto", true),
-            "ip.proto" => ("ip proto", true),
-            "tcp.port" => ("tcp port", true),
-            "udp.port" => ("udp port", true),
-            "tcp.srcport" => ("tcp src port", true),
-            "udp.srcport" => ("udp src port", true),
-            "tcp.dstport" => ("tcp dst port", true),
-            "udp.dstport" => ("udp dst port", true),
-            "vlan.id" => ("vlan", true),
-            "frame.len" => ("len =", true),
-            "tcp.flags.syn" => ("tcp[tcpflags] & tcp-syn != 0", false),
-            "tcp.flags.ack" => ("tcp[tcpflags] & tcp-ack != 0", false),
-            "tcp.flags.fin" => ("tcp[tcpflags] & tcp-fin != 0", false),
-            "tcp.flags.reset" => ("tcp[tcpflags] & tcp-rst != 0", false),
-            "icmp.type" => ("icmp[icmptype] =", true),
-            _ => return None,
-        };
+        let find = |table: &[(&str, &'static str)]| table.iter().find(|(name, _)| *name == self.text).map(|(_, here)| *here);
         let mut words = self.after.split_whitespace();
-        let (operator, value) = (words.next().unwrap_or("=="), words.next().unwrap_or("…"));
-        let not = if ["!=", "ne"].contains(&operator) { "not " } else { "" };
-        let value = if takes_value { format!(" {value}") } else { String::new() };
-        Some(format!("`{}` is a name of Wireshark's display filters; here it is `{not}{term}{value}`", self.text))
+        let operator = words.next().filter(|word| !["and", "or", "&&", "||"].contains(word));
+        let value = words.next().filter(|_| operator.is_some());
+        let not = if operator.is_some_and(|operator| ["!=", "ne"].contains(&operator)) { "not " } else { "" };
+        let here = if let Some(term) = find(TERMS) {
+            let row = operator.zip(value).filter(|_| term.ends_with("port")).and_then(|(operator, value)| in_a_row(term, operator, value));
+            match row {
+                Some(row) => return Some(row),
+                None => format!("{not}{term} {}", value.unwrap_or("…")),
+            }
+        } else if let Some(place) = find(PLACES) {
+            let operator = match operator {
+                Some("==" | "eq") | None => "=",
+                Some("ne") => "!=",
+                Some(other) => other,
+            };
+            format!("{place} {operator} {}", value.unwrap_or("…"))
+        } else {
+            format!("{not}tcp[tcpflags] & tcp-{} != 0", find(BITS)?)
+        };
+        Some(format!("`{}` is a name of Wireshark's display filters; here it is `{here}`", self.text))
     }
 
     fn encapsulation(&self) -> Option<String> {
@@ -185,6 +241,50 @@ impl<'s> Place<'s> {
              over IPv4"
                 .to_owned()
         })
+    }
+
+    /// `vlan == 5`, `vlan id 5`
+    fn tag(&self) -> Option<String> {
+        let value = self.next().filter(|value| value.parse::<u16>().is_ok())?;
+        let known = ["vlan", "mpls"].contains(&self.last()?) && ["=", "==", "id"].contains(&self.text);
+        known.then(|| format!("the number stands behind the word: write `{} {value}`", self.last().unwrap_or_default()))
+    }
+
+    /// `port 80:90`
+    fn ports(&self) -> Option<String> {
+        let words: Vec<&str> = self.before.split_whitespace().rev().take(2).collect();
+        let [first, "port"] = words[..] else { return None };
+        let last = self.next().filter(|last| self.text == ":" && last.parse::<u16>().is_ok() && first.parse::<u16>().is_ok())?;
+        Some(format!("ports in a row are written `portrange {first}-{last}`"))
+    }
+
+    /// `dns`, `mac 00:11:22:33:44:55`
+    fn other_word(&self) -> Option<String> {
+        if self.text == "mac" {
+            return Some(format!("a hardware address is written `ether host {}`", self.next().unwrap_or("…")));
+        }
+        let known = WORDS.iter().find(|(word, _)| *word == self.text);
+        known.map(|(word, term)| format!("there is no word `{word}`; its packets are mostly `{term}`"))
+    }
+
+    /// `tcp contains "GET"`
+    fn text(&self) -> Option<String> {
+        ["contains", "matches"].contains(&self.text).then(|| {
+            "bytes are compared where they stand, they are not searched for: `tcp[((tcp[12] & 0xf0) >> 2):4] = 0x47455420` are those that \
+             begin with `GET `; `-A` shows them"
+                .to_owned()
+        })
+    }
+
+    /// Two terms with nothing between them: `src 192.0.2.1 dst 192.0.2.2`, `tcp udp`.
+    fn joined(&self, message: &str) -> Option<String> {
+        let follows = message.starts_with("expected `and`, `or` or the end") && super::suggest::is_word(self.text);
+        let last = self.last().filter(|_| follows)?;
+        let either = TRANSPORTS.contains(&last) && TRANSPORTS.contains(&self.text);
+        let (join, before) = (if either { "or" } else { "and" }, self.before.trim_end());
+        let whole = format!("{before} {join} {}{}", self.text, self.after.trim_end());
+        let shown = if whole.len() <= LONGEST { whole } else { format!("… {join} {} …", self.text) };
+        Some(format!("terms are joined by `and` or `or`: write `{shown}`"))
     }
 
     /// A service's name where a word of the language is wanted.
@@ -197,6 +297,19 @@ impl<'s> Place<'s> {
     }
 }
 
+/// `port > 1024` as a range.
+fn in_a_row(term: &str, operator: &str, value: &str) -> Option<String> {
+    let number: u16 = value.parse().ok()?;
+    let (low, high) = match operator {
+        ">" | "gt" => (number.checked_add(1)?, u16::MAX),
+        ">=" | "ge" => (number, u16::MAX),
+        "<" | "lt" => (0, number.checked_sub(1)?),
+        "<=" | "le" => (0, number),
+        _ => return None,
+    };
+    Some(format!("ports in a row are written `{term}range {low}-{high}`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Filter, LinkType, Options};
@@ -206,7 +319,7 @@ mod tests {
         let errors = Filter::compile(source, LinkType::ETHERNET, &Options::default()).err().expect(source);
         let help = errors.0[0].help.clone().unwrap_or_default();
         let proposed = help.rsplit('`').nth(1).unwrap_or_default();
-        if !source.contains(',') && !source.starts_with("vxlan") {
+        if !source.contains(',') && !help.contains('…') && !["vxlan and tcp", "tcp contains GET"].contains(&source) {
             assert!(Filter::compile(proposed, LinkType::ETHERNET, &Options::default()).is_ok(), "{source}: {help}");
         }
         help
@@ -231,6 +344,32 @@ mod tests {
             ("229.254.166.192/29", "`net 229.254.166.192/29`"),
             ("proto http", "`port http`"),
             ("sip", "`port sip`"),
+            ("icmp6 type 128", "`icmp6[icmp6type] = 128`"),
+            ("frame.len > 100", "`len > 100`"),
+            ("ip.ttl", "`ip[8] = …`"),
+            ("ip.ttl == 5", "`ip[8] = 5`"),
+            ("tcp.port > 1023", "`tcp portrange 1024-65535`"),
+            ("http.request", "0x47455420`"),
+            ("ipv4", "`ip`"),
+            ("dns", "`port 53`"),
+            ("dhcp", "`udp port 67 or udp port 68`"),
+            ("tls", "`tcp port 443`"),
+            ("gre", "`ip proto 47`"),
+            ("lldp", "`ether proto 0x88cc`"),
+            ("syn", "`tcp[tcpflags] & tcp-syn != 0`"),
+            ("tcp syn", "`tcp[tcpflags] & tcp-syn != 0`"),
+            ("tcp port 80 and ack", "`tcp[tcpflags] & tcp-ack != 0`"),
+            ("icmp echo", "`icmp[icmptype] = icmp-echo`"),
+            ("mac 00:11:22:33:44:55", "`ether host 00:11:22:33:44:55`"),
+            ("port 80:90", "`portrange 80-90`"),
+            ("vlan == 5", "`vlan 5`"),
+            ("vlan id 5", "`vlan 5`"),
+            ("src 10.0.0.1 dst 10.0.0.2", "`src 10.0.0.1 and dst 10.0.0.2`"),
+            ("ip host 10.0.0.1 port 80", "`ip host 10.0.0.1 and port 80`"),
+            ("tcp udp", "`tcp or udp`"),
+            ("arp request", "`arp[6:2] = 1`"),
+            ("arp reply", "`arp[6:2] = 2`"),
+            ("tcp contains GET", "are not searched for"),
         ] {
             let help = help(source).replace(" (port 80)", "").replace(" (port 5060)", "");
             assert!(help.contains(wanted), "{source}: {help}");

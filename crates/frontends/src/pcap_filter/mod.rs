@@ -54,7 +54,7 @@ pub use ast::Ast;
 pub use error::{Error, Errors, Span, render_warnings};
 pub use hosts::with_hosts;
 pub use link::LinkType;
-pub use lists::filter_of_list;
+pub use lists::{BadEntry, filter_of_list};
 pub use parser::parse;
 pub use sample::Profile;
 

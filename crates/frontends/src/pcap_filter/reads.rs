@@ -66,6 +66,36 @@ pub(crate) fn greatest(ir: &Ir, id: ValueId) -> u32 {
     }
 }
 
+/// The bits that a value may have.
+pub(super) fn bits(ir: &Ir, id: ValueId) -> u32 {
+    use super::ast::Arithop::{And, Or, Shl, Shr, Xor};
+    let below = |most: u32| u32::MAX.checked_shr(most.leading_zeros()).unwrap_or(0);
+    match ir.value(id) {
+        Value::Const(c) => c,
+        Value::Bin(And, a, b) => bits(ir, a) & bits(ir, b),
+        Value::Bin(Or | Xor, a, b) => bits(ir, a) | bits(ir, b),
+        Value::Bin(op @ (Shl | Shr), a, b) => match (ir.value(b), op) {
+            (Value::Const(by), Shl) => bits(ir, a).checked_shl(by).unwrap_or(0),
+            (Value::Const(by), _) => bits(ir, a).checked_shr(by).unwrap_or(0),
+            _ => u32::MAX,
+        },
+        _ => below(greatest(ir, id)),
+    }
+}
+
+/// A value without the constant that masks it, and that.
+pub(super) fn masked(ir: &Ir, id: ValueId) -> (ValueId, u32) {
+    use super::ast::Arithop::And;
+    match ir.value(id) {
+        Value::Bin(And, a, b) => match (ir.value(a), ir.value(b)) {
+            (_, Value::Const(mask)) => (a, mask),
+            (Value::Const(mask), _) => (b, mask),
+            _ => (id, u32::MAX),
+        },
+        _ => (id, u32::MAX),
+    }
+}
+
 /// Values whose evaluation a test begins with; fields of [`Test::Within`] and [`Test::Tuple`] apart.
 pub(crate) fn operands(test: Test) -> Vec<ValueId> {
     match test {

@@ -50,9 +50,13 @@ fn round(ir: &Ir, graph: &Graph) -> Graph {
         let Some(facts) = pass.known[id].take() else { continue };
         let block = graph.blocks[id];
         let (yes, no) = facts.after(ir, block.test);
-        let yes = pass.edge(block.yes, yes);
-        let no = if always_holds(ir.test(block.test)) { yes } else { pass.edge(block.no, no) };
-        edges[id] = [yes, no];
+        // A test that is there only for its reads, which may fail, leads one way.
+        edges[id] = match facts.outcome(ir, block.test) {
+            Some(false) => [pass.edge(block.no, no); 2],
+            Some(true) => [pass.edge(block.yes, yes); 2],
+            None if always_holds(ir.test(block.test)) => [pass.edge(block.yes, yes); 2],
+            None => [pass.edge(block.yes, yes), pass.edge(block.no, no)],
+        };
     }
     rebuild(ir, graph, &edges, entry)
 }

@@ -24,6 +24,8 @@ const LARGEST: u64 = 1 << 20;
 /// Element classes and headers by name.
 pub struct Library {
     folders: Vec<PathBuf>,
+    /// The folder of the configuration that is read.
+    beside: PathBuf,
     /// Control planes of elements that have been made, by their names.
     planes: RefCell<BTreeMap<String, foreign::MakePlane>>,
     /// What is told of them.
@@ -42,7 +44,13 @@ pub(super) struct Told {
 impl Library {
     /// The built-in classes behind those of folders, in their order.
     pub fn of(folders: &[PathBuf]) -> Self {
-        Self { folders: folders.to_vec(), planes: RefCell::default(), notes: RefCell::default() }
+        Self { folders: folders.to_vec(), beside: PathBuf::new(), planes: RefCell::default(), notes: RefCell::default() }
+    }
+
+    /// The same for a configuration of that name: files that are not in the working folder are looked for beside it.
+    pub(super) fn beside(self, configuration: &str) -> Self {
+        let beside = Path::new(configuration).parent().unwrap_or(Path::new("")).to_owned();
+        Self { beside, ..self }
     }
 
     /// The source of a class, with its file's name.
@@ -143,7 +151,8 @@ impl Classes for Library {
 
     fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
         let told = |error: &dyn std::fmt::Display| format!("{file}: {error}");
-        let input = std::fs::File::open(file).map_err(|error| told(&error))?;
+        let input = std::fs::File::open(file).or_else(|error| std::fs::File::open(self.beside.join(file)).map_err(|_| error));
+        let input = input.map_err(|error| told(&error))?;
         let found = routes::read(input).map_err(|fault| told(&fault))?;
         if found.all.is_empty() {
             return Err(told(&"there are no routes in it"));
@@ -287,6 +296,10 @@ mod tests {
         assert!(values(&[]).unwrap_err().ends_with("there are no routes in it"));
         std::fs::write(&file, "2001:db8::/32 1\n").unwrap();
         assert!(values(&[]).unwrap_err().ends_with("there are no routes for such addresses"));
+        std::fs::write(&file, "10.0.0.0/8 2\n").unwrap();
+        let (folder, last) = (file.with_file_name("some.click"), file.file_name().unwrap().to_str().unwrap());
+        let beside = Library::of(&[]).beside(folder.to_str().unwrap());
+        assert_eq!(beside.routes(last, &[], 3, 32, 8).map(|all| all.len()), Ok(1), "beside the configuration");
         std::fs::remove_file(&file).unwrap();
         assert!(values(&[]).unwrap_err().contains("No such file"));
     }

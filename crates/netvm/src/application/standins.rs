@@ -1,7 +1,7 @@
 //! Addresses for devices of a configuration that nobody has given any, so that it can be checked where the devices are not there.
 //!
 //! They are from ranges for documentation: RFC 5737, RFC 3849, RFC 9542. Each device has its own, and a network with another device: its gateway is `192.0.2.1`.
-//! Only checks stand in for devices: what runs does what it is told.
+//! Only checks stand in for devices: what runs does what it is told, and has the addresses of interfaces that are there (`interfaces`).
 
 use frontends::click::Graph;
 use frontends::click::graph::Element;
@@ -12,8 +12,7 @@ const NAME: &str = "devices that are not there";
 
 /// Gives them to the devices that elements read and write.
 pub(super) fn add(flat: &mut Graph) {
-    let declared: Vec<String> =
-        flat.elements.iter().filter(|element| element.class == "AddressInfo").flat_map(|element| names(&element.arguments)).collect();
+    let declared = declared(flat);
     let mut devices: Vec<String> = flat.elements.iter().filter_map(device).filter(|device| !declared.contains(device)).collect();
     devices.sort();
     devices.dedup();
@@ -22,6 +21,11 @@ pub(super) fn add(flat: &mut Graph) {
     if !devices.is_empty() {
         flat.elements.push(Element { name: NAME.to_owned(), class: "AddressInfo".to_owned(), arguments, span });
     }
+}
+
+/// The names that have addresses.
+pub(super) fn declared(flat: &Graph) -> Vec<String> {
+    flat.elements.iter().filter(|element| element.class == "AddressInfo").flat_map(|element| names(&element.arguments)).collect()
 }
 
 /// What an AddressInfo declares.

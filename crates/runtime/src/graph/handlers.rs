@@ -93,10 +93,15 @@ impl Graph {
 
     /// Whether there is a handler of that name to read, or to write.
     pub fn has_handler(&self, handler: &str, write: bool) -> bool {
-        match self.find_handler(handler, None) {
-            Ok(Found::Of(node, name)) if write => self.all_controls(node).any(|control| control.write && control.name == name),
-            Ok(Found::Global(name)) if write => name == "stop",
-            _ => !write && self.can_read(handler, None),
+        if write { self.can_write(handler, None) } else { self.can_read(handler, None) }
+    }
+
+    /// True if that can be written.
+    pub(super) fn can_write(&self, handler: &str, from: Option<usize>) -> bool {
+        match self.find_handler(handler, from) {
+            Ok(Found::Global(name)) => name == "stop",
+            Ok(Found::Of(node, name)) => self.all_controls(node).any(|control| control.write && control.name == name),
+            Err(_) => false,
         }
     }
 
@@ -190,7 +195,7 @@ impl Graph {
         let number = handler.strip_prefix("pattern")?;
         let number = number.parse::<usize>().ok().filter(|n| n.to_string() == number)?;
         match self.rewrites(node) {
-            true => self.read_control(node, "patterns").ok()?.lines().nth(number).map(str::to_owned),
+            true => self.read_control(node, "patterns", "").ok()?.lines().nth(number).map(str::to_owned),
             false => self.patterns(node).get(number).cloned(),
         }
     }
@@ -228,7 +233,7 @@ impl Graph {
         match own {
             Some(control) if control.read => match &self.nodes[node].body {
                 Body::Native(..) => self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name))),
-                Body::Program(_) => self.read_control(node, name),
+                Body::Program(_) => self.read_control(node, name, text),
             },
             None if self.answers_all(node) && !GENERIC.contains(&name) => {
                 self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name)))
@@ -345,10 +350,13 @@ impl Graph {
         })
     }
 
-    /// A program's handler: its variable, after its function has run.
-    fn read_control(&mut self, node: usize, name: &str) -> Result<String, String> {
+    /// A program's handler: its variable, after its function has run; what is asked for is first written to where it is read from.
+    fn read_control(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(name)) };
         let Some((index, call)) = program.control(name, false) else { return Err(self.no_handler(node, name)) };
+        if let (true, false, Some((asked, false))) = (call, text.trim().is_empty(), program.control(name, true)) {
+            program.with(&mut self.shared, |program| program.set_value(asked, text)).map_err(|error| format!("{name}: {error}"))?;
+        }
         let mut printed = Vec::new();
         if call {
             let now = self.clock.now();

@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if is_folder {
         return folder::run(&args.file, &args.parameters, &args.elements, args.json);
     }
-    let file = search::configuration(&args.file);
+    let file = search::configuration(&args.file)?;
     let text = configuration::read(&file)?;
     let reading = configuration::reading(Some(&file), args.parameters.iter().cloned(), &args.elements)?;
     let application = configuration::application(&file.display().to_string(), &text, &reading)?;

@@ -1,6 +1,7 @@
 //! `-i`: packets of an interface, and what is told about them as tcpdump does; `-D`, `-L` and `-J`, which list what there is.
 
 use super::shared;
+use super::sink::Sink;
 use crate::failure::{self, Failure, Outcome};
 use crate::input::Inputs;
 use crate::out::Out;
@@ -26,8 +27,8 @@ pub(super) struct LiveArgs {
     #[arg(short = 'L', long, requires = "interface")]
     list_data_link_types: bool,
 
-    /// Accepted: `host`, the time of the kernel, is the only one
-    #[arg(short = 'j', long, value_name = "TYPE", value_parser = ["host"])]
+    /// The kind of time stamps; interfaces have `host`, the time of the kernel, which is taken instead of others, with a warning
+    #[arg(short = 'j', long, value_name = "TYPE", value_parser = TIMES, hide_possible_values = true)]
     time_stamp_type: Option<String>,
 
     /// List the kinds of time stamps that the interface has, and end
@@ -54,6 +55,10 @@ pub(super) struct LiveArgs {
     #[arg(short = 'Z', long = "relinquish-privileges", value_name = "USER")]
     user: Option<String>,
 }
+
+/// The only time stamps there are, and all that libpcap knows.
+const HOST: &str = "host";
+const TIMES: [&str; 6] = [HOST, "host_lowprec", "host_hiprec", "host_hiprec_unsynced", "adapter", "adapter_unsynced"];
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Way {
@@ -90,14 +95,23 @@ impl LiveArgs {
         Ok(!text.is_empty())
     }
 
-    /// Gives up the rights of root, where that is asked for and there are any.
-    pub(super) fn relinquish(&self) -> Outcome {
+    /// Gives up the rights of root, where that is asked for and there are any. What is written already becomes the user's: on an interface
+    /// the first file is opened before, since only root may write where it is to be.
+    pub(super) fn relinquish(&self, sink: Option<&Sink>) -> Outcome {
         use nix::unistd::{User, geteuid, initgroups, setgid, setuid};
         let Some(name) = self.user.as_ref().filter(|_| geteuid().is_root()) else { return Ok(()) };
         let failed = |why: &dyn std::fmt::Display| Failure::failed(format_args!("cannot go on as user {name}: {why}"));
         let user = User::from_name(name).map_err(|error| failed(&error))?.ok_or_else(|| failed(&"there is no such user"))?;
+        sink.map_or(Ok(()), |sink| sink.give_to(user.uid.as_raw(), user.gid.as_raw()))?;
         let c_name = std::ffi::CString::new(name.as_bytes()).map_err(|error| failed(&error))?;
         initgroups(&c_name, user.gid).and_then(|()| setgid(user.gid)).and_then(|()| setuid(user.uid)).map_err(|error| failed(&error))
+    }
+
+    /// Tells that times are the kernel's, where others are asked for, as tcpdump does.
+    pub(super) fn time_stamps(&self) {
+        if let (Some(interface), Some(kind)) = (&self.interface, self.time_stamp_type.as_deref().filter(|kind| *kind != HOST)) {
+            failure::warning(format_args!("{interface} has no time stamps of type {kind}; those of the kernel are taken (-j {HOST})"));
+        }
     }
 }
 

@@ -59,12 +59,15 @@ pub(super) struct Look {
     /// Capture so many bytes of each packet, 0 for the most there can be; files are always read whole
     #[arg(short = 's', long = "snapshot-length", value_name = "LEN", value_parser = clap::value_parser!(u32).range(..=262_144))]
     pub(super) snaplen: Option<u32>,
-    /// Accepted: checksums are shown only with -v
+    /// With -v, do not say whether the checksums of IPv4, TCP and UDP are right
     #[arg(short = 'K', long = "dont-verify-checksums")]
-    no_checksums: bool,
+    unchecked: bool,
     /// Accepted: names are never looked up
     #[arg(short = 'N', hide = true)]
     no_domains: bool,
+    /// Accepted: no address has a name
+    #[arg(short = 'f', hide = true)]
+    no_foreign: bool,
     /// Accepted: what a filter selects does not depend on how it is optimised
     #[arg(short = 'O', long = "no-optimize")]
     no_optimize: bool,
@@ -95,11 +98,13 @@ impl Look {
             link: self.link,
             verbose: self.verbose,
             quiet: self.quiet,
+            unchecked: self.unchecked,
             absolute: self.absolute_tcp_sequence_numbers,
             number: self.number,
             time: TimeStyle { form, precision },
             dump,
             carried: self.carried,
+            interface: None,
         }
     }
 }

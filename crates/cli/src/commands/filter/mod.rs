@@ -171,9 +171,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let signals = Signals::watch()?;
     signals.listen()?;
     let (mut inputs, live) = open(args, &filter)?;
-    args.live.relinquish()?;
+    if live.is_none() {
+        args.live.relinquish(None)?;
+    }
     prepare(&mut filter, &inputs)?;
-    let mut work = Work::new(args, filter, Sink::new(args, &inputs)?, live)?;
+    let sink = Sink::new(args, &inputs)?;
+    if live.is_some() {
+        args.live.relinquish(Some(&sink))?;
+        args.live.time_stamps();
+    }
+    let mut work = Work::new(args, filter, sink, live)?;
     if let Some(live) = &work.live {
         signals.end_with_terminal()?;
         live.begin();

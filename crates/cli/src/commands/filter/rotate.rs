@@ -1,7 +1,8 @@
 //! `-w`: the capture that packets are written to, and the next one when it is full or its time has passed (`-C`, `-G`, `-W`, `-z`).
 //!
 //! Names, numbers and moments are tcpdump's: a file ends before the packet that finds it larger than `-C`, or older than `-G`. The age is that of
-//! this machine's clock on an interface, and of the packets' times in files.
+//! this machine's clock on an interface, and of the packets' times in files. A file is not begun while `-z`'s command runs with its name: it
+//! would be emptied under the command's hands, and removed by it. A file with which the command failed is not replaced but renamed.
 
 use crate::failure::{self, Failure, Outcome};
 use crate::input::Flow;
@@ -33,6 +34,9 @@ pub(super) struct RotateArgs {
     command: Option<String>,
 }
 
+/// Commands that are remembered: more of them at once are those of names that do not come again.
+const MAX_COMMANDS: usize = 1024;
+
 /// The output, in one file after the other.
 pub(super) struct Output {
     args: RotateArgs,
@@ -48,7 +52,8 @@ pub(super) struct Output {
     /// Files that were left, for each of the reasons.
     by_size: u32,
     by_time: u32,
-    children: Vec<Child>,
+    /// Commands that may still run or have failed, each with its file.
+    children: Vec<(PathBuf, Child)>,
 }
 
 impl Output {
@@ -61,6 +66,12 @@ impl Output {
             return Err(Failure::usage("standard output is one file: -C and -G need a name with -w"));
         }
         let wait = args.seconds.is_some() && !live;
+        if args.seconds.is_some() && !has_time(name) {
+            failure::warning(format_args!(
+                "-w {}: without a time in the name the files of -G replace each other: write one into it, such as %H%M%S",
+                name.display()
+            ));
+        }
         let (name, children) = (name.to_owned(), Vec::new());
         let mut output = Self { args, name, plan, live, every_packet, present: None, began: now(), by_size: 0, by_time: 0, children };
         if !wait {
@@ -130,8 +141,14 @@ impl Output {
         Ok(Flow::More)
     }
 
+    /// Makes the present file another user's.
+    pub(super) fn give_to(&self, user: u32, group: u32) -> Outcome {
+        self.present.as_ref().map_or(Ok(()), |(_, writer)| Ok(writer.give_to(user, group)?))
+    }
+
     fn open(&mut self) -> Outcome {
         let path = self.path()?;
+        self.await_commands(&path);
         let writer = if self.live { Writer::create_growing(&path, &self.plan) } else { Writer::create(&path, &self.plan) };
         self.present = Some((path, writer?));
         Ok(())
@@ -140,17 +157,31 @@ impl Output {
     fn close(&mut self) -> Outcome {
         let Some((path, writer)) = self.present.take() else { return Ok(()) };
         writer.finish()?;
-        self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        self.children.retain_mut(|(_, child)| !matches!(child.try_wait(), Ok(Some(status)) if status.success()));
+        self.children.drain(..self.children.len().saturating_sub(MAX_COMMANDS));
         let Some(command) = &self.args.command else { return Ok(()) };
         match Command::new(command).arg(&path).stdin(Stdio::null()).spawn() {
             Ok(child) => {
                 // Beside the capture, which is not to lose packets for it.
                 let _ = rustix::process::setpriority_process(Some(rustix::process::Pid::from_child(&child)), 19);
-                self.children.push(child);
+                self.children.push((path, child));
             }
             Err(error) => failure::warning(format_args!("-z {command}: {error}")),
         }
         Ok(())
+    }
+
+    /// Waits for the commands that still work on the file of that name. What comes meanwhile waits in the kernel.
+    fn await_commands(&mut self, path: &Path) {
+        let mut failed = false;
+        for (_, child) in self.children.iter_mut().filter(|(file, _)| file == path) {
+            failed |= !child.wait().is_ok_and(|status| status.success());
+        }
+        self.children.retain(|(file, _)| file != path);
+        if let (true, Some(command)) = (failed && path.is_file(), &self.args.command) {
+            let kept = set_aside(path).map_or_else(|error| error.to_string(), |kept| format!("it is now {}", kept.display()));
+            failure::warning(format_args!("-z {command} failed with {}: {kept}", path.display()));
+        }
     }
 
     /// The name of the file that is begun: with its time and number, as tcpdump does it.
@@ -174,6 +205,23 @@ impl Output {
         let zone = TimeZone::try_system().unwrap_or(TimeZone::UTC);
         jiff::fmt::strtime::format(name, &time.to_zoned(zone)).map_err(|error| wrong(&error))
     }
+}
+
+/// Gives a file a number behind its name that no file has.
+fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let numbered = |number: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{number}"));
+        PathBuf::from(name)
+    };
+    let free = (1..=u32::MAX).map(numbered).find(|name| !name.exists()).unwrap_or_else(|| path.to_owned());
+    std::fs::rename(path, &free).map(|()| free)
+}
+
+/// Whether strftime(3) would put anything into a name.
+fn has_time(name: &Path) -> bool {
+    let name = name.as_os_str().as_encoded_bytes();
+    name.windows(2).any(|pair| pair[0] == b'%' && pair[1].is_ascii_alphabetic())
 }
 
 fn digits(mut number: u32) -> usize {
@@ -211,6 +259,12 @@ mod tests {
         for text in ["", "0", "k", "-1", "1x", "99999999999999999999", "18446744073709551615g", "1é"] {
             assert!(size(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn names_with_a_time_are_known() {
+        assert!(["a-%H.pcap", "%s"].into_iter().all(|name| has_time(Path::new(name))));
+        assert!(["a.pcap", "100%", "a%%", "%", ""].into_iter().all(|name| !has_time(Path::new(name))));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::rotate::Output;
 use crate::failure::{Failure, Outcome};
 use crate::input::{Flow, Inputs};
 use crate::out::Out;
-use crate::print::{Ends, Packet, Printer, TimeForm, Zone};
+use crate::print::{Ends, Packet, Printer, Style, TimeForm, Zone};
 use netvm::io::{Burst, Plan};
 use netvm::netil::exec::Selection;
 use serde::Serialize;
@@ -83,6 +83,11 @@ impl Sink {
         Ok(Self { output, lines })
     }
 
+    /// Makes the output another user's.
+    pub(super) fn give_to(&self, user: u32, group: u32) -> Outcome {
+        self.output.as_ref().map_or(Ok(()), |output| output.give_to(user, group))
+    }
+
     /// True if a person may see packets on the screen.
     pub(super) fn prints(&self) -> bool {
         !matches!(self.lines, Lines::Nothing)
@@ -109,7 +114,8 @@ impl Sink {
 impl Lines {
     fn new(args: &Args) -> Self {
         let every_line = args.look.line_buffered || args.look.packet_buffered;
-        let mut style = args.look.style();
+        let interface = args.live.interface.as_ref().map(|_| netvm::io::live::interface_name as fn(u32) -> Option<String>);
+        let mut style = Style { interface, ..args.look.style() };
         if !args.json {
             return Self::Text { printer: Box::new(Printer::new(style, Zone::system())), out: Out::new(), every_line };
         }

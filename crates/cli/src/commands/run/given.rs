@@ -41,7 +41,7 @@ impl Given {
             let told = "is a NetIL program, and this is for Click configurations; `netvm run` runs it, `netvm trace` follows its packets";
             return Err(Failure::usage(format_args!("{} {told}", self.file.display())));
         }
-        let file = search::configuration(&self.file);
+        let file = search::configuration(&self.file)?;
         let text = configuration::read(&file)?;
         let reading = configuration::reading(Some(&file), self.parameters.iter().cloned(), &self.elements)?;
         let application = configuration::application(&file.display().to_string(), &text, &reading)?;

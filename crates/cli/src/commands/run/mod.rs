@@ -243,7 +243,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.handlers.iter().any(String::is_empty) {
         return help();
     }
-    let file = args.file.as_deref().map(search::configuration);
+    // With -e what stands there is a parameter.
+    let file = args.file.as_deref().filter(|_| args.expression.is_none()).map(search::configuration).transpose()?;
+    if let Some(failure) = file.as_deref().and_then(crate::slips::no_program) {
+        return Err(failure);
+    }
     match (&args.expression, &file) {
         (Some(text), _) => configuration::run(args, None, text, args.file.iter().map(|first| first.display().to_string())),
         (None, Some(file)) if configuration::is_one(file) => {

@@ -31,9 +31,10 @@ impl Checker<'_> {
             "CONFIG" => self.config(args),
             "CONFIG_LIST" => self.config_list(args, span),
             "INFO" => self.info_word(args),
-            "READ" | "WRITE" | "READ_CALL" | "WRITE_CALL" => self.control(word, args, span),
+            "READ" | "WRITE" | "READ_CALL" | "READ_WITH" | "WRITE_CALL" => self.control(word, args, span),
             "SCOPE" => self.scope_word(args),
             "REQUIRE" => self.requirement(args),
+            "STRINGS_OF" => self.strings_of(args),
             "STRINGS" | "REGEX" => self.pattern_word(args, &*word.text == "REGEX"),
             table => self.table_word(table, args, span),
         };
@@ -127,7 +128,9 @@ impl Checker<'_> {
         if mode == Mode::Given && ctype != Type::Bool && !ctype.is_error() {
             self.fault_help(written.base.span, "a GIVEN parameter says whether an argument is there", "write PARAM(bool, ...)");
         }
-        if list {
+        if list && ctype == Type::Text {
+            self.texts(name);
+        } else if list {
             self.list(name, &ctype);
         } else {
             self.declare(name, Symbol::Param(self.program.class.params.len()));
@@ -135,6 +138,18 @@ impl Checker<'_> {
         let syntax = syntax.map_or_else(String::new, |syntax| syntax.text.to_string());
         self.program.class.params.push(Param { name: name.text.to_string(), keyword, ctype, syntax, mode, list, span: name.span });
         Some(())
+    }
+
+    /// A parameter that is a list of texts: the number of them is a constant; they themselves are for STRINGS_OF.
+    fn texts(&mut self, name: &Name) {
+        let count = match self.instance.map(|instance| instance.values.get(&*name.text)) {
+            Some(Some(Value::Texts(texts))) => texts.len(),
+            Some(_) => 0,
+            None => 1,
+        };
+        self.declare(name, Symbol::Param(self.program.class.params.len()));
+        let counter = Name { text: format!("{}_count", name.text).into(), span: name.span };
+        self.declare(&counter, Symbol::Constant(count as u128));
     }
 
     /// A parameter that is a list: a constant array and the number of its elements. One without elements has a zero that nobody reads.
@@ -334,9 +349,14 @@ impl Checker<'_> {
     }
 
     fn control(&mut self, word: &Name, args: &[Arg], span: Span) -> Option<()> {
-        let [name, ty, source] = args else { return None };
+        let (name, ty, asked, source) = match (&*word.text, args) {
+            ("READ_WITH", [name, ty, Arg::Type(asked), source]) => (name, ty, Some(asked), source),
+            ("READ_WITH", _) => return None,
+            (_, [name, ty, source]) => (name, ty, None, source),
+            _ => return None,
+        };
         let (name, source) = (name_of(name)?, name_of(source)?);
-        let call = word.text.ends_with("_CALL");
+        let call = word.text.ends_with("_CALL") || asked.is_some();
         let write = word.text.starts_with("WRITE");
         let ctype = match ty {
             Arg::Type(written) => Some(self.type_name(written)),
@@ -352,17 +372,30 @@ impl Checker<'_> {
         if ctype.as_ref().is_some_and(|ctype| self.cannot_be_shown(ctype, ty.span())) {
             return Some(());
         }
-        let found = if call { self.control_call(source, ctype.as_ref(), write) } else { self.control_variable(source, ctype.as_ref()) };
+        let asked = asked.map(|written| (self.type_name(written), written.base.span));
+        if asked.as_ref().is_some_and(|(asked, span)| self.cannot_be_shown(asked, *span)) {
+            return Some(());
+        }
+        let asked = asked.map(|(asked, _)| asked);
+        let found = if call {
+            self.control_call(source, ctype.as_ref(), asked.as_ref(), write)
+        } else {
+            self.control_variable(source, ctype.as_ref())
+        };
         if let Some(found) = found {
-            let decl = ControlDecl { name: Arc::clone(&name.text), write, ty: ctype, source: found };
+            let decl = ControlDecl { name: Arc::clone(&name.text), write, ty: ctype, asked, source: found };
             self.add_control(decl, span);
         }
         Some(())
     }
 
     fn add_control(&mut self, control: ControlDecl, span: Span) {
-        if self.program.controls.iter().any(|known| known.name == control.name && known.write == control.write) {
-            let what = if control.write { "write" } else { "read" };
+        // The text behind a read handler's name is written before it is read.
+        let takes = |known: &ControlDecl, write: bool| if write { known.write || known.asked.is_some() } else { !known.write };
+        let twice =
+            |write| takes(&control, write) && self.program.controls.iter().any(|known| known.name == control.name && takes(known, write));
+        if let Some(write) = [false, true].into_iter().find(|write| twice(*write)) {
+            let what = if write { "write" } else { "read" };
             self.fault(span, format!("there are two {what} handlers `{}`", control.name));
         }
         self.program.class.handlers.push(crate::c::Handler {
@@ -401,7 +434,7 @@ impl Checker<'_> {
         None
     }
 
-    fn control_call(&mut self, name: &Name, ctype: Option<&Type>, write: bool) -> Option<Source> {
+    fn control_call(&mut self, name: &Name, ctype: Option<&Type>, asked: Option<&Type>, write: bool) -> Option<Source> {
         let Some(Symbol::Function(id)) = self.lookup(&name.text).map(|(symbol, _)| symbol.clone()) else {
             match self.lookup(&name.text) {
                 Some(_) => self.fault(name.span, format!("`{}` is not a function", name.text)),
@@ -412,8 +445,7 @@ impl Checker<'_> {
         let function = &self.program.functions[id];
         let params: Vec<&Type> = function.locals[..function.params].iter().map(|local| &local.ty).collect();
         let fits = match (write, ctype) {
-            (false, None) => function.result == Type::Void && params.is_empty(),
-            (false, Some(ctype)) => function.result == *ctype && params.is_empty(),
+            (false, ctype) => function.result == *ctype.unwrap_or(&Type::Void) && params == asked.into_iter().collect::<Vec<_>>(),
             (true, None) => params.is_empty(),
             (true, Some(ctype)) => params == [ctype],
         };
@@ -421,12 +453,16 @@ impl Checker<'_> {
             return Some(Source::Call(id));
         }
         let shape = match (write, ctype) {
-            (false, None) | (true, None) => format!("void {}(void)", name.text),
-            (false, Some(ctype)) => format!("{ctype} {}(void)", name.text),
+            (false, ctype) => {
+                let asked = asked.map_or_else(|| "void".to_owned(), |asked| format!("{asked} asked"));
+                format!("{} {}({asked})", ctype.unwrap_or(&Type::Void), name.text)
+            }
+            (true, None) => format!("void {}(void)", name.text),
             (true, Some(ctype)) => format!("void {}({ctype} value)", name.text),
         };
         let fault = Diagnostic::new(name.span, format!("`{}` has other types", name.text)).note(function.span, "declared here");
-        self.faults.add(fault.help(format!("write `static {shape}`")));
+        let with = if !write && asked.is_none() && params.len() == 1 { ", or READ_WITH for a function with an argument" } else { "" };
+        self.faults.add(fault.help(format!("write `static {shape}`{with}")));
         None
     }
 }
@@ -486,6 +522,7 @@ fn form(word: &str) -> &'static str {
         "CONFIG_LIST" => "CONFIG_LIST(type, name)",
         "INFO" => "INFO(type, name)",
         "STRINGS" => "STRINGS(name, \"text\", string parameter)",
+        "STRINGS_OF" => "STRINGS_OF(name, PARAM_LIST of strings)",
         "REGEX" => "REGEX(name, \"expression\")",
         "REQUIRE" => "REQUIRE(condition, \"what is wrong otherwise\")",
         "SCOPE" => "SCOPE(name, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its name)",
@@ -493,6 +530,7 @@ fn form(word: &str) -> &'static str {
         "READ" => "READ(name, type, variable)",
         "WRITE" => "WRITE(name, type, variable)",
         "READ_CALL" => "READ_CALL(name, type, function)",
+        "READ_WITH" => "READ_WITH(name, type, type of the text, function)",
         "WRITE_CALL" => "WRITE_CALL(name, type, function)",
         "TABLE_PREFIX" => "TABLE_PREFIX(name, key type, value type, capacity)",
         "TABLE_RANGE" => "TABLE_RANGE(name, key type, value type, capacity)",

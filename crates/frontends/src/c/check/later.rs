@@ -43,7 +43,7 @@ impl Later {
                 let at = match &*word.text {
                     "PARAM" | "PARAM_LIST" => 1,
                     "PARAM_AS" | "PARAM_LIST_AS" => 2,
-                    "STRINGS" | "REGEX" => 0,
+                    "STRINGS" | "STRINGS_OF" | "REGEX" => 0,
                     table if table.starts_with("TABLE_") => 0,
                     _ => return,
                 };

@@ -26,12 +26,43 @@ impl Checker<'_> {
         Some(())
     }
 
+    /// `STRINGS_OF(name, list)`: the texts of a parameter that is a list.
+    pub(super) fn strings_of(&mut self, args: &[Arg]) -> Option<()> {
+        let [name, list] = args else { return None };
+        let (name, list) = (name_of(name)?, name_of(list)?);
+        let found = self.lookup(&list.text).map(|(symbol, _)| symbol.clone());
+        let Some(Symbol::Param(id)) = found.filter(|symbol| matches!(symbol, Symbol::Param(id) if self.is_texts(*id))) else {
+            self.fault_help(
+                list.span,
+                format!("`{}` is no list of texts", list.text),
+                "declare it: PARAM_LIST(string, words, \"WORDS\", REQUIRED);",
+            );
+            return Some(());
+        };
+        self.declare(name, Symbol::Pattern(self.program.patterns.len()));
+        self.program.patterns.push(Pattern {
+            name: Arc::clone(&name.text),
+            is_regex: false,
+            texts: vec![PatternText::List(id)],
+            span: list.span,
+        });
+        Some(())
+    }
+
+    /// Whether a parameter is a list of texts.
+    pub(super) fn is_texts(&self, param: usize) -> bool {
+        let param = &self.program.class.params[param];
+        param.list && param.ctype == Type::Text
+    }
+
     fn pattern_text(&mut self, arg: &Arg) -> Option<PatternText> {
         let Arg::Expr(ast::Expr { kind, span }) = arg else { return None };
         match kind {
             ExprKind::Text(bytes) => Some(self.literal_text(bytes, *span)),
             ExprKind::Name(name) => match self.lookup(&name.text) {
-                Some((Symbol::Param(id), _)) if self.program.class.params[*id].ctype == Type::Text => Some(PatternText::Param(*id)),
+                Some((Symbol::Param(id), _)) if self.program.class.params[*id].ctype == Type::Text && !self.is_texts(*id) => {
+                    Some(PatternText::Param(*id))
+                }
                 _ => None,
             },
             _ => None,

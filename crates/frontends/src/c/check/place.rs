@@ -53,6 +53,10 @@ impl Checker<'_> {
                 found(PlaceKind::Local(id), local.map_or(Type::Error, |local| local.ty.clone()))
             }
             Some(Symbol::Static(id)) => found(PlaceKind::Static(id), self.program.statics[id].ty.clone()),
+            Some(Symbol::Param(id)) if self.is_texts(id) => {
+                self.fault_help(span, format!("`{}` is a list of texts", name.text), "search packets for them: STRINGS_OF(words, list);");
+                found(PlaceKind::Param(id), Type::Error)
+            }
             Some(Symbol::Param(id)) => found(PlaceKind::Param(id), self.program.class.params[id].ctype.clone()),
             Some(Symbol::Constant(value)) => found(PlaceKind::Value(Box::new(Expr::number(value, INT, span))), INT),
             Some(other) => {

@@ -81,6 +81,7 @@ impl Lowerer<'_> {
                 self.renew(*table as u32);
             }
             (Own::Search, _) => self.search(args, row, span),
+            (Own::SearchAt | Own::SearchEnd, _) => self.search_place(args, own == Own::SearchAt, row, span),
             (Own::UnitLoad | Own::UnitPut | Own::UnitShow | Own::UnitRun | Own::UnitGet, [Arg::Value(name), rest @ ..]) => {
                 self.coprocessor(own, name, rest, (row, span));
             }

@@ -19,6 +19,14 @@ impl<'a> Facts<'a> {
         let values = program.class.params.iter().map(|param| value_of(param, instance, faults)).collect();
         Self { program, values, ports: [instance.inputs.clone(), instance.outputs.clone()] }
     }
+
+    /// The texts of a parameter that is a list of them.
+    pub(super) fn texts(&self, param: usize) -> &[String] {
+        match self.values.get(param) {
+            Some(Value::Texts(texts)) => texts,
+            _ => &[],
+        }
+    }
 }
 
 fn value_of(param: &Param, instance: &Instance, faults: &mut Faults) -> Value {
@@ -27,6 +35,9 @@ fn value_of(param: &Param, instance: &Instance, faults: &mut Faults) -> Value {
     let value = given.or_else(|| match &param.mode {
         Mode::Optional(Some(preset)) | Mode::Keyword(Some(preset)) => match preset {
             Preset::Const(value) => Some(value.clone()),
+            Preset::Text(text) if param.list && param.ctype == Type::Text => {
+                Some(Value::Texts(text.split_ascii_whitespace().map(str::to_owned).collect()))
+            }
             Preset::Text(text) => (param.ctype == Type::Text).then(|| Value::Text(text.clone())),
         },
         Mode::Given | Mode::Optional(None) | Mode::Keyword(None) => Some(zero.clone()),
@@ -43,7 +54,8 @@ fn value_of(param: &Param, instance: &Instance, faults: &mut Faults) -> Value {
         }
         Value::Bytes(bytes) if param.list => bytes.len().is_multiple_of(param.ctype.size().max(1) as usize),
         Value::Bytes(bytes) => bytes.len() == param.ctype.size() as usize,
-        Value::Text(_) => param.ctype == Type::Text,
+        Value::Text(_) => param.ctype == Type::Text && !param.list,
+        Value::Texts(_) => param.ctype == Type::Text && param.list,
     };
     if !fits {
         faults.add(fault(&format!("has a value that is no {}", param.ctype)));
@@ -72,7 +84,7 @@ impl Known for Facts<'_> {
         match self.values.get(param)? {
             Value::Int(value) => Some(normal(ty, extended(*value, ty))),
             Value::Bytes(bytes) => scalar(bytes, offset, ty),
-            Value::Text(_) => None,
+            Value::Text(_) | Value::Texts(_) => None,
         }
     }
 

@@ -31,6 +31,8 @@ struct Call {
     runs: Runs,
     write: bool,
     ty: Option<Type>,
+    /// The type of its argument, and where that is.
+    asked: Option<(Type, u32)>,
     /// Where its value is.
     at: u32,
     index: u32,
@@ -99,7 +101,7 @@ impl Lowerer<'_> {
     fn controls(&mut self) -> Vec<Call> {
         let mut calls = Vec::new();
         for declared in &self.program.controls {
-            let ty = control_type(declared);
+            let ty = shown_as(declared.ty.as_ref(), declared.write);
             match declared.source {
                 Source::Static(id) if self.program.statics[id].is_shared() => {
                     calls.push(self.control_call(declared, Runs::Variable(id), ty))
@@ -115,7 +117,13 @@ impl Lowerer<'_> {
         let at = self.allocate(ty.size());
         let index = self.module.controls.len() as u32;
         self.add_control(declared, ty, at, true);
-        Call { runs, write: declared.write, ty: declared.ty.clone(), at, index }
+        let asked = declared.asked.clone().map(|asked| {
+            let (name, ty) = (declared.name.to_string(), shown_as(Some(&asked), true));
+            let at = self.allocate(ty.size());
+            self.module.controls.push(Control { name, read: false, write: true, ty, at, call: false });
+            (asked, at)
+        });
+        Call { runs, write: declared.write, ty: declared.ty.clone(), asked, at, index }
     }
 
     fn control_variable(&mut self, declared: &ControlDecl, id: usize, ty: ControlType) {
@@ -280,15 +288,24 @@ impl Lowerer<'_> {
                 self.inline_ready(function, vec![super::call::Ready::Scalar(kept)], span);
             }
             (Some(ty), false) => {
-                if let Some(Storage::Leaves(leaves)) = self.inline_ready(function, Vec::new(), span) {
+                let asked = self.asked_for(call, span);
+                if let Some(Storage::Leaves(leaves)) = self.inline_ready(function, asked, span) {
                     self.code.load(leaves[0].2);
                     self.store(&slot, ty, span);
                 }
             }
             (None, _) => {
-                self.inline_ready(function, Vec::new(), span);
+                let asked = self.asked_for(call, span);
+                self.inline_ready(function, asked, span);
             }
         }
+    }
+
+    /// The argument of a read handler, if it has one.
+    fn asked_for(&mut self, call: &Call, span: Span) -> Vec<super::call::Ready> {
+        let Some((ty, at)) = &call.asked else { return Vec::new() };
+        self.load(&super::place::Spot::new(super::place::Base::Data, *at), ty, span);
+        vec![super::call::Ready::Scalar(self.code.keep(ty.width()))]
     }
 
     /// A packet is asked for at an output: it is taken from an input that pulls.
@@ -362,9 +379,9 @@ impl Lowerer<'_> {
     }
 }
 
-fn control_type(declared: &ControlDecl) -> ControlType {
-    match &declared.ty {
-        None if declared.write => ControlType::None,
+fn shown_as(ty: Option<&Type>, write: bool) -> ControlType {
+    match ty {
+        None if write => ControlType::None,
         None => ControlType::Text,
         Some(Type::Bool) => ControlType::Bool,
         Some(Type::Be(32)) => ControlType::Ip4,

@@ -36,21 +36,7 @@ impl Lowerer<'_> {
 
     /// The number of the string that ends first in those bytes, -1 if none does; of an expression whether it is found.
     pub(super) fn search(&mut self, args: &[Arg], row: &Row, span: Span) {
-        let [Arg::Pattern(id), Arg::Value(offset), Arg::Value(length)] = args else { return };
-        if self.kind == HandlerKind::Init {
-            self.fault(span, format!("`{}` needs a packet, and there is none in init()", row.name));
-        }
-        let is_regex = self.program.patterns[*id].is_regex;
-        let group = self.program.patterns[..*id].iter().filter(|other| other.is_regex == is_regex).count() as u32;
-        let unit = self.unit(UNITS[1 + usize::from(is_regex)]);
-        self.value(offset);
-        self.value(length);
-        self.code.op2(Op::CoproOut, unit, 2);
-        self.code.op2(Op::CoproOut, unit, 1);
-        self.code.op1(Op::Push, group);
-        self.code.op2(Op::CoproOut, unit, 0);
-        self.code.op2(Op::CoproExbuf, unit, 0);
-        self.code.op2(Op::CoproInvoke, unit, MATCH_WITH_OFFSET);
+        let Some((unit, is_regex, _)) = self.searched(args, row, span) else { return };
         if is_regex {
             return self.code.op2(Op::CoproIn, unit, 0);
         }
@@ -59,6 +45,49 @@ impl Lowerer<'_> {
         self.code.op2(Op::CoproIn, unit, 1);
         self.code.op1(Op::Push, 1);
         self.code.op(Op::Sub);
+    }
+
+    /// Where in the packet what such a search finds begins, or ends; -1 if it finds nothing.
+    pub(super) fn search_place(&mut self, args: &[Arg], begins: bool, row: &Row, span: Span) {
+        let Some((unit, _, offset)) = self.searched(args, row, span) else { return };
+        let (nothing, end) = (self.code.label(), self.code.label());
+        self.code.op2(Op::CoproIn, unit, 0);
+        self.code.jump(Op::JEq, nothing);
+        self.code.op2(Op::CoproInvoke, unit, GET_RESULT);
+        // The end is counted from where the search began.
+        self.code.load(offset);
+        self.code.op2(Op::CoproIn, unit, 2);
+        self.code.op(Op::Add);
+        if begins {
+            self.code.op2(Op::CoproIn, unit, 3);
+            self.code.op(Op::Sub);
+        }
+        self.code.go(end);
+        self.code.place(nothing);
+        self.code.op1(Op::Push, u32::MAX);
+        self.code.place(end);
+    }
+
+    /// Searches: the unit, whether it is that of expressions, and the local with the offset.
+    fn searched(&mut self, args: &[Arg], row: &Row, span: Span) -> Option<(u32, bool, u32)> {
+        let [Arg::Pattern(id), Arg::Value(offset), Arg::Value(length)] = args else { return None };
+        if self.kind == HandlerKind::Init {
+            self.fault(span, format!("`{}` needs a packet, and there is none in init()", row.name));
+        }
+        let is_regex = self.program.patterns[*id].is_regex;
+        let group = self.program.patterns[..*id].iter().filter(|other| other.is_regex == is_regex).count() as u32;
+        let unit = self.unit(UNITS[1 + usize::from(is_regex)]);
+        self.value(offset);
+        let offset = self.code.keep(32);
+        self.value(length);
+        self.code.op2(Op::CoproOut, unit, 2);
+        self.code.load(offset);
+        self.code.op2(Op::CoproOut, unit, 1);
+        self.code.op1(Op::Push, group);
+        self.code.op2(Op::CoproOut, unit, 0);
+        self.code.op2(Op::CoproExbuf, unit, 0);
+        self.code.op2(Op::CoproInvoke, unit, MATCH_WITH_OFFSET);
+        Some((unit, is_regex, offset))
     }
 
     /// Loads the units that are used, at the beginning of the init handler; gives the place that is left for the console, if only what follows prints.
@@ -106,7 +135,7 @@ impl Lowerer<'_> {
         let patterns: Vec<&Pattern> = self.program.patterns.iter().filter(|pattern| pattern.is_regex == is_regex).collect();
         let mut data = (patterns.len() as u16).to_le_bytes().to_vec();
         for pattern in patterns {
-            let texts: Vec<Arc<[u8]>> = pattern.texts.iter().map(|text| self.pattern_text(text)).collect();
+            let texts: Vec<Arc<[u8]>> = pattern.texts.iter().flat_map(|text| self.pattern_texts(text)).collect();
             if is_regex {
                 self.expression(pattern, &texts[0]);
                 expression(&mut data, &texts[0]);
@@ -126,7 +155,7 @@ impl Lowerer<'_> {
             PatternText::Param(param) => {
                 format!(", the argument {} of `{}`,", self.program.class.params[param].keyword, self.instance.name)
             }
-            PatternText::Literal(_) => String::new(),
+            PatternText::Literal(_) | PatternText::List(_) => String::new(),
         };
         let text = String::from_utf8_lossy(text);
         let fault = match wrong {
@@ -141,10 +170,11 @@ impl Lowerer<'_> {
         self.faults.add(fault);
     }
 
-    fn pattern_text(&self, text: &PatternText) -> Arc<[u8]> {
+    fn pattern_texts(&self, text: &PatternText) -> Vec<Arc<[u8]>> {
         match text {
-            PatternText::Literal(bytes) => Arc::clone(bytes),
-            PatternText::Param(param) => self.facts.text(*param).unwrap_or_default().as_bytes().into(),
+            PatternText::Literal(bytes) => vec![Arc::clone(bytes)],
+            PatternText::Param(param) => vec![self.facts.text(*param).unwrap_or_default().as_bytes().into()],
+            PatternText::List(param) => self.facts.texts(*param).iter().map(|text| text.as_bytes().into()).collect(),
         }
     }
 }

@@ -25,7 +25,7 @@ const MAX_DEPTH: u32 = 200;
 const MAX_CHAIN: u32 = 4000;
 
 /// Declarations that netvm.h makes of macros.
-pub(super) const CLASS_WORDS: [&str; 22] = [
+pub(super) const CLASS_WORDS: [&str; 24] = [
     "ELEMENT",
     "ELEMENT_FLOW",
     "FLOW_STATE",
@@ -43,9 +43,11 @@ pub(super) const CLASS_WORDS: [&str; 22] = [
     "READ",
     "WRITE",
     "READ_CALL",
+    "READ_WITH",
     "WRITE_CALL",
     "SCOPE",
     "STRINGS",
+    "STRINGS_OF",
     "REGEX",
     "REQUIRE",
 ];

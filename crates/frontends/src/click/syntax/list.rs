@@ -82,5 +82,6 @@ fn initialiser(ty: &Type, value: &Value) -> String {
         (Type::Prefix6, Value::Bytes(value)) => format!("{{ {}, {} }}", bytes(&value[..16]), bytes(&value[16..])),
         (_, Value::Bytes(value)) => bytes(value),
         (_, Value::Text(text)) => format!("{text:?}"),
+        (_, Value::Texts(texts)) => format!("{texts:?}"),
     }
 }

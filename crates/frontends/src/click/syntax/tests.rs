@@ -164,6 +164,7 @@ fn rows(syntax: &str, source: &str) -> Vec<String> {
         Value::Int(number) => number.to_string(),
         Value::Bytes(bytes) => format!("{bytes:?}"),
         Value::Text(text) => text.clone(),
+        Value::Texts(texts) => texts.join(" "),
     };
     let values = |row: &whole::Row| row.values.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect::<Vec<_>>().join(" ");
     written.rows.iter().map(|row| format!("{:?} {:?} {} {}", row.key, row.mask, row.priority, values(row))).collect()

@@ -17,12 +17,32 @@ pub(super) fn parameter(param: &Param, given: Option<&Value>) -> String {
     if !param.list {
         return format!("static const {ty} {name} = {};\n", literal(&param.ctype, value));
     }
+    if param.ctype == Type::Text {
+        return texts(param, value);
+    }
     // A list that is not given is the number 0.
     let bytes: &[u8] = if let Value::Bytes(bytes) = value { bytes } else { &[] };
     let size = param.ctype.size().max(1) as usize;
     let elements: String = bytes.chunks_exact(size).map(|bytes| format!("    {},\n", of_bytes(&param.ctype, bytes))).collect();
     let elements = if elements.is_empty() { format!("    {},\n", of_bytes(&param.ctype, &vec![0; size])) } else { elements };
     format!("enum {{ {name}_count = {} }};\nstatic const {ty} {name}[] = {{\n{elements}}};\n", bytes.len() / size)
+}
+
+/// A list of texts; one without any has an empty one that nobody reads.
+fn texts(param: &Param, value: &Value) -> String {
+    let preset = match &param.mode {
+        Mode::Optional(Some(Preset::Text(text))) | Mode::Keyword(Some(Preset::Text(text))) => text.as_str(),
+        _ => "",
+    };
+    let texts: Vec<String> = match value {
+        Value::Texts(texts) => texts.clone(),
+        Value::Bytes(_) => Vec::new(),
+        _ => preset.split_ascii_whitespace().map(str::to_owned).collect(),
+    };
+    let some = if texts.is_empty() { &[String::new()][..] } else { &texts };
+    let elements: String = some.iter().map(|text| format!("    {},\n", string(text.as_bytes()))).collect();
+    let name = &param.name;
+    format!("enum {{ {name}_count = {} }};\nstatic const string {name}[] = {{\n{elements}}};\n", texts.len())
 }
 
 fn type_name(ty: &Type) -> String {
@@ -41,6 +61,7 @@ fn literal(ty: &Type, value: &Value) -> String {
     match (ty, value) {
         (_, Value::Text(text)) => string(text.as_bytes()),
         (_, Value::Bytes(bytes)) => of_bytes(ty, bytes),
+        (_, Value::Texts(texts)) => string(texts.join(" ").as_bytes()),
         (Type::Bool, Value::Int(n)) => (*n != 0).to_string(),
         (Type::Be(bits), Value::Int(n)) => big(*bits, *n),
         (_, Value::Int(n)) => number(*n),

@@ -85,12 +85,16 @@ impl Native for Counter {
         })
     }
 
-    fn write(&mut self, handler: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
         // A number alone calls nothing.
         let number = || text::integer(text).is_some_and(|n| n >= 0);
         let call = || match Call::parse(text) {
             None if !number() => Err(format!("expected a number and a handler, not '{text}'")),
-            call => Ok(call),
+            Some(call) => match text::shift_word(&call.call).0 {
+                called if !ctx.can_write(called) => Err(format!("there is no write handler '{called}'")),
+                _ => Ok(Some(call)),
+            },
+            None => Ok(None),
         };
         match handler {
             "count_call" => self.at_count = call()?,

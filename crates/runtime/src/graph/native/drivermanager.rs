@@ -16,7 +16,7 @@ pub(super) static SCRIPT: NativeClass = NativeClass {
              Instructions: set init export VAR TEXT, print [>FILE] TEXT|HANDLER, save append HANDLER [FILE], read write HANDLER [TEXT], pause [N], wait TIME, label L, goto L [CONDITION], loop, \
              return [VALUE], end, exit, stop, error [TEXT]. In text, $x is a variable, empty if it has not been set, and $(h x) the value of a handler, and $$ the number of this process.\n\
              Handlers: run rw, step w, goto w, and functions: add sub min max mul div idiv mod rem neg abs eq ne lt gt le ge not and or nand nor if in sprintf random \
-             length unquote now htons htonl ntohs ntohl shift get first cat readable kill r, set w. kill SIGNAL $$ sends this process a signal, and no other one.",
+             length unquote now htons htonl ntohs ntohl shift get first cat readable writable kill r, set w. kill SIGNAL $$ sends this process a signal, and no other one.",
     make: |setup| make(setup, None),
 };
 

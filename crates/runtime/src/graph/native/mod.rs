@@ -443,6 +443,11 @@ impl<'g> Ctx<'g> {
         self.graph.can_read(handler, Some(self.node))
     }
 
+    /// True if there is such a handler to write; of an element that is running that is not known, and taken for granted.
+    pub fn can_write(&self, handler: &str) -> bool {
+        self.graph.can_write(handler, Some(self.node)) || self.graph.is_running(handler, self.node)
+    }
+
     /// The names of the nearest queues that are reached by pushing.
     pub fn queues_behind(&self) -> Vec<String> {
         self.graph.find_behind(self.node, is_queue).into_iter().map(|node| self.graph.name(node).to_owned()).collect()

@@ -10,7 +10,7 @@ use super::Script;
 #[rustfmt::skip]
 pub(in super::super) const NAMES: &[&str] = &[
     "add", "sub", "min", "max", "mul", "div", "idiv", "mod", "rem", "neg", "abs", "eq", "ne", "lt", "gt", "le", "ge", "not", "and", "or", "nand", "nor",
-    "if", "in", "sprintf", "random", "length", "unquote", "now", "htons", "htonl", "ntohs", "ntohl", "shift", "get", "first", "cat", "readable", "kill",
+    "if", "in", "sprintf", "random", "length", "unquote", "now", "htons", "htonl", "ntohs", "ntohl", "shift", "get", "first", "cat", "readable", "writable", "kill",
 ];
 
 impl Script {
@@ -53,7 +53,8 @@ impl Script {
             "random" => return self.random(&words),
             "kill" => return ctx.kill(&words).map(|()| "0".to_owned()),
             "cat" => return cat(&text::unquoted(arguments)),
-            "readable" => return Ok(self.can_read(arguments.trim(), ctx).to_string()),
+            "readable" => return Ok(words.iter().all(|name| self.can_read(name, ctx)).to_string()),
+            "writable" => return Ok(words.iter().all(|name| *name == "set" || ctx.can_write(name)).to_string()),
             "length" => return Ok(arguments.len().to_string()),
             "unquote" => return Ok(text::unquoted(arguments)),
             "sprintf" => return sprintf(&words),
@@ -77,8 +78,9 @@ impl Script {
             |at: usize| words.get(at).map(|word| text::integer(word).ok_or_else(|| format!("random: '{word}' is no number"))).transpose();
         let (low, high) = match (number(0)?, number(1)?) {
             (None, _) => (0, i64::from(i32::MAX)),
-            (Some(n), None) => (0, n - 1),
-            (Some(a), Some(b)) => (a.min(b), a.max(b)),
+            (Some(n @ 1..), None) => (0, n - 1),
+            (Some(low), Some(high)) if low <= high => (low, high),
+            _ => return Err("random: one number N above 0 is for 0 to N - 1, two are the least and the greatest".to_owned()),
         };
         self.seed = self.seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         let span = high.saturating_sub(low).max(0) as u64;

@@ -33,7 +33,7 @@ use std::{
 };
 
 pub use error::LiveError;
-pub use list::{Listed, list};
+pub use list::{Address, Listed, addresses, interface_name, list};
 
 pub use self::block::Direction;
 use self::block::{Form, Rules, Walk};

@@ -9,6 +9,7 @@
 use std::{
     fs::File,
     io::{self, Write},
+    os::unix::fs::fchown,
     path::Path,
     sync::{
         Arc,
@@ -30,6 +31,7 @@ pub(super) struct Growing {
     marks: Vec<usize>,
     /// Bytes of the file before the buffer.
     base: u64,
+    file: Arc<File>,
     /// The file, where it is to be cut after a write that failed.
     plain: Option<Grown>,
     last: Instant,
@@ -50,8 +52,13 @@ impl Growing {
         let (keeper, asked) = sync_channel(1);
         let (file, directory) = (Arc::clone(&grown.file), File::open(directory).ok());
         thread::Builder::new().name("disk".into()).spawn(move || keep(&file, directory, &asked))?;
-        let plain = plain.then(|| grown.clone());
-        Ok(Self { marks: Vec::new(), base: 0, plain, last: Instant::now(), last_bytes: 0, keeper })
+        let (file, plain) = (Arc::clone(&grown.file), plain.then(|| grown.clone()));
+        Ok(Self { marks: Vec::new(), base: 0, file, plain, last: Instant::now(), last_bytes: 0, keeper })
+    }
+
+    /// Makes the file another user's.
+    pub(super) fn give(&self, user: u32, group: u32) -> io::Result<()> {
+        fchown(&*self.file, Some(user), Some(group))
     }
 
     /// A record ends at that byte of the buffer.

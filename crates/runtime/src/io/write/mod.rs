@@ -160,6 +160,12 @@ impl Writer {
         Ok(writer)
     }
 
+    /// Makes a growing file that of another user and group, by their numbers: for a program that goes on without the rights of root. Other
+    /// outputs stay whose they are.
+    pub fn give_to(&self, user: u32, group: u32) -> Result<(), WriteError> {
+        self.sink.give(user, group).map_err(|source| self.sink.error(source))
+    }
+
     /// Writes to any writer, called `-` in errors.
     pub fn to_writer(writer: impl Write + Send + 'static, plan: &Plan) -> Result<Self, WriteError> {
         let target = Target::Other(Box::new(writer));

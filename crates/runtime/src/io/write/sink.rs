@@ -114,6 +114,11 @@ impl Sink {
         }
     }
 
+    /// Makes a growing file another user's; other outputs stay whose they are.
+    pub(super) fn give(&self, user: u32, group: u32) -> io::Result<()> {
+        self.growing.as_ref().map_or(Ok(()), |growing| growing.give(user, group))
+    }
+
     /// Bytes put in so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
