@@ -24,6 +24,7 @@ pub(super) struct Kind {
 const STF: Kind = Kind { word: "fails", happens: "fails" };
 const SAMPLE: Kind = Kind { word: "refused", happens: "is refused" };
 const INFO: Kind = Kind { word: "p4info", happens: "has another P4Info" };
+const HARDWARE: Kind = Kind { word: "hardware", happens: "counts the frame check sequence" };
 const ERROR: Kind = Kind { word: "accepted", happens: "is accepted" };
 
 /// The architectures whose programs are run.
@@ -276,7 +277,12 @@ fn is_whole(program: &Path) -> bool {
 
 /// How a test failed, if it did.
 pub(super) fn one(netvm: &Path, program: &Path, test: &Path) -> io::Result<Option<String>> {
-    let output = Command::new("timeout").arg(TIME).arg(netvm).arg("test").arg(program).arg(test).stdin(Stdio::null()).output()?;
+    let mut command = Command::new("timeout");
+    command.arg(TIME).arg(netvm).arg("test").arg(program).arg(test).stdin(Stdio::null());
+    if reason(HARDWARE, &name(test)).is_some() {
+        command.arg("--frame-check-sequence");
+    }
+    let output = command.output()?;
     if output.status.success() {
         return Ok(None);
     }

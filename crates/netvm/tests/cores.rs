@@ -280,8 +280,6 @@ fn transactions_are_counted_and_conflicts_have_a_place() {
 #[test]
 fn applications_have_their_work_in_replicas() {
     let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap();
-    // Configurations name files from the repository's folder on.
-    std::env::set_current_dir(apps.join("..")).unwrap();
     for (config, parallel, ordered, by_flow) in [
         ("firewall/firewall.click", &["Connections", "IPFilter", "CheckIPHeader"][..], &["Queue", "ToDevice"][..], true),
         ("balancer/balancer.click", &["Maglev", "IPClassifier", "ARPResponder"], &["Queue"], true),
@@ -291,7 +289,8 @@ fn applications_have_their_work_in_replicas() {
     ] {
         let file = apps.join(config);
         let reading = netvm::application::Reading { elements: vec![file.with_file_name("elements")], ..Default::default() };
-        let application = Application::read(config, &std::fs::read_to_string(&file).unwrap(), &reading).unwrap_or_else(|e| panic!("{e}"));
+        let (name, text) = (file.display().to_string(), std::fs::read_to_string(&file).unwrap());
+        let application = Application::read(&name, &text, &reading).unwrap_or_else(|e| panic!("{e}"));
         let placement = Placement::new(application.application(), &[]).unwrap();
         let class = |at: usize| application.application().instances[at].class.clone();
         let of = |stage| placement.of(stage).map(class).collect::<Vec<_>>();

@@ -139,6 +139,19 @@ fn a_packet_that_goes_round_for_ever_ends() {
     assert!(switch.receive(0, &[3, 0, 0, 0], 0).is_empty());
 }
 
+/// Tests for hardware expect the frame check sequence of each packet in counters of bytes.
+#[test]
+fn counters_have_the_frame_check_sequence_where_a_test_expects_it() {
+    let text = std::fs::read_to_string(folder().join("forward.stf")).unwrap();
+    let (before, behind) = ("check_counter sent(2) bytes == 38", "check_counter sent(2) bytes == 42");
+    let wrong = |text: &str| {
+        let mut switch = switch("forward.p4", &engines::ALL[0]);
+        stf::run_with_overhead(&mut switch, text, stf::FRAME_CHECK).wrong
+    };
+    assert_eq!(wrong(&text).len(), 1);
+    assert_eq!(wrong(&text.replace(before, behind)), Vec::<String>::new());
+}
+
 /// Digests, registers and counters of one run.
 #[test]
 fn the_control_plane_reads_what_the_program_keeps() {

@@ -174,7 +174,14 @@ pub(crate) fn digest(digest: &Digest, json: bool) -> String {
 }
 
 /// `netvm test PROGRAM.p4 TEST.stf...`
-pub(crate) fn test(program: &Path, tests: &[PathBuf], reading: &ReadingArgs, engine: &EngineArg, json: bool, log: bool) -> Outcome {
+pub(crate) fn test(
+    program: &Path,
+    tests: &[PathBuf],
+    reading: &ReadingArgs,
+    engine: &EngineArg,
+    (json, log): (bool, bool),
+    frame_check: bool,
+) -> Outcome {
     if tests.is_empty() {
         return Err(Failure::usage("an STF file is needed behind the program"));
     }
@@ -184,7 +191,7 @@ pub(crate) fn test(program: &Path, tests: &[PathBuf], reading: &ReadingArgs, eng
     for path in tests {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::failed(format_args!("{}: {error}", path.display())))?;
         let mut switch = logging(pipeline.clone(), engine, 0, log)?;
-        let report = stf::run(&mut switch, &text);
+        let report = stf::run_with_overhead(&mut switch, &text, if frame_check { stf::FRAME_CHECK } else { 0 });
         said(&mut switch, json).iter().try_for_each(|line| out.line(line))?;
         let digests = switch.digests();
         if json {

@@ -89,6 +89,10 @@ pub(crate) struct Args {
     #[arg(long)]
     log: bool,
 
+    /// Of a P4 program: check_counter expects 4 bytes more of each packet, Ethernet's frame check sequence, as tests for hardware do; simple_switch does not count it
+    #[arg(long)]
+    frame_check_sequence: bool,
+
     #[command(flatten)]
     engine: EngineArg,
 }
@@ -97,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let [program, tests @ ..] = args.scripts.as_slice()
         && super::p4::is_program(program)
     {
-        return super::p4::test(program, tests, &args.p4, &args.engine, args.json, args.log);
+        return super::p4::test(program, tests, &args.p4, &args.engine, (args.json, args.log), args.frame_check_sequence);
     }
     let mut out = Out::new();
     let mut wrong = 0;

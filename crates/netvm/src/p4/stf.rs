@@ -12,6 +12,9 @@ use super::values::{name, number};
 use super::{Arrived, Departures, Sent, Switch, commands};
 use std::collections::BTreeMap;
 
+/// Bytes of Ethernet's frame check sequence, which hardware counts and simple_switch does not.
+pub const FRAME_CHECK: u64 = 4;
+
 /// A packet that is expected: nibbles, `None` for any, and whether it ends there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Expected {
@@ -41,11 +44,19 @@ struct Run<'a> {
     time_ns: u64,
     /// Entries that were given names.
     handles: BTreeMap<String, u64>,
+    /// Bytes that counters are to have of each packet besides its own.
+    overhead: u64,
 }
 
 /// Runs a file on a program. A line that makes no sense is something wrong.
 pub fn run(switch: &mut Switch, text: &str) -> Report {
-    let mut run = Run { switch, report: Report::default(), ports: BTreeMap::new(), time_ns: 1_000_000_000, handles: BTreeMap::new() };
+    run_with_overhead(switch, text, 0)
+}
+
+/// The same, with so many bytes of each packet besides its own where counters of bytes are checked: [`FRAME_CHECK`] for tests of hardware.
+pub fn run_with_overhead(switch: &mut Switch, text: &str, overhead: u64) -> Report {
+    let mut run =
+        Run { switch, report: Report::default(), ports: BTreeMap::new(), time_ns: 1_000_000_000, handles: BTreeMap::new(), overhead };
     for (n, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("").trim();
         if line.is_empty() {
@@ -78,7 +89,7 @@ pub(super) fn command(switch: &mut Switch, line: &str) -> Result<Vec<String>, St
     if about_packets {
         return Err("this is for tests only".to_owned());
     }
-    let mut run = Run { switch, report: Report::default(), ports: BTreeMap::new(), time_ns: 0, handles: BTreeMap::new() };
+    let mut run = Run { switch, report: Report::default(), ports: BTreeMap::new(), time_ns: 0, handles: BTreeMap::new(), overhead: 0 };
     if !line.is_empty() {
         run.line(line, 0)?;
     }
@@ -159,7 +170,7 @@ impl Run<'_> {
         let mut words = test.split_whitespace();
         let Some(what) = words.next() else { return Ok(()) };
         let found = match what {
-            "bytes" => bytes,
+            "bytes" => bytes + self.overhead * packets,
             "packets" => packets,
             other => return Err(format!("`{other}` is neither packets nor bytes")),
         };
