@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{self, Stdio};
 use std::time::Instant;
 
 /// Packets of the two runs.
@@ -68,7 +68,9 @@ fn executable(at: &Path) -> PathBuf {
 }
 
 fn row(case: &Case, programs: &Programs<'_>, rounds: usize) -> Result<Row, String> {
-    let folder = std::env::temp_dir().join(format!("netvm-bench-clicks-{}", std::process::id()));
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let folder = place.join(format!("netvm-bench-clicks-{}", process::id()));
     let row = in_folder(case, programs, rounds, &folder);
     let _ = fs::remove_dir_all(&folder);
     row.map_err(|error| format!("{}: {error}", case.name))
@@ -79,44 +81,70 @@ fn in_folder(case: &Case, programs: &Programs<'_>, rounds: usize, folder: &Path)
     for (folder, count) in folders.iter().zip(PACKETS) {
         prepare(case, folder, count)?;
     }
-    let commands = [
-        ("Click", programs.click, &[][..]),
-        ("netvm", programs.netvm, &["run"][..]),
-        ("netvm jit", programs.netvm, &["run", "--engine", "jit"][..]),
-    ];
-    let once = |command: &(&str, &Path, &[&str]), folder: &Path| run(command.1, command.2, case, folder);
-    let (mut left, mut differing) = (0, 0);
-    for command in &commands {
-        // The first run fills caches, and what it sends is compared. The compiler of C may still be at work behind it.
-        once(command, &folders[0])?;
-        let sent = outputs(case, &folders[0])?;
-        match command.0 {
-            "Click" => keep(case, &folders[0])?,
-            _ => differing = differing.max(apart(&kept(case, &folders[0])?, &sent)),
-        }
-        left = if command.0 == "Click" { sent.values().sum() } else { left };
-    }
-    settle(&commands[1], case, &folders[0])?;
+    let commands = programs.commands();
+    let (left, differing) = compare(case, &commands, &folders[0])?;
+    // Compiled C comes from the cache afterwards.
+    commands[1].with(&["run", "--engine", "aot"]).run(case, &folders[0])?;
     let mut times = vec![[Vec::new(), Vec::new()]; commands.len()];
     for _ in 0..rounds {
         for (command, times) in commands.iter().zip(&mut times) {
             for (folder, times) in folders.iter().zip(times) {
-                times.push(once(command, folder)?);
+                times.push(command.run(case, folder)?);
             }
         }
     }
-    let side = |(command, [short, long]): (&(&'static str, &Path, &[&str]), [Vec<f64>; 2])| {
+    let side = |(command, [short, long]): (&Command<'_>, [Vec<f64>; 2])| {
         let (short, long) = (median(short), median(long));
-        Side { side: command.0, million_s: short, ns: (long - short) * 1e9 / (PACKETS[1] - PACKETS[0]) as f64 }
+        Side { side: command.name, million_s: short, ns: (long - short) * 1e9 / (PACKETS[1] - PACKETS[0]) as f64 }
     };
     let sides: Vec<Side> = commands.iter().zip(times).map(side).collect();
     eprintln!("{}", line(&sides, case.name));
     Ok(Row { what: case.name, sides, left, differing })
 }
 
-/// Runs with compiled C until it comes from the cache.
-fn settle(command: &(&str, &Path, &[&str]), case: &Case, folder: &Path) -> Result<(), String> {
-    run(command.1, &["run", "--engine", "aot"], case, folder).map(|_| ())
+/// Packets that leave by Click, and the most that one of the two sends and the other does not. Caches are filled afterwards.
+fn compare(case: &Case, commands: &[Command<'_>], folder: &Path) -> Result<(usize, usize), String> {
+    commands[0].run(case, folder)?;
+    let wanted = outputs(case, folder)?;
+    let mut differing = 0;
+    for command in &commands[1..] {
+        command.run(case, folder)?;
+        differing = differing.max(apart(&wanted, &outputs(case, folder)?));
+    }
+    Ok((wanted.values().sum(), differing))
+}
+
+/// How a program is called.
+struct Command<'a> {
+    name: &'static str,
+    program: &'a Path,
+    arguments: &'static [&'static str],
+}
+
+impl<'a> Programs<'a> {
+    fn commands(&self) -> [Command<'a>; 3] {
+        let netvm = |name, arguments| Command { name, program: self.netvm, arguments };
+        [
+            Command { name: "Click", program: self.click, arguments: &[] },
+            netvm("netvm", &["run"]),
+            netvm("netvm jit", &["run", "--engine", "jit"]),
+        ]
+    }
+}
+
+impl<'a> Command<'a> {
+    fn with(&self, arguments: &'static [&'static str]) -> Command<'a> {
+        Command { name: self.name, program: self.program, arguments }
+    }
+
+    fn run(&self, case: &Case, folder: &Path) -> Result<f64, String> {
+        let mut command = process::Command::new(self.program);
+        command.args(self.arguments).arg("it.click").args(&case.parameters).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+        let begun = Instant::now();
+        let status = command.status().map_err(|error| format!("{}: {error}", self.program.display()))?;
+        let took = begun.elapsed().as_secs_f64();
+        if status.success() { Ok(took) } else { Err(format!("{}: {status}", self.program.display())) }
+    }
 }
 
 /// Writes the configurations that names begin so, with their packets, into folders of their names.
@@ -143,15 +171,6 @@ fn prepare(case: &Case, folder: &Path, count: usize) -> Result<(), String> {
     Ok(())
 }
 
-fn run(program: &Path, arguments: &[&str], case: &Case, folder: &Path) -> Result<f64, String> {
-    let mut command = Command::new(program);
-    command.args(arguments).arg("it.click").args(&case.parameters).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
-    let begun = Instant::now();
-    let status = command.status().map_err(|error| format!("{}: {error}", program.display()))?;
-    let took = begun.elapsed().as_secs_f64();
-    if status.success() { Ok(took) } else { Err(format!("{}: {status}", program.display())) }
-}
-
 /// Packets by port and bytes, with how many there are.
 type Sent = HashMap<(String, Vec<u8>), usize>;
 
@@ -165,17 +184,6 @@ fn outputs(case: &Case, folder: &Path) -> Result<Sent, String> {
         }
     }
     Ok(sent)
-}
-
-fn keep(case: &Case, folder: &Path) -> Result<(), String> {
-    let renamed = |name: &String| fs::rename(folder.join(name), folder.join(format!("{name}.click"))).map_err(|error| error.to_string());
-    case.outputs.iter().try_for_each(renamed)
-}
-
-fn kept(case: &Case, folder: &Path) -> Result<Sent, String> {
-    let named = Case { outputs: case.outputs.iter().map(|name| format!("{name}.click")).collect(), ..case.clone() };
-    let sent = outputs(&named, folder)?;
-    Ok(sent.into_iter().map(|((name, packet), count)| ((name.trim_end_matches(".click").to_owned(), packet), count)).collect())
 }
 
 /// Packets that only one side has.

@@ -249,7 +249,7 @@ impl FromDump {
         while slots.len() < most && self.ahead.is_empty() && !self.over && self.goes_on {
             last = last.max(self.fill_burst(most, until, slots, ctx));
         }
-        self.goes_on &= self.ahead.is_empty() && !(self.over && !self.stop);
+        self.goes_on &= self.ahead.is_empty() && (self.stop || !self.over);
         if slots.len() > before {
             self.count += (slots.len() - before) as u64;
             self.place.emitted = self.next_number().checked_sub(1);
