@@ -195,7 +195,7 @@ pub struct Settings {
     pub within: Option<PathBuf>,
     /// Control planes of programs.
     pub planes: Option<Planes>,
-    /// Devices give packets that a program in the kernel hands over, with so many bytes of info memory ([`handed`]).
+    /// Devices give packets that a program in the kernel hands over, with so many bytes of info memory.
     pub handed: Option<usize>,
 }
 
