@@ -52,8 +52,10 @@ struct Programs<'a> {
 /// # Errors
 /// A program fails, or a file cannot be written.
 pub fn measure(click: &Path, netvm: &Path, rounds: usize, only: &[String]) -> Result<Vec<Row>, String> {
-    let click = executable(click);
-    let programs = Programs { click: &click, netvm };
+    // They run in other folders.
+    let found = |path: &Path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
+    let (click, netvm) = (found(&executable(click))?, found(netvm)?);
+    let programs = Programs { click: &click, netvm: &netvm };
     chosen(only).iter().map(|case| row(case, &programs, rounds)).collect()
 }
 
