@@ -2,7 +2,7 @@
 //! the same ([`assertions`]), so that a mistake is an error of the C compiler.
 
 use netil::layout::{self, head, shapes};
-use netil::pool::{Detail, Expected, Line, Pool, Slot};
+use netil::pool::{COPY, Detail, ENTRY, Expected, Line, Pool, Slot};
 use netil::rows::{Table, Unit};
 use std::ffi::c_void;
 use std::fmt::Write;
@@ -92,11 +92,13 @@ macro_rules! places {
 }
 
 /// Numbers of `enum`s.
-const NUMBERS: [(&str, usize); 18] = [
+const NUMBERS: [(&str, usize); 20] = [
     ("NV_PORT", outcome::PORT as usize),
     ("NV_VERDICT", outcome::VERDICT as usize),
     ("NV_REASON", outcome::REASON as usize),
     ("NV_NO_INPUT", outcome::NO_INPUT as usize),
+    ("NV_COPY", COPY as usize),
+    ("NV_ENTRY", ENTRY as usize),
     ("NV_CLOCK", head::CLOCK),
     ("NV_MASKED", head::MASK),
     ("NV_BUCKETS", head::BUCKETS),

@@ -66,7 +66,29 @@ pub trait Host {
     /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced; before the next one is run.
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool);
 
-    /// A member has set timers while it had this packet, which is on its way still and came to it with that time. True if one is due at once: then what has
+    /// Whether copies may go through members by themselves, each all its way before the next one and before its packet; then this host is told of what of them leaves at once by
+    /// [`Self::leave_early`], and the others are among those of [`Self::exit`] and [`Self::ended`].
+    fn takes_copies(&self) -> bool {
+        false
+    }
+
+    /// [`Self::exit`] while others of the arrival that these are of are still on their way, and where some of them have left at once: tasks, and what leads back, wait for [`Self::arrival_over`].
+    fn exit_early(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
+        self.exit(exit, slots, pool);
+    }
+
+    /// A packet, with copies that go before it, leaves at once while others of its arrival, that in the slot `of`, are still on their way, as in [`Self::exit_early`]. `made` copies of that arrival have been made in slots since this was told last.
+    fn leave_early(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, (of, made): (u32, u32), pool: &mut Pool) {
+        let _ = (of, made);
+        self.leave(ended, slot, copies, pool);
+    }
+
+    /// All packets of an arrival are done with, of which some have left early.
+    fn arrival_over(&mut self, pool: &mut Pool) {
+        let _ = pool;
+    }
+
+    /// A member has set timers while it had this packet, or a copy of it, which is on its way still and came to it with that time. True if one is due at once: then what has
     /// left before is handed over, and [`Self::settle`] called.
     fn set_timers(&mut self, member: u32, slot: u32, time_ns: u64) -> bool {
         let _ = (member, slot, time_ns);

@@ -48,7 +48,7 @@ pub struct Slot {
     pub time_ns: u64,
     /// The packet's length.
     pub len: u32,
-    /// [`PRESENT`], [`FRESH`] and [`CUT`], and in the bits from [`ENTRY`] on the number of the entry by which it comes in.
+    /// [`PRESENT`], [`FRESH`], [`CUT`] and [`COPY`], and in the bits from [`ENTRY`] on the number of the entry by which it comes in.
     pub kind: u32,
 }
 
@@ -58,8 +58,10 @@ pub const PRESENT: u32 = 1;
 pub const FRESH: u32 = 2;
 /// In [`Slot::kind`]: how much of the packet was not captured is in the [`Detail`]; elsewhere nothing is missing.
 pub const CUT: u32 = 4;
+/// In [`Slot::kind`]: the packet is a copy of one of the burst that is run, whose number is in the [`Detail`].
+pub const COPY: u32 = 8;
 /// In [`Slot::kind`]: the first bit of the entry.
-pub const ENTRY: u32 = 3;
+pub const ENTRY: u32 = 4;
 
 impl Slot {
     /// Whether there is a packet.
@@ -70,6 +72,11 @@ impl Slot {
     /// By which entry it comes in.
     pub fn entry(&self) -> u32 {
         self.kind >> ENTRY
+    }
+
+    /// Whether it is a copy of a packet of the burst that is run.
+    pub fn is_copy(&self) -> bool {
+        self.kind & COPY != 0
     }
 
     fn is_fresh(&self) -> bool {
@@ -240,6 +247,7 @@ impl Slots {
 
     /// Notes of a copy of which arrival it is: [`Detail::value`].
     pub fn note(&mut self, copy: u32, arrival: u32) {
+        self.slots[copy as usize].kind |= COPY;
         self.details[copy as usize].value = arrival;
     }
 
@@ -347,6 +355,27 @@ impl Slots {
         Some(id)
     }
 
+    /// A copy of a slot's packet with its annotations, in a slot of its own; `None` if there is no room, or if the packet is too large for a slot.
+    pub fn duplicate(&mut self, id: u32) -> Option<u32> {
+        if !self.large.is_empty() && self.large.contains_key(&id) {
+            return None;
+        }
+        let copy = self.free.pop()?;
+        self.in_order = self.in_order.min(self.free.len());
+        self.tags.note([copy].iter(), self.tag(id), self.slots.len());
+        let (info, from, to) = (self.info_size(), self.start(id), self.start(copy));
+        match self.slots[id as usize].is_fresh() {
+            true => self.memory[to..to + info].fill(0),
+            false => self.memory.copy_within(from..from + info, to),
+        }
+        let (Place { head, len, front, .. }, before) = (self.place_of(id), room_for(info));
+        self.memory.copy_within(from + before + head - front..from + before + head + len, to + before + head - front);
+        let slot = self.slots[id as usize];
+        self.slots[copy as usize] = Slot { kind: slot.kind & !FRESH, ..slot };
+        self.details[copy as usize] = Detail { at: own_memory(copy, info), ..self.detail(id) };
+        Some(copy)
+    }
+
     /// Says by which entry packets come into a cluster that are put here from now on; by the first if nobody says so.
     pub fn enter(&mut self, entry: u32) {
         self.kind = PRESENT | FRESH | entry << ENTRY;
@@ -356,7 +385,7 @@ impl Slots {
     pub fn enter_again(&mut self, ids: &[u32], entry: u32) {
         for id in ids {
             let kind = &mut self.slots[*id as usize].kind;
-            *kind = *kind & ((1 << ENTRY) - 1) | entry << ENTRY;
+            *kind = *kind & (PRESENT | FRESH | CUT) | entry << ENTRY;
         }
     }
 
@@ -396,7 +425,7 @@ impl Slots {
         self.latest = self.latest.max(packet.time_ns);
         let slot = &mut self.slots[id as usize];
         let cut = if packet.missing == 0 { 0 } else { CUT };
-        let kind = u32::from(packet.is_present()) | cut | slot.entry() << ENTRY;
+        let kind = u32::from(packet.is_present()) | cut | slot.kind & COPY | slot.entry() << ENTRY;
         *slot = Slot { time_ns: packet.time_ns, len: (kept - front) as u32, kind };
         let detail = &mut self.details[id as usize];
         detail.missing = packet.missing;

@@ -32,7 +32,7 @@ const NATIVE: [(&str, &str, &[&str]); 4] = [
 
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
 /// with as many of another source its end is found when the arrival behind a burst is looked for.
-const SOURCES: [(&str, &str, &[&str]); 22] = [
+const SOURCES: [(&str, &str, &[&str]); 25] = [
     (
         "text of a driver that looks at elements at times between packets and at the end",
         "FromDump(IN, STOP true) -> a :: Counter -> Strip(1) -> q :: Queue -> ToDump(OUT0); FromDump(SHORT, STOP true) -> b :: Counter -> Queue -> ToDump(OUT1);
@@ -151,6 +151,25 @@ const SOURCES: [(&str, &str, &[&str]); 22] = [
         "small queues behind elements that take packets out of bursts",
         "FromDump(IN, STOP true) -> Strip(1) -> ToDump(OUT0) -> q :: Queue(3) -> Unqueue -> RandomSample(0.9) -> p :: Queue(2) -> Unqueue -> Strip(1) -> RandomSample(0.8) -> o :: Queue(2) -> ToDump(OUT1);",
         &["q.drops", "p.drops", "o.drops"],
+    ),
+    (
+        "copies before elements that set timers, lead back, and send where the order tells",
+        "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> Discard; c[0] -> Strip(14) -> CheckIPHeader -> t :: Tee(3); Idle -> [1]q :: ARPQuerier(10.0.0.1/8, 1:1:1:1:1:1, TIMEOUT 1s);
+         t[0] -> SetIPAddress(10.0.0.9) -> q -> a :: Counter -> o :: Queue(3) -> ToDump(OUT0); t[1] -> d :: DecIPTTL -> b :: Counter -> p :: Queue(2) -> Unqueue -> Paint(1) -> r :: RoundRobinSwitch;
+         d[1] -> ICMPError(10.0.0.1, timeexceeded) -> e :: Counter -> t; t[2] -> Paint(2) -> r; r[0] -> k :: Counter -> Queue(4) -> ToDump(OUT1); r[1] -> q; r[2] -> Discard;",
+        &["a.count", "b.count", "e.count", "k.byte_count", "o.drops", "p.drops"],
+    ),
+    (
+        "thousands of copies of some packets, more than there is room for",
+        "FromDump(SHORT, STOP true) -> RandomSample(0.01) -> a :: Tee(8); a[0] -> b :: Tee(8); a[1] -> b; a[2] -> b; a[3] -> b; a[4] -> b; a[5] -> b; a[6] -> b; a[7] -> b;
+         b[0] -> c :: Tee(8); b[1] -> Strip(1) -> c; b[2] -> c; b[3] -> c; b[4] -> c; b[5] -> c; b[6] -> c; b[7] -> k :: Counter; c[0] -> d :: Tee(8); c[1] -> d; c[2] -> d; c[3] -> d; c[4] -> d; c[5] -> d;
+         c[6] -> Strip(2) -> d; c[7] -> k; d[0] -> k; d[1] -> k; d[2] -> k; d[3] -> k; d[4] -> Truncate(40) -> m :: Counter -> q :: Queue(900) -> ToDump(OUT0); d[5] -> k; d[6] -> k; d[7] -> k; k -> Discard;",
+        &["k.count", "k.byte_count", "m.byte_count", "q.drops"],
+    ),
+    (
+        "copies of copies that come back more often than they may",
+        "FromDump(SHORT, STOP true) -> RandomSample(0.003) -> k :: Counter -> t :: Tee(3); t[0] -> a :: Counter -> Queue(7) -> ToDump(OUT0); t[1] -> Strip(1) -> k; t[2] -> Paint(1) -> b :: Counter -> k;",
+        &["k.count", "a.byte_count", "b.byte_count"],
     ),
     (
         "text from one of three sources",

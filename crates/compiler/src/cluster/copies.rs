@@ -57,6 +57,11 @@ fn sent<'m>(member: &'m Member<'_>) -> impl Iterator<Item = u32> + 'm {
     ops(&member.func).filter_map(|op| if let Op::Helper(Helper::SendCopy(port), ..) = op { Some(*port) } else { None })
 }
 
+/// Whether a member sends copies.
+pub(super) fn sends_copies(member: &Member<'_>) -> bool {
+    sent(member).next().is_some()
+}
+
 /// The ports by which a member sends copies, and where they lead, if fused code can make them.
 fn ways(members: &[&Member<'_>], n: usize) -> Option<Vec<(u32, Way)>> {
     let links = all_links(members[n]);

@@ -5,7 +5,7 @@
 //! Source: Ball, Larus, "Optimally Profiling and Tracing Programs" (1994).
 
 use super::Member;
-use super::copies::Copies;
+use super::copies::sends_copies;
 use super::dispatch::{alike, all_links};
 use super::identical::Identical;
 use netil::cluster::Way;
@@ -31,11 +31,11 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// `droppers` are members that give dropped packets the number behind their last port, which then has a place there.
-    pub(super) fn of(members: &[&Member<'_>], identical: &Identical, droppers: &[u32], copies: &Copies) -> Self {
+    /// `makes_copies` tells of which members copies are made where packets are counted, `droppers` are members that give dropped packets the number behind their last port, which then has a place there.
+    pub(super) fn of(members: &[&Member<'_>], identical: &Identical, droppers: &[u32], makes_copies: &dyn Fn(usize) -> bool) -> Self {
         let mut counters = Self { ports: Vec::new(), places: 0 };
         for (n, member) in members.iter().enumerate() {
-            let uncounted = uncounted(members, identical, identical.first(n as u32), copies);
+            let uncounted = uncounted(members, identical, identical.first(n as u32), makes_copies);
             let ports = all_links(member).into_iter().zip(uncounted).filter(|((_, way), _)| *way != Way::AtOnce);
             let ports = ports.map(|((port, _), count)| (port, count.unwrap_or_else(|| counters.place()))).collect::<Vec<_>>();
             if droppers.contains(&(n as u32)) && ports.iter().any(|(_, count)| matches!(count, Count::At(_))) {
@@ -54,9 +54,9 @@ impl Counters {
         counters
     }
 
-    /// Of members whose copies the runtime makes.
-    pub fn without_copies(members: &[&Member<'_>], identical: &Identical) -> Self {
-        Self::of(members, identical, &[], &Copies::none(members.len()))
+    /// Of members whose copies go their way by themselves, from whatever member.
+    pub fn with_copies(members: &[&Member<'_>], identical: &Identical) -> Self {
+        Self::of(members, identical, &[], &|n| sends_copies(members[n]))
     }
 
     fn place(&mut self) -> Count {
@@ -74,7 +74,7 @@ impl Counters {
 }
 
 /// For each output of members that share code how its count is known without a counter, if it is.
-fn uncounted(members: &[&Member<'_>], identical: &Identical, first: usize, copies: &Copies) -> Vec<Option<Count>> {
+fn uncounted(members: &[&Member<'_>], identical: &Identical, first: usize, makes_copies: &dyn Fn(usize) -> bool) -> Vec<Option<Count>> {
     let all: Vec<Vec<(u32, Way)>> = identical.of_first(first).iter().map(|n| all_links(members[*n as usize])).collect();
     let exit = |k: usize| match all[0][k].1 {
         Way::Exit(exit) | Way::LastExit(exit) => {
@@ -88,7 +88,7 @@ fn uncounted(members: &[&Member<'_>], identical: &Identical, first: usize, copie
         return if counts.contains(&None) { vec![None; counts.len()] } else { counts };
     }
     // With copies, more goes out than came in.
-    if copies.made_here(first) {
+    if makes_copies(first) {
         return counts;
     }
     // In a circle of members, which packets need not go round, one rest would be found by the other.

@@ -36,6 +36,13 @@ impl Flows {
         Self { entries: self.entries.clone(), links: self.links.clone(), ways: self.ways.clone(), begun, counts, exits, stayed }
     }
 
+    /// A packet goes by a member's port, not by compiled code.
+    pub fn leaves(&mut self, member: u32, port: u32) {
+        if let Some(place) = self.ways.at(member, port) {
+            self.counts[place as usize] += 1;
+        }
+    }
+
     /// Packets that came into each member. Rests do not depend on each other in a circle, so that after as many rounds as there are members nothing changes.
     pub fn entered(&self) -> Vec<u64> {
         let mut entered = vec![0; self.links.len()];

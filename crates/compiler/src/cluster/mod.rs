@@ -120,7 +120,7 @@ impl<'a> Fusion<'a> {
         }
         let dropping: Vec<(u32, DropReason)> = (0..).zip(&plans).filter_map(|(n, plan)| Some((n, plan.dropped?))).collect();
         let droppers: Vec<u32> = dropping.iter().map(|(member, _)| *member).collect();
-        let counters = Counters::of(members, &identical, &droppers, &copies);
+        let counters = Counters::of(members, &identical, &droppers, &|n| copies.made_here(n));
         let queues = ExitQueues::of(members, &identical, &droppers, exits(members));
         Self { members, entries, options, slices, identical, copies, plans, dropping, counters, queues, cached }
     }

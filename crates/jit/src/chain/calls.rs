@@ -129,6 +129,7 @@ impl Running<'_> {
             }
             Helper::CoproOut(unit, register) => self.state(member).coprocessors[unit as usize].registers[register as usize] = args[0],
             Helper::CoproShow(unit) => frame.shown |= 1 << unit,
+            Helper::SendCopy(port) => return self.send_copy(frame, port, budget),
             helper if helper.leaves_packet() => {
                 let bytes = if frame.present == 0 { &[][..] } else { packet(frame) };
                 return read_only(helper, args, bytes, budget).map(Some);

@@ -112,7 +112,7 @@ impl<'a> Fused<'a> {
         let fused: Vec<cluster::Member<'_>> = fused.collect();
         let fused: Vec<&cluster::Member<'_>> = fused.iter().collect();
         let identical = Identical::by(&fused, |a, b| members[a].shares_code(&members[b]));
-        let counters = Counters::without_copies(&fused, &identical);
+        let counters = Counters::with_copies(&fused, &identical);
         let firsts: Vec<usize> = identical.firsts().collect();
         let number = |member: usize| firsts.iter().position(|first| *first == identical.first(member as u32)).unwrap_or(0);
         let of_member: Vec<usize> = (0..members.len()).map(number).collect();

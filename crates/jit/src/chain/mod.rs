@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The handlers are lowered together (`lower::fused`), in several functions (parts) where one would be too large for Cranelift; one frame serves a packet on its whole way.
-//! Where tables are large, slices of the handlers prefetch for the packets that come next (`ahead`). The packet stays in its slot of the pool; what is rare (copies, packets made anew, coprocessors) makes an exchange buffer of it (`packet`).
+//! Where tables are large, slices of the handlers prefetch for the packets that come next (`ahead`). The packet stays in its slot of the pool; what is rare (packets made anew, coprocessors) makes an exchange buffer of it (`packet`). Copies have slots of their own (`copies`).
 //!
 //! Invariants: a packet goes all its way before the next one starts, as in the reference schedule. While compiled code runs, nobody else uses pool and
 //! states; while a call from it runs, it does not.
@@ -16,17 +16,19 @@ mod ahead;
 mod calls;
 mod compile;
 mod constants;
+mod copies;
 mod packet;
 mod rows;
 
 use crate::engine::JitEngine;
 use crate::frame::{Frame, Gone, exit, start};
-use crate::lower::fused::is_random;
+use crate::lower::fused::{has, is_random};
 use crate::unit::Unit;
 use ahead::Ahead;
 use compile::{Compiled, Part};
 use compiler::cluster::Flows;
-use compiler::mir::Func;
+use compiler::mir::{Func, Helper};
+use copies::Copies;
 use netil::Verified;
 use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::engine::Engine;
@@ -64,6 +66,11 @@ impl Member {
         Some(Self { program, func, links: ways.to_vec(), ways: by_port })
     }
 
+    /// Where a port leads.
+    fn way(&self, port: u32) -> Option<Way> {
+        self.ways.get(port as usize).copied().flatten()
+    }
+
     /// The handler as it was optimised.
     pub fn func(&self) -> &Func {
         &self.func
@@ -83,6 +90,9 @@ pub struct Chain {
     info_size: usize,
     leaving: Leaving,
     flows: Flows,
+    /// Members send copies, and those of the arrival at hand.
+    sends_copies: bool,
+    ways: Copies,
     ahead: Option<Ahead>,
 }
 
@@ -104,7 +114,10 @@ struct Running<'r> {
     slots: &'r [u32],
     upto: usize,
     part: usize,
+    /// Copies that the member at hand has sent and that leave with its packet, and those that go through members.
     copies: Vec<CloneOut>,
+    ways: &'r mut Copies,
+    takes_copies: bool,
     /// Memories are looked for when packets come to members.
     lazy: bool,
     /// Packets of which members still say when they run, and the member that runs.
@@ -129,6 +142,7 @@ impl Chain {
         let flows = Flows::new(members.iter().map(|member| member.links.clone()).collect(), entries, counters);
         let leaving = Leaving::of(flows.exits.len());
         let info_size = info_size(&members);
+        let sends_copies = members.iter().any(|member| has(&member.func, |helper| matches!(helper, Helper::SendCopy(_))));
         Ok(Self {
             members: members.into(),
             entries: entries.to_vec(),
@@ -139,6 +153,8 @@ impl Chain {
             info_size,
             leaving,
             flows,
+            sends_copies,
+            ways: Copies::default(),
             ahead,
         })
     }
@@ -153,9 +169,10 @@ impl Chain {
     /// Slots' packets are to be run.
     fn begin_burst<'r>(&'r mut self, slots: &'r [u32], pool: &'r mut Pool, host: &'r mut dyn Host) -> Running<'r> {
         self.burst += 1;
-        self.leaving.prepare(slots.len());
+        self.leaving.prepare(if self.sends_copies { pool.size() } else { slots.len() });
         Running {
             told: if host.measures() { TOLD } else { 0 },
+            takes_copies: self.sends_copies && host.takes_copies(),
             slots,
             upto: usize::MAX,
             members: &self.members,
@@ -170,6 +187,7 @@ impl Chain {
             flows: &mut self.flows,
             part: 0,
             copies: Vec::new(),
+            ways: &mut self.ways,
             lazy: slots.len() < EAGER,
             runs: None,
             info_size: self.info_size,
@@ -189,6 +207,10 @@ impl Cluster for Chain {
         }
     }
 
+    fn makes_copies(&self) -> bool {
+        self.sends_copies
+    }
+
     fn another(&self) -> Option<Box<dyn Cluster>> {
         let rows = Rows { initialised: self.rows.initialised.clone(), ..Rows::of(&self.members) };
         Some(Box::new(Self {
@@ -201,6 +223,8 @@ impl Cluster for Chain {
             info_size: self.info_size,
             leaving: Leaving::of(self.leaving.exits.len()),
             flows: self.flows.anew(),
+            sends_copies: self.sends_copies,
+            ways: Copies::default(),
             ahead: None,
         }))
     }
@@ -278,11 +302,15 @@ impl<'r> Running<'r> {
             let number = (result >> 32) as u32;
             frame.start = start::NEXT;
             match result & 0xffff_ffff {
-                exit::DONE => return,
+                exit::DONE if !self.ways.are_under_way() => return,
+                exit::DONE => {}
                 exit::LOAD => self.begin(frame),
                 exit::MEMBER => (frame.member, frame.start) = (number, start::GIVEN),
                 exit::EXIT => self.exit(frame, number),
                 _ => self.end(frame, result),
+            }
+            if self.ways.are_under_way() && frame.start == start::NEXT {
+                self.next_of_arrival(frame);
             }
         }
     }
@@ -387,15 +415,18 @@ impl<'r> Running<'r> {
         let gone = Gone { code, site, member, slot: frame.slot };
         let ended = ended(&gone);
         let way = match ended.disposition {
-            Disposition::Port(port) => self.members[member as usize].ways.get(port as usize).copied().flatten(),
+            Disposition::Port(port) => self.members[member as usize].way(port),
             _ => None,
         };
         self.store(frame);
+        if self.ways.were_sent() {
+            return self.go_behind_copies(frame, gone);
+        }
         if way.is_none() && self.copies.is_empty() {
-            let at = self.leaving.gone(frame.ended);
-            self.leaving.ended[at] = gone;
-            frame.ended = frame.ended.wrapping_add(1);
-            return;
+            return self.note_gone(frame, gone);
+        }
+        if self.ways.are_under_way() {
+            return self.leave_early(frame, ended, frame.slot);
         }
         self.hand_over(frame);
         self.flows.stayed[member as usize] += 1;
@@ -404,29 +435,49 @@ impl<'r> Running<'r> {
         frame.count = self.limit() as u64;
     }
 
+    /// The packet at hand goes no further.
+    fn note_gone(&mut self, frame: &mut Frame, gone: Gone) {
+        let at = self.leaving.gone(frame.ended);
+        self.leaving.ended[at] = gone;
+        frame.ended = frame.ended.wrapping_add(1);
+    }
+
     /// A member has set timers, one of which may be due before the next packet.
     fn set_timers(&mut self, frame: &mut Frame, member: u32) {
         frame.set = 0;
         self.store(frame);
+        let has_copies = self.ways.are_under_way();
         // No member sets timers and the packet's time: it came with this one.
-        if self.host.set_timers(member, frame.slot, frame.time_ns) {
-            self.hand_over(frame);
+        if self.host.set_timers(member, self.ways.arrival_of(frame.slot), frame.time_ns) {
+            if has_copies { self.hand_over_earlier(frame) } else { self.hand_over(frame) }
             self.host.settle(self.pool);
         }
         self.load(frame);
-        frame.count = self.limit() as u64;
+        frame.count = if has_copies { frame.next } else { self.limit() as u64 };
     }
 
     /// Gives the host what has left so far.
     fn hand_over(&mut self, frame: &mut Frame) {
         for n in 0..self.leaving.exits.len() {
-            let left = self.leaving.left_by(n);
-            if left > 0 {
-                self.leaving.ends[n] = self.leaving.exits[n].as_mut_ptr();
-                self.flows.exits[n] += left as u64;
-                self.host.exit(n as u32, &self.leaving.exits[n][..left], self.pool);
-            }
+            self.hand_over_some(n, self.leaving.left_by(n), false);
         }
+        self.hand_over_gone(frame);
+    }
+
+    /// Gives the host so many of those that have left by an exit, `early` if others of their arrival are still on their way.
+    fn hand_over_some(&mut self, n: usize, some: usize, early: bool) {
+        if some > 0 {
+            self.flows.exits[n] += some as u64;
+            let slots = &self.leaving.exits[n][..some];
+            match early {
+                true => self.host.exit_early(n as u32, slots, self.pool),
+                false => self.host.exit(n as u32, slots, self.pool),
+            }
+            self.leaving.forget(n, some);
+        }
+    }
+
+    fn hand_over_gone(&mut self, frame: &mut Frame) {
         let gone = self.leaving.gone(frame.ended);
         frame.ended = self.leaving.ended.as_mut_ptr();
         let Leaving { ended: all, alike, .. } = &mut *self.leaving;

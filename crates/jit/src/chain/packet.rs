@@ -6,7 +6,7 @@ use super::Running;
 use crate::frame::Frame;
 use netil::budget::Budget;
 use netil::exec::{ExchangeBuffer, MAX_PACKET, TrapKind};
-use netil::pool::{CUT, Detail, ENTRY, FRESH, HEAD, LONGEST, PRESENT, Slot, room_for, stride};
+use netil::pool::{COPY, CUT, Detail, ENTRY, FRESH, HEAD, LONGEST, PRESENT, Slot, room_for, stride};
 use netil::table::Space;
 
 impl Frame {
@@ -54,7 +54,7 @@ impl Running<'_> {
         let (_, slots, details) = self.pool.parts();
         let (slot, detail) = (&mut slots[frame.slot as usize], &mut details[frame.slot as usize]);
         let cut = if frame.missing == 0 { 0 } else { CUT };
-        let kind = frame.present | cut | slot.kind >> ENTRY << ENTRY;
+        let kind = frame.present | cut | slot.kind & COPY | slot.kind >> ENTRY << ENTRY;
         *slot = Slot { time_ns: frame.time_ns, len: frame.packet_len, kind };
         (detail.head, detail.front, detail.moved, detail.missing) = (frame.head(), frame.front, frame.pulled(), frame.missing);
     }

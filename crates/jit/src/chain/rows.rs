@@ -107,6 +107,14 @@ impl Leaving {
         (self.ends[exit] as usize - self.exits[exit].as_ptr() as usize) / size_of::<u32>()
     }
 
+    /// The first so many slots that left by an exit were handed over.
+    pub fn forget(&mut self, exit: usize, first: usize) {
+        let left = self.left_by(exit);
+        let list = &mut self.exits[exit];
+        list.copy_within(first..left, 0);
+        self.ends[exit] = list[left - first..].as_mut_ptr();
+    }
+
     pub fn push(&mut self, exit: usize, slot: u32) {
         let at = self.left_by(exit);
         self.exits[exit][at] = slot;

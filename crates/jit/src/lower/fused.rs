@@ -174,7 +174,7 @@ fn gives_up(helper: Helper) -> bool {
 }
 
 /// Whether a handler has a helper of a kind.
-pub(super) fn has(func: &Func, what: impl Fn(Helper) -> bool) -> bool {
+pub(crate) fn has(func: &Func, what: impl Fn(Helper) -> bool) -> bool {
     func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(helper, ..)) if what(*helper)))
 }
 

@@ -118,7 +118,10 @@ impl Along<'_> {
     /// Packets that left by an exit, by the arrival that each is, or is a copy of.
     pub(super) fn arrivals<'s>(&self, slots: &'s [u32], pool: &Pool) -> Vec<&'s [u32]> {
         let numbers: HashMap<u32, u32> = self.slots.iter().copied().zip(0..).collect();
-        let number = |slot: &u32| numbers.get(slot).copied().unwrap_or_else(|| pool.detail(*slot).value);
+        let number = |slot: &u32| match numbers.get(slot).filter(|_| !pool.slot(*slot).is_copy()) {
+            Some(number) => *number,
+            None => pool.detail(*slot).value,
+        };
         slots.chunk_by(|a, b| number(a) == number(b)).collect()
     }
 

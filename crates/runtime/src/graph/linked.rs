@@ -10,15 +10,12 @@
 
 use super::course::{Along, Course};
 use super::merging::{Source, Sources};
-use super::meter::Begun;
-use super::program::Ended as How;
-use super::recorder::note_ends;
+use super::serving::Serving;
 use super::singles::Singles;
-use super::slots::lift;
-use super::{Body, Call, Graph, Packet, Push};
+use super::{Body, Call, Graph, Push};
 use netil::app::{Application, End};
-use netil::cluster::{Cluster, Ended, Host, Plan};
-use netil::exec::{CloneOut, State};
+use netil::cluster::{Cluster, Plan};
+use netil::exec::State;
 use netil::pool::Pool;
 use std::collections::{HashMap, VecDeque};
 use std::sync::MutexGuard;
@@ -77,22 +74,6 @@ impl Linked {
 
 /// A cluster, and which elements it is of.
 pub type Made = (Plan, Box<dyn Cluster>);
-
-/// The graph while a cluster of it runs.
-pub(super) struct Serving<'g> {
-    graph: &'g mut Graph,
-    plan: &'g Plan,
-    along: Along<'g>,
-    rounds: u8,
-    /// What lies on the stack below waits until this packet is done with.
-    mark: Option<usize>,
-    /// Members say each time that they run.
-    told: bool,
-    /// The cluster makes copies.
-    copies: bool,
-    /// Since when a member runs on its own.
-    begun: Option<Begun>,
-}
 
 impl Graph {
     /// Lets some elements of the application that this graph was made of run as one. They must not write to a console: the graph looks for that after each
@@ -222,7 +203,7 @@ impl Graph {
         if due > self.clock.now() { due } else { 0 }
     }
 
-    fn first_due(&self) -> u64 {
+    pub(super) fn first_due(&self) -> u64 {
         self.next_timer().map_or(u64::MAX, |(when, _)| when)
     }
 
@@ -394,185 +375,5 @@ impl Graph {
         let (time, _) = self.look_ahead().filter(|(time, node)| *node == source && *time < timer)?;
         self.arrivals += 1;
         Some(time)
-    }
-}
-
-impl<'g> Serving<'g> {
-    /// For one packet, which was led back so often, above what lies on the stack up to a mark.
-    pub(super) fn of_one(graph: &'g mut Graph, plan: &'g Plan, slots: &'g [u32], (rounds, mark): (u8, usize), told: bool) -> Self {
-        Self { graph, plan, along: Along::of_one(slots), rounds, mark: Some(mark), told, copies: false, begun: None }
-    }
-
-    fn node(&self, ended: &Ended) -> usize {
-        self.plan.members[ended.member as usize] as usize
-    }
-
-    fn how(&self, node: usize, ended: &Ended) -> How {
-        match &self.graph.nodes[node].body {
-            Body::Program(program) => program.ended(ended.disposition),
-            Body::Native(..) => How::Nothing,
-        }
-    }
-
-    /// Packets go no further, of which so many are there.
-    fn stop_many(&mut self, ended: &Ended, slots: &[u32], there: usize, pool: &mut Pool) {
-        let node = self.node(ended);
-        let how = self.how(node, ended);
-        let reason = self.graph.stop_many(node, &how, slots.len() as u64, there as u64);
-        note_ends(&mut self.graph.recorder, slots, node, reason);
-        pool.give_back(slots);
-    }
-
-    /// How many packets are run before a timer.
-    fn look(&mut self) {
-        if self.along.is_timed() {
-            self.along.look(self.graph.first_due(), &self.graph.clock);
-        }
-    }
-
-    /// Brings the tasks behind several packets to an end.
-    fn run_tasks(&mut self, pool: &mut Pool) {
-        if self.along.several {
-            self.with_pool(pool, Graph::run_tasks);
-        }
-    }
-
-    /// Moves what has just left, and all that follows from it.
-    fn settle_left(graph: &mut Graph, mark: Option<usize>) {
-        match mark {
-            Some(mark) => graph.drain(mark),
-            None => graph.settle(),
-        }
-    }
-
-    /// The graph with the pool in it.
-    fn with_pool<T>(&mut self, pool: &mut Pool, work: impl FnOnce(&mut Graph) -> T) -> T {
-        std::mem::swap(&mut self.graph.pool, pool);
-        let result = work(self.graph);
-        std::mem::swap(&mut self.graph.pool, pool);
-        result
-    }
-}
-
-impl Host for Serving<'_> {
-    fn state(&mut self, member: u32) -> &mut State {
-        let node = self.plan.members[member as usize] as usize;
-        match &mut self.graph.nodes[node].body {
-            Body::Program(program) => &mut program.state,
-            Body::Native(..) => unreachable!("members are programs"),
-        }
-    }
-
-    fn comes(&mut self, member: u32, time_ns: u64) {
-        let (node, now) = (self.plan.members[member as usize] as usize, self.graph.clock.now());
-        // Packets of a capture are in time.
-        if let (Some(_), Body::Program(program)) = (self.mark, &mut self.graph.nodes[node].body) {
-            program.comes(time_ns, now);
-        }
-    }
-
-    fn measures(&self) -> bool {
-        self.told
-    }
-
-    fn begin(&mut self, _: u32) {
-        match self.told {
-            true => self.graph.begin_part(),
-            false => self.begun = Some(self.graph.begin_run()),
-        }
-    }
-
-    fn end(&mut self, member: u32) {
-        let node = self.plan.members.get(member as usize).map(|node| *node as usize);
-        if self.told {
-            return self.graph.end_part_of(node);
-        }
-        if let (Some(begun), Some(node)) = (self.begun.take(), node) {
-            self.graph.end_run_of(node, begun);
-        }
-    }
-
-    fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
-        let (to, rounds, several, mark) = (self.plan.exits[exit as usize], self.rounds, self.along.several, self.mark);
-        if several && self.copies && self.graph.room(to.instance as usize) < slots.len() {
-            let arrivals = self.along.arrivals(slots, pool);
-            return self.with_pool(pool, |graph| graph.enter_arrivals(to, &arrivals));
-        }
-        self.with_pool(pool, |graph| {
-            if several {
-                return graph.enter_slots(to, slots);
-            }
-            for slot in slots {
-                let packet = graph.lift(*slot, rounds);
-                graph.pending.push(Push { node: to.instance as usize, port: to.port, packet });
-                Self::settle_left(graph, mark);
-            }
-        });
-    }
-
-    fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
-        let there = slots.iter().filter(|slot| pool.slot(**slot).is_present()).count();
-        self.stop_many(&ended, slots, there, pool);
-    }
-
-    fn ended_there(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
-        self.stop_many(&ended, slots, slots.len(), pool);
-    }
-
-    fn records(&self) -> bool {
-        self.graph.recorder.is_some()
-    }
-
-    fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
-        let node = self.node(&ended);
-        let (how, rounds, outer) = (self.how(node, &ended), self.rounds, self.mark);
-        self.run_tasks(pool);
-        self.along.reach(slot, &mut self.graph.clock);
-        let mut packet = lift(pool, slot, rounds);
-        self.graph.note_lifted(&mut packet, slot);
-        self.with_pool(pool, |graph| {
-            let mark = graph.pending.len();
-            for copy in copies {
-                let port = match &graph.nodes[node].body {
-                    Body::Program(program) => program.output_of(copy.port),
-                    Body::Native(..) => 0,
-                };
-                let mut copy = Packet { buffer: copy.buffer, rounds, link: packet.link };
-                graph.note_lifted(&mut copy, slot);
-                graph.leave_as(node, port, copy, true);
-            }
-            graph.end(node, how, packet);
-            graph.pending[mark..].reverse();
-            Self::settle_left(graph, outer);
-        });
-        self.look();
-        self.run_tasks(pool);
-        if self.graph.are_behind(&self.plan.members) {
-            self.along.stop();
-        }
-    }
-
-    fn set_timers(&mut self, member: u32, slot: u32, time_ns: u64) -> bool {
-        self.along.reach(slot, &mut self.graph.clock);
-        let (node, now) = (self.plan.members[member as usize] as usize, self.graph.clock.now());
-        if let Body::Program(program) = &mut self.graph.nodes[node].body {
-            program.look_at_timers(time_ns, now);
-        }
-        self.graph.note_timers(node);
-        let several = self.along.several;
-        self.look();
-        let alone = several && !self.along.several;
-        // What came before is not.
-        self.along.several = several;
-        alone
-    }
-
-    fn settle(&mut self, pool: &mut Pool) {
-        self.run_tasks(pool);
-        self.look();
-    }
-
-    fn most(&self) -> usize {
-        self.along.most
     }
 }

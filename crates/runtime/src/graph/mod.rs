@@ -48,6 +48,7 @@ pub mod ring;
 mod routes;
 mod runs;
 mod schedule;
+mod serving;
 mod script;
 mod share;
 mod signals;

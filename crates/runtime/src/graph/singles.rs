@@ -3,7 +3,7 @@
 //! Each goes through a cluster of its own, of the same members, and so as far as they lead it at once. There are some of those, as one packet may send others; where none is left,
 //! elements run one by one, which gives the same.
 
-use super::linked::Serving;
+use super::serving::Serving;
 use super::{Graph, Push};
 use netil::cluster::{Cluster, Plan};
 use netil::pool::Pool;

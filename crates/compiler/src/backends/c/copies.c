@@ -37,7 +37,7 @@ NV_INLINE uint64_t nv_copy(struct nv_graph *g, uint64_t i, struct nv_run *r, con
     uint8_t *const to = g->memory + j * NV_STRIDE;
     struct nv_slot *const s = &g->slots[j];
     struct nv_detail *const d = &g->details[j];
-    s->time_ns = g->slots[i].time_ns, s->len = r->len, s->kind = (g->slots[i].kind & NV_CUT) | NV_PRESENT;
+    s->time_ns = g->slots[i].time_ns, s->len = r->len, s->kind = (g->slots[i].kind & NV_CUT) | NV_PRESENT | NV_COPY;
     d->head = nv_head(r), d->front = r->front, d->moved = r->moved, d->missing = g->details[i].missing;
     d->value = g->at;
     nv_copy_bytes(to + NV_ROOM, r->memory, d->head - r->front, r->front + r->len);

@@ -20,7 +20,7 @@ struct nv_slot {
 } __attribute__((aligned(16)));
 
 /* Kinds: there is a packet, it lies as it was put, its length on the wire is in its detail; and from a bit on the entry by which it comes. */
-enum { NV_PRESENT = 1, NV_FRESH = 2, NV_CUT = 4, NV_ENTRY = 3 };
+enum { NV_PRESENT = 1, NV_FRESH = 2, NV_CUT = 4, NV_COPY = 8, NV_ENTRY = 4 };
 
 /* Where a packet lies that is not fresh, its length on the wire if that is apart, and what became of it: `netil::pool::Detail`. */
 struct nv_detail {
