@@ -23,6 +23,7 @@ struct trace {
     const uint8_t *ports;
     size_t count;
     uint64_t interval;
+    size_t at_once;     /* packets of a burst, BURST at most */
 };
 
 /* Where sent packets are kept if somebody wants to see them. */
@@ -86,8 +87,8 @@ static inline uint16_t fold(uint64_t sum)
 /* Runs a trace: `burst` handles packets that arrive one after the other, the first of them at that time. */
 #define RUN(burst, app, io, trace, passes) \
     for (uint64_t pass = 0; pass < (passes); pass++) \
-        for (size_t i = 0; i < (trace)->count; i += BURST) { \
-            size_t n = (trace)->count - i < BURST ? (trace)->count - i : BURST; \
+        for (size_t i = 0; i < (trace)->count; i += (trace)->at_once) { \
+            size_t n = (trace)->count - i < (trace)->at_once ? (trace)->count - i : (trace)->at_once; \
             uint64_t before[PORTS], now = ((io)->arrived + 1) * (trace)->interval; \
             memcpy(before, (io)->sent, sizeof before); \
             (io)->arrived += n; \

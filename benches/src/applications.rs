@@ -241,10 +241,15 @@ fn router(entries: usize) -> Case {
     let mut case = of_file("router", "apps/router/forward.click", "apps/router/elements", traffic::routed(&routes, None));
     case.parameters.insert("ROUTES".to_owned(), route_file(traffic::routes_text(&routes, PORTS, 0)));
     (case.inputs, case.outputs) = (vec!["in".to_owned()], devices("eth", PORTS));
+    case.hand = Some([(); 2].map(|()| router_by_hand(&routes)));
+    case
+}
+
+/// The router by hand.
+pub fn router_by_hand(routes: &[traffic::Route]) -> Hand {
     let own = |hop: u32| [2, 0, 0, 8, 0, (hop % PORTS) as u8];
     let macs = |hop: u32| [traffic::neighbour(hop, PORTS), own(hop)].concat().try_into().unwrap_or_default();
-    case.hand = Some(Hand::router(&routes, &macs));
-    case
+    Hand::router(routes, &macs)
 }
 
 /// The same application on packets in another mix.
@@ -293,10 +298,15 @@ fn nat(entries: usize) -> Case {
     let devices =
         [of_device("INSIDE", "in0"), of_device("OUTSIDE", "in1"), of_device("TO_INSIDE", "out0"), of_device("TO_OUTSIDE", "out1")];
     case.parameters.extend(devices);
+    case.hand = Some([(); 2].map(|()| nat_by_hand(entries)));
+    case
+}
+
+/// The translator by hand.
+pub fn nat_by_hand(entries: usize) -> Hand {
     let (externals, first) = (traffic::externals(entries), 0xc633_6400);
     let headers = [0, 1].map(|port| [2, 0, 0, 9, 0, port, 2, 0, 0, 8, 0, port]);
-    case.hand = Some(Hand::nat(entries.max(65_536), LIFETIME, first, externals, &headers));
-    case
+    Hand::nat(entries.max(65_536), LIFETIME, first, externals, &headers)
 }
 
 /// With fragments, ICMP, hairpinning, and TCP connections followed.
@@ -315,7 +325,7 @@ fn switch(entries: usize) -> Case {
     let mut case = of_file("switch", "apps/switch/switch.click", "elements", traffic::switched(entries));
     case.parameters.insert("STATIONS".to_owned(), entries.max(8192).to_string());
     (case.inputs, case.outputs) = (devices("eth", PORTS), devices("eth", PORTS));
-    case.hand = Some(Hand::switch(entries.max(8192), LIFETIME));
+    case.hand = Some([(); 2].map(|()| Hand::switch(entries.max(8192), LIFETIME)));
     case
 }
 
@@ -327,7 +337,7 @@ fn floods(percent: usize) -> Case {
     let mut case = of_file("switch, % flooded", "apps/switch/switch.click", "elements", traffic::flooded(FLOODING, percent as u64));
     case.parameters.insert("STATIONS".to_owned(), (2 * FLOODING).to_string());
     (case.inputs, case.outputs) = (devices("eth", PORTS), devices("eth", PORTS));
-    case.hand = Some(Hand::switch(2 * FLOODING, LIFETIME));
+    case.hand = Some([(); 2].map(|()| Hand::switch(2 * FLOODING, LIFETIME)));
     case
 }
 

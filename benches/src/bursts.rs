@@ -1,7 +1,10 @@
 //! Applications within another program: packets go in and out by calls, so many at a time, as they come from a device that is more or less busy.
 //!
-//! Times are the processor's, of all that is done: packets copied in, run, and looked at where they leave. The first pass over the trace, in which tables fill, does not count.
+//! Times are the processor's, of all that is done: packets copied in, run, and looked at where they leave. The first pass over the trace, in which tables fill, does not count. C by hand has packets
+//! copied in as well, up to 256 at a time, and leaves them in queues.
 
+use crate::applications::{nat_by_hand, router_by_hand};
+use crate::hand::{BURST, Hand, Trace};
 use crate::traffic::{self, PORTS, Packet};
 use netvm::application::{Application, Embedded, Lent, Reading, Settings, Silent};
 use netvm::engines;
@@ -39,6 +42,7 @@ struct Case {
     parameters: BTreeMap<String, String>,
     input: &'static str,
     packets: Vec<Packet>,
+    by_hand: Hand,
 }
 
 fn cases() -> [Case; 2] {
@@ -54,6 +58,7 @@ fn cases() -> [Case; 2] {
         parameters: words(&[("ROUTES", &table.display().to_string())]),
         input: "in",
         packets: traffic::routed(&routes, None),
+        by_hand: router_by_hand(&routes),
     };
     let nat = Case {
         application: "nat",
@@ -62,6 +67,7 @@ fn cases() -> [Case; 2] {
         parameters: BTreeMap::new(),
         input: "inside",
         packets: traffic::translated(ENTRIES),
+        by_hand: nat_by_hand(ENTRIES),
     };
     [router, nat]
 }
@@ -72,7 +78,8 @@ fn cases() -> [Case; 2] {
 /// A configuration cannot be read.
 pub fn measure(rounds: usize) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
-    for case in cases() {
+    for mut case in cases() {
+        rows.extend(BURSTS.into_iter().filter(|burst| *burst <= BURST).map(|burst| case.row_by_hand(burst, rounds)));
         for (engine, burst) in ["jit", "aot"].into_iter().flat_map(|engine| BURSTS.map(|burst| (engine, burst))) {
             match case.row(engine, burst, rounds) {
                 Ok(row) => rows.push(row),
@@ -85,6 +92,19 @@ pub fn measure(rounds: usize) -> Result<Vec<Row>, String> {
 }
 
 impl Case {
+    fn row_by_hand(&mut self, burst: usize, rounds: usize) -> Row {
+        let trace = Trace::of_bursts(&self.packets, INTERVAL, burst);
+        self.by_hand.run(&trace, 1);
+        let ns = |_| {
+            let begun = processor_time();
+            self.by_hand.run(&trace, 1);
+            (processor_time() - begun) as f64 / self.packets.len() as f64
+        };
+        let mut times: Vec<f64> = (0..rounds).map(ns).collect();
+        times.sort_by(f64::total_cmp);
+        Row { application: self.application, burst, engine: "C by hand", median_ns: times[times.len() / 2] }
+    }
+
     fn row(&self, engine: &'static str, burst: usize, rounds: usize) -> Result<Row, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let file = root.join(self.file);

@@ -9,6 +9,8 @@ use std::ptr::{self, NonNull};
 
 /// Bytes that a packet takes in a trace.
 const SLOT: usize = 64;
+/// Packets of a burst at most.
+pub const BURST: usize = 256;
 
 #[repr(C)]
 struct CTrace<'a> {
@@ -16,6 +18,7 @@ struct CTrace<'a> {
     ports: *const u8,
     count: usize,
     interval: u64,
+    at_once: usize,
     borrowed: PhantomData<&'a [u8]>,
 }
 
@@ -55,17 +58,24 @@ pub struct Trace {
     begin: usize,
     ports: Vec<u8>,
     interval: u64,
+    at_once: usize,
 }
 
 impl Trace {
     /// Those packets, one every `interval` nanoseconds.
     pub fn new(packets: &[Packet], interval: u64) -> Self {
+        Self::of_bursts(packets, interval, BURST)
+    }
+
+    /// The same, so many at a time.
+    pub fn of_bursts(packets: &[Packet], interval: u64, at_once: usize) -> Self {
+        assert!((1..=BURST).contains(&at_once));
         let mut memory = crate::native::huge((packets.len() + 1) * SLOT);
         let begin = memory.as_ptr().align_offset(SLOT);
         for (slot, packet) in memory[begin..].chunks_exact_mut(SLOT).zip(packets) {
             slot[..LENGTH].copy_from_slice(&packet.bytes);
         }
-        Self { memory, begin, ports: packets.iter().map(|packet| packet.port as u8).collect(), interval }
+        Self { memory, begin, ports: packets.iter().map(|packet| packet.port as u8).collect(), interval, at_once }
     }
 
     /// How many packets.
@@ -75,7 +85,7 @@ impl Trace {
 
     fn as_c(&self) -> CTrace<'_> {
         let (packets, ports) = (self.memory[self.begin..].as_ptr(), self.ports.as_ptr());
-        CTrace { packets, ports, count: self.ports.len(), interval: self.interval, borrowed: PhantomData }
+        CTrace { packets, ports, count: self.ports.len(), interval: self.interval, at_once: self.at_once, borrowed: PhantomData }
     }
 }
 
@@ -198,6 +208,16 @@ impl Hand {
 mod tests {
     use super::*;
     use crate::traffic;
+
+    #[test]
+    fn bursts_of_any_size_do_the_same() {
+        let packets = &traffic::translated(100)[..300];
+        let outputs = |at_once| {
+            let mut nat = Hand::nat(100, 1_000_000_000, 0xc633_6401, 1, &[[1; 12], [2; 12]]);
+            nat.outputs(&Trace::of_bursts(packets, 1000, at_once), 1)
+        };
+        assert!([1, 7, 32].into_iter().all(|at_once| outputs(at_once) == outputs(BURST)));
+    }
 
     #[test]
     fn a_switch_learns_and_a_station_that_is_silent_is_forgotten() {

@@ -72,7 +72,7 @@ pub fn forward_zipf(entries: usize) -> Case {
 
 fn forward_by(application: &'static str, entries: usize, popularity: Popularity) -> Case {
     let mut case = whole_forward(application, entries, popularity).element(&[]);
-    case.hand = Some(Hand::forwarder(&traffic::routes(entries), &|hop| traffic::neighbour(hop, PORTS)));
+    case.hand = Some([(); 2].map(|()| Hand::forwarder(&traffic::routes(entries), &|hop| traffic::neighbour(hop, PORTS))));
     case
 }
 
@@ -92,7 +92,7 @@ pub fn whole_forward(application: &'static str, entries: usize, popularity: Popu
 pub fn switch(entries: usize) -> Case {
     let mut case = whole_switch(entries).element(&[]);
     let stations: Vec<_> = (0..entries).map(|n| (traffic::station(n), n as u32 % PORTS)).collect();
-    case.hand = Some(Hand::stations(&stations));
+    case.hand = Some([(); 2].map(|()| Hand::stations(&stations)));
     case
 }
 

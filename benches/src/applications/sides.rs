@@ -43,8 +43,8 @@ pub struct Case {
     pub length: usize,
     /// From one packet to the next.
     pub interval: u64,
-    /// The same by hand.
-    pub hand: Option<Hand>,
+    /// The same by hand, twice: one shows what it sends, the other is new when it is timed.
+    pub hand: Option<[Hand; 2]>,
 }
 
 /// What several sides share.
@@ -61,7 +61,16 @@ struct Common {
 pub enum Side {
     Netvm(Box<Netvm>),
     Native(Native),
-    Hand(Hand, Trace),
+    Hand(ByHand),
+}
+
+/// C by hand.
+pub struct ByHand {
+    shown: Hand,
+    timed: Hand,
+    trace: Trace,
+    /// What a packet of the first pass took, in nanoseconds.
+    first: Option<f64>,
 }
 
 /// An engine of netvm.
@@ -121,7 +130,8 @@ impl Case {
         let application = Application::read(&self.file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
         let native = application.native_text(&reading.elements).map_err(|error| error.to_string());
         let (inputs, outputs, packets, length, interval) = (self.inputs, self.outputs, self.packets, self.length, self.interval);
-        let hand = self.hand.map(|hand| Side::Hand(hand, Trace::new(&packets, interval)));
+        let by_hand = |[shown, timed]: [Hand; 2]| Side::Hand(ByHand { shown, timed, trace: Trace::new(&packets, interval), first: None });
+        let hand = self.hand.map(by_hand);
         let common = Arc::new(Common { application, inputs, outputs, packets, length, interval });
         let engine = |(name, engine, stopwatch): (&'static str, &str, Option<Stopwatch>)| {
             let engine = engines::find(engine).ok_or_else(|| format!("no engine {engine}"));
@@ -251,7 +261,7 @@ impl Side {
                 side.run(passes - 1, true)?;
                 side.common.outputs()
             }
-            Self::Hand(hand, trace) => Ok(hand.outputs(trace, passes)),
+            Self::Hand(side) => Ok(side.shown.outputs(&side.trace, passes)),
         }
     }
 
@@ -268,13 +278,21 @@ impl Side {
                 let ns = number.and_then(|(number, _)| number.parse().ok()).ok_or_else(|| format!("the native program said {said}"))?;
                 Ok((ns, None))
             }
-            Self::Hand(hand, trace) => {
-                hand.run(trace, 1);
-                let begun = processor_time();
-                hand.run(trace, passes);
-                Ok(((processor_time() - begun) as f64 / (passes as f64 * trace.len() as f64), None))
+            Self::Hand(side) => {
+                let first = side.ns(1);
+                let first = *side.first.get_or_insert(first);
+                Ok((side.ns(passes), Some(first)))
             }
         }
+    }
+}
+
+impl ByHand {
+    /// Nanoseconds of the processor's per packet.
+    fn ns(&mut self, passes: u64) -> f64 {
+        let begun = processor_time();
+        self.timed.run(&self.trace, passes);
+        (processor_time() - begun) as f64 / (passes as f64 * self.trace.len() as f64)
     }
 }
 

@@ -168,8 +168,18 @@ impl Running<'_> {
         self.host.leave_early(ended, slot, copies, (of, made), self.pool);
     }
 
+    /// A timer is due at once: what has left before the arrival at hand is done with, unless it is already.
+    pub(super) fn settle(&mut self, frame: &mut Frame) {
+        match (self.ways.are_under_way(), self.ways.some_left) {
+            (false, _) => self.hand_over(frame),
+            (true, false) => self.hand_over_earlier(frame),
+            (true, true) => return,
+        }
+        self.host.settle(self.pool);
+    }
+
     /// Gives the host what has left before the arrival at hand.
-    pub(super) fn hand_over_earlier(&mut self, frame: &mut Frame) {
+    fn hand_over_earlier(&mut self, frame: &mut Frame) {
         for n in 0..self.leaving.exits.len() {
             let earlier = std::mem::take(&mut self.ways.before[n]);
             self.hand_over_some(n, earlier, false);

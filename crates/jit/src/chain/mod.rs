@@ -449,8 +449,7 @@ impl<'r> Running<'r> {
         let has_copies = self.ways.are_under_way();
         // No member sets timers and the packet's time: it came with this one.
         if self.host.set_timers(member, self.ways.arrival_of(frame.slot), frame.time_ns) {
-            if has_copies { self.hand_over_earlier(frame) } else { self.hand_over(frame) }
-            self.host.settle(self.pool);
+            self.settle(frame);
         }
         self.load(frame);
         frame.count = if has_copies { frame.next } else { self.limit() as u64 };

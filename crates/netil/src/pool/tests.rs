@@ -32,6 +32,38 @@ fn packets_of_any_length_come_back_as_they_were() {
 }
 
 #[test]
+fn copies_are_what_their_packets_are_until_one_is_changed() {
+    let mut pool = Pool::new(4, 5);
+    for (len, fits) in [(10, true), (2048, true), (2049, false)] {
+        let before = moved(len);
+        let id = pool.place(before.clone(), 4).unwrap();
+        let copy = pool.duplicate(id);
+        assert_eq!(copy.is_some(), fits, "{len}");
+        let Some(copy) = copy else { continue };
+        pool.note(copy, 3);
+        assert!(pool.check(&[copy]) && pool.tag(copy) == 4 && pool.slot(copy).is_copy() && !pool.slot(id).is_copy());
+        let mut after = pool.lift(copy);
+        assert_eq!((after.bytes(), after.moved(), &after.info), (before.bytes(), before.moved(), &before.info));
+        assert_eq!((after.time_ns, after.missing), (77, 99));
+        after.unpull(7).unwrap();
+        assert_eq!(after.bytes()[..9], [0, 1, 2, 3, 4, 5, 6, 0, 0]);
+        after.bytes_mut()[7] = 200;
+        pool.lower(copy, after);
+        assert_eq!((pool.bytes(copy)[7], pool.bytes(id), pool.detail(copy).value), (200, before.bytes(), 3));
+        // What comes next into that slot is no copy, and what it comes in again as is none.
+        assert!(pool.slot(copy).is_copy());
+        pool.enter_again(&[copy], 2);
+        assert_eq!((pool.slot(copy).is_copy(), pool.slot(copy).entry()), (false, 2));
+        pool.give_back(&[copy, id]);
+    }
+    let fresh = pool.put(&[1, 2, 3], 5, 6, 7).unwrap();
+    let copy = pool.duplicate(fresh).unwrap();
+    assert_eq!((pool.bytes(copy), pool.info(copy), pool.wire_len(copy), pool.slot(copy).time_ns), (&[1, 2, 3][..], &[0; 5][..], 6, 5));
+    while pool.duplicate(fresh).is_some() {}
+    assert_eq!(pool.room(), 0);
+}
+
+#[test]
 fn a_slot_is_new_for_each_packet_and_there_are_no_more_than_there_are() {
     let mut pool = Pool::new(2, 5);
     let id = pool.place(moved(70), 1).unwrap();

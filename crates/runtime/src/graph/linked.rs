@@ -38,6 +38,8 @@ pub(super) struct Linked {
     course: Course,
     /// Arrivals that may be run together.
     most: usize,
+    /// The cluster is for bursts only, and makes copies less well than one for single packets.
+    gives_way: bool,
     /// The graph's while the cluster runs, and nothing else.
     pool: Pool,
 }
@@ -51,6 +53,11 @@ pub(super) struct Found {
 }
 
 impl Linked {
+    /// Whether it gives way to machine code where many packets are copied.
+    pub(super) fn gives_way(&self) -> bool {
+        self.gives_way && self.course.is_over()
+    }
+
     /// Whether arrivals, or packets that are made, are run in bursts.
     pub(super) fn takes_bursts(&self) -> bool {
         self.most > 1
@@ -104,11 +111,14 @@ impl Graph {
         self.pool.defer(cluster.brings() && self.recorder.is_none());
         let by_node = self.by_node(&entries);
         // Machine code may be there already when compiled C comes, which is for bursts.
-        if let Some(singles) = Singles::of(&*cluster, &plan, &by_node) {
+        let singles = Singles::of(&*cluster, &plan, &by_node);
+        let gives_way = singles.is_none();
+        if let Some(singles) = singles {
             self.singles = Some(Box::new(singles));
         }
         let (course, pool) = (Course::new(timed), Pool::default());
-        self.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, sources, course, most, pool }));
+        self.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, sources, course, most, gives_way, pool }));
+        self.singles.iter_mut().for_each(|singles| singles.begin(self.linked_packets));
         self.find_maker();
     }
 

@@ -47,6 +47,7 @@ impl Graph {
             self.take_signals();
         }
         self.look_for_links();
+        self.prefer_singles();
         let worked = self.run_aside();
         let worked = self.round() || worked;
         let worked = self.due_timers() || worked;

@@ -187,6 +187,9 @@ impl Host for Serving<'_> {
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
+        if !copies.is_empty() {
+            self.graph.singles.iter_mut().for_each(|singles| singles.note_copied());
+        }
         self.run_tasks(pool);
         self.along.reach(slot, &mut self.graph.clock);
         self.put_out(&ended, slot, copies, pool);

@@ -7,16 +7,24 @@ use super::serving::Serving;
 use super::{Graph, Push};
 use netil::cluster::{Cluster, Plan};
 use netil::pool::Pool;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Packets that may be on their way at once.
 const DEPTH: usize = 4;
+/// Packets that must have left a cluster with copies before it gives way, and of how many at most one.
+const COPIED: u64 = 4096;
+/// See [`COPIED`].
+const ONE_OF: u64 = 8;
 
 /// Clusters for single packets.
 pub(super) struct Singles {
     plan: Arc<Plan>,
     by_node: Vec<Vec<Option<u32>>>,
     free: Vec<Single>,
+    /// Packets that had gone through clusters when the present one was linked, and those that have left that with copies.
+    before: u64,
+    copied: u64,
 }
 
 /// A cluster, and the graph's pool while it runs.
@@ -29,7 +37,8 @@ impl Singles {
     /// Of clusters like this one, if it is for single packets.
     pub(super) fn of(cluster: &dyn Cluster, plan: &Plan, by_node: &[Vec<Option<u32>>]) -> Option<Self> {
         let free = (0..DEPTH).map_while(|_| cluster.another()).map(|cluster| Single { cluster, pool: Pool::default() }).collect();
-        Some(Self { plan: Arc::new(plan.clone()), by_node: by_node.to_vec(), free }).filter(|singles| !singles.free.is_empty())
+        Some(Self { plan: Arc::new(plan.clone()), by_node: by_node.to_vec(), free, before: 0, copied: 0 })
+            .filter(|singles| !singles.free.is_empty())
     }
 
     fn entry(&self, push: &Push) -> Option<u32> {
@@ -39,6 +48,29 @@ impl Singles {
     /// The same with nothing counted yet.
     pub(super) fn anew(&self) -> Option<Self> {
         Self::of(&*self.free.first()?.cluster, &self.plan, &self.by_node)
+    }
+
+    /// A cluster is linked after so many packets.
+    pub(super) fn begin(&mut self, packets: u64) {
+        (self.before, self.copied) = (packets, 0);
+    }
+
+    /// A packet has left the cluster that is linked with copies.
+    pub(super) fn note_copied(&mut self) {
+        self.copied += 1;
+    }
+
+    /// Whether copies are so many, of so many packets so far, that what makes them is better.
+    fn are_better(&self, packets: u64) -> bool {
+        self.copied >= COPIED && self.copied * ONE_OF >= packets - self.before
+    }
+
+    /// Such a cluster for bursts, with its plan and the entries of inputs.
+    fn for_bursts(&self) -> Option<(Plan, Box<dyn Cluster>, HashMap<(usize, u32), u32>)> {
+        let entries = (0..)
+            .zip(&self.by_node)
+            .flat_map(|(node, ports)| (0..).zip(ports).filter_map(move |(port, entry)| entry.map(|entry| ((node, port), entry))));
+        Some(((*self.plan).clone(), self.free.first()?.cluster.another()?, entries.collect()))
     }
 
     /// Packets that left each member by its ports, by their ids.
@@ -59,6 +91,19 @@ impl Graph {
     pub(super) fn entry_of(&self, push: &Push) -> Option<u32> {
         let singles = self.singles.as_ref().filter(|_| self.observer.is_none() && self.pool.room() > 0)?;
         singles.entry(push)
+    }
+
+    /// Compiled C that leaves copies to the runtime gives way to machine code, which makes them, where many packets are copied.
+    pub(super) fn prefer_singles(&mut self) {
+        let packets = self.linked_packets;
+        if !self.singles.as_ref().is_some_and(|singles| singles.are_better(packets))
+            || !self.linked.as_ref().is_some_and(|linked| linked.gives_way())
+        {
+            return;
+        }
+        if let Some((plan, cluster, entries)) = self.singles.as_ref().and_then(|singles| singles.for_bursts()) {
+            self.link_entries(plan, cluster, entries);
+        }
     }
 
     /// Runs such a cluster on the packet.

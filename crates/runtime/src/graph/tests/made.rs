@@ -2,7 +2,8 @@
 
 use super::linked::plan;
 use super::*;
-use netil::cluster::{Cluster, Host as Outside};
+use netil::cluster::{Cluster, Ended, Host as Outside};
+use netil::exec::{CloneOut, Disposition, ExchangeBuffer};
 use netil::pool::Pool;
 use std::sync::Mutex;
 
@@ -44,6 +45,47 @@ impl Host for Clock {
 
 const PASS: (&str, &str) = ("pass", "segment .ports push_input a push_output b ends segment .push pkt.send b ends");
 const COPY: (&str, &str) = ("copy", "segment .ports push_input a push_output b ends segment .push pkt.senddup b pkt.send b ends");
+
+/// Lets each packet leave with a copy of it.
+struct Copying(u64);
+
+impl Cluster for Copying {
+    fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, host: &mut dyn Outside) {
+        self.0 += slots.len() as u64;
+        for slot in slots {
+            let mut buffer = ExchangeBuffer::borrowed(pool.bytes(*slot)).into_owned();
+            buffer.info.resize(pool.info_size(), 0);
+            host.leave(
+                Ended { member: 0, disposition: Disposition::Port(1) },
+                *slot,
+                vec![CloneOut { source: 0, port: 1, copied: 0, buffer }],
+                pool,
+            );
+        }
+    }
+
+    fn entered(&self) -> Vec<u64> {
+        vec![self.0]
+    }
+}
+
+/// Compiled C leaves copies to the runtime; where machine code is there that makes them, it is back when many packets have been copied.
+#[test]
+fn a_cluster_that_does_not_make_copies_gives_way() {
+    let app = application("s :: InfiniteSource(\\<07> | LIMIT 20000)\n p :: copy\n d :: Discard\n s -> p -> d", &[COPY]);
+    let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
+    let seen = Seen::default();
+    let mut graph = Graph::new(&app, &factories, Settings::default(), Box::new(Console::default()))
+        .unwrap_or_else(|faults| panic!("{}", faults[0].message));
+    graph.link(&app, plan(&app), Box::new(Watching(Arc::clone(&seen), 0)));
+    graph.link(&app, plan(&app), Box::new(Copying(0)));
+    graph.start();
+    while graph.turn() {}
+    // The cluster that watches makes none.
+    let alone = seen.lock().unwrap().iter().map(Vec::len).sum::<usize>();
+    assert!((20_000 - 6000..20_000 - 4096).contains(&alone), "{alone}");
+    assert_eq!(graph.read("d.count", "", None).unwrap(), (20_000 + 20_000 - alone).to_string());
+}
 
 fn run_of(text: &str, programs: &[(&str, &str)], host: Option<Clock>, linked: bool) -> (Graph, Vec<Vec<(u64, u8)>>) {
     let app = application(text, programs);
