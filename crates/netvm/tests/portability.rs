@@ -10,8 +10,12 @@ mod apps;
 mod columns;
 #[path = "portability/corpus.rs"]
 mod corpus;
+#[path = "portability/costs.rs"]
+mod costs;
 #[path = "portability/kernel.rs"]
 mod kernel;
+#[path = "portability/models.rs"]
+mod models;
 #[path = "portability/page.rs"]
 mod page;
 #[path = "xdp/play.rs"]
@@ -130,7 +134,11 @@ by the same port with the same bytes, or dropped for the same reason, or trapped
 it is what leaves by each device, and what each element drops and why. Columns `aot` and `aot-…` compare the verdict of each packet for filters. `xdp` is what the kernel does
 (`BPF_PROG_TEST_RUN`), on the packets of 14 to 3,400 bytes. Where the kernel runs a part of a configuration and a process the rest,
 the cell tells how many packets the process had ([targets.md](targets.md#kernel-and-process)). Processors of another kind ran in QEMU's user emulation, OpenCL on PoCL; `vpp` is the plugin's nodes without VPP
-([targets.md](targets.md#vpp)), `x11` a model of a pipeline, whose cells tell how many instructions the program takes.
+([targets.md](targets.md#vpp)), `x11` a model of a pipeline.
+`ixp1200` and `netthreads` are models of cores and threads ([machines.md](machines.md)): the interpreter, watched, does the work, and the model runs on all of its threads what was done, every instruction, access and critical section of each packet once.
+
+A cell tells what a packet costs. Engines, `vpp` and `opencl`: nanoseconds where this was written, in the tests' build, which is optimised little; packets come one after the other to engines, in vectors to `vpp`, at once to `opencl`; of
+configurations the whole run counts. Processors: instructions, counted by QEMU. `xdp`: instructions of the program. `x11`: instructions of its pipeline. Models of cores: cycles, where there is always a next packet; and the size of code that is larger than a core's memory for it.
 A number in brackets is a reason, below.
 "
     );
