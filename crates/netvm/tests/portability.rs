@@ -131,7 +131,7 @@ fn document(columns: &[Column], cases: &[Case], rows: &[Option<Vec<Cell>>]) -> S
 
 {count} programs on every engine and target that the machine had on which `make portability` wrote this page. A cell says `same` if each packet ended as with the interpreter:
 by the same port with the same bytes, or dropped for the same reason, or trapped at the same instruction; and data memory and tables were the same afterwards. Of configurations
-it is what leaves by each device, and what each element drops and why. Columns `aot` and `aot-…` compare the verdict of each packet for filters. `xdp` is what the kernel does
+it is what leaves by each device, and what each element drops and why; in the columns of models of cores also memory and tables of elements. Columns `aot` and `aot-…` compare the verdict of each packet for filters. `xdp` is what the kernel does
 (`BPF_PROG_TEST_RUN`), on the packets of 14 to 3,400 bytes. Where the kernel runs a part of a configuration and a process the rest,
 the cell tells how many packets the process had ([targets.md](targets.md#kernel-and-process)). Processors of another kind ran in QEMU's user emulation, OpenCL on PoCL; `vpp` is the plugin's nodes without VPP
 ([targets.md](targets.md#vpp)), `x11` a model of a pipeline.

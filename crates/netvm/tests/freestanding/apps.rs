@@ -2,7 +2,7 @@
 //! what is dropped where and why.
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use super::support::Made;
+use super::support::{Made, digest};
 use netvm::application::{Application, Reading};
 use netvm::engines::{self, EngineInfo};
 use netvm::scripts::scenarios::run::{self, Job};
@@ -22,6 +22,8 @@ pub struct Played {
     pub drops: BTreeMap<(String, String), u64>,
     /// How long a graph ran.
     pub took: Duration,
+    /// What its elements keep: data memory and tables.
+    pub kept: Vec<String>,
 }
 
 impl Played {
@@ -143,12 +145,30 @@ pub fn played_with(
     let folder = std::env::temp_dir().join(format!("netvm-freestanding-{}-{name}", std::process::id()));
     let (files, inputs) = (BTreeMap::new(), inputs.clone());
     let job = Job { config, parameters, elements: &elements, files: &files, inputs, captures: vec![], texts: vec![], calls: &[] };
-    let found = run(&job, &folder).unwrap_or_else(|error| panic!("{error}"));
+    let mut found = run(&job, &folder).unwrap_or_else(|error| panic!("{error}"));
     std::fs::remove_dir_all(&folder).expect("the folder");
+    let kept = kept(&mut found);
     let outputs = found.outputs.iter().filter(|(_, all)| !all.is_empty());
     Played {
         outputs: outputs.map(|(name, all)| (name.clone(), all.iter().map(|(_, bytes)| bytes.clone()).collect())).collect(),
         drops: scenarios::drops(&found),
         took: found.took,
+        kept,
     }
+}
+
+/// What elements keep, as digests.
+fn kept(found: &mut run::Found) -> Vec<String> {
+    let Some(graph) = &mut found.graph else { return Vec::new() };
+    let mut lines = Vec::new();
+    for (n, (name, ..)) in found.stats.nodes.iter().enumerate() {
+        let memory = graph.memory(n);
+        lines.push(format!("{name}: {} bytes, {:x}", memory.len(), digest(memory)));
+        for (table, entries) in graph.tables(n).iter().map(|table| table.entries(0)).enumerate() {
+            let key = |limbs: &[u64]| limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect::<Vec<u8>>();
+            let sum = entries.iter().fold(0_u64, |sum, e| sum.wrapping_add(digest(&[&key(&e.key)[..], &e.value].concat())));
+            lines.push(format!("{name}: table {table} of {} entries, {sum:x}", entries.len()));
+        }
+    }
+    lines
 }

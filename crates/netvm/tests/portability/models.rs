@@ -47,6 +47,7 @@ pub fn configuration(case: &Case, machine: &Machine, wanted: &Played) -> Cell {
         run::run_watched(job, &make, Box::new(move |packet| arrivals.arrives(packet)), folder)
     });
     got.must_be(wanted, &format!("{} on {}", case.name, machine.name));
+    assert_eq!(got.kept, wanted.kept, "{} on {}: memory and tables", case.name, machine.name);
     taken(case, machine, &Trace { data, ..recorder.take() })
 }
 
