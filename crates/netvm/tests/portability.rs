@@ -139,8 +139,8 @@ runs what was done on all of its threads, every instruction, access and critical
 
 A cell also tells what a packet costs:
 
-- engines, `vpp` and `opencl`: nanoseconds where this page was written, in the tests' build of netvm, which is optimised little. Packets come to engines one after the other, to `vpp` in vectors, to `opencl` all at once; of configurations the whole
-  run counts;
+- engines, `vpp` and `opencl`: nanoseconds where this page was written, in the tests' build of netvm, which is optimised little. Packets come to engines one after the other, to `vpp` in vectors, to `opencl` all at once; of configurations
+  a whole run counts, with the packets forty times;
 - processors: instructions, counted by QEMU;
 - `xdp` and `x11`: instructions of the whole program;
 - models of cores: cycles, where there is always a next packet; and the instructions of code that is larger than a core's memory for it.

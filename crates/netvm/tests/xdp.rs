@@ -194,6 +194,39 @@ fn judge(scenario: &Scenario, mut outputs: BTreeMap<String, Vec<Vec<u8>>>, drops
     assert_eq!(*drops, scenario.drops);
 }
 
+/// How long the kernel takes for a packet that it forwards; `--nocapture` tells. Each run is measured by itself, since packets are changed.
+#[test]
+fn nanoseconds_of_a_packet() {
+    const RUNS: usize = 2001;
+    let told = |name: &str, loaded: &XdpLoaded, inputs: &BTreeMap<String, run::Packets>, devices: &[&str]| {
+        let forwarded = inputs.iter().flat_map(|(device, packets)| packets.iter().map(move |(time, packet)| (device, *time, packet)));
+        let interface = |device: &String| 1000 + devices.iter().position(|known| known == device).unwrap() as u32;
+        let tried = |(device, time, packet): (&String, u64, &Vec<u8>)| {
+            loaded.set_world(time, interface(device)).unwrap();
+            let handed = loaded.handed_over().unwrap();
+            let tried = loaded.program.test(packet, 1).unwrap();
+            (tried.action == play::REDIRECT && loaded.handed_over().unwrap() == handed).then_some(tried.nanoseconds)
+        };
+        let one = forwarded.into_iter().find(|one| tried(*one).is_some()).expect("a packet that is forwarded");
+        let mut times: Vec<u32> = (0..RUNS).filter_map(|_| tried(one)).collect();
+        times.sort_unstable();
+        assert_eq!(times.len(), RUNS, "{name}: a packet is forwarded each time");
+        println!("{name}: {} ns, {} instructions", times[RUNS / 2], loaded.made().program().insts.len());
+    };
+    each_scenario("firewall", "firewall.click", |scenario, application| {
+        let loaded = made(application, &["inside", "outside"]).unwrap().load().unwrap();
+        play(&inputs(scenario), &loaded, &["inside", "outside"]);
+        told("firewall", &loaded, &inputs(scenario), &["inside", "outside"]);
+    });
+    each_scenario("router", "router.click", |scenario, application| {
+        let mut divided = Divided::new(application, loaded_divided(application, &PORTS).unwrap());
+        divided.play(&inputs(scenario), &PORTS);
+        if divided.alone > 0 {
+            told("router", &divided.loaded, &inputs(scenario), &PORTS);
+        }
+    });
+}
+
 #[test]
 fn firewall() {
     hold("firewall", "firewall.click", &["inside", "outside"]);

@@ -113,8 +113,10 @@ impl Column {
             Self::Engine(engine) => {
                 let got = apps::played_by(engine, config, parameters, inputs, &folder(case, engine.name));
                 got.must_be(wanted, &what);
-                let packets = inputs.values().map(Vec::len).sum();
-                Ok(format!("{SAME}, {}", costs::nanoseconds(got.took, packets)))
+                let many = costs::repeated(inputs);
+                let took = |_| apps::played_by(engine, config, parameters, &many, &folder(case, engine.name)).took;
+                let least = (0..3).map(took).min().unwrap_or_default();
+                Ok(format!("{SAME}, {}", costs::nanoseconds(least, many.values().map(Vec::len).sum())))
             }
             Self::Form(_) => Err("elements are compiled together in one form, which is column `aot`".to_owned()),
             Self::Core(target) => {

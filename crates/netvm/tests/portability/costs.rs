@@ -2,7 +2,9 @@
 //!
 //! Counted are the functions of program.c and of the compiler's library that it calls, less what they take without packets. main.c is not counted.
 
+use super::apps::Inputs;
 use super::support::{Made, make, there};
+use netvm::scripts::scenarios::run;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,13 +20,15 @@ const PROCESSORS: [(&str, &str, &str); 4] = [
 ];
 /// The least time of a measurement.
 const LONG: Duration = Duration::from_millis(2);
+/// How often packets come again in a run that is measured.
+const REPEATED: u64 = 40;
 
 /// Of a target's program that has been made.
 pub fn of(made: &Made) -> Option<String> {
     match made.target {
         // All packets, twenty times; vectors are full.
-        "vpp" => told(&run(made, &["VECTOR=256", "TRY=-r 20"])),
-        "opencl" => told(&run(made, &["OPTIONS=-t"])),
+        "vpp" => told(&again(made, &["VECTOR=256", "TRY=-r 20"])),
+        "opencl" => told(&again(made, &["OPTIONS=-t"])),
         name => {
             let (_, nm, emulator) = PROCESSORS.iter().find(|(processor, ..)| *processor == name)?;
             instructions(made, nm, emulator)
@@ -47,8 +51,17 @@ pub fn nanoseconds(took: Duration, packets: usize) -> String {
     format!("{:.0} ns", took.as_nanos() as f64 / packets.max(1) as f64)
 }
 
+/// Packets again and again, each time later: so many that the beginning and the end of a run count for little.
+pub fn repeated(inputs: &Inputs) -> Inputs {
+    let times = || inputs.values().flatten().map(|(time, _)| *time);
+    let span = times().max().unwrap_or(0) - times().min().unwrap_or(0) + 1_000_000;
+    let again =
+        |all: &run::Packets| (0..REPEATED).flat_map(|n| all.iter().map(move |(time, packet)| (time + n * span, packet.clone()))).collect();
+    inputs.iter().map(|(device, all)| (device.clone(), again(all))).collect()
+}
+
 /// What `make` prints if it is told something besides.
-fn run(made: &Made, more: &[&str]) -> String {
+fn again(made: &Made, more: &[&str]) -> String {
     let arguments = made.arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("VECTOR="));
     make(&made.folder, &arguments.chain(more.iter().copied()).collect::<Vec<_>>())
 }
