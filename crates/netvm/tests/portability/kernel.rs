@@ -46,10 +46,11 @@ pub fn program(name: &str, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Cell
     }
     let loaded = load_xdp(&made).map_err(|error| not_taken(&error))?;
     let mut session = Session::start(Arc::clone(program), &engines::ALL[0], netvm::Settings::default()).map_err(|why| why.to_string())?;
-    let mut now = 0;
+    let mut latest = 0;
     for (n, packet) in packets.iter().filter(|packet| tested(packet)).enumerate() {
         let mut burst = [ExchangeBuffer::borrowed(packet)];
-        now = time_of(n);
+        let now = time_of(n);
+        latest = now.max(latest);
         (burst[0].time_ns, burst[0].port) = (now, outputs(program).0);
         let ended = session.push(&mut burst).dispositions[0];
         let at = made.maps.iter().position(|map| map.name == ebpf::STATE);
@@ -71,7 +72,7 @@ pub fn program(name: &str, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Cell
         }
     }
     if !program.is_filter() {
-        lasts(name, &made, &loaded, &session, now);
+        lasts(name, &made, &loaded, &session, latest);
     }
     Ok(same(&made))
 }
