@@ -143,7 +143,7 @@ A cell also tells what a packet costs:
   a whole run counts, with the packets forty times;
 - processors: instructions, counted by QEMU;
 - `xdp` and `x11`: instructions of the whole program;
-- models of cores: cycles, where there is always a next packet; and the instructions of code that is larger than a core's memory for it.
+- models of cores: cycles from the arrival of a packet to its end, and cycles for a packet where there is always a next one (often those of receiving and sending alone); and the instructions of code that is larger than a core's memory for it.
 
 A number in brackets is a reason, below.
 "

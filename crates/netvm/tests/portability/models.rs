@@ -1,6 +1,6 @@
 //! The columns of machines of cores and threads, which are models: the interpreter, watched, runs a program, and the model runs what it did for each packet, on all threads. Packets and
 //! memory must be those of the interpreter that is not watched, and the model must have issued every instruction and access of every packet once, and gone through every critical
-//! section. A cell tells the machine's cycles for a packet, where there is always a next one.
+//! section. A cell tells the machine's cycles from a packet's arrival to its end, and those for a packet where there is always a next one.
 
 use super::apps::{self, Played};
 use super::columns::{Cell, folder, same};
@@ -15,6 +15,8 @@ use netvm::scripts::scenarios::run;
 use netvm::{Session, Settings};
 use std::sync::Arc;
 
+/// Cycles between packets that do not meet: longer than a packet's budget lasts.
+const APART: f64 = 1e8;
 const NO_ROOM: &str = "a table or variable that fits into no memory of its scope";
 
 /// A machine that is built in.
@@ -61,8 +63,11 @@ fn taken(case: &Case, machine: &Machine, trace: &Trace) -> Cell {
     }
     let packets = work.len() as u64;
     assert!(packets > 0, "{} on {}: no packet", case.name, machine.name);
-    let options = Options { scheme: Scheme::Locks, packets, first: 0, interval: None, until_drop: false, until_repeat: false };
-    let report = simulate(machine, &work, &options);
+    let run = |interval| {
+        let options = Options { scheme: Scheme::Locks, packets, first: 0, interval, until_drop: false, until_repeat: false };
+        simulate(machine, &work, &options)
+    };
+    let (alone, full) = (run(Some(APART)), run(None));
     let (mut instructions, mut sections) = (0, 0);
     for step in work.iter().flat_map(|work| &work.steps) {
         match step {
@@ -72,10 +77,12 @@ fn taken(case: &Case, machine: &Machine, trace: &Trace) -> Cell {
             Step::Leave(_) => {}
         }
     }
-    let done = (report.packets, report.dropped, report.instructions, report.sections.count);
-    assert_eq!(done, (packets, 0, instructions, sections), "{} on {}", case.name, machine.name);
+    for report in [&alone, &full] {
+        let done = (report.packets, report.dropped, report.instructions, report.sections.count);
+        assert_eq!(done, (packets, 0, instructions, sections), "{} on {}", case.name, machine.name);
+    }
     let (size, limit) = (trace.elements.iter().map(|e| steps::size(&e.program, machine)).sum::<u64>(), machine.processor.control_store);
     let most = if trace.left_out > 0 { format!(" of the first {packets} packets") } else { String::new() };
     let code = if size > limit.into() { format!("; {size} instructions of code, a core holds {limit}") } else { String::new() };
-    Ok(format!("same, {} cycles{most}{code}", report.cycles / packets))
+    Ok(format!("same, {:.0} cycles alone, {} at full load{most}{code}", alone.latency, full.cycles / packets))
 }
