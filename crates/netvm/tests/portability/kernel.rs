@@ -49,8 +49,9 @@ pub fn program(name: &str, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Cell
     let mut latest = 0;
     for (n, packet) in packets.iter().filter(|packet| tested(packet)).enumerate() {
         let mut burst = [ExchangeBuffer::borrowed(packet)];
-        let now = time_of(n);
-        latest = now.max(latest);
+        // The kernel's clock never goes back.
+        let now = time_of(n).max(latest);
+        latest = now;
         (burst[0].time_ns, burst[0].port) = (now, outputs(program).0);
         let ended = session.push(&mut burst).dispositions[0];
         let at = made.maps.iter().position(|map| map.name == ebpf::STATE);
