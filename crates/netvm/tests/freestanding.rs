@@ -166,7 +166,7 @@ fn hold(config: &str) {
             let inputs = scenario.inputs.iter().map(|(name, all)| (name.clone(), plain(all))).collect();
             let wanted = scenario.outputs.iter().filter(|(_, all)| !all.is_empty());
             let wanted = wanted.map(|(device, all)| (device.clone(), all.iter().map(|packet| packet.bytes.clone()).collect())).collect();
-            let wanted = apps::Played { outputs: wanted, drops: scenario.drops.clone() };
+            let wanted = apps::Played { outputs: wanted, drops: scenario.drops.clone(), ..apps::Played::default() };
             for target in cores() {
                 let name = format!("{}-{n}", config.replace('/', "-"));
                 let got = apps::played(target, &application, &inputs, &name).unwrap_or_else(|why| panic!("{why}"));

@@ -1,5 +1,5 @@
-//! One corpus on every engine and every target: what leaves and what memory is left is as with the
-//! interpreter, or there is a reason why not. `make portability` runs all of it and writes
+//! One corpus on every engine, target and model of a machine: what leaves and what memory is left is as with the
+//! interpreter, at a cost that is told, or there is a reason why not. `make portability` runs all of it and writes
 //! docs/portability.md; with `NETVM_BLESS=more` what the page has no `same` for: new programs, new columns and what was refused. Without
 //! `NETVM_BLESS` only a part runs, or with `NETVM_NAMES=TEXT` what has that in its name.
 #![cfg(target_os = "linux")]
@@ -10,8 +10,12 @@ mod apps;
 mod columns;
 #[path = "portability/corpus.rs"]
 mod corpus;
+#[path = "portability/costs.rs"]
+mod costs;
 #[path = "portability/kernel.rs"]
 mod kernel;
+#[path = "portability/models.rs"]
+mod models;
 #[path = "portability/page.rs"]
 mod page;
 #[path = "xdp/play.rs"]
@@ -125,12 +129,22 @@ fn document(columns: &[Column], cases: &[Case], rows: &[Option<Vec<Cell>>]) -> S
     let mut text = format!(
         "# Portability
 
-{count} programs on every engine and target that the machine had on which `make portability` wrote this page. A cell says `same` if each packet ended as with the interpreter:
+{count} programs on every engine, target and model of a machine that there was where `make portability` wrote this page. A cell says `same` if each packet ended as with the interpreter:
 by the same port with the same bytes, or dropped for the same reason, or trapped at the same instruction; and data memory and tables were the same afterwards. Of configurations
-it is what leaves by each device, and what each element drops and why. Columns `aot` and `aot-…` compare the verdict of each packet for filters. `xdp` is what the kernel does
+it is what leaves by each device, and what each element drops and why; with models of cores also what elements keep. Columns `aot` and `aot-…` compare the verdict of each packet for filters. `xdp` is what the kernel does
 (`BPF_PROG_TEST_RUN`), on the packets of 14 to 3,400 bytes. Where the kernel runs a part of a configuration and a process the rest,
 the cell tells how many packets the process had ([targets.md](targets.md#kernel-and-process)). Processors of another kind ran in QEMU's user emulation, OpenCL on PoCL; `vpp` is the plugin's nodes without VPP
-([targets.md](targets.md#vpp)), `x11` a model of a pipeline, whose cells tell how many instructions the program takes.
+([targets.md](targets.md#vpp)), `x11` a model of a pipeline. `ixp1200` and `netthreads` are models of cores and threads ([machines.md](machines.md)): the interpreter, watched, does the work, and the model
+runs what was done on all of its threads, every instruction, access and critical section of each packet once.
+
+A cell also tells what a packet costs:
+
+- engines, `vpp` and `opencl`: nanoseconds where this page was written, in the tests' build of netvm, which is optimised little. Packets come to engines one after the other, to `vpp` in vectors, to `opencl` all at once; of configurations
+  a whole run counts, with the packets forty times;
+- processors: instructions, counted by QEMU;
+- `xdp` and `x11`: instructions of the whole program;
+- models of cores: cycles from the arrival of a packet to its end, and cycles for a packet where there is always a next one (often those of receiving and sending alone); and the instructions of code that is larger than a core's memory for it.
+
 A number in brackets is a reason, below.
 "
     );

@@ -12,6 +12,7 @@ use netvm::engines;
 use netvm::io::bpf;
 use netvm::scripts::scenarios::run::{self, Job};
 use netvm::scripts::scenarios::{self, Config, Scenario};
+use netvm::targets::XdpLoaded;
 use play::{Divided, by_device, loaded_divided, made, permitted, play};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,9 +38,9 @@ fn trace(seed: u64, devices: &[&str]) -> BTreeMap<String, run::Packets> {
 
 /// The kernel does with packets what the interpreter does: what leaves, what is dropped where and
 /// why, how many come to each element.
-fn alike(config: &Config, inputs: BTreeMap<String, run::Packets>, devices: &[&str]) {
+fn alike(config: &Config, inputs: BTreeMap<String, run::Packets>, devices: &[&str]) -> Option<XdpLoaded> {
     if !permitted() {
-        return;
+        return None;
     }
     let (name, text, elements) = match config {
         Config::File(file) => (file.display().to_string(), std::fs::read_to_string(file).unwrap(), vec![file.with_file_name("elements")]),
@@ -65,6 +66,7 @@ fn alike(config: &Config, inputs: BTreeMap<String, run::Packets>, devices: &[&st
     for ((element, class, node), (.., there)) in loaded.stats().unwrap().nodes.iter().zip(&found.stats.nodes) {
         assert_eq!((node.packets, node.traps), (there.packets, there.traps), "{name}: {element} :: {class}");
     }
+    Some(loaded)
 }
 
 #[test]
@@ -82,6 +84,45 @@ fn the_forward_path_of_the_router() {
         frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
     }
     alike(&Config::File(apps().join("router/forward.click")), inputs, &["in", "eth0", "eth1", "eth2", "eth3"]);
+}
+
+/// A variable that each run writes before it reads it is on the stack, so that processors do not disturb each other; one that lasts is in the map.
+#[test]
+fn what_each_run_writes_first_is_on_the_stack() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("xdp-scratch-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("elements")).unwrap();
+    std::fs::write(
+        folder.join("elements/Mark.c"),
+        "/* Mark() -- writes a number into packets */
+#include <netvm.h>
+ELEMENT(Mark, \"1/1\", \"a/a\");
+static u32 number;
+static u32 packets;
+void packet(int port)
+{
+    u8 *first = header(u8, 0);
+    u8 *second = header(u8, 1);
+    if (*first & 1)
+        number = packet_length();
+    else
+        number = 7;
+    packets += 1;
+    *second = (u8) number;
+    emit(0);
+}
+",
+    )
+    .unwrap();
+    let config = folder.join("mark.click");
+    std::fs::write(&config, "FromDevice(in) -> Mark -> Queue -> ToDevice(out);").unwrap();
+    let packets = trace(8, &["in"]);
+    let count = packets["in"].len() as u32;
+    if let Some(loaded) = alike(&Config::File(config), packets, &["in", "out"]) {
+        let (_, memory) = loaded.memories().unwrap().remove(0);
+        let words: Vec<u32> = memory.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        assert!(words.contains(&count) && words.iter().filter(|word| **word != 0).count() == 1, "{words:?}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Each scenario of an application's configuration, with the application.
@@ -151,6 +192,39 @@ fn judge(scenario: &Scenario, mut outputs: BTreeMap<String, Vec<Vec<u8>>>, drops
     }
     assert!(outputs.values().all(Vec::is_empty), "{outputs:02x?}");
     assert_eq!(*drops, scenario.drops);
+}
+
+/// How long the kernel takes for a packet that it forwards; `--nocapture` tells. Each run is measured by itself, since packets are changed.
+#[test]
+fn nanoseconds_of_a_packet() {
+    const RUNS: usize = 2001;
+    let told = |name: &str, loaded: &XdpLoaded, inputs: &BTreeMap<String, run::Packets>, devices: &[&str]| {
+        let forwarded = inputs.iter().flat_map(|(device, packets)| packets.iter().map(move |(time, packet)| (device, *time, packet)));
+        let interface = |device: &String| 1000 + devices.iter().position(|known| known == device).unwrap() as u32;
+        let tried = |(device, time, packet): (&String, u64, &Vec<u8>)| {
+            loaded.set_world(time, interface(device)).unwrap();
+            let handed = loaded.handed_over().unwrap();
+            let tried = loaded.program.test(packet, 1).unwrap();
+            (tried.action == play::REDIRECT && loaded.handed_over().unwrap() == handed).then_some(tried.nanoseconds)
+        };
+        let one = forwarded.into_iter().find(|one| tried(*one).is_some()).expect("a packet that is forwarded");
+        let mut times: Vec<u32> = (0..RUNS).filter_map(|_| tried(one)).collect();
+        times.sort_unstable();
+        assert_eq!(times.len(), RUNS, "{name}: a packet is forwarded each time");
+        println!("{name}: {} ns, {} instructions", times[RUNS / 10], loaded.made().program().insts.len());
+    };
+    each_scenario("firewall", "firewall.click", |scenario, application| {
+        let loaded = made(application, &["inside", "outside"]).unwrap().load().unwrap();
+        play(&inputs(scenario), &loaded, &["inside", "outside"]);
+        told("firewall", &loaded, &inputs(scenario), &["inside", "outside"]);
+    });
+    each_scenario("router", "router.click", |scenario, application| {
+        let mut divided = Divided::new(application, loaded_divided(application, &PORTS).unwrap());
+        divided.play(&inputs(scenario), &PORTS);
+        if divided.alone > 0 {
+            told("router", &divided.loaded, &inputs(scenario), &PORTS);
+        }
+    });
 }
 
 #[test]

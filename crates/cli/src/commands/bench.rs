@@ -29,6 +29,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum What {
     Filter(FilterArgs),
+    #[command(long_flag = "machines")]
     Machines(machines::Args),
 }
 

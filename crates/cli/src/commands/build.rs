@@ -4,6 +4,7 @@ use super::p4::ReadingArgs;
 use super::run::configuration;
 use crate::failure::{Failure, Outcome};
 use crate::out::{self, Out};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use netvm::io::LinkType;
 use netvm::netil::Verified;
 use netvm::p4::Port;
@@ -59,6 +60,10 @@ pub(crate) struct Args {
     /// The ports of a P4 program, 0 to N-1, which are its devices [default: 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     ports: Option<u16>,
+
+    /// Leave an optimisation of a P4 program out, to see what it gains; may be given several times
+    #[arg(long, value_name = "NAME", value_parser = optimisations())]
+    without: Vec<String>,
 
     /// For vpp: one node, a node for each element and each table, or as many as pay; for octeon: groups with work queues in the place of nodes
     #[arg(long, value_enum, value_name = "FORM", default_value = "single")]
@@ -124,6 +129,10 @@ pub(super) struct Actions {
     /// With those that leave by that output port; may be given several times
     #[arg(long, value_name = "PORT=ACTION", value_parser = port)]
     port: Vec<(String, Action)>,
+}
+
+fn optimisations() -> PossibleValuesParser {
+    PossibleValuesParser::new(netvm::p4::optimisation::ALL.iter().map(|(_, name, doc)| PossibleValue::new(*name).help(*doc)))
 }
 
 fn interface(text: &str) -> Result<(String, u32), String> {
@@ -206,8 +215,8 @@ fn is_p4(file: &Path) -> bool {
 
 /// That nothing is said that is for P4 programs.
 fn no_p4(args: &Args) -> Outcome {
-    match args.entries.is_some() || args.ports.is_some() {
-        true => Err(Failure::usage("--entries and --ports are for P4 programs")),
+    match args.entries.is_some() || args.ports.is_some() || !args.without.is_empty() {
+        true => Err(Failure::usage("--entries, --ports and --without are for P4 programs")),
         false => Ok(()),
     }
 }
@@ -221,7 +230,7 @@ fn of_configuration(args: &Args, target: &Target, file: &Path) -> Outcome<Vec<Fi
 fn of_p4(args: &Args, target: &Target, file: &Path) -> Outcome<Vec<File>> {
     let both = Port { reads: true, writes: true, is_live: true };
     let ports = (0..args.ports.unwrap_or(PORTS)).map(|n| (n, both)).collect();
-    of_text(args, target, file, &args.reading.between(file, args.entries.as_deref(), &ports, &[]))
+    of_text(args, target, file, &args.reading.between(file, args.entries.as_deref(), &ports, &args.without))
 }
 
 fn of_text(args: &Args, target: &Target, file: &Path, text: &str) -> Outcome<Vec<File>> {

@@ -52,6 +52,19 @@ fn build_writes_a_plugin_for_vpp() {
     }
     assert!(run("build --filter tcp --target xdp --nodes each").bad(2).contains("are for the targets vpp and octeon"));
     assert!(run("build --filter tcp --target vpp --ports 2").bad(2).contains("are for P4 programs"));
+    assert!(run("build --filter tcp --target vpp --without tables").bad(2).contains("are for P4 programs"));
+    assert!(done(netvm(["build", program, "--target", "vpp", "--without", "slices"])).bad(2).contains("tables, metadata, actions"));
+    // Without an optimisation it is another program.
+    let forward = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/vpp/forward.p4");
+    let text = |name: &str, without: &[&str]| {
+        let out = dir.file(name);
+        done(netvm([&["build", forward, "--target", "vpp", "-o", &out][..], without].concat())).good();
+        std::fs::read_to_string(format!("{out}/program.c")).expect("C")
+    };
+    let plain = text("plain", &[]);
+    for name in ["tables", "metadata", "actions"] {
+        assert_ne!(text(name, &["--without", name]), plain, "{name}");
+    }
 }
 
 pub fn has_program(space: &Space, link: &str) -> bool {

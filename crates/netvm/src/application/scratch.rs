@@ -19,6 +19,9 @@ pub(super) struct Scratch(Vec<bool>);
 
 /// Scratch memory of a program that is accessed at constant places only, so that it can be elsewhere for each run.
 pub(crate) fn alone(program: &Verified) -> Vec<std::ops::Range<u32>> {
+    if program.module().data_size == 0 {
+        return Vec::new();
+    }
     let mut scratch = Scratch::of(program);
     if let Ok(Some((func, _))) = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()) {
         scratch.take_computed(program, &func);

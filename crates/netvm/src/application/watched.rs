@@ -2,6 +2,7 @@
 
 use super::{Application, Graph, Host, Settings};
 use crate::Error;
+use netil::app::Datum;
 use netil::{Engine, Verified};
 use runtime::graph::{self, At, Info, Observer, Packet};
 use std::collections::HashSet;
@@ -32,6 +33,15 @@ impl Observer for Arrivals {
 }
 
 impl Application {
+    /// What elements with programs are called, in the order in which [`start_with`](Self::start_with) makes them; and what their classes declare, by these numbers.
+    pub fn programs(&self) -> (Vec<String>, Vec<Datum>) {
+        let all = &self.application;
+        let programs: Vec<usize> = (0..all.instances.len()).filter(|n| all.instances[*n].program().is_some()).collect();
+        let number = |datum: &Datum| programs.iter().position(|n| *n == datum.instance as usize);
+        let data = all.data.iter().filter_map(|datum| Some(Datum { instance: number(datum)? as u32, ..datum.clone() })).collect();
+        (programs.iter().map(|n| format!("{} :: {}", all.instances[*n].name, all.instances[*n].class)).collect(), data)
+    }
+
     /// Makes all elements, ready to run, each on the engine that `make` gives for its program, in the order of the elements. They are not linked: one packet runs at a
     /// time. `arrives` is told of each packet that an element without inputs sends.
     ///

@@ -98,7 +98,7 @@ fn name_of(program: &Verified) -> &str {
 fn entries(plugin: &str, programs: &[(&str, &Verified)]) -> String {
     let mut text = format!("netvm {plugin} clear\n");
     for (element, program) in programs {
-        for table in program.module().tables.iter().filter(|table| table.timeout_ns == 0) {
+        for table in &program.module().tables {
             for entry in &table.entries {
                 let _ = writeln!(text, "netvm {plugin} add {element} {} {}", table.name, words(table, entry));
             }

@@ -6,6 +6,7 @@ mod table;
 
 use super::{Drawn, File, Options, Target};
 use crate::Error;
+use crate::application::scratch_alone;
 use compiler::backends::ebpf;
 use netil::Verified;
 use netil::app::Application;
@@ -29,7 +30,7 @@ pub(super) const TARGET: Target = Target {
         "read-only sets and initialised data (maps), switches, subroutines, checksums, hashes",
         "loops: unrolled if they count to a constant; others need Linux 6.9, and the kernel says when it loads them whether it sees an end",
         "exact tables (HASH; LRU_HASH with a timeout) and prefix tables (LPM_TRIE), looked up and changed by packets",
-        "data and shared memory: one array map, as the init handler left it, that all processors share without a lock",
+        "data and shared memory: one array map, as the init handler left it, that all processors share without a lock; what each run writes before it reads is on the stack",
         "info memory of up to 256 bytes: on the stack, all zeros when a packet comes; the time, which is the kernel's clock",
         "with netvm run all configurations: this process goes on with packets where the kernel cannot (--explain-opt tells where and why)",
     ],
@@ -114,7 +115,9 @@ pub fn compile(program: &Verified, options: &Options) -> Result<ebpf::Program, E
     let ports = options.ports.iter().map(|(name, action)| Ok((port(program, name)?, action.0))).collect::<Result<_, Error>>()?;
     let (drop, trap) = (reject.unwrap_or(defaults.drop), reject.unwrap_or(defaults.trap));
     let options = ebpf::Options { ports, world: ebpf::World::Kernel, send: accept.unwrap_or(defaults.send), drop, trap };
-    ebpf::compile(program, &options).map_err(|refused| told(program, &refused))
+    // What each run writes before it reads is on the stack, if that has room for it: processors share what is in a map.
+    let apart = ebpf::compile_apart(program, &options, &scratch_alone(program));
+    apart.or_else(|_| ebpf::compile(program, &options)).map_err(|refused| told(program, &refused))
 }
 
 /// Loads it into the kernel, with the clock of this machine.

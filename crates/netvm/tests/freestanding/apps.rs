@@ -1,7 +1,8 @@
 //! Configurations in C for processors without an operating system: what leaves by each device, and
 //! what is dropped where and why.
+#![allow(dead_code, reason = "each test program uses a part")]
 
-use super::support::{make, write};
+use super::support::{Made, digest};
 use netvm::application::{Application, Reading};
 use netvm::engines::{self, EngineInfo};
 use netvm::scripts::scenarios::run::{self, Job};
@@ -9,6 +10,7 @@ use netvm::scripts::scenarios::{self, Config};
 use netvm::targets::{Options, Target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// By device.
 pub type Inputs = BTreeMap<String, run::Packets>;
@@ -18,6 +20,10 @@ pub type Inputs = BTreeMap<String, run::Packets>;
 pub struct Played {
     pub outputs: BTreeMap<String, Vec<Vec<u8>>>,
     pub drops: BTreeMap<(String, String), u64>,
+    /// How long a graph ran.
+    pub took: Duration,
+    /// What its elements keep: data memory and tables.
+    pub kept: Vec<String>,
 }
 
 impl Played {
@@ -67,20 +73,29 @@ fn packets(file: &Path) -> Vec<Vec<u8>> {
 
 /// Builds, makes and runs a configuration; what the target says if it refuses.
 pub fn played(target: &Target, application: &Application, inputs: &Inputs, name: &str) -> Result<Played, String> {
+    Ok(played_in(&made(target, application, inputs, name)?, application))
+}
+
+/// Builds a configuration, with what comes in by each device.
+pub fn made(target: &Target, application: &Application, inputs: &Inputs, name: &str) -> Result<Made, String> {
     let files = application.build(target, &Options::default()).map_err(|why| why.to_string())?;
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("application-{}-{name}-{}", target.name, std::process::id()));
-    write(&folder, files);
+    let mut made = Made::new(target, "application", name, files, inputs.values().map(Vec::len).sum());
     let mut arguments = String::from("INPUTS=");
     for (device, packets) in inputs {
-        std::fs::write(folder.join(format!("{device}.in")), capture(packets)).expect("a file");
+        std::fs::write(made.folder.join(format!("{device}.in")), capture(packets)).expect("a file");
         arguments += &format!("{device}={device}.in ");
     }
     // A host program for OpenCL reads one file.
     let one = inputs.keys().next().map_or_else(String::new, |device| format!("PCAP={device}.in"));
     // In VPP a vector of one packet has that packet's time.
-    let text = make(&folder, &["run", if target.name == "opencl" { &one } else { &arguments }, "VECTOR=1"]);
+    made.arguments.extend([if target.name == "opencl" { one } else { arguments }, "VECTOR=1".to_owned()]);
+    Ok(made)
+}
+
+/// Makes and runs it.
+pub fn played_in(made: &Made, application: &Application) -> Played {
     let mut played = Played::default();
-    for line in text.lines() {
+    for line in made.run().lines() {
         let words: Vec<&str> = line.splitn(3, ' ').collect();
         match words[..] {
             ["sent", device, _] => _ = played.outputs.entry(device.to_owned()).or_default(),
@@ -93,16 +108,13 @@ pub fn played(target: &Target, application: &Application, inputs: &Inputs, name:
                 *played.drops.entry((element.to_owned(), reason.to_owned())).or_default() += 1;
             }
             ["data" | "table", ..] => {}
-            _ => panic!("{name} on {}: {line}", target.name),
+            _ => panic!("{}: {line}", made.folder.display()),
         }
     }
     for (device, all) in &mut played.outputs {
-        *all = packets(&folder.join(format!("port-{device}.pcap")));
+        *all = packets(&made.folder.join(format!("port-{device}.pcap")));
     }
-    if std::env::var_os("NETVM_KEEP").is_none() {
-        std::fs::remove_dir_all(&folder).expect("the folder");
-    }
-    Ok(played)
+    played
 }
 
 pub fn read(config: &Config, parameters: &BTreeMap<String, String>) -> Application {
@@ -118,15 +130,45 @@ pub fn read(config: &Config, parameters: &BTreeMap<String, String>) -> Applicati
 
 /// What an engine does.
 pub fn played_by(engine: &EngineInfo, config: &Config, parameters: &BTreeMap<String, String>, inputs: &Inputs, name: &str) -> Played {
+    played_with(config, parameters, inputs, name, |job, folder| run::run(job, engine, engines::Settings::default(), folder))
+}
+
+/// What comes of a job, however it is run.
+pub fn played_with(
+    config: &Config,
+    parameters: &BTreeMap<String, String>,
+    inputs: &Inputs,
+    name: &str,
+    run: impl FnOnce(&Job<'_>, &Path) -> Result<run::Found, String>,
+) -> Played {
     let elements = if let Config::File(file) = config { vec![file.with_file_name("elements")] } else { Vec::new() };
     let folder = std::env::temp_dir().join(format!("netvm-freestanding-{}-{name}", std::process::id()));
     let (files, inputs) = (BTreeMap::new(), inputs.clone());
     let job = Job { config, parameters, elements: &elements, files: &files, inputs, captures: vec![], texts: vec![], calls: &[] };
-    let found = run::run(&job, engine, engines::Settings::default(), &folder).unwrap_or_else(|error| panic!("{error}"));
+    let mut found = run(&job, &folder).unwrap_or_else(|error| panic!("{error}"));
     std::fs::remove_dir_all(&folder).expect("the folder");
+    let kept = kept(&mut found);
     let outputs = found.outputs.iter().filter(|(_, all)| !all.is_empty());
     Played {
         outputs: outputs.map(|(name, all)| (name.clone(), all.iter().map(|(_, bytes)| bytes.clone()).collect())).collect(),
         drops: scenarios::drops(&found),
+        took: found.took,
+        kept,
     }
+}
+
+/// What elements keep, as digests.
+fn kept(found: &mut run::Found) -> Vec<String> {
+    let Some(graph) = &mut found.graph else { return Vec::new() };
+    let mut lines = Vec::new();
+    for (n, (name, ..)) in found.stats.nodes.iter().enumerate() {
+        let memory = graph.memory(n);
+        lines.push(format!("{name}: {} bytes, {:x}", memory.len(), digest(memory)));
+        for (table, entries) in graph.tables(n).iter().map(|table| table.entries(0)).enumerate() {
+            let key = |limbs: &[u64]| limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect::<Vec<u8>>();
+            let sum = entries.iter().fold(0_u64, |sum, e| sum.wrapping_add(digest(&[&key(&e.key)[..], &e.value].concat())));
+            lines.push(format!("{name}: table {table} of {} entries, {sum:x}", entries.len()));
+        }
+    }
+    lines
 }

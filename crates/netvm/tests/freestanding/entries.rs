@@ -16,6 +16,7 @@ const CODE: &str = "segment .push
 .local 2, entry routes
 .local 3, entry rules
 .local 4, entry spans
+.local 5, entry timed
   pop
   push 0
   w.pload 16
@@ -64,13 +65,15 @@ fn program(entries: &[Vec<String>]) -> Arc<Verified> {
         "routes, prefix, 32, 4, 24",
         "rules, ternary, 32, 4, 24",
         "spans, range, 32, 4, 24",
+        // Packets come 40 ms apart: what would time out is gone when the next one comes.
+        "timed, exact, 32, 4, 24, 20000000",
     ];
     let mut text = "segment .tables\n".to_owned();
     for (table, entries) in tables.iter().zip(entries) {
         let _ = writeln!(text, "  .table {table}");
         entries.iter().for_each(|entry| _ = writeln!(text, "    .entry {entry}"));
     }
-    let others = lookup("routes", 2, 16) + &lookup("rules", 3, 20) + &lookup("spans", 4, 24);
+    let others = lookup("routes", 2, 16) + &lookup("rules", 3, 20) + &lookup("spans", 4, 24) + &lookup("timed", 5, 28);
     assembled(&(text + "ends\n" + &CODE.replace("OTHERS\n", &others)))
 }
 
@@ -86,7 +89,7 @@ fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
 /// Different entries for each table, many of which match the same keys.
 fn entries(seed: u64) -> Vec<Vec<String>> {
     let mut random = numbers(seed);
-    let mut all = vec![Vec::new(); 5];
+    let mut all = vec![Vec::new(); 6];
     for n in 0..20u64 {
         let (value, word) = (n * 0x0101 + seed, random(256) << 24 | random(4) << 12);
         let mask = u64::from(u32::MAX << (32 - random(33)).min(31));
@@ -96,6 +99,7 @@ fn entries(seed: u64) -> Vec<Vec<String>> {
         all[2].push(format!("{:#x}, {mask:#x}, 0, {value:#010x}", word & mask));
         all[3].push(format!("{:#x}, {wild:#x}, {}, {value:#010x}", word & wild, random(4)));
         all[4].push(format!("{word:#x}, {:#x}, {}, {value:#010x}", word + (random(64) << 24), random(4)));
+        all[5].push(format!("{word:#x}, 0, 0, {value:#010x}"));
     }
     // Of entries with the same key, mask and priority there is one.
     for table in &mut all {

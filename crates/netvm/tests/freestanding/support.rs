@@ -1,5 +1,6 @@
 //! Programs for processors without an operating system: which can be tried here, what their main.c
 //! prints by the interpreter, and in an emulator.
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use netvm::Session;
 use netvm::engines::EngineInfo;
@@ -79,9 +80,15 @@ pub fn digest(bytes: &[u8]) -> u64 {
 /// What main.c prints, by an engine.
 pub fn wanted(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Result<String, String> {
     let mut session = Session::start(Arc::clone(program), engine, netvm::Settings::default()).map_err(|why| why.to_string())?;
+    Ok(lines(&mut session, program, packets, |_| {}))
+}
+
+/// The same of a session that has begun; `arrives` is told of each packet before it is pushed.
+pub fn lines(session: &mut Session, program: &Verified, packets: &[Vec<u8>], mut arrives: impl FnMut(&[u8])) -> String {
     let input = program.module().all_ports().iter().find(|(_, p)| p.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
     let mut text = String::new();
     for (n, packet) in packets.iter().enumerate() {
+        arrives(packet);
         let mut burst = [ExchangeBuffer::borrowed(packet)];
         (burst[0].port, burst[0].time_ns) = (input, time_of(n));
         let outcome: Outcome = session.push(&mut burst).clone();
@@ -104,7 +111,7 @@ pub fn wanted(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>])
         let entries = table.entries(0);
         let _ = writeln!(text, "table 0 {n} {} {:x}", entries.len(), entries.iter().fold(0, |sum, e| entry(declared, e).wrapping_add(sum)));
     }
-    Ok(text)
+    text
 }
 
 /// An entry's digest, as main.c has it.
@@ -157,25 +164,64 @@ pub fn ran_with(
     packets: &[Vec<u8>],
     name: &str,
     options: &Options,
-    [old, new]: [&str; 2],
+    replaced: [&str; 2],
 ) -> Result<String, String> {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("freestanding-{}-{name}-{}", target.name, std::process::id()));
+    let made = made(target, program, packets, name, options, replaced)?;
+    Ok(made.run())
+}
+
+/// What was built for a target, in a folder of its own, with packets.
+pub struct Made {
+    pub target: &'static str,
+    pub folder: PathBuf,
+    /// What `make` is told.
+    pub arguments: Vec<String>,
+    pub packets: usize,
+}
+
+impl Made {
+    /// A folder with files and what `make` is told there.
+    pub fn new(target: &Target, kind: &str, name: &str, files: Vec<File>, packets: usize) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{kind}-{}-{name}-{}", target.name, std::process::id()));
+        write(&folder, files);
+        Self { target: target.name, folder, arguments: vec!["run".to_owned()], packets }
+    }
+
+    /// What it prints.
+    pub fn run(&self) -> String {
+        make(&self.folder, &self.arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // NETVM_KEEP=1 keeps the files, to look at what is wrong.
+        if std::env::var_os("NETVM_KEEP").is_none() && !std::thread::panicking() {
+            std::fs::remove_dir_all(&self.folder).expect("the folder");
+        }
+    }
+}
+
+/// Builds a program for a target, with packets to run it on; why not if the target refuses it.
+pub fn made(
+    target: &Target,
+    program: &Verified,
+    packets: &[Vec<u8>],
+    name: &str,
+    options: &Options,
+    [old, new]: [&str; 2],
+) -> Result<Made, String> {
     let mut files = (target.build)(program, options).map_err(|why| why.to_string())?;
     for file in files.iter_mut().filter(|file| file.name == "program.c" && !old.is_empty()) {
         let text = String::from_utf8_lossy(&file.bytes).into_owned();
         assert!(text.contains(old), "{old:?} is not in program.c");
         file.bytes = text.replace(old, new).into_bytes();
     }
-    write(&folder, files);
-    let input = folder.join("in.pcap");
-    std::fs::write(&input, pcap(packets)).expect("a capture");
+    let mut made = Made::new(target, "freestanding", name, files, packets.len());
+    std::fs::write(made.folder.join("in.pcap"), pcap(packets)).expect("a capture");
     // A vector of one packet has that packet's time.
-    let text = make(&folder, &["run", "PCAP=in.pcap", "VECTOR=1"]);
-    // NETVM_KEEP=1 keeps the files, to look at what is wrong.
-    if std::env::var_os("NETVM_KEEP").is_none() {
-        std::fs::remove_dir_all(&folder).expect("the folder");
-    }
-    Ok(text)
+    made.arguments.extend(["PCAP=in.pcap", "VECTOR=1"].map(str::to_owned));
+    Ok(made)
 }
 
 pub fn trace() -> Vec<Vec<u8>> {

@@ -2,15 +2,17 @@
 
 use super::apps::{self, Played};
 use super::corpus::{Case, Subject};
+use super::costs;
 use super::kernel;
-use super::support::{digest, entry, expected, ran, time_of, tried, wanted};
+use super::models;
+use super::support::{Made, digest, entry, expected, made, time_of, tried, wanted};
 use machine::x11::{Machine, Pipeline};
 use netvm::engines::{self, EngineInfo};
 use netvm::netil::Verified;
 use netvm::netil::exec::{Disposition, DropReason, ExchangeBuffer, Packets, Selection, State};
 use netvm::netil::module::PortKind;
 use netvm::scripts::scenarios::Config;
-use netvm::targets;
+use netvm::{Session, targets};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -37,6 +39,8 @@ pub enum Column {
     Kernel,
     /// A model of a pipeline.
     Pipeline(Machine),
+    /// A model of cores and threads.
+    Cores(&'static str, Box<machine::Machine>),
 }
 
 /// All that this machine has: a line here is a column.
@@ -46,6 +50,7 @@ pub fn all() -> Vec<Column> {
     all.extend(tried().into_iter().map(Column::Core));
     all.push(Column::Kernel);
     all.push(Column::Pipeline(Machine::built_in()));
+    all.extend(["ixp1200", "netthreads"].map(|name| Column::Cores(name, Box::new(models::built_in(name)))));
     all
 }
 
@@ -59,6 +64,7 @@ impl Column {
             Self::Core(target) => target.name,
             Self::Kernel => "xdp",
             Self::Pipeline(_) => "x11",
+            Self::Cores(name, _) => name,
         }
     }
 
@@ -85,39 +91,75 @@ impl Column {
             Self::Engine(engine) | Self::Form(engine) if engine.name.starts_with("aot") => {
                 selected(case, engine, program, packets, reference)
             }
-            Self::Engine(engine) | Self::Form(engine) => same(self.name(), case, &wanted(engine, program, packets)?, reference),
+            Self::Engine(engine) | Self::Form(engine) => {
+                same(self.name(), case, &wanted(engine, program, packets)?, reference)?;
+                pushed(engine, program, packets)
+            }
             Self::Core(target) => {
-                let got = ran(target, program, packets, &folder(case, ""))?;
-                same(self.name(), case, &got, &expected(target.name, reference))
+                let made = made(target, program, packets, &folder(case, ""), &targets::Options::default(), [""; 2])?;
+                same(self.name(), case, &made.run(), &expected(target.name, reference))?;
+                Ok(at_a_cost(&made))
             }
             Self::Kernel => kernel::program(&case.name, program, packets),
             Self::Pipeline(machine) => pipeline(case, machine, program, packets, reference),
+            Self::Cores(_, machine) => models::program(case, machine, program, packets, reference),
         }
     }
 
     fn configuration(&self, case: &Case, wanted: &Played) -> Cell {
         let Subject::Configuration(config, parameters, inputs) = &case.subject else { unreachable!("a configuration") };
-        let got = match self {
-            Self::Engine(engine) => apps::played_by(engine, config, parameters, inputs, &folder(case, engine.name)),
-            Self::Form(_) => return Err("elements are compiled together in one form, which is column `aot`".to_owned()),
-            Self::Core(target) => apps::played(target, &apps::read(config, parameters), inputs, &folder(case, ""))?,
-            Self::Kernel => return kernel::configuration(case, &apps::read(config, parameters)),
-            Self::Pipeline(machine) => return left_by(case, machine, wanted),
-        };
-        got.must_be(wanted, &format!("{} on {}", case.name, self.name()));
-        Ok(SAME.to_owned())
+        let what = format!("{} on {}", case.name, self.name());
+        match self {
+            Self::Engine(engine) => {
+                let got = apps::played_by(engine, config, parameters, inputs, &folder(case, engine.name));
+                got.must_be(wanted, &what);
+                let many = costs::repeated(inputs);
+                let took = |_| apps::played_by(engine, config, parameters, &many, &folder(case, engine.name)).took;
+                let least = (0..3).map(took).min().unwrap_or_default();
+                Ok(format!("{SAME}, {}", costs::nanoseconds(least, many.values().map(Vec::len).sum())))
+            }
+            Self::Form(_) => Err("elements are compiled together in one form, which is column `aot`".to_owned()),
+            Self::Core(target) => {
+                let application = apps::read(config, parameters);
+                let made = apps::made(target, &application, inputs, &folder(case, ""))?;
+                apps::played_in(&made, &application).must_be(wanted, &what);
+                Ok(at_a_cost(&made))
+            }
+            Self::Kernel => kernel::configuration(case, &apps::read(config, parameters)),
+            Self::Pipeline(machine) => left_by(case, machine, wanted),
+            Self::Cores(_, machine) => models::configuration(case, machine, wanted),
+        }
     }
 }
 
+/// What a cell says of a target's program.
+fn at_a_cost(made: &Made) -> String {
+    costs::of(made).map_or_else(|| SAME.to_owned(), |cost| format!("{SAME}, {cost}"))
+}
+
+/// What a cell says of an engine, to which packets are pushed one after the other.
+fn pushed(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Cell {
+    let mut session = Session::start(Arc::clone(program), engine, netvm::Settings::default()).map_err(|why| why.to_string())?;
+    let port = program.module().all_ports().iter().find(|(_, p)| p.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
+    let cost = costs::time(packets.len(), || {
+        for (n, packet) in packets.iter().enumerate() {
+            let mut burst = [ExchangeBuffer::borrowed(packet)];
+            (burst[0].port, burst[0].time_ns) = (port, time_of(n));
+            session.push(&mut burst);
+        }
+    });
+    Ok(format!("{SAME}, {cost}"))
+}
+
 /// A name for a folder.
-fn folder(case: &Case, of: &str) -> String {
+pub fn folder(case: &Case, of: &str) -> String {
     let plain: String = case.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let kind: String = case.kind.chars().take_while(char::is_ascii_alphanumeric).collect();
     let text = if let Subject::Configuration(Config::File(_), ..) = case.subject { "file" } else { "" };
     format!("{kind}-{plain}{text}{of}")
 }
 
-fn same(column: &str, case: &Case, got: &str, reference: &str) -> Cell {
+pub fn same(column: &str, case: &Case, got: &str, reference: &str) -> Cell {
     for (i, (got, wanted)) in got.lines().zip(reference.lines()).enumerate() {
         assert_eq!(got, wanted, "{} on {column}: packet {i}", case.name);
     }
@@ -194,5 +236,6 @@ fn selected(case: &Case, engine: &EngineInfo, program: &Arc<Verified>, packets: 
     for (i, line) in reference.lines().take(frames.len()).enumerate() {
         assert_eq!(out.get(i), line.starts_with("sent"), "{} on {}: packet {i}", case.name, engine.name);
     }
-    Ok(SAME.to_owned())
+    let cost = costs::time(frames.len(), || made.select(&packets, &mut state, &mut out));
+    Ok(format!("{SAME}, {cost}"))
 }

@@ -12,7 +12,8 @@ use netvm::engines;
 use netvm::io::bpf;
 use netvm::netil::Verified;
 use netvm::netil::exec::{Disposition, ExchangeBuffer};
-use netvm::netil::module::{HandlerKind, PortKind};
+use netvm::netil::module::{HandlerKind, PortKind, Table};
+use netvm::netil::tables::is_live;
 use netvm::targets::load_xdp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,15 +46,18 @@ pub fn program(name: &str, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Cell
     }
     let loaded = load_xdp(&made).map_err(|error| not_taken(&error))?;
     let mut session = Session::start(Arc::clone(program), &engines::ALL[0], netvm::Settings::default()).map_err(|why| why.to_string())?;
+    let mut latest = 0;
     for (n, packet) in packets.iter().filter(|packet| tested(packet)).enumerate() {
         let mut burst = [ExchangeBuffer::borrowed(packet)];
-        burst[0].time_ns = time_of(n);
-        burst[0].port = outputs(program).0;
+        // The kernel's clock never goes back.
+        let now = time_of(n).max(latest);
+        latest = now;
+        (burst[0].time_ns, burst[0].port) = (now, outputs(program).0);
         let ended = session.push(&mut burst).dispositions[0];
         let at = made.maps.iter().position(|map| map.name == ebpf::STATE);
         if let Some(at) = at {
             let mut state = loaded.map(at, made.maps[at].data.len()).expect("the state");
-            state[ebpf::CLOCK_AT as usize..][..8].copy_from_slice(&time_of(n).to_le_bytes());
+            state[ebpf::CLOCK_AT as usize..][..8].copy_from_slice(&now.to_le_bytes());
             loaded.update(at, &[0; 4], &state).expect("the state");
         }
         let tried = loaded.test(packet, 1).expect("a run");
@@ -68,7 +72,39 @@ pub fn program(name: &str, program: &Arc<Verified>, packets: &[Vec<u8>]) -> Cell
             Disposition::Trap(trap) => assert_eq!(tried.action, ABORTED, "{name} on xdp: packet {n}: {trap:?}"),
         }
     }
-    Ok("same".to_owned())
+    if !program.is_filter() {
+        lasts(name, &made, &loaded, &session, latest);
+    }
+    Ok(same(&made))
+}
+
+/// What lasts is what the interpreter has: data memory, and entries of tables that have a map.
+fn lasts(name: &str, made: &ebpf::Program, loaded: &bpf::Program, session: &Session, now: u64) {
+    let (state, module) = (session.state(), session.program().module());
+    if let Some(at) = made.maps.iter().position(|map| map.name == ebpf::STATE) {
+        let kept = loaded.map(at, made.maps[at].data.len()).expect("the state");
+        assert_eq!(&kept[ebpf::MEMORY_AT as usize..][..state.data.len()], &state.data[..], "{name} on xdp: data memory");
+    }
+    for (table, declared) in state.tables.iter().zip(&module.tables) {
+        let short: String = declared.name.chars().take(15).collect();
+        let Some(at) = made.maps.iter().position(|map| map.name == short) else { continue };
+        let wanted: BTreeMap<_, _> = table.entries(now).into_iter().map(|e| (ebpf::key_of(declared, &e), e.value.to_vec())).collect();
+        assert_eq!(entries(loaded, at, declared, now), wanted, "{name} on xdp: table {}", declared.name);
+    }
+}
+
+/// The live entries of a table's map, without times of last use.
+fn entries(loaded: &bpf::Program, at: usize, declared: &Table, now: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let first = if declared.timeout_ns == 0 { 0 } else { 8 };
+    let used = |value: &[u8]| value.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let live = |value: &[u8]| first == 0 || is_live(declared.timeout_ns, used(value), now);
+    let all = loaded.entries(at).expect("entries").into_iter().filter(|(_, value)| live(value));
+    all.map(|(key, value)| (key, value[first..first + declared.value_bytes as usize].to_vec())).collect()
+}
+
+/// What a cell says of a program: its instructions.
+fn same(made: &ebpf::Program) -> String {
+    format!("same, {} instructions", made.insts.len())
 }
 
 /// Why the kernel does not take a program, without its verifier's account.
@@ -112,20 +148,19 @@ pub fn configuration(case: &Case, application: &Application) -> Cell {
     let wanted = apps::played_by(&engines::ALL[0], config, parameters, &inputs, &format!("xdp-{}", case.name.len()));
     let is = |mut outputs: BTreeMap<String, Vec<Vec<u8>>>, drops| {
         outputs.retain(|_, packets| !packets.is_empty());
-        apps::Played { outputs, drops }.must_be(&wanted, &format!("{} on xdp", case.name));
+        apps::Played { outputs, drops, ..apps::Played::default() }.must_be(&wanted, &format!("{} on xdp", case.name));
     };
-    let made = match made {
-        Ok(made) => made,
-        Err(_) => {
-            let mut divided = Divided::new(application, loaded_divided(application, &devices)?);
-            let played = divided.play(&inputs, &devices);
-            is(played.outputs, played.drops);
-            let all: usize = inputs.values().map(Vec::len).sum();
-            return Ok(format!("same, {} of {all} packets by the process too", all as u64 - divided.alone));
-        }
+    // What the verifier does not take as a whole is divided, as `netvm run` does.
+    let Some(loaded) = made.ok().and_then(|made| made.load().ok()) else {
+        let loaded = loaded_divided(application, &devices)?;
+        let said = same(loaded.made().program());
+        let mut divided = Divided::new(application, loaded);
+        let played = divided.play(&inputs, &devices);
+        is(played.outputs, played.drops);
+        let all: usize = inputs.values().map(Vec::len).sum();
+        return Ok(format!("{said}, {} of {all} packets by the process too", all as u64 - divided.alone));
     };
-    let loaded = made.load().map_err(|error| not_taken(&error))?;
     let played = play(&inputs, &loaded, &devices);
     is(by_device(application, &played), played.drops);
-    Ok("same".to_owned())
+    Ok(same(loaded.made().program()))
 }

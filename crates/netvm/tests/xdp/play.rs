@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// XDP's actions.
 const PASS: u32 = 2;
-const REDIRECT: u32 = 4;
+pub const REDIRECT: u32 = 4;
 
 /// Whether this process may load programs at all.
 pub fn permitted() -> bool {

@@ -140,6 +140,8 @@ struct Loaded {
     key_size: usize,
     /// As the kernel reads and writes it; of an array for processors all of their values.
     value_size: usize,
+    /// Of an array for processors what each has, a multiple of eight.
+    each: usize,
 }
 
 /// A program at an interface; it is taken off when this is dropped.
@@ -223,7 +225,7 @@ impl Program {
         of_map(map.fd.as_fd()).input(8, key).input(16, value).call(MAP_UPDATE).map(|_| ())
     }
 
-    /// The keys and values of a map; of an array for processors each value is the sum of theirs, as numbers of 64 bits.
+    /// The keys and values of a map; of an array for processors each value is the sum of theirs, word by word of 64 bits.
     ///
     /// # Errors
     /// There is no such map.
@@ -360,8 +362,12 @@ impl Loaded {
         if self.kind != PER_CPU_ARRAY {
             return value;
         }
-        let values = value.chunks_exact(8).map(|chunk| u64::from_ne_bytes(chunk.try_into().unwrap_or_default()));
-        values.fold(0u64, u64::wrapping_add).to_ne_bytes().to_vec()
+        let mut sums = vec![0u64; self.each / 8];
+        for of_one in value.chunks_exact(self.each) {
+            let words = of_one.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word));
+            sums.iter_mut().zip(words).for_each(|(sum, word)| *sum = sum.wrapping_add(word));
+        }
+        sums.iter().flat_map(|sum| sum.to_ne_bytes()).collect()
     }
 }
 
@@ -395,7 +401,7 @@ fn create_array(map: &Map<'_>) -> io::Result<Loaded> {
     if map.read_only {
         of_map(fd.as_fd()).call(MAP_FREEZE)?;
     }
-    Ok(Loaded { fd, kind: ARRAY, key_size: 4, value_size: size as usize })
+    Ok(Loaded { fd, kind: ARRAY, key_size: 4, value_size: size as usize, each: size as usize })
 }
 
 fn create_keyed(name: &str, keyed: &Keyed<'_>) -> io::Result<Loaded> {
@@ -409,9 +415,12 @@ fn create_keyed(name: &str, keyed: &Keyed<'_>) -> io::Result<Loaded> {
         }
         of_map(fd.as_fd()).input(8, key).input(16, value).call(MAP_UPDATE)?;
     }
-    let each = if keyed.kind == PER_CPU_ARRAY { processors()? } else { 1 };
-    let value_size = if each > 1 { (keyed.value_size as usize).next_multiple_of(8) * each } else { keyed.value_size as usize };
-    Ok(Loaded { fd, kind: keyed.kind, key_size: keyed.key_size as usize, value_size })
+    let size = keyed.value_size as usize;
+    let (each, value_size) = match keyed.kind {
+        PER_CPU_ARRAY => (size.next_multiple_of(8), size.next_multiple_of(8) * processors()?),
+        _ => (size, size),
+    };
+    Ok(Loaded { fd, kind: keyed.kind, key_size: keyed.key_size as usize, value_size, each })
 }
 
 /// How many processors the kernel has values for: `0-3` are four.

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// The error of a process that may not load programs; the verifier's is another.
+const NOT_PERMITTED: i32 = 1;
+
 pub(super) fn run(args: &Args, target: &str, application: &Application) -> Outcome {
     if target != "xdp" {
         return Err(Failure::usage(format_args!("configurations run on the target xdp; '{target}' is none that they run on")));
@@ -28,13 +31,18 @@ pub(super) fn run(args: &Args, target: &str, application: &Application) -> Outco
     let Ok(made) = application.xdp(&indices, XdpWorld::Kernel) else {
         return divided::run(args, application, (&named, &indices));
     };
+    let (read, instructions) = (made.devices(), made.program().insts.len());
+    let loaded = match made.load() {
+        Ok(loaded) => loaded,
+        Err(error) if error.raw_os_error() == Some(NOT_PERMITTED) => return Err(refused(error)),
+        // The kernel's verifier does not take all of it: perhaps a part.
+        Err(_) => return divided::run(args, application, (&named, &indices)),
+    };
     if args.explain_opt {
         failure::eprint_lossy("all of it runs in the kernel");
     }
-    let (read, instructions) = (made.devices(), made.program().insts.len());
     let signals = Signals::watch()?;
     signals.end_with_terminal()?;
-    let loaded = made.load().map_err(refused)?;
     let mut links = Vec::new();
     for device in &read {
         links.push(

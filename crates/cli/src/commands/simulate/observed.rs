@@ -185,12 +185,7 @@ fn configuration(recorder: &Recorder, given: &Given) -> Outcome<Vec<Datum>> {
         application.feed(input, &mut settings)?;
     }
     let signals = Signals::watch()?;
-    let all = application.application();
-    let programs: Vec<usize> = (0..all.instances.len()).filter(|n| all.instances[*n].program().is_some()).collect();
-    let number = |datum: &Datum| programs.iter().position(|n| *n == datum.instance as usize);
-    let data = all.data.iter().filter_map(|datum| Some(Datum { instance: number(datum)? as u32, ..datum.clone() })).collect();
-    let name = |n: &usize| format!("{} :: {}", all.instances[*n].name, all.instances[*n].class);
-    let names: Vec<String> = programs.iter().map(name).collect();
+    let (names, data) = application.programs();
     let next = Cell::new(0);
     let make = |program: Arc<Verified>| -> Box<dyn Engine> {
         let name = names.get(next.replace(next.get() + 1)).map_or("", String::as_str);

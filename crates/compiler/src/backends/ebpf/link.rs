@@ -7,12 +7,13 @@
 //!
 //! Info memory is in main's frame. A way that leads back is a loop, of which the kernel limits the
 //! rounds; a packet that goes round too often is dropped. Elements have their own data memory,
-//! exception table and tables. Counts are in an array map with a value for each processor: see
-//! [`Counted`].
+//! exception table and tables. Counts are words of the values of an array map with a value for each processor
+//! ([`Counted`], [`PAGE`]): main looks up the first one once for a packet.
 //!
 //! Source: NetVM paper, section 5.2; the kernel's Documentation/bpf (functions called within a
 //! program, since Linux 4.16).
 
+use super::divide::without_dead;
 use super::layout::{INTERFACE_AT, Layout, MEMORY_AT};
 use super::lir::{Cond, End as Ending, FRAME, Inst, Label, RESULT, Reg, Size, Src};
 use super::maps::{Keyed, Kind, Maps};
@@ -24,6 +25,7 @@ use netil::exec::DropReason;
 use netil::module::HandlerKind;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Where packets leave the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +73,8 @@ pub struct Application<'a> {
     pub world: World,
     /// If a process runs what the kernel cannot.
     pub division: Option<Division>,
+    /// By element where in data memory every run writes before it reads, if no process runs a part of it; elements that are not there have no such place.
+    pub scratch: Vec<Vec<Range<u32>>>,
 }
 
 /// What a place of the map of counts counts.
@@ -99,7 +103,7 @@ pub enum Counted {
 pub struct Linked {
     /// The program.
     pub program: Program,
-    /// The number of the map of counts, and what each of its places counts.
+    /// The number of the map of counts, and what each word of its values counts, [`PAGE`] of them in each.
     pub counts: (usize, Vec<Counted>),
     /// By element where its data memory is in the state map, and how long it is.
     pub data: Vec<(u32, u32)>,
@@ -134,6 +138,8 @@ const TRAPPED: u32 = 1 << 16;
 const DROPPED: u32 = TRAPPED + 1;
 /// The number of a packet that is handed over.
 const HANDED: u32 = TRAPPED - 1;
+/// Counts in one value of their map: instructions reach all of them from its beginning, and it is a fourth of what the kernel allows.
+pub const PAGE: usize = 1024;
 /// Queues of an interface that may hand over.
 pub const QUEUES: u32 = 64;
 /// The kernel's kind of map that has sockets.
@@ -180,10 +186,8 @@ pub fn link(app: &Application<'_>) -> Result<Linked, Wrong> {
     }
     let reasons: Vec<Vec<DropReason>> = reasons.into_iter().map(RefCell::into_inner).collect();
     let counted = counted(app, &reasons);
-    let counts = maps.keyed(
-        "counts",
-        Keyed { kind: Kind::PerCpuArray, key_size: 4, value_size: 8, capacity: counted.len() as u32, entries: Vec::new() },
-    );
+    let (value_size, capacity) = (8 * counted.len().min(PAGE) as u32, counted.len().div_ceil(PAGE) as u32);
+    let counts = maps.keyed("counts", Keyed { kind: Kind::PerCpuArray, key_size: 4, value_size, capacity, entries: Vec::new() });
     let sockets = division.map(|_| {
         let capacity = QUEUES * app.entries.len() as u32;
         maps.keyed(SOCKETS, Keyed { kind: Kind::Sockets, key_size: 4, value_size: 4, capacity, entries: Vec::new() })
@@ -226,7 +230,11 @@ fn parts(app: &Application<'_>) -> Result<Vec<Part>, Wrong> {
         let layout = Layout::new(element.program, start).map_err(wrong)?;
         start = layout.end();
         parts.push(match &app.division {
-            None => Part { func: optimised(element.program).map_err(wrong)?, layout },
+            None => {
+                let mut func = optimised(element.program).map_err(wrong)?;
+                let scratch = without_dead(&mut func, app.scratch.get(n).cloned().unwrap_or_default());
+                Part { func, layout: Layout { scratch, ..layout } }
+            }
             Some(division) => {
                 let Divided { func, scratch, .. } = &division.parts[n];
                 Part { func: func.clone(), layout: Layout { scratch: scratch.clone(), ..layout } }
@@ -299,8 +307,16 @@ impl Main<'_, '_> {
     fn fill(&self, s: &mut select::Select<'_>) {
         let interface = self.interface(s);
         s.begin_frame();
+        let first = self.page(s, 0);
+        // A value that is there.
+        let (none, some) = (s.code.block(), s.code.block());
+        s.branch(Cond::Eq, true, first, Src::Imm(0), none, some);
+        s.at = none;
+        s.act(Action::Aborted);
+        s.at = some;
         let mut b = Routes {
             main: self,
+            first,
             port: s.code.register(),
             node: s.code.register(),
             hand: None,
@@ -323,6 +339,17 @@ impl Main<'_, '_> {
         }
     }
 
+    /// A value of the map of counts; 0 if there is none.
+    fn page(&self, s: &mut select::Select<'_>, number: usize) -> Reg {
+        let key = -(self.frame.size().cast_signed() + 8) as i16;
+        s.emit(Inst::Store { base: FRAME, offset: key, size: Size::B4, src: Src::Imm(number as i32) });
+        s.emit(Inst::Map { dst: Reg(1), map: self.counts });
+        s.copy_to(Reg(2), FRAME);
+        s.alu(super::lir::Alu::Add, true, Reg(2), Src::Imm(key.into()));
+        s.emit(Inst::Call { function: LOOK_UP, args: 2 });
+        s.copy(RESULT)
+    }
+
     fn interface(&self, s: &mut select::Select<'_>) -> Reg {
         let dst = s.code.register();
         let (base, offset) = match self.app.world {
@@ -337,6 +364,8 @@ impl Main<'_, '_> {
 /// The blocks of main.
 struct Routes<'m, 'a, 'b> {
     main: &'m Main<'a, 'b>,
+    /// The register with the first value of the map of counts.
+    first: Reg,
     /// The register with the port that a packet comes in by.
     port: Reg,
     /// The register with the node that the process goes on with.
@@ -429,19 +458,14 @@ impl Routes<'_, '_, '_> {
     /// Adds one to a count.
     fn count(&self, s: &mut select::Select<'_>, counted: Counted) {
         let Some(place) = self.main.counted.iter().position(|known| *known == counted) else { return };
-        let key = -(self.main.frame.size().cast_signed() + 8) as i16;
-        s.emit(Inst::Store { base: FRAME, offset: key, size: Size::B4, src: Src::Imm(place as i32) });
-        s.emit(Inst::Map { dst: Reg(1), map: self.main.counts });
-        s.copy_to(Reg(2), FRAME);
-        s.alu(super::lir::Alu::Add, true, Reg(2), Src::Imm(key.into()));
-        s.emit(Inst::Call { function: LOOK_UP, args: 2 });
-        let (value, some, join) = (s.copy(RESULT), s.code.block(), s.code.block());
+        let offset = 8 * (place % PAGE) as i16;
+        if place < PAGE {
+            return add_one(s, self.first, offset);
+        }
+        let (value, some, join) = (self.main.page(s, place / PAGE), s.code.block(), s.code.block());
         s.branch(Cond::Ne, true, value, Src::Imm(0), some, join);
         s.at = some;
-        let count = s.code.register();
-        s.emit(Inst::Load { dst: count, base: value, offset: 0, size: Size::B8 });
-        s.alu(super::lir::Alu::Add, true, count, Src::Imm(1));
-        s.emit(Inst::Store { base: value, offset: 0, size: Size::B8, src: Src::Reg(count) });
+        add_one(s, value, offset);
         s.ends(Ending::Jump(join));
         s.at = join;
     }
@@ -480,4 +504,11 @@ impl Routes<'_, '_, '_> {
         then(self, s);
         s.at = next;
     }
+}
+
+fn add_one(s: &mut select::Select<'_>, base: Reg, offset: i16) {
+    let count = s.code.register();
+    s.emit(Inst::Load { dst: count, base, offset, size: Size::B8 });
+    s.alu(super::lir::Alu::Add, true, count, Src::Imm(1));
+    s.emit(Inst::Store { base, offset, size: Size::B8, src: Src::Reg(count) });
 }

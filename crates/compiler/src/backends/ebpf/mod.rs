@@ -41,11 +41,12 @@ use netil::Verified;
 use netil::module::{Entry, HandlerKind, Table};
 use select::{Exit, Frame, Unit, Way};
 use std::fmt;
+use std::ops::Range;
 
 pub use divide::{Divided, divide};
 pub use encode::Reference;
 pub use layout::{BUDGET_AT, CLOCK_AT, INTERFACE_AT, MEMORY_AT};
-pub use link::{Application, Counted, Division, End, Fate, Linked, QUEUES, Wrong, link};
+pub use link::{Application, Counted, Division, End, Fate, Linked, PAGE, QUEUES, Wrong, link};
 pub use maps::{Keyed, Kind, Map, STATE, key_of};
 pub use object::{entries, object};
 pub use select::HEADER;
@@ -149,8 +150,17 @@ impl std::error::Error for Refused {}
 /// # Errors
 /// It does what the target does not admit, or is too large.
 pub fn compile(program: &Verified, options: &Options) -> Result<Program, Refused> {
-    let func = optimised(program)?;
-    let layout = Layout::new(program, MEMORY_AT)?;
+    compile_apart(program, options, &[])
+}
+
+/// The same, with those bytes of data memory on the stack of each run: every run writes them before it reads them.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_apart(program: &Verified, options: &Options, scratch: &[Range<u32>]) -> Result<Program, Refused> {
+    let mut func = optimised(program)?;
+    let scratch = divide::without_dead(&mut func, scratch.to_vec());
+    let layout = Layout { scratch, ..Layout::new(program, MEMORY_AT)? };
     let mut maps = Maps::default();
     let tables = table_maps(program, &layout, "", &mut maps, None);
     let ways = |exit| {
@@ -162,7 +172,7 @@ pub fn compile(program: &Verified, options: &Options) -> Result<Program, Refused
         })
     };
     let frame = Frame { info: layout.info, ..needs(&func) };
-    let (world, used) = (options.world, frame.size() + scratch(program));
+    let (world, used) = (options.world, frame.size() + self::scratch(program) + layout.scratch_size());
     let unit = Unit { program, func: &func, layout: &layout, ways: &ways, frame, world, tables: &tables, called: false };
     let mut code = select::select(&unit, &mut maps)?;
     let made = finish(&mut code, used as usize / 8, allocate::PLACES)?.0;

@@ -1,13 +1,18 @@
 //! Runs a configuration between captures, on an engine, and tells all that came of it.
 
 use super::{Call, Config};
-use crate::application::{Application, Cores, Fault, Graph, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, native};
+use crate::application::{
+    Application, Cores, Fault, Graph, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell, native,
+};
 use crate::engines::{self, EngineInfo};
 use crate::io::{Capture, Format, LinkType, Plan, Timestamp, Writer};
+use netil::{Engine, Verified};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Packets with their times in nanoseconds.
 pub type Packets = Vec<(u64, Vec<u8>)>;
@@ -53,6 +58,8 @@ pub struct Found {
     pub stats: Stats,
     /// Bytes of each device's capture.
     pub captures: BTreeMap<String, Vec<u8>>,
+    /// How long it ran, from the first packet to the last.
+    pub took: Duration,
     /// The graph after its end; none of a run on several threads.
     pub graph: Option<Graph>,
 }
@@ -74,6 +81,17 @@ impl Host for Kept {
 pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folder: &Path) -> Result<Found, String> {
     start(job, folder, |application, settings, host| {
         let graph = application.start(engine, engines, settings, host).map_err(|error| error.to_string())?;
+        Ok(Running::Graph(Box::new(graph)))
+    })
+}
+
+/// The same with elements on engines that somebody else makes, one packet at a time: see [`Application::start_with`].
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(job: &Job<'_>, make: &dyn Fn(Arc<Verified>) -> Box<dyn Engine>, arrives: Tell, folder: &Path) -> Result<Found, String> {
+    start(job, folder, |application, settings, host| {
+        let graph = application.start_with(make, arrives, settings, host).map_err(|error| error.to_string())?;
         Ok(Running::Graph(Box::new(graph)))
     })
 }
@@ -170,9 +188,11 @@ fn start(
     let settings = devices(job, &application, folder)?;
     let (outputs, kept) = (settings.outputs.clone(), Kept::default());
     let mut running = begin(&application, settings, Box::new(kept.clone())).map_err(hide)?;
+    let begun = Instant::now();
     if !running.run_out() {
         return Err("the run does not end".to_owned());
     }
+    let took = begun.elapsed();
     let stats = running.stats();
     let calls = job.calls.iter().map(|call| done(running.graph(), call).map(hide).map_err(hide)).collect();
     let (faults, graph) = running.finish();
@@ -183,6 +203,7 @@ fn start(
         errors: faults.into_iter().map(|fault| hide(fault.message)).collect(),
         stats,
         captures: BTreeMap::new(),
+        took,
         graph,
     };
     found.read(job, folder, &outputs)?;

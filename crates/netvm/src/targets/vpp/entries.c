@@ -83,10 +83,8 @@ told (int wrong)
       return "the table is full";
     case NETVM_MISSING:
       return "there is no such entry";
-    case NETVM_UNSUITED:
-      return "the mask of a prefix has gaps, or a range ends before it begins";
     default:
-      return "entries of this table time out: packets enter them";
+      return "the mask of a prefix has gaps, or a range ends before it begins";
     }
 }
 

@@ -196,8 +196,9 @@ impl Making<'_> {
             walk(self.application, &rules).map_err(|fault| (None, fault))?;
         let fates = ends.iter().map(|(_, fate)| ebpf::End { names: Vec::new(), fate: *fate }).collect();
         let parts = self.parts.map(|(parts, _)| division(&parts.borrow(), &instances));
-        let app = ebpf::Application { elements, ends: fates, entries, world: self.world, division: parts };
-        let linked = ebpf::link(&app).map_err(|wrong| {
+        let scratch = if parts.is_some() { Vec::new() } else { elements.iter().map(|element| scratch_alone(element.program)).collect() };
+        let mut app = ebpf::Application { elements, ends: fates, entries, world: self.world, division: parts, scratch };
+        let linked = linked(&mut app).map_err(|wrong| {
             let element = wrong.element.map(|n| instances[n]);
             let program = element.and_then(|n| self.application.instances[n].program());
             let why = program.map_or_else(|| wrong.refused.reason.clone(), |program| told(program, &wrong.refused));
@@ -206,6 +207,18 @@ impl Making<'_> {
         let division = app.division.map(|division| handed(self.application, &instances, &division, apart));
         let ends = ends.into_iter().map(|(passed, _)| passed).collect();
         Ok(XdpApplication { linked, instances, ends, readers, application: self.application.clone(), division })
+    }
+}
+
+/// Links it. Memory that each run writes before it reads is on the stack, if that has room for it.
+fn linked(app: &mut ebpf::Application<'_>) -> Result<Linked, ebpf::Wrong> {
+    loop {
+        match ebpf::link(app) {
+            Err(ebpf::Wrong { element: Some(n), .. }) if app.scratch.get(n).is_some_and(|scratch| !scratch.is_empty()) => {
+                app.scratch[n].clear();
+            }
+            done => return done,
+        }
     }
 }
 
@@ -383,9 +396,14 @@ impl XdpLoaded {
             Counted::At(end) => self.made.ends_in_process(*end),
             _ => false,
         };
-        let entries = self.program.entries(linked.counts.0)?;
-        let counts = linked.counts.1.iter().zip(entries).filter(|(what, _)| is_handed(what));
-        Ok(counts.map(|(_, (_, value))| value.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))).sum())
+        let counts = self.counts()?;
+        Ok(linked.counts.1.iter().zip(counts).filter(|(what, _)| is_handed(what)).map(|(_, count)| count).sum())
+    }
+
+    /// All counts, of all processors together.
+    fn counts(&self) -> io::Result<Vec<u64>> {
+        let pages = self.program.entries(self.made.linked.counts.0)?;
+        Ok(pages.iter().flat_map(|(_, page)| page.as_chunks().0).map(|word| u64::from_ne_bytes(*word)).collect())
     }
 
     /// The state map's number and bytes.
@@ -410,9 +428,7 @@ impl XdpLoaded {
     /// # Errors
     /// The kernel refuses it.
     pub fn stats(&self) -> io::Result<Stats> {
-        let (map, counted) = &self.made.linked.counts;
-        let number = |bytes: &Vec<u8>| bytes.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
-        let counts: Vec<u64> = self.program.entries(*map)?.iter().map(|(_, value)| number(value)).collect();
+        let (counted, counts) = (&self.made.linked.counts.1, self.counts()?);
         let mut nodes: Vec<NodeStats> = self.made.application.instances.iter().map(|_| NodeStats::default()).collect();
         for (what, count) in counted.iter().zip(&counts) {
             self.made.add(&mut nodes, *what, *count);

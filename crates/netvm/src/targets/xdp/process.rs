@@ -7,7 +7,7 @@
 
 use super::table::MapTable;
 use super::{XdpApplication, XdpLoaded};
-use compiler::backends::ebpf::Counted;
+use compiler::backends::ebpf::{Counted, PAGE};
 use netil::table::Op;
 use runtime::graph::{Graph, Stats};
 use runtime::io::bpf::{Entries, Words};
@@ -110,9 +110,10 @@ impl XdpProcess {
     pub fn begin(&mut self, graph: &mut Graph, now_ns: u64) {
         self.present_ns.store(now_ns, Ordering::Relaxed);
         for one in &mut self.drawing {
-            let number = |key: u32| {
-                let value = self.counts.get(&key.to_ne_bytes()).ok().flatten().unwrap_or_default();
-                value.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+            let number = |place: u32| {
+                let (page, at) = (place / PAGE as u32, place as usize % PAGE);
+                let value = self.counts.get(&page.to_ne_bytes()).ok().flatten().unwrap_or_default();
+                value.as_chunks().0.get(at).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
             };
             let [into, handed] = one.counted.map(number);
             let alone = into.saturating_sub(handed).max(one.alone);

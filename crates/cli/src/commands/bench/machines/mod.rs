@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   netvm bench machines
-  netvm bench machines netthreads --seconds 5
-  netvm bench machines -o docs/machines       also drawings")]
+  netvm bench --machines netthreads --seconds 5
+  netvm bench --machines -o docs/machines     also drawings")]
 pub(super) struct Args {
     /// Only these machines
     #[arg(value_name = "MACHINE", value_enum)]

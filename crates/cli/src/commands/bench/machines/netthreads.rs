@@ -12,8 +12,10 @@ use machine::{Machine, Scheme, description, saturation, steps};
 use std::path::Path;
 
 const PACKETS: usize = 5000;
-/// Words of shared state that no program has.
-const FLOWS: u64 = 1 << 40;
+/// Words that no program has.
+const OWN: u64 = 1 << 40;
+/// Packets that have words of their own: more than the input holds.
+const OWNERS: u64 = 16;
 /// Packets before what is measured: tables fill.
 const WARM: usize = 1000;
 
@@ -132,10 +134,11 @@ pub(super) fn figures(sources: &Path, seconds: f64) -> Outcome<Vec<Figure>> {
     Ok(vec![gains, commits, accesses, conflicts])
 }
 
-/// The same with as many loads and stores in each section as the paper counts, of words that are the flow's own: a message that is put together.
+/// The same with as many loads and stores in each section as the paper counts, of words that no other packet of that time touches: the fragment's own place in the array of its message, and
+/// the thread's stack, which transactions watch as well.
 fn longer(work: &[Work], accesses: [f64; 4]) -> Vec<Work> {
     let counts = [accesses[0] as u64, accesses[2] as u64];
-    let one = |packet: &Work| {
+    let one = |(number, packet): (u64, &Work)| {
         let known =
             packet.steps.iter().find_map(|step| if let Step::Access(access) = step { access.shared.map(|_| *access) } else { None });
         let mut steps = Vec::new();
@@ -143,7 +146,7 @@ fn longer(work: &[Work], accesses: [f64; 4]) -> Vec<Work> {
             steps.push(*step);
             let (Step::Enter(_), Some(known)) = (step, known) else { continue };
             for (n, write) in (0..counts[0]).map(|n| (n, false)).chain((0..counts[1]).map(|n| (n, true))) {
-                let word = FLOWS + (packet.flow % 256) * 128 + n;
+                let word = OWN + number % OWNERS * 128 + n;
                 steps.extend([
                     Step::Compute(1),
                     Step::Access(Access { write, units: 1, address: word * 4, shared: Some((word, 1)), ..known }),
@@ -152,7 +155,7 @@ fn longer(work: &[Work], accesses: [f64; 4]) -> Vec<Work> {
         }
         Work { steps, ..packet.clone() }
     };
-    work.iter().map(one).collect()
+    (0..).zip(work).map(one).collect()
 }
 
 /// The same with a mutex of the packet's flow in the place of the element's.

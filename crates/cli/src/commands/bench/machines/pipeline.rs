@@ -30,7 +30,7 @@ pub(super) fn figures(sources: &Path) -> Outcome<Vec<Figure>> {
         name: "x11-instructions",
         title: "NetVM, figures 11 and 13, table 2: instructions on the X11".to_owned(),
         unit: "instructions",
-        columns: ["operations", "automatic", "by hand", "stages", "stages by hand"].map(str::to_owned).to_vec(),
+        columns: ["slots", "slots by hand", "instructions", "by hand", "stages", "stages by hand"].map(str::to_owned).to_vec(),
         rows: Vec::new(),
     };
     for (name, file, filter, modules) in PROGRAMS {
@@ -48,7 +48,7 @@ pub(super) fn figures(sources: &Path) -> Outcome<Vec<Figure>> {
         let program = &made.program;
         let hand = assemble::assemble(&text, program.sets.clone(), program.traps.clone(), &machine).map_err(|why| told(why.to_string()))?;
         let (own, by_hand) = (program.size(), hand.size());
-        let all = [own.operations, own.instructions, by_hand.instructions, own.stages, by_hand.stages];
+        let all = [own.operations, by_hand.operations, own.instructions, by_hand.instructions, own.stages, by_hand.stages];
         figure.row(name, all.iter().map(|n| Some(*n as f64)).collect());
     }
     Ok(vec![figure])

@@ -245,12 +245,14 @@ __attribute__((unused)) static int nv_open_empty(const struct nv_open *x, struct
     return !(key >> bits) && nv_open_remove(x, t, (uint64_t)key) ? 0 : NETVM_MISSING;
 }
 
-/* The same of those with longer keys. */
+/* The same of those with longer keys, or whose entries time out: what a host enters stays, as what is there from the start. */
 __attribute__((unused)) static int nv_exact_fill(struct nv_exact *t, nv_key key, const uint8_t *value, uint32_t bytes)
 {
     const uint32_t at = nv_insert(t, key, 0);
     if (!at)
         return NETVM_FULL;
+    nv_unorder(t, at);
+    t->slots[at].used = NV_FOR_EVER;
     memcpy(t->values + (size_t)(at - 1) * t->stride, value, bytes);
     return 0;
 }

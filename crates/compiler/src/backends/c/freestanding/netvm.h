@@ -123,10 +123,10 @@ struct netvm_table {
 /* What a table is; false if there is none of that number. */
 int netvm_table(uint32_t element, uint32_t table, struct netvm_table *t);
 
-/* Enters an entry, or gives it another value if there is one with this key, mask and priority; takes it out. Not 0: the
-   table is full; there is no such entry; the mask of a prefix has gaps, or a range ends before it begins; entries of this
-   table time out, so packets enter them. */
-enum { NETVM_FULL = 1, NETVM_MISSING, NETVM_UNSUITED, NETVM_TIMES_OUT };
+/* Enters an entry, or gives it another value if there is one with this key, mask and priority; takes it out. What is entered so
+   does not time out. Not 0: the table is full; there is no such entry; the mask of a prefix has gaps, or a range ends before it
+   begins. */
+enum { NETVM_FULL = 1, NETVM_MISSING, NETVM_UNSUITED };
 int netvm_add(uint32_t element, uint32_t table, const struct netvm_entry *entry);
 int netvm_delete(uint32_t element, uint32_t table, const struct netvm_entry *entry);
 

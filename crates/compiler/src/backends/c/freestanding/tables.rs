@@ -130,7 +130,6 @@ pub(super) fn from_outside(name: &str, table: &Table) -> [String; 2] {
     };
     match form(table) {
         Form::Open => changed("open_", &format!("&{name}_open, &{name}, {bits}"), ", key"),
-        Form::Exact if table.timeout_ns > 0 => ["NETVM_TIMES_OUT".to_owned(), "NETVM_TIMES_OUT".to_owned()],
         Form::Exact => {
             [format!("nv_exact_fill(&{name}, key, entry->value, {bytes})"), format!("nv_remove(&{name}, key, 0) ? 0 : NETVM_MISSING")]
         }

@@ -92,11 +92,12 @@ impl Select<'_> {
         (base, 0, 8)
     }
 
-    /// A place in scratch memory, which lies behind the keys of tables.
+    /// A place in scratch memory, which lies behind the frame, if that is the function's own, and the keys of tables.
     fn in_scratch(&self, space: Space, (addr, offset): (Value, u32), bytes: u32) -> Option<(Reg, i32, u32)> {
         let at = self.small(addr).filter(|_| space == Space::Data)?.checked_add(offset.into())?;
         let at = self.layout.in_scratch(u32::try_from(at).ok()?, bytes)?;
-        let first = -(super::super::scratch(self.program) + self.layout.scratch_size()).cast_signed();
+        let own = if self.unit.called { 0 } else { self.unit.frame.size() };
+        let first = -(own + super::super::scratch(self.program) + self.layout.scratch_size()).cast_signed();
         Some((FRAME, first + at.cast_signed(), 1 << at.trailing_zeros().min(3)))
     }
 
