@@ -13,6 +13,7 @@ use super::merging::{Source, Sources};
 use super::meter::Begun;
 use super::program::Ended as How;
 use super::recorder::note_ends;
+use super::share::Share;
 use super::singles::Singles;
 use super::slots::lift;
 use super::{Body, Call, Graph, Packet, Push};
@@ -216,10 +217,11 @@ impl Graph {
         !course.slots.is_empty()
     }
 
-    /// Before when arrivals come without a timer between.
+    /// Before when arrivals come without a timer between, and without waiting for other graphs.
     fn free_until(&self) -> u64 {
         let due = self.first_due();
-        if due > self.clock.now() { due } else { 0 }
+        let latest = self.settings.share.as_ref().filter(|_| self.clock.follows_captures()).and_then(Share::latest);
+        if due > self.clock.now() { due.min(latest.map_or(u64::MAX, |latest| latest.saturating_add(1))) } else { 0 }
     }
 
     fn first_due(&self) -> u64 {
