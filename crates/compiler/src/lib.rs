@@ -6,7 +6,7 @@
 //!
 //! - [`mir`]: the intermediate representation, its printer and its checker
 //! - [`translate`]: bytecode to MIR
-//! - `analysis`: what is found out about a function: ranges, effects, liveness, branch probability, costs
+//! - `analysis`: what is found out about a function: ranges, effects, liveness, branch probability, costs, keys of tables
 //! - [`passes`]: the optimiser
 //! - [`cluster`]: elements that run fused; `vector`: filters for many packets at once
 //! - [`backends`]: C, eBPF
@@ -25,6 +25,7 @@ pub mod translate;
 mod vector;
 
 pub use analysis::cost::CostModel;
+pub use analysis::keys;
 pub use target::Target;
 
 use netil::Verified;

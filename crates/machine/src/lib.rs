@@ -32,6 +32,7 @@ pub mod scheduler;
 pub mod stages;
 pub mod steps;
 pub mod trace;
+pub mod variation;
 pub mod x11;
 
 pub use description::Machine;

@@ -5,6 +5,8 @@ mod needs;
 
 #[path = "apps/chaos.rs"]
 mod chaos;
+#[path = "apps/placed.rs"]
+mod placed;
 #[path = "apps/traffic.rs"]
 mod traffic;
 use netvm::application::{Application, Graph, Host, Policies, Policy, Reading, Settings, Stats, Stream};

@@ -1,6 +1,8 @@
 //! Applications on several cores give the captures, counts and texts that the interpreter gives on one: whatever the number of replicas, on every engine.
 
 mod graphs;
+#[path = "cores/keyed.rs"]
+mod keyed;
 #[path = "cores/ports.rs"]
 mod ports;
 #[path = "cores/readers.rs"]

@@ -1,5 +1,6 @@
 //! `netvm ctl`: asks a running configuration over its control socket.
 
+mod drain;
 mod p4;
 mod replace;
 mod threads;
@@ -39,6 +40,7 @@ Examples:
   netvm ctl p4 counter_read sent 1
   netvm ctl --bmv2 commands.txt
   netvm ctl stats --json | jq '.elements[] | .name, .packets'
+  netvm ctl drain --within 5
   netvm ctl --socket /run/router.sock stop")]
 pub(crate) struct Args {
     /// The control socket; if not said, that of the only configuration that runs
@@ -81,7 +83,7 @@ enum Command {
         #[arg(allow_hyphen_values = true)]
         text: Vec<String>,
     },
-    /// Write each line of a file to a handler; no packet comes between them
+    /// Write each line of a file to a handler; no packet comes between them. Where a line is refused, nothing of up to half a megabyte of lines is written, if handlers of tables or values are
     Load {
         /// ELEMENT.HANDLER
         handler: String,
@@ -166,6 +168,12 @@ enum Command {
         #[arg(required = true, allow_hyphen_values = true)]
         command: Vec<String>,
     },
+    /// End the run when queues are empty: sources give no more packets, and what waits goes on
+    Drain {
+        /// Seconds after which the run ends although packets wait
+        #[arg(long, default_value_t = 10.0, value_name = "SECONDS")]
+        within: f64,
+    },
     /// End the run: what has arrived still goes on
     Stop,
 }
@@ -201,6 +209,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Replicas { count, json } => threads::replicas(&mut client, count.as_deref(), *json, &mut out)?,
         Command::Table { table } => p4::table(&mut client, element, table, &mut out)?,
         Command::P4 { command } => p4::command(&mut client, element, &command.join(" "), &mut out)?,
+        Command::Drain { within } => drain::run(&mut client, *within, &mut out)?,
         Command::Stop => drop(client.ask(&json!({ "op": "stop" }))?),
     }
     out.flush()
@@ -335,11 +344,15 @@ fn load(client: &mut Client, handler: &str, file: &Path) -> Outcome {
     send(client, file, requests, &numbers)
 }
 
+/// All of them or none, where what is written can be taken back.
 fn send(client: &mut Client, file: &Path, requests: Vec<Value>, numbers: &[u32]) -> Outcome {
-    let answers = client.ask(&json!({ "op": "batch", "requests": requests }))?;
+    let (answers, left) = match client.answer(&json!({ "op": "batch", "requests": requests, "atomic": true }))? {
+        Ok(answers) => (answers, ""),
+        Err(_) => (client.ask(&json!({ "op": "batch", "requests": requests }))?, "; lines before it were written"),
+    };
     for (answer, number) in answers.as_array().into_iter().flatten().zip(numbers) {
         if let Some(error) = answer["error"].as_str() {
-            return Err(Failure::failed(format_args!("{}:{number}: {error}; lines before it were written", file.display())));
+            return Err(Failure::failed(format_args!("{}:{number}: {error}{left}", file.display())));
         }
     }
     Ok(())

@@ -177,6 +177,105 @@ fn configurations_are_checked() {
     assert!(!std::path::Path::new(&output).exists());
 }
 
+/// Per table and variable: what it is, who has it on several cores, where that is decided, and what would be cheaper.
+#[test]
+fn what_elements_keep_is_told() {
+    let dir = Dir::new("kept");
+    let text = "FromDevice(in) -> Strip(14) -> CheckIPHeader -> d :: DecIPTTL -> s :: EtherSwitch -> c :: Counter -> Discard;";
+    let file = dir.write("kept.click", text);
+    let told = run(&format!("check {file}")).good();
+    let line =
+        |what: &str| told.lines().find(|line| line.starts_with(&format!("kept: {what}"))).unwrap_or_else(|| panic!("{told}")).to_owned();
+    let table = line("s :: EtherSwitch, table stations: keyed by the Ethernet ");
+    assert!(table.contains(" (line ") && table.contains("on one thread, in order, because ") && table.contains("; cheaper: "), "{table}");
+    assert!(line("d :: DecIPTTL, variable drops: a sum that packets do not read").contains("each replica has its own, and they are added"));
+    let json: serde_json::Value = serde_json::from_str(&run(&format!("check {file} --json")).good()).expect("JSON");
+    let stations = json["state"].as_array().unwrap().iter().find(|item| item["name"] == "stations").unwrap();
+    assert!(stations["line"].is_u64() && stations["kind"] == "table" && stations["cheaper"].is_string(), "{json}");
+    let flow: serde_json::Value =
+        serde_json::from_str(&run(&format!("check {file} --placement --order flow --state lock --json")).good()).expect("JSON");
+    let shared =
+        |json: &serde_json::Value| json["state"].as_array().unwrap().iter().any(|item| item["shared"] == "one for all replicas: a lock");
+    assert!(shared(&flow) && !shared(&json), "{flow}");
+}
+
+/// Captures may be in memory, and kinds of devices that there are not are told.
+#[test]
+fn captures_are_repeated_from_memory() {
+    let dir = Dir::new("memory");
+    let input = dir.trace("in.pcap", 1, 50);
+    let file = dir.write("count.click", "FromDevice(in) -> c :: Counter -> Queue(100000) -> ToDevice(out);");
+    let output = dir.file("out.pcap");
+    assert_eq!(run(&format!("run {file} --map in=mem:{input}:7 --map out=pcap:{output} -h c.count")).good(), "350\n");
+    assert_eq!(run(&format!("filter -r {output} --count")).good(), "350 packets\n");
+    assert_eq!(run(&format!("run {file} --map in=pcap:{input} --map out=/dev/null -h c.count")).good(), "50\n");
+    let told = run(&format!("run {file} --map in=foo:lo --map out=/dev/null")).bad(2);
+    assert!(
+        told.contains("there is no kind of device `foo`, and no file of that name; there are dev, gso, xdp, tap, pcap and mem"),
+        "{told}"
+    );
+    assert!(run(&format!("run {file} --map in=tap: --map out=/dev/null")).bad(2).contains("tap: needs the name of an interface"));
+    let program = dir.write("pass.netil", PASS);
+    assert!(run(&format!("run {program} --in dev:")).bad(2).contains("dev: needs the name of an interface"));
+    let told = run(&format!("run {program} --in mem:{input}:2 --out pcap:{output} --stats"));
+    assert!(told.err.contains("arrived  100\n"), "{}", told.err);
+    assert_eq!(run(&format!("filter -r {output} --count")).good(), "100 packets\n");
+}
+
+const PASS: &str = "segment .ports\n push_input in\n push_output out\nends\nsegment .push\n pop\n pkt.send out\nends\n";
+
+/// Figure 1 of the NetVM paper: an application of two NetPEs in a pipeline, each a NetIL program with memory of its own, here files in a folder of elements. The first keeps frames with IP, the
+/// second every other one of what comes to it, which it counts.
+#[test]
+fn two_netpes_are_in_a_pipeline() {
+    let dir = Dir::new("figure1");
+    let input = dir.trace("in.pcap", 3, 200);
+    let ports = "segment .ports\n push_input in\n push_output out\nends\n";
+    std::fs::create_dir_all(dir.file("elements")).unwrap();
+    dir.write(
+        "elements/OnlyIp.netil",
+        format!("{ports}segment .push\n pop push 12 upload.16 push 2048 jcmp.neq no pkt.send out\nno:\n pkt.drop 0\nends\n"),
+    );
+    let counts = "pop push 0 umload.32 push 1 add dup push 0 mstore.32 push 1 and j.eq no pkt.send out\nno:\n pkt.drop 0";
+    dir.write("elements/EveryOther.netil", format!("{ports}segment .push\n .datamem_size 4\n {counts}\nends\n"));
+    let output = dir.file("out.pcap");
+    let file =
+        dir.write("figure1.click", format!("FromDump({input}, STOP true) -> OnlyIp -> EveryOther -> Queue(9999) -> ToDump({output});"));
+    let number = |text: String| text.split(' ').next().unwrap().parse::<u32>().unwrap();
+    let all = number(run(&format!("filter -r {input} --count ip")).good());
+    assert!(all > 10);
+    for engine in ["interp", "jit"] {
+        run(&format!("run {file} --engine {engine}")).good();
+        assert_eq!(number(run(&format!("filter -r {output} --count")).good()), all.div_ceil(2), "{engine}");
+    }
+    assert!(run(&format!("elements --elements {}", dir.file("elements"))).good().contains("OnlyIp"));
+}
+
+/// Placements that are written down.
+#[test]
+fn placements_are_files() {
+    let dir = Dir::new("placed");
+    let input = dir.trace("in.pcap", 1, 300);
+    let text = format!(
+        "FromDump({input}, STOP true) -> s :: Strip(14) -> t :: Truncate(30) -> c :: Counter -> Queue(9999) -> ToDump({});",
+        dir.file("out.pcap")
+    );
+    let file = dir.write("placed.click", text);
+    let place = |text: &str| dir.write("place.txt", text);
+    let placed = place("replicas 2\nreplica Strip\nin-order t\npin sources 0\n");
+    let told = run(&format!("run {file} --place {placed} --explain-place -h c.count"));
+    assert!(told.out == "300\n" && told.err.contains("t :: Truncate: the placement says so"), "{}{}", told.out, told.err);
+    let told = run(&format!("run {file} --place {}", place("replicas 2\nreplica c\n"))).bad(1);
+    assert!(told.contains("--place: replica c: `c` cannot be in replicas: it ") && told.contains("variable"), "{told}");
+    assert!(run(&format!("run {file} --place {}", place("replicas 2\nin-order nobody\n"))).bad(1).contains("in-order nobody: no element"));
+    assert!(run(&format!("run {file} --place {}", place("replicas x\n"))).bad(2).contains("line 1: there are from 1 to 256 replicas"));
+    let scheduled = std::fs::read_to_string(&file).unwrap() + " StaticThreadSched(s 0, nobody 1);";
+    let file = dir.write("scheduled.click", scheduled);
+    let told = run(&format!("run {file} --place rtc:2 -h s.home_thread -h c.home_thread"));
+    assert!(told.err.contains("StaticThreadSched: there is no element `nobody`"), "{}", told.err);
+    assert_eq!(told.out, "s.home_thread:\n2 3\n\nc.home_thread:\n1\n\n");
+}
+
 #[test]
 fn folders_are_checked() {
     let dir = Dir::new("folder");
@@ -195,7 +294,8 @@ fn folders_are_checked() {
         json.out.starts_with(r#"{"configurations":3,"accepted":1,"refused":[{"reason":"there is no element class `Gargle`","count":2,"#)
     );
     assert!(run(&format!("check {folder} --flat")).bad(2).contains("--flat is for one configuration"));
-    assert!(run(&format!("check {folder}/good.click --json")).bad(2).contains("--json is for a folder"));
+    let good: serde_json::Value = serde_json::from_str(&run(&format!("check {folder}/good.click --json")).good()).expect("JSON");
+    assert_eq!((good["elements"].as_u64(), good["connections"].as_u64()), (Some(2), Some(1)), "{good}");
     assert_eq!(run(&format!("check {folder}/deeper/../good.click")).good(), "2 elements, 1 connections\n");
 }
 

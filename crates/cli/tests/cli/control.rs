@@ -191,9 +191,33 @@ fn tables_are_loaded_from_files() {
     assert_eq!(run.says(&["read", "rt.table"]).lines().count(), routes.len() + 1);
     std::fs::write(&file, "192.168.0.0/16 0\nnonsense\n192.168.1.0/24 0\n").unwrap();
     let told = run.fails(&["load", "rt.add", &file.display().to_string()]);
-    assert!(told.contains("routes.txt:2: ") && told.contains("lines before it were written"), "{told}");
+    assert!(told.contains("routes.txt:2: ") && told.contains("nothing was written"), "{told}");
     let table = run.says(&["read", "rt.table"]);
-    assert!(table.contains("192.168.0.0/16") && !table.contains("192.168.1.0/24"));
+    assert!(!table.contains("192.168.0.0/16") && !table.contains("192.168.1.0/24"), "all or nothing");
+    assert_eq!(table.lines().count(), routes.len() + 1, "and all that was there before");
+    // What cannot be taken back is no part of such a batch.
+    let request = r#"{"op":"batch","atomic":true,"requests":[{"op":"write","handler":"c.reset","text":""}]}"#;
+    let answers = talk(&run.socket, format!("{request}\n").as_bytes(), 2);
+    assert!(answers[1].contains("cannot be taken back"), "{answers:?}");
+}
+
+/// Sources give no more, and what waits goes on before the run ends.
+#[test]
+fn a_run_is_drained() {
+    let dir = Dir::new("control-drain");
+    let config = "InfiniteSource(LIMIT -1) -> q :: Queue(100000) -> RatedUnqueue(2000) -> c :: Counter -> Discard;";
+    let mut run = Running::start(config, &PathBuf::from(dir.file("c.sock")), &[]);
+    run.wait(|| run.number("q.length") > 10);
+    let refused = run.fails(&["drain", "--within", "-1"]);
+    assert!(refused.contains("--within takes seconds"), "{refused}");
+    let told = run.says(&["drain", "--within", "0.3"]);
+    assert!(told.contains("give no more packets") && told.contains("packets still wait after 0.3 s"), "{told}");
+    assert!(run.child.wait().unwrap().success());
+    let config = "InfiniteSource(LIMIT -1) -> q :: Queue(500) -> Unqueue -> c :: Counter -> Discard;";
+    let mut run = Running::start(config, &PathBuf::from(dir.file("d.sock")), &[]);
+    run.wait(|| run.number("c.count") > 100);
+    assert!(run.says(&["drain"]).contains("nothing waits; the run ends"));
+    assert!(run.child.wait().unwrap().success());
 }
 
 #[test]

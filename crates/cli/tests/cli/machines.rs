@@ -32,9 +32,26 @@ fn conflicts_of_an_application_are_told_by_window() {
     let file = format!("{}/../../apps/firewall/firewall.click", env!("CARGO_MANIFEST_DIR"));
     let told = run(&format!("profile-conflicts {file} --map inside={trace} --map outside={trace}")).good();
     assert!(told.starts_with("600 packets"), "{told}");
-    for window in ["     2  ", "     4  ", "     8  ", "    16  ", "sections in a packet"] {
+    for window in [
+        "     2  ",
+        "     4  ",
+        "     8  ",
+        "    16  ",
+        "sections in a packet",
+        "their deviation / mean",
+        "slowest stage / average",
+        "stage  instr",
+    ] {
         assert!(told.contains(window), "{told}");
     }
+    let all = format!("profile-conflicts {file} --map inside={trace} --map outside={trace} --stages 3");
+    let json: serde_json::Value = serde_json::from_str(&run(&format!("{all} --json")).good()).expect("JSON");
+    let shares: Vec<f64> = json["stages"].as_array().unwrap().iter().map(|stage| stage["share"].as_f64().unwrap()).collect();
+    assert!(shares.len() <= 3 && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{json}");
+    let slowest = shares.iter().copied().fold(0.0, f64::max);
+    assert!((json["imbalance"].as_f64().unwrap() - 3.0 * slowest).abs() < 1e-9 && json["deviation"].as_f64().unwrap() > 0.0, "{json}");
+    let svg = run(&format!("{all} --svg -")).good();
+    assert_eq!(svg.matches("<rect").count(), 4 + shares.len(), "{svg}");
 }
 
 #[test]

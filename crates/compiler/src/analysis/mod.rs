@@ -4,12 +4,14 @@
 //! - [`effects`], [`versions`]: what a function writes, and which state of a memory an operation sees
 //! - [`liveness`], [`probability`]: which values are still needed, which edge most packets take
 //! - [`guards`]: whether each access is guarded by a check, for debug builds
+//! - [`keys`]: which bytes of the packet the keys of tables are made of
 //! - [`cost`]: what the machine charges for
 
 pub(crate) mod cost;
 pub(crate) mod effects;
 pub(crate) mod facts;
 pub(crate) mod guards;
+pub mod keys;
 pub(crate) mod lengths;
 pub(crate) mod linear;
 pub(crate) mod liveness;

@@ -36,6 +36,9 @@ pub(super) struct Foreign {
     pub make: Make,
 }
 
+/// The class of NetIL programs, whose file an argument names; files in a folder of elements are classes of that kind.
+pub(super) const NETIL: &str = "NetIL";
+
 /// All of them.
 pub(super) const ALL: [Foreign; 2] = [
     Foreign {
@@ -49,11 +52,12 @@ pub(super) const ALL: [Foreign; 2] = [
         make: element::make,
     },
     Foreign {
-        name: "NetIL",
+        name: NETIL,
         shape: Shape { ports: "1-/-", processing: "h/h", flow: "x/x" },
         manual: "NetIL(FILE) -- runs a NetIL program, as text or assembled\n\n\
             Input k is the k-th push input that the program declares, output k its k-th push output; inputs are declared before outputs, and there are as many\n\
-            as are connected. A program with info memory of its own cannot be an element.",
+            as are connected. A program with info memory of its own cannot be an element.\n\
+            A file NAME.netil or NAME.nvm in a folder of element classes is a class NAME, without arguments.",
         make: netil_module,
     },
 ];
@@ -63,7 +67,7 @@ pub(super) fn find(name: &str) -> Option<&'static Foreign> {
     ALL.iter().find(|class| class.name == name)
 }
 
-fn netil_module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Made, Vec<String>> {
+pub(super) fn netil_module(arguments: &[String], inputs: u32, outputs: u32) -> Result<Made, Vec<String>> {
     let one = |why: String| vec![why];
     let [file] = arguments else { return Err(one("expected one argument, the file with the program".to_owned())) };
     let path = Path::new(file.trim().trim_matches('"'));

@@ -58,6 +58,17 @@ impl Library {
         self.file(&format!("{name}.c"))
     }
 
+    /// The NetIL program that is a class, in the first folder that has a file of that name: as text (`NAME.netil`) or assembled (`NAME.nvm`).
+    fn netil(&self, name: &str) -> Option<PathBuf> {
+        let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let file = |folder: &PathBuf| {
+            let is_there = |end: &&str| folder.join(format!("{name}.{end}")).is_file();
+            ["c", "netil", "nvm"].iter().find(|end| is_there(end)).map(|end| folder.join(format!("{name}.{end}")))
+        };
+        let found = self.folders.iter().filter(|_| is_name).find_map(file)?;
+        found.extension().is_some_and(|end| end != "c").then_some(found)
+    }
+
     /// A header that classes include, with its file's name.
     pub fn header(&self, name: &str) -> Option<(String, String)> {
         self.file(&format!("include/{name}")).or_else(|| self.file(name))
@@ -77,8 +88,11 @@ impl Library {
         let entries = self.folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
         let names = built_in.chain(entries.filter_map(|entry| named(&entry.path())));
         let of_files = names.filter_map(|name| self.class(&name).map(|(_, text)| (name, purpose(&text))));
+        let entries = self.folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+        let stems = entries.filter_map(|entry| Some(entry.path().file_stem()?.to_string_lossy().into_owned()));
+        let netil = stems.filter_map(|name| self.netil(&name).map(|file| (name, format!("the NetIL program {}", file.display()))));
         let foreign = foreign::ALL.iter().map(|class| (class.name.to_owned(), purpose(class.manual)));
-        of_files.chain(DECLARING.map(|(name, manual)| (name.to_owned(), manual.to_owned()))).chain(foreign).collect()
+        of_files.chain(netil).chain(DECLARING.map(|(name, manual)| (name.to_owned(), manual.to_owned()))).chain(foreign).collect()
     }
 
     /// The manual of a class of which there is no file, and which the runtime does not know.
@@ -126,12 +140,19 @@ impl Classes for Library {
     }
 
     fn foreign(&self, class: &str) -> Option<Shape<'static>> {
-        foreign::find(class).map(|class| class.shape)
+        let netil = || self.netil(class).and_then(|_| foreign::find(foreign::NETIL));
+        foreign::find(class).or_else(netil).map(|class| class.shape)
     }
 
     fn program(&self, element: &Element, inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
-        let class = foreign::find(&element.class).ok_or_else(|| vec![format!("there is no class {}", element.class)])?;
-        let foreign::Made { module, plane, notes: compiled, kept } = (class.make)(&element.arguments, inputs, outputs)?;
+        let foreign::Made { module, plane, notes: compiled, kept } = match (foreign::find(&element.class), self.netil(&element.class)) {
+            (Some(class), _) => (class.make)(&element.arguments, inputs, outputs)?,
+            (None, Some(_)) if !element.arguments.iter().all(String::is_empty) => {
+                return Err(vec![format!("{} is a NetIL program, which takes no arguments", element.class)]);
+            }
+            (None, Some(file)) => foreign::netil_module(&[file.display().to_string()], inputs, outputs)?,
+            (None, None) => return Err(vec![format!("there is no class {}", element.class)]),
+        };
         self.notes.borrow_mut().insert(element.name.clone(), Told { compiled, kept });
         self.planes.borrow_mut().extend(plane.map(|plane| (element.name.clone(), plane)));
         Ok(module)
@@ -241,6 +262,27 @@ mod tests {
         assert!(library.header("click.h").unwrap().1.contains("INFO(u8, paint)"));
         assert!(library.classes()["Paint"].starts_with("Paint(COLOR"));
         assert_eq!([library.class("Nonesuch"), library.class("../Cargo"), library.class("/etc/passwd")], [None, None, None]);
+    }
+
+    /// Of two files of one name in a folder, the one in C is the class; a folder's goes before what is built in.
+    #[test]
+    fn netil_programs_in_folders_are_classes() {
+        let folder = std::env::temp_dir().join(format!("netvm-classes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let program = "segment .ports push_input in push_output out ends segment .push pop pkt.send out ends";
+        ["Pass.netil", "Paint.netil", "Both.netil"].iter().for_each(|name| std::fs::write(folder.join(name), program).unwrap());
+        std::fs::write(
+            folder.join("Both.c"),
+            "/* Both -- in C */\n#include <netvm.h>\nELEMENT(Both, \"1/1\", \"a/a\");\nvoid push(int port) { emit(0); }\n",
+        )
+        .unwrap();
+        let reading = crate::application::Reading { elements: vec![folder.clone()], ..Default::default() };
+        let read = |text: &str| crate::application::Application::read("a.click", text, &reading).map_err(|error| error.to_string());
+        assert!(read("Idle -> Pass -> Paint -> Both -> Discard").is_ok());
+        assert!(read("Idle -> Pass(1) -> Discard").err().unwrap().contains("takes no arguments"));
+        let classes = Library::of(std::slice::from_ref(&folder)).classes();
+        assert!(classes["Pass"].starts_with("the NetIL program ") && classes["Both"] == "Both -- in C */", "{classes:?}");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

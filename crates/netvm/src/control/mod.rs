@@ -13,6 +13,7 @@ pub mod metrics;
 pub mod protocol;
 mod socket;
 mod threads;
+mod undo;
 pub mod why;
 
 pub use socket::{Door, default_folder, sockets};

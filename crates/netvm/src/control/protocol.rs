@@ -8,7 +8,7 @@
 //! | `elements` | | a list: `name`, `class`, `handlers` with `name`, `read`, `write` |
 //! | `read` | reads `handler`, asked `text` | its value |
 //! | `write` | writes `text` to `handler` | `null` |
-//! | `batch` | does all `requests`, with no packet between them, up to the first that fails | a list of their answers |
+//! | `batch` | does all `requests`, with no packet between them, up to the first that fails; with `atomic` all of them or none | a list of their answers |
 //! | `why` | the last packets that `filter` takes, if it is there, at most `most` of them (20), and where how many ended | `recorded`, `matched`, `ends`, `packets` ([`why`]) |
 //! | `stats` | | what `netvm run --json` prints, with `threads` |
 //! | `replace` | puts the configuration `text` in the place of the one that runs, with `parameters` by name; with `plan` true only tells | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `faults` |
@@ -17,6 +17,7 @@
 //! | `replicas` | lets `replicas` replicas get packets, if it is there, or with "auto" as many as the load needs | `active`, `wanted`, `pause_us`, `made_ms`, `auto`; null without replicas |
 //! | `stop` | asks for the end of the run | `null` |
 
+use super::undo::Before;
 use super::{Controlled, Line, read_line, statistics, threads, why};
 use crate::application::native::Control;
 use crate::application::{Described, Replaced, Succession};
@@ -129,16 +130,24 @@ fn replace(request: &Value, text: &str, target: &mut dyn Controlled) -> Result<V
     )
 }
 
-/// Requests up to the first that fails. A batch in a batch is refused.
+/// Requests up to the first that fails. A batch in a batch is refused. With `"atomic":true` they are writes that can be taken back, and are where one fails.
 fn batch(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<Value, String> {
     let requests = request.get("requests").and_then(Value::as_array).ok_or("a batch has a list of requests")?;
+    let atomic = request.get("atomic").and_then(Value::as_bool).unwrap_or(false);
+    let before = if atomic { Some(Before::of(requests, target)?) } else { None };
     let mut answers = Vec::with_capacity(requests.len());
     for request in requests {
         let is_batch = request.get("op").and_then(Value::as_str) == Some("batch");
-        let one = if is_batch { json!({ "error": "a batch has no batches" }) } else { answer(request, target, begun) };
-        let failed = one.get("error").is_some();
+        let mut one = if is_batch { json!({ "error": "a batch has no batches" }) } else { answer(request, target, begun) };
+        let failed = one.get("error").and_then(Value::as_str).map(str::to_owned);
+        if let (Some(error), Some(before)) = (&failed, &before) {
+            let left = before.restore(target);
+            let what =
+                left.map_or("nothing was written".to_owned(), |why| format!("what was written before could not be taken back: {why}"));
+            one["error"] = format!("{error}; {what}").into();
+        }
         answers.push(one);
-        if failed {
+        if failed.is_some() {
             break;
         }
     }

@@ -155,6 +155,23 @@ fn an_address_is_leased_to_one_host_at_a_time() {
     }
 }
 
+/// Hosts that come hours apart: replicas stay so near each other in the time of the capture that none takes away what another is about to lease.
+#[test]
+fn replicas_of_a_server_of_leases_answer_as_one_does() {
+    let packets = timed(Hosts::new(5, 20).take(240));
+    let answers = |found: &Found| {
+        let of = |frame: &[u8]| message(frame).map(|message| (message.mac, message.kind, message.yiaddr));
+        let mut all: Vec<_> = found.outputs["lan"].iter().filter_map(|(_, frame)| of(frame)).collect();
+        all.sort_unstable();
+        all
+    };
+    let mut wanted = None;
+    play("dhcp/dhcp.click", &[], ("lan", &[]), &packets, |_, found| wanted = Some(answers(&found)));
+    let wanted = wanted.unwrap();
+    assert!(wanted.len() > 60, "{}", wanted.len());
+    play_by_flow("dhcp/dhcp.click", ("lan", &[]), &packets, |name, found| assert_eq!(answers(&found), wanted, "{name}"));
+}
+
 /// Whole messages, and those with attacks, as one puts them together who has all fragments at once.
 #[test]
 fn all_attacks_in_fragments_are_found() {

@@ -270,7 +270,7 @@ impl Graph {
             "config" => it.arguments.join(", "),
             "handlers" => self.handler_list(node),
             "ports" => self.port_list(node),
-            "home_thread" => "0".to_owned(),
+            "home_thread" => self.settings.thread.to_string(),
             "scheduled" => match &it.body {
                 Body::Native(Some(native)) if native.is_task() => native.is_scheduled(&Ready { graph: self, node, depth: 0 }).to_string(),
                 _ => return Err(self.no_handler(node, name)),

@@ -11,6 +11,7 @@
 use super::course::{Along, Course};
 use super::merging::{Source, Sources};
 use super::serving::Serving;
+use super::share::Share;
 use super::singles::Singles;
 use super::{Body, Call, Graph, Push};
 use netil::app::{Application, End};
@@ -207,10 +208,11 @@ impl Graph {
         !course.slots.is_empty()
     }
 
-    /// Before when arrivals come without a timer between.
+    /// Before when arrivals come without a timer between, and without waiting for other graphs.
     fn free_until(&self) -> u64 {
         let due = self.first_due();
-        if due > self.clock.now() { due } else { 0 }
+        let latest = self.settings.share.as_ref().filter(|_| self.clock.follows_captures()).and_then(Share::latest);
+        if due > self.clock.now() { due.min(latest.map_or(u64::MAX, |latest| latest.saturating_add(1))) } else { 0 }
     }
 
     pub(super) fn first_due(&self) -> u64 {

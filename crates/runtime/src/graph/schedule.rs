@@ -1,5 +1,6 @@
 //! What runs next: tasks in turn, then the next event.
 
+use super::linked::Found;
 use super::program::{Ended, MOST_TIMER_RUNS};
 use super::{Body, Call, Graph, Stream, Task};
 use std::collections::VecDeque;
@@ -211,11 +212,16 @@ impl Graph {
 
     /// The next arrival or timer. False at the end.
     fn event(&mut self, busy: bool) -> bool {
+        let taken = self.next_taken().is_some();
         let arrival = self.upcoming();
         if let Some((time, _)) = arrival {
             self.begin_time(time);
         }
         let timer = self.next_timer();
+        if !taken && !self.is_asked() && self.waits_for_others(arrival, timer) {
+            self.found = Some(Found { arrival, stops: 0, calls: VecDeque::new() });
+            return true;
+        }
         match (arrival, timer) {
             // What sources asked for at their end.
             (None, _) if !self.calls.is_empty() => self.settle(),
@@ -232,6 +238,15 @@ impl Graph {
             _ => return self.nothing_left(),
         }
         true
+    }
+
+    /// Whether other graphs of this application have events that are to come first.
+    fn waits_for_others(&self, arrival: Option<(u64, usize)>, timer: Option<(u64, usize)>) -> bool {
+        let Some(share) = self.settings.share.as_ref().filter(|_| self.clock.follows_captures()) else { return false };
+        let next = arrival.into_iter().chain(timer).map(|(time, _)| time).min();
+        // Time does not go back where a capture's does.
+        next.iter().for_each(|time| share.comes_at((*time).max(self.clock.now())));
+        next.is_some() && share.is_early()
     }
 
     /// Timers that were set before the first packet of a capture are due so long after that, and not after the year 1970.

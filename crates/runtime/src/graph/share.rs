@@ -10,7 +10,8 @@
 //! - A state in common is changed under its lock only: by a run that holds it, or by the commit of a [transaction](super::transaction).
 //! - A timer of a state in common runs once: who takes it finds it still set, under the lock.
 //! - A capture that several graphs write is completed by the last of them.
-//! - No graph is more than [`AHEAD`] packets of captures ahead of another, so times that a state in common sees go back by no more than those packets last.
+//! - No graph is more than [`AHEAD`] packets of captures ahead of another, so times that a state in common sees go back by no more than those packets last. Where such a state depends on time,
+//!   the bound is one of time instead ([`Common::within`]): before each event a graph tells when that is, and waits until no other has one that is so much earlier. The first of all never waits.
 //!
 //! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for elements). Leaves out: striped locks.
 
@@ -53,6 +54,10 @@ pub struct Common {
     captures: Mutex<BTreeMap<PathBuf, (Weak<Output>, Plan)>>,
     /// Packets of captures that each graph has passed.
     passed: Vec<AtomicU64>,
+    /// By how many nanoseconds of captures a graph may be ahead of another.
+    within: Option<u64>,
+    /// When each graph's next event is, by the time of captures.
+    coming: Vec<AtomicU64>,
 }
 
 /// How runs of an element whose state is in common come one after the other.
@@ -117,8 +122,16 @@ impl std::fmt::Debug for Common {
 impl Common {
     /// For so many graphs, with the elements whose state they have in common.
     pub fn new(replicas: usize, elements: BTreeMap<usize, Policy>) -> Self {
-        let passed = (0..replicas).map(|_| AtomicU64::new(0)).collect();
-        Self { elements, ends: BTreeMap::new(), states: Mutex::default(), together: Arc::default(), captures: Mutex::default(), passed }
+        let [passed, coming] = [(); 2].map(|()| (0..replicas).map(|_| AtomicU64::new(0)).collect());
+        let (states, captures) = (Mutex::default(), Mutex::default());
+        Self { elements, ends: BTreeMap::new(), states, together: Arc::default(), captures, passed, within: None, coming }
+    }
+
+    /// The same where graphs that read captures are no more than so many nanoseconds of these ahead of each other.
+    #[must_use]
+    pub fn within(mut self, nanoseconds: Option<u64>) -> Self {
+        self.within = nanoseconds;
+        self
     }
 
     /// The same where packets of some sources go to graphs by the port of one end.
@@ -225,9 +238,36 @@ impl Share {
 
     /// Whether it is to wait for others.
     pub fn is_ahead(&self) -> bool {
+        if self.common.within.is_some() {
+            return self.is_early();
+        }
         let passed = |at: &AtomicU64| at.load(Ordering::Relaxed);
         let own = self.common.passed.get(self.index).map_or(0, passed);
         own != u64::MAX && self.common.passed.iter().map(passed).min().is_some_and(|least| own > least.saturating_add(AHEAD))
+    }
+
+    /// Its next event is then, by the time of captures.
+    pub(super) fn comes_at(&self, time: u64) {
+        if let Some(coming) = self.common.coming.get(self.index).filter(|_| !self.has_left()) {
+            coming.store(time, Ordering::Release);
+        }
+    }
+
+    /// Whether events of others come first.
+    pub(super) fn is_early(&self) -> bool {
+        let own = self.common.coming.get(self.index).map_or(0, |coming| coming.load(Ordering::Relaxed));
+        !self.has_left() && self.latest().is_some_and(|latest| own > latest)
+    }
+
+    /// Until when its events need not wait for others.
+    pub(super) fn latest(&self) -> Option<u64> {
+        let others = self.common.coming.iter().enumerate().filter(|(index, _)| *index != self.index);
+        let least = others.map(|(_, coming)| coming.load(Ordering::Acquire)).min().unwrap_or(u64::MAX);
+        Some(least.saturating_add(self.common.within?))
+    }
+
+    fn has_left(&self) -> bool {
+        self.common.passed.get(self.index).is_some_and(|passed| passed.load(Ordering::Relaxed) == u64::MAX)
     }
 
     /// Whether all graphs have read what they read.
@@ -239,6 +279,9 @@ impl Share {
     pub fn leaves(&self) {
         if let Some(passed) = self.common.passed.get(self.index) {
             passed.store(u64::MAX, Ordering::Relaxed);
+        }
+        if let Some(coming) = self.common.coming.get(self.index) {
+            coming.store(u64::MAX, Ordering::Release);
         }
     }
 }
@@ -276,5 +319,31 @@ impl Slot {
     /// Whether nobody delayed its timers yet. Asked under the lock.
     pub(super) fn first_delay(&self) -> bool {
         !self.delayed.swap(true, Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Graphs of captures with state that depends on time: the one whose next event is first goes on, others as far as they may, and who has left is waited for no more.
+    #[test]
+    fn graphs_stay_within_a_time_of_each_other() {
+        let common = Arc::new(Common::new(3, BTreeMap::new()).within(Some(10)));
+        let shares = [0, 1, 2].map(|index| Share { index, replicas: 3, common: Arc::clone(&common) });
+        let early = || shares.each_ref().map(Share::is_ahead);
+        assert_eq!(early(), [false; 3]);
+        shares[0].comes_at(100);
+        assert_eq!(early(), [true, false, false], "of the others nothing is known yet");
+        shares[1].comes_at(95);
+        shares[2].comes_at(106);
+        assert_eq!(early(), [false, false, true]);
+        assert_eq!(shares[0].latest(), Some(105));
+        // So many packets count only where time does not.
+        shares[0].passes(2 * AHEAD);
+        assert_eq!(early(), [false, false, true]);
+        shares[1].leaves();
+        shares[1].comes_at(3);
+        assert_eq!(early(), [false; 3]);
     }
 }

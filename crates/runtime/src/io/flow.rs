@@ -35,6 +35,11 @@ pub(crate) fn replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
     part(sum(link, frame), replicas)
 }
 
+/// The same by the addresses of the frame's own IP header, whatever it quotes.
+pub(crate) fn own_replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
+    part(behind_link(link, frame).and_then(addresses).map_or(0, added), replicas)
+}
+
 /// Which of so many replicas has what this number stands for, as `is_own_port` of elements/include/share.h says it as well.
 fn part(number: u32, replicas: usize) -> usize {
     let hash = number.wrapping_mul(SPREAD) >> 16;
@@ -147,7 +152,11 @@ pub(super) fn other(toward: Toward) -> Toward {
 /// The sum of both addresses of a frame's flow, taken as words; 0 for what has none. A sum does not tell which address came first.
 pub fn sum(link: LinkType, frame: &[u8]) -> u32 {
     let Some(flow) = behind_link(link, frame).and_then(|ip| addresses(quoted(ip).unwrap_or(ip))) else { return 0 };
-    flow.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)).fold(0, u32::wrapping_add)
+    added(flow)
+}
+
+fn added(ends: &[u8]) -> u32 {
+    ends.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word)).fold(0, u32::wrapping_add)
 }
 
 fn behind_link(link: LinkType, frame: &[u8]) -> Option<&[u8]> {

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 /// Check a Click configuration or a P4 program
 ///
 /// Reads it, looks its classes up, and checks ports, push and pull, and arguments. Captures need not be there, and devices need not be mapped: that is needed to run. What is found
-/// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back.
+/// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back. For each table and each variable that packets change a line
+/// tells what it is, where in its class that is decided, how replicas on several cores would have it (netvm run --place), and what would make that cheaper.
 ///
 /// Of a P4 program also warnings are drawn, on standard error, that do not change the exit status: parser states and cases of select that are never reached, entries that never match, tables that
 /// are never applied, actions that are never used, and reads of headers that may be invalid, with a way on which they are.
@@ -25,6 +26,7 @@ Examples:
   netvm check router.click
   netvm check router.click --paths
   netvm check firewall.click --placement
+  netvm check firewall.click --json | jq '.state[] | .element, .name, .sort, .shared'
   netvm check switch.p4
   netvm check switch.p4 --entries routes.txt
   netvm check switch.p4 --json | jq '.warnings[].message'
@@ -67,10 +69,10 @@ pub(crate) struct Args {
     order: Kept,
 
     /// How state that replicas have in common is to be shared (netvm run --state)
-    #[arg(long, value_name = "[NAME=]lock|transaction|copies|replicate", value_parser = parse_state, requires = "placement")]
+    #[arg(long, value_name = "[NAME=]auto|affinity|shard|lock|transaction|copies|replicate", value_parser = parse_state, requires = "placement")]
     state: Vec<State>,
 
-    /// Print the summary of a folder, the placement, or the warnings about a P4 program, as JSON
+    /// Print what is told as JSON: of a configuration, a folder, the placement, or the warnings about a P4 program
     #[arg(long)]
     json: bool,
 }
@@ -87,7 +89,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         (args.paths && is_folder, "--paths is for one configuration"),
         (args.flat && is_folder, "--flat is for one configuration"),
         (args.placement && is_folder, "--placement is for one configuration"),
-        (args.json && !is_folder && !args.placement, "--json is for a folder, a P4 program or --placement"),
     ];
     if let Some((_, why)) = not.iter().find(|(wrong, _)| *wrong) {
         return Err(Failure::usage(why));
@@ -102,11 +103,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     application.check()?;
     let mut out = Out::new();
     if args.placement {
-        let placement = args.order.place(&application, &[], &args.state).map_err(Failure::failed)?;
+        let placement = args.order.place(&application, &[], &args.state, &[]).map_err(Failure::failed)?;
         match args.json {
             true => out.json(&placement::json(application.application(), &placement))?,
             false => {
                 out.put(&placement.explain(application.application(), None))?;
+                placement::lines(&application, &placement).iter().try_for_each(|item| out.line(&format!("kept: {item}")))?;
                 for (element, kept) in application.kept() {
                     out.line(&format!("kept by {element}"))?;
                     kept.iter().try_for_each(|line| out.line(&format!("  {line}")))?;
@@ -120,10 +122,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return out.flush();
     }
     let flat = application.flat();
+    if args.json {
+        out.json(&placement::summary(&application))?;
+        return out.flush();
+    }
     out.line(&format!("{} elements, {} connections", flat.elements.len(), flat.connections.len()))?;
     for connection in application.connections(true) {
         out.line(&format!("leads back: {connection}"))?;
     }
+    placement::kept(&application).iter().try_for_each(|item| out.line(&format!("kept: {item}")))?;
     if args.paths {
         for connection in application.connections(false) {
             out.line(&connection)?;

@@ -1,14 +1,13 @@
 //! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
 
-use super::{Args, control, cores, kernel, lost, record, report, search};
+use super::{Args, control, cores, kernel, lost, mapping, record, report, search};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::progress::Progress;
 use crate::signals::{Heard, Signals};
-use netvm::application::{Application, Graph, Host, Library, Reading, Recipe, Settings, Stats, Stream, native};
+use netvm::application::{Application, Graph, Host, Library, Reading, Recipe, Settings, Stats, Stream};
 use netvm::control::{Replaceable, Server};
-use netvm::io::device::Spec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -90,6 +89,11 @@ where
 
 pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iterator<Item = String>) -> Outcome {
     no_ports(args)?;
+    run_text(args, file, text, first, &args.maps)
+}
+
+/// Runs a configuration between what stands for its devices.
+pub(super) fn run_text(args: &Args, file: Option<&Path>, text: &str, first: impl Iterator<Item = String>, maps: &[String]) -> Outcome {
     let name = &file.map_or("config".to_owned(), |file| file.display().to_string());
     let reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
     let mut application = application(name, text, &reading)?;
@@ -101,15 +105,16 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
     }
     let signals = Signals::watch()?;
     let mut settings = Settings { seed: args.seed, budget: Some(args.budget), simulated: args.sim_time, ..Settings::default() };
-    for map in &args.maps {
-        device(map, &application, &mut settings)?;
+    for map in maps {
+        mapping::device(map, &application, &mut settings)?;
     }
     let server = control::open(args, &application, &mut settings)?;
-    if let Some(place) = args.place {
+    if let Some(place) = &args.place {
         return cores::run(args, place, &application, (settings, server), &signals, &reading);
     }
     if args.explain_place {
-        cores::explain(args, &application, cores::Place::Replicas(1))?;
+        failure::eprint_lossy("all elements are on one thread, as there is no --place; with --place rtc:2 they would be");
+        cores::explain(args, &application, &cores::Place::Replicas(2))?;
     }
     let begun = Instant::now();
     let pending = server.as_ref().map(Server::pending);
@@ -166,52 +171,6 @@ fn no_ports(args: &Args) -> Outcome {
         }
         None => Ok(()),
     }
-}
-
-/// `DEVICE=dev:IF` and `DEVICE=tap:NAME` are live. `DEVICE=IN`, `DEVICE=OUT`, `DEVICE=IN,OUT`: which of the first two depends on whether the configuration reads the device.
-pub(crate) fn device(map: &str, application: &Application, settings: &mut Settings) -> Outcome {
-    let (name, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected DEVICE=IN[,OUT], not '{map}'")))?;
-    let (is_read, is_written) = (names(application, native::READERS, name), names(application, native::WRITERS, name));
-    if let Some(spec) = Spec::parse(files) {
-        if !is_read && !is_written {
-            return Err(Failure::usage(format_args!("--map {map}: the configuration has no device '{name}'")));
-        }
-        settings.live.insert(name.to_owned(), spec);
-        return Ok(());
-    }
-    let (input, output) = match files.split_once(',') {
-        Some((input, output)) => (Some(input), Some(output)),
-        None if is_read => (Some(files), None),
-        None => (None, Some(files)),
-    };
-    let given = |file: Option<&str>| file.is_some_and(|file| !file.is_empty());
-    match (is_read, is_written) {
-        (false, false) => return Err(Failure::usage(format_args!("--map {map}: the configuration has no device '{name}'"))),
-        (false, _) if given(input) => return Err(Failure::usage(format_args!("--map {map}: nothing reads device '{name}'"))),
-        (_, false) if given(output) => return Err(Failure::usage(format_args!("--map {map}: nothing writes to device '{name}'"))),
-        _ => {}
-    }
-    let put = |to: &mut BTreeMap<String, PathBuf>, file: Option<&str>| {
-        to.extend(file.filter(|f| !f.is_empty()).map(|file| (name.to_owned(), PathBuf::from(file))))
-    };
-    put(&mut settings.devices, input);
-    put(&mut settings.outputs, output);
-    Ok(())
-}
-
-/// Whether an element of one of these classes has that device, as its first argument or by its keyword.
-fn names(application: &Application, classes: &[&str], device: &str) -> bool {
-    let of = |argument: &String| {
-        let argument = argument.trim();
-        let name = argument.strip_prefix("DEVNAME").filter(|rest| rest.starts_with(' ')).unwrap_or(argument);
-        name.trim().trim_matches('"') == device
-    };
-    application.flat().elements.iter().filter(|e| classes.contains(&e.class.as_str())).any(|e| {
-        match native::device_name(&e.name, &e.class, &e.arguments) {
-            Some(name) => name == device,
-            None => e.arguments.iter().any(of),
-        }
-    })
 }
 
 /// Runs to the end or to a signal, and completes outputs. False if something was damaged.

@@ -2,23 +2,28 @@
 
 use super::Args;
 use super::configuration::{Terminal, announce, asked, say_handlers, tell, unless_ended, warn};
+use super::placed::{self, Placed};
 use crate::failure::{self, Failure, Outcome};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Settings};
+use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Settings, Stage};
 use netvm::control::Server;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The most replicas that are asked for.
 const MOST: usize = 256;
 
 /// How many replicas there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// As many as the load keeps busy, where their number can change; else as many as cores.
     Auto,
     /// So many.
     Replicas(usize),
+    /// As a file says.
+    Written(Arc<Placed>),
 }
 
 /// Which order of packets is kept.
@@ -31,9 +36,16 @@ pub(crate) enum Kept {
 
 impl Kept {
     /// Where elements run then.
-    pub(crate) fn place(self, application: &Application, relax: &[String], state: &[State]) -> Result<Placement, String> {
+    pub(crate) fn place(
+        self,
+        application: &Application,
+        relax: &[String],
+        state: &[State],
+        in_order: &[String],
+    ) -> Result<Placement, String> {
         match self {
-            Self::Total => Placement::total(application.application(), relax, &Policies(state.to_vec())),
+            Self::Total => Placement::total_but(application.application(), relax, &Policies(state.to_vec()), in_order),
+            Self::Flow if !in_order.is_empty() => Err("with --order flow each replica has all elements: nothing is in order".to_owned()),
             Self::Flow => Placement::by_flow(application.application(), relax, &Policies(state.to_vec())),
         }
     }
@@ -42,19 +54,15 @@ impl Kept {
 /// How state is shared: by all elements, or by one.
 pub(crate) type State = (Option<String>, Policy);
 
-/// `replicate`, `lock`, `transaction`, `copies`, or one of them for an element or class: `NAME=lock`.
+/// A policy, or one for an element or class: `NAME=lock`.
 pub(crate) fn parse_state(text: &str) -> Result<State, String> {
-    let (of, policy) = text.rsplit_once('=').map_or((None, text), |(of, policy)| (Some(of.to_owned()), policy));
-    match policy {
-        "lock" => Ok((of, Policy::Lock)),
-        "transaction" => Ok((of, Policy::Transaction)),
-        "copies" => Ok((of, Policy::Copies)),
-        "replicate" => Ok((of, Policy::Replicate)),
-        _ => Err("expected lock, transaction, copies or replicate, or ELEMENT=lock and the like".to_owned()),
-    }
+    let (of, word) = text.rsplit_once('=').map_or((None, text), |(of, word)| (Some(of.to_owned()), word));
+    let policy = Policy::ALL.into_iter().find(|policy| policy.word() == word);
+    let words = || Policy::ALL.map(Policy::word).join(", ");
+    policy.map(|policy| (of, policy)).ok_or_else(|| format!("expected one of {}, or ELEMENT=lock and the like", words()))
 }
 
-/// `auto`, `pipeline` or `rtc:N`.
+/// `auto`, `pipeline`, `rtc:N`, or a file.
 pub(crate) fn parse(text: &str) -> Result<Place, String> {
     match text.split_once(':') {
         None if text == "auto" => Ok(Place::Auto),
@@ -63,29 +71,61 @@ pub(crate) fn parse(text: &str) -> Result<Place, String> {
             Ok(replicas) if (1..=MOST).contains(&replicas) => Ok(Place::Replicas(replicas)),
             _ => Err(format!("rtc takes from 1 to {MOST} replicas")),
         },
-        _ => Err("expected auto, pipeline, or rtc:N with the number of replicas".to_owned()),
+        _ if Path::new(text).is_file() => placed::read(Path::new(text), MOST).map(|placed| Place::Written(Arc::new(placed))),
+        _ => Err("expected auto, pipeline, rtc:N with the number of replicas, or a file with a placement".to_owned()),
     }
 }
 
 impl Place {
-    fn replicas(self) -> usize {
+    fn replicas(&self) -> usize {
         match self {
             Self::Auto => std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST)),
-            Self::Replicas(replicas) => replicas,
+            Self::Replicas(replicas) => *replicas,
+            Self::Written(placed) => placed.replicas,
         }
+    }
+
+    fn in_order(&self) -> &[String] {
+        if let Self::Written(placed) = self { &placed.in_order } else { &[] }
+    }
+
+    /// Whether elements are in replicas that a file says must be.
+    fn check(&self, application: &Application, placement: &Placement) -> Outcome {
+        let Self::Written(placed) = self else { return Ok(()) };
+        let instances = &application.application().instances;
+        for name in &placed.replicated {
+            let is_it = |at: &usize| instances[*at].name == *name || instances[*at].class == *name;
+            let mut of = (0..instances.len()).filter(is_it).peekable();
+            if of.peek().is_none() {
+                return Err(Failure::usage(format_args!("--place: replica {name}: no element has that name or class")));
+            }
+            if let Some(at) = of.find(|at| placement.stages[*at] != Stage::Replica) {
+                let why = placement.reasons[at]
+                    .as_deref()
+                    .unwrap_or("it reads packets from captures or devices, or is behind elements that run in order");
+                return Err(Failure::failed(format_args!(
+                    "--place: replica {name}: `{}` cannot be in replicas: {why}",
+                    instances[at].name
+                )));
+            }
+        }
+        Ok(())
     }
 }
 
 /// Which thread each element is on, and why.
-pub(super) fn explain(args: &Args, application: &Application, place: Place) -> Outcome<Placement> {
-    let placement = args.order.place(application, &args.relax, &args.state).map_err(|why| match args.order {
+pub(super) fn explain(args: &Args, application: &Application, place: &Place) -> Outcome<Placement> {
+    let placement = args.order.place(application, &args.relax, &args.state, place.in_order()).map_err(|why| match args.order {
+        // What was asked for is wrong.
+        _ if why.starts_with("--") || why.starts_with("in-order ") => Failure::failed(why),
         Kept::Total => Failure::failed(format_args!("this configuration runs on one thread only: {why}")),
         Kept::Flow => Failure::failed(format_args!(
             "replicas cannot have all of this configuration: {why}; --relax NAME lets each have its own state"
         )),
     })?;
+    place.check(application, &placement)?;
     if args.explain_place {
-        let plans = place == Place::Auto && placement.keeps_replicas().is_none();
+        let plans = *place == Place::Auto && placement.keeps_replicas().is_none();
         let replicas = if plans { 1 } else { place.replicas() };
         failure::eprint_lossy(placement.explain(application.application(), Some(replicas)).trim_end());
         if plans {
@@ -97,7 +137,7 @@ pub(super) fn explain(args: &Args, application: &Application, place: Place) -> O
 
 pub(super) fn run(
     args: &Args,
-    place: Place,
+    place: &Place,
     application: &Application,
     (settings, server): (Settings, Option<Server>),
     signals: &Signals,
@@ -105,7 +145,7 @@ pub(super) fn run(
 ) -> Outcome {
     let live = !settings.live.is_empty();
     let placement = explain(args, application, place)?;
-    let plans = place == Place::Auto && placement.keeps_replicas().is_none();
+    let plans = *place == Place::Auto && placement.keeps_replicas().is_none();
     let replicas = if plans { 1 } else { place.replicas() };
     let begun = Instant::now();
     let host = Box::new(Terminal::new(signals.clone(), args.json, None));
@@ -114,7 +154,12 @@ pub(super) fn run(
     if let Some(packets) = args.record {
         cores.record(packets as usize).map_err(|why| Failure::usage(format_args!("--record: {why}")))?;
     }
+    cores.schedule(application.application()).iter().for_each(failure::warning);
     cores.pin(&args.pin).map_err(|why| Failure::usage(format_args!("--pin: {why}")))?;
+    if let Place::Written(placed) = place {
+        let pin = |(thread, core): &(String, usize)| cores.move_thread(thread, Some(*core)).map(|_| ());
+        placed.pins.iter().try_for_each(pin).map_err(|why| Failure::usage(format_args!("--place: {why}")))?;
+    }
     if plans {
         // What has no replicas stays as it is.
         let _ = cores.plan(Cores::PLAN);
@@ -127,6 +172,7 @@ pub(super) fn run(
     }
     let stats = cores.stats();
     tell(args, &stats, handlers, begun.elapsed().as_secs_f64())?;
+    cores.advice().iter().for_each(failure::warning);
     warn(application, &Library::of(&reading.elements), &stats);
     // A run on live devices has no other end than a signal.
     if !live {
@@ -174,6 +220,8 @@ mod tests {
         assert_eq!(parse("auto"), Ok(Place::Auto));
         assert_eq!(parse("pipeline"), Ok(Place::Replicas(1)));
         assert_eq!(parse("rtc:4"), Ok(Place::Replicas(4)));
+        assert_eq!(parse_state("x=shard"), Ok((Some("x".to_owned()), Policy::Shard)));
+        assert!(parse_state("fast").unwrap_err().contains("auto, lock, transaction, copies, replicate, affinity, shard"));
         for wrong in ["rtc", "rtc:0", "rtc:x", "rtc:257", "4", ""] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -1,6 +1,6 @@
 //! A configuration as commands that look into it are given one: its file, parameters, and the captures that it reads.
 
-use super::{configuration, search};
+use super::{configuration, mapping, search};
 use crate::failure::{Failure, Outcome};
 use netvm::application::{Application, Settings};
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ impl Given {
         let application = configuration::application(&file.display().to_string(), &text, &reading)?;
         let mut settings = Settings::default();
         for map in &self.maps {
-            configuration::device(map, &application, &mut settings)?;
+            mapping::device(map, &application, &mut settings)?;
         }
         Ok((application, settings))
     }

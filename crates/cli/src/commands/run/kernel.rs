@@ -1,7 +1,7 @@
 //! `netvm run --target xdp`: a configuration as one program in the kernel, at the interfaces of its
 //! devices, until a signal.
 
-use super::{Args, configuration, divided};
+use super::{Args, configuration, divided, mapping};
 use crate::commands::xdp::{attach, told};
 use crate::failure::{self, Failure, Outcome};
 use crate::signals::Signals;
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, target: &str, application: &Application) -> Outco
 fn interfaces(args: &Args, application: &Application) -> Outcome<BTreeMap<String, String>> {
     let mut settings = Settings::default();
     for map in &args.maps {
-        configuration::device(map, application, &mut settings)?;
+        mapping::device(map, application, &mut settings)?;
     }
     let mut named = BTreeMap::new();
     for (device, spec) in settings.live {

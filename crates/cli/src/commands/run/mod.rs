@@ -14,8 +14,10 @@ pub(crate) mod follow;
 pub(crate) mod given;
 mod kernel;
 mod lost;
+pub(crate) mod mapping;
 mod merge;
 pub(crate) mod p4trace;
+mod placed;
 mod ports;
 mod record;
 mod report;
@@ -23,6 +25,7 @@ pub(crate) mod search;
 mod switch;
 mod switch_live;
 mod tally;
+mod wired;
 
 use super::shared::EngineArg;
 use crate::failure::{self, Failure, Outcome};
@@ -66,6 +69,7 @@ const MAX_PULLS: usize = 1024;
 Examples:
   netvm run nat.netil --in lan=lan.pcap --in wan=wan.pcap --out 2=nat.pcap
   netvm run count.nvm --in trace.pcap --stats
+  netvm run nat.netil --in lan=dev:eth0 --in wan=dev:eth1 --out 2=dev:eth1
   netvm run router.p4 --entries routes.txt --in 0=a.pcap --out 1=b.pcap
   netvm run router.p4 --entries routes.txt --map 0=dev:eth0 --map 1=dev:eth1
   netvm run router.click --map eth0=in.pcap,out.pcap --stats
@@ -91,9 +95,9 @@ pub(crate) struct Args {
     #[arg(short = 'h', long = "handler", value_name = "HANDLER", num_args = 0..=1, default_missing_value = "")]
     handlers: Vec<String>,
 
-    /// What stands for a device of the configuration: captures (one that it reads, one that it writes, or both), an
-    /// interface (dev:IF, gso:IF with merged segments left whole, or by AF_XDP xdp:IF[:QUEUE]), or a TAP interface (tap:NAME)
-    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|dev:IF|gso:IF|xdp:IF|tap:NAME")]
+    /// What stands for a device of the configuration: captures (one that it reads, one that it writes, or both; pcap: may stand before them), a capture that is read into memory and
+    /// repeated until a signal, or so many times (mem:IN[:TIMES]), an interface (dev:IF, gso:IF with merged segments left whole, or by AF_XDP xdp:IF[:QUEUE]), or a TAP interface (tap:NAME)
+    #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|mem:IN|dev:IF|gso:IF|xdp:IF|tap:NAME")]
     maps: Vec<String>,
 
     /// Run a configuration elsewhere: xdp is one program in the kernel, at the interfaces that --map names (dev:IF) or --on, until a signal. What the
@@ -158,12 +162,12 @@ pub(crate) struct Args {
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
 
-    /// Capture that arrives at an input port (name or number; the first if not said), - for standard input
-    #[arg(long = "in", value_name = "PORT=IN", value_parser = ports::parse)]
+    /// Capture that arrives at an input port (name or number; the first if not said), - for standard input; or an interface, as for --map (dev:IF)
+    #[arg(long = "in", value_name = "PORT=IN|dev:IF", value_parser = ports::parse)]
     inputs: Vec<PortFile>,
 
-    /// Capture of what leaves by an output port (name or number; the first if not said), - for standard output
-    #[arg(long = "out", value_name = "PORT=OUT", value_parser = ports::parse)]
+    /// Capture of what leaves by an output port (name or number; the first if not said), - for standard output; or an interface
+    #[arg(long = "out", value_name = "PORT=OUT|dev:IF", value_parser = ports::parse)]
     outputs: Vec<PortFile>,
 
     #[command(flatten)]
@@ -179,8 +183,8 @@ pub(crate) struct Args {
 
     /// Run a configuration on several threads: sources, replicas of the elements that need not see all packets, and the rest. The result is that of one thread.
     /// rtc:N has N replicas, pipeline one, auto as many as packets and load are worth it, measured while they flow (--explain-place tells; netvm ctl replicas N ends that); where their number
-    /// cannot change, as many as there are cores
-    #[arg(long, value_name = "auto|rtc:N|pipeline", value_parser = cores::parse)]
+    /// cannot change, as many as there are cores. A file says how many replicas there are, which cores threads have, and which elements are to be in replicas or in order: docs/cores.md
+    #[arg(long, value_name = "auto|rtc:N|pipeline|FILE", value_parser = cores::parse)]
     place: Option<cores::Place>,
 
     /// Which order of packets --place keeps. total: that of all packets; the result is that of one thread. flow: that of the packets between two addresses; each replica then
@@ -188,10 +192,11 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t, requires = "place")]
     order: cores::Kept,
 
-    /// How replicas share state, of all elements or of those of one name or class. With --order flow: under a lock, by transactions where the program is fit for them (--explain-place
+    /// How replicas share state, of all elements or of those of one name or class; if not said, as the analysis of their programs finds best (auto). affinity: each replica has that of its
+    /// flows, and shard: each has sums of its own; both are refused with the reason where there is more to it. With --order flow also: under a lock, by transactions where the program is fit for them (--explain-place
     /// tells; the handler ELEMENT.transactions counts them), or by copies that each replica reads without a lock. Where the order of all packets is kept: replicate lets elements that must
     /// see all packets run in replicas, each of which does to its own state what the packets of all do; --explain-place tells which
-    #[arg(long, value_name = "[NAME=]lock|transaction|copies|replicate", value_parser = cores::parse_state, requires = "place")]
+    #[arg(long, value_name = "[NAME=]auto|affinity|shard|lock|transaction|copies|replicate", value_parser = cores::parse_state, requires = "place")]
     state: Vec<cores::State>,
 
     /// An element or a class whose state may be kept by each replica for itself: numbers that its handlers say are summed, other results may differ from those of
@@ -301,6 +306,10 @@ fn refuse_others(args: &Args, file: &std::path::Path) -> Outcome {
 fn program(args: &Args, file: &std::path::Path) -> Outcome {
     refuse_others(args, file)?;
     let program = Arc::new(load::program(file)?);
+    wired::check(args)?;
+    if wired::is_wanted(args) {
+        return wired::run(args, file, &program);
+    }
     let inputs = ports::resolve(&program, &args.inputs, true)?;
     let outputs = ports::resolve(&program, &args.outputs, false)?;
     let signals = Signals::watch()?;

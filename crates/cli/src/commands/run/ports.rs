@@ -23,11 +23,12 @@ impl PortFile {
 }
 
 pub(super) fn parse(text: &str) -> Result<PortFile, String> {
+    let capture = |path: &str| path.strip_prefix("pcap:").unwrap_or(path).into();
     match text.split_once('=') {
         Some(("", _) | (_, "")) => Err("expected PORT=FILE or FILE".to_owned()),
         // A slash before the sign: a path that has one in its name.
-        Some((port, path)) if !port.contains('/') => Ok(PortFile { port: Some(port.to_owned()), path: path.into() }),
-        _ => Ok(PortFile { port: None, path: text.into() }),
+        Some((port, path)) if !port.contains('/') => Ok(PortFile { port: Some(port.to_owned()), path: capture(path) }),
+        _ => Ok(PortFile { port: None, path: capture(text) }),
     }
 }
 

@@ -48,7 +48,7 @@ impl Application {
     pub(super) fn start_flows(&self, placement: Placement, replicas: usize, making: Making, host: Box<dyn Host>) -> Result<Cores, Error> {
         let readers = placement.readers.keys().enumerate().map(|(n, at)| (self.application.instances.len() + n, Policy::Copy(*at)));
         let policies = placement.policies.iter().map(|(at, (policy, _))| (*at, policy.clone())).chain(readers).collect();
-        let common = Arc::new(Common::new(replicas, policies).by_ports(placement.ends.clone()));
+        let common = Arc::new(Common::new(replicas, policies).by_ports(placement.ends.clone()).within(placement.within(&self.application)));
         let live = !making.settings.live.is_empty();
         let (told, hears) = mpsc::channel();
         let (fails, faults) = mpsc::channel();

@@ -359,6 +359,13 @@ fn element_of(handler: &str) -> &str {
 
 /// What replicas say together: by how much numbers have grown is summed; anything else must be said by all.
 fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<String, String> {
+    // Each has a thread of its own; entries of tables that are divided by flow are one replica's each.
+    if handler.ends_with(".home_thread") {
+        return Ok(values.join(" "));
+    }
+    if handler.ends_with(".list") && values.iter().any(|value| *value != values[0]) {
+        return Ok(merged(&values));
+    }
     let numbers: Option<Vec<u64>> = values.iter().map(|value| value.trim().parse().ok()).collect();
     if let (Some(numbers), Some(base)) = (numbers, base) {
         let grown = |sum: u64, number: &u64| sum.wrapping_add(number.wrapping_sub(base));
@@ -374,9 +381,23 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
     }
 }
 
+/// The lines of all, each once, in the order of their texts, which begin with keys.
+fn merged(values: &[String]) -> String {
+    let lines: std::collections::BTreeSet<&str> = values.iter().flat_map(|value| value.lines()).collect();
+    lines.into_iter().fold(String::new(), |text, line| text + line + "\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::together;
+
+    #[test]
+    fn entries_of_tables_are_put_together_and_threads_listed() {
+        let of = |handler: &str, values: [&str; 2]| together(handler, values.map(str::to_owned).to_vec(), Some(1)).unwrap();
+        assert_eq!(of("f.counts.list", ["02 b\n01 a\n", "03 c\n01 a\n"]), "01 a\n02 b\n03 c\n");
+        assert_eq!(of("f.counts.list", ["02 b\n01 a\n", "02 b\n01 a\n"]), "02 b\n01 a\n");
+        assert_eq!(of("f.home_thread", ["2", "3"]), "2 3");
+    }
 
     #[test]
     fn numbers_that_packets_changed_are_summed_and_others_are_not() {

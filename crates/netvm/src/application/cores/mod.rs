@@ -26,19 +26,25 @@ mod crew;
 mod cut;
 mod flows;
 mod handlers;
+mod keyed;
 mod placement;
 mod planner;
 mod policy;
 mod ports;
 mod readers;
 mod replay;
+mod report;
+mod scheduled;
 mod state;
 mod threads;
+mod timely;
+mod told;
 mod workers;
 
 pub use crew::Replicas;
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
+pub use report::{Item, Sort};
 pub(crate) use threads::is_called;
 pub use threads::{Thread, pin};
 
@@ -178,6 +184,8 @@ impl Application {
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);
+        let mut making = making;
+        making.settings.thread = scheduled::IN_ORDER;
         let mut rest = finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host)
             .map_err(|error| self.not_made(error))?;
         rest.open();
@@ -472,6 +480,18 @@ impl Cores {
 
     /// What became of the packets so far, of all stages together.
     pub fn stats(&self) -> Stats {
+        let mut stats = self.all_stats();
+        readers::fold(&mut stats, &self.placement.readers);
+        stats
+    }
+
+    /// What was asked for and made the run slower, for people.
+    pub fn advice(&self) -> Vec<String> {
+        readers::passed(&self.all_stats(), &self.placement.readers)
+    }
+
+    /// With what readers did by itself.
+    fn all_stats(&self) -> Stats {
         let mut stats = self.rest.stats();
         stats.nodes.truncate(self.placement.stages.len() + self.placement.readers.len());
         let by_flow = self.placement.order == Order::Flow;
@@ -483,7 +503,6 @@ impl Cores {
             stats.waited_ns += if receives { other.stats.waited_ns } else { 0 };
             handlers::add(&mut stats, other);
         }
-        readers::fold(&mut stats, &self.placement.readers);
         stats
     }
 }

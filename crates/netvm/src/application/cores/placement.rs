@@ -13,7 +13,8 @@
 
 use super::super::order::{Counters, Exempt, Place, first_trace};
 use super::super::scratch::Scratch;
-use super::policy::{Policies, Policy, memory, not_again};
+use super::keyed::Keyed;
+use super::policy::{Policies, Policy, is_long, memory, not_again};
 use super::state::line_of;
 use super::{ports, readers};
 use compiler::mir::{Func, Helper, Op, Value};
@@ -25,7 +26,6 @@ use netil::table::{Op as Instruction, Space};
 use runtime::graph::native;
 use runtime::graph::ring::Flow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Sources that give packets as captures have them.
@@ -83,6 +83,8 @@ pub struct Placement {
     pub ends: BTreeMap<usize, Toward>,
     /// Elements to whose state each replica does what all packets do.
     pub replayed: BTreeSet<usize>,
+    /// What is known of the keys of tables.
+    pub(super) keyed: Keyed,
 }
 
 impl Placement {
@@ -99,6 +101,15 @@ impl Placement {
     /// # Errors
     /// Also a policy that is for another order; a name that there is not.
     pub fn total(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
+        Self::total_but(application, relax, policies, &[])
+    }
+
+    /// The same; elements and classes of `in_order` are not in replicas, although they might be.
+    ///
+    /// # Errors
+    /// Those of [`Placement::total`].
+    pub fn total_but(application: &Application, relax: &[String], policies: &Policies, in_order: &[String]) -> Result<Self, String> {
+        let asked = named(application, in_order, "in-order")?;
         let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
         policies.check(application, Order::Total)?;
         let all = application.instances.iter().enumerate();
@@ -106,21 +117,27 @@ impl Placement {
             return Err(format!("`{}` calls handlers at its end", source.1.name));
         }
         let watched = watched(application);
+        let keyed = Keyed::new(application);
+        // Where all replicas have all packets, those of a flow are not one replica's.
+        let by_flow = By::new(application, &keyed, !policies.has(Policy::Replicate));
         let need = |(at, instance): (usize, &Instance)| match sources[at] {
             true => (false, None),
+            false if asked.contains(&at) => (false, Some("the placement says so".to_owned())),
             false if watched.contains(&at) => (false, Some("a script looks at it while packets flow".to_owned())),
-            false => need(application, (at, instance), relaxed.contains(&at), policies),
+            false => need(application, (at, instance), relaxed.contains(&at), (&by_flow, policies)),
         };
         let (again, reasons): (Vec<bool>, Vec<Option<String>>) = all.map(need).unzip();
         let stages = stages(application, &sources, &reasons);
         let in_replicas = |at: usize| stages[at] == Stage::Replica;
         let replayed: BTreeSet<usize> = (0..stages.len()).filter(|at| again[*at] && in_replicas(*at)).collect();
-        let flow = match application.by_flow.iter().any(|at| in_replicas(*at as usize)) {
+        let flow = match (0..stages.len()).any(|at| in_replicas(at) && by_flow.has(at)) {
             _ if !replayed.is_empty() => Flow::All,
-            true => Flow::Addresses,
+            true if by_flow.quotes => Flow::Addresses,
+            true => Flow::Own,
             false => Flow::Any,
         };
-        Ok(Self { stages, reasons, flow, relaxed, replayed, ..Self::default() })
+        let placement = Self { stages, reasons, flow, relaxed, replayed, keyed, ..Self::default() };
+        placement.keeps_policies(application, policies).map(|()| placement)
     }
 
     /// Places an application in replicas that keep the order of the packets of each flow only; `relax` names elements or classes whose state may be kept by replica.
@@ -131,11 +148,12 @@ impl Placement {
         let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
         policies.check(application, Order::Flow)?;
         let divided = Divided::of(application, &relaxed, &sources);
+        let keyed = Keyed::new(application);
         let (mut stages, mut reasons) = (Vec::new(), Vec::new());
-        for (at, instance) in application.instances.iter().enumerate() {
+        for (at, _) in application.instances.iter().enumerate() {
             let (stage, reason) = match relaxed.contains(&at) {
                 true => (Stage::Replica, None),
-                false => stage_by_flow(application, at, instance, &divided)?,
+                false => stage_by_flow(application, at, &divided, &keyed)?,
             };
             stages.push(stage);
             reasons.push(reason);
@@ -143,11 +161,11 @@ impl Placement {
         let shared = stages.iter().enumerate().filter(|(_, stage)| **stage == Stage::Shared).map(|(at, _)| at);
         let asked = |at: &usize| policies.of(&application.instances[*at].name, &application.instances[*at].class) == Policy::Copies;
         let (shared, copied): (Vec<usize>, BTreeSet<usize>) = (shared.clone().collect(), shared.filter(asked).collect());
-        let mut policies: BTreeMap<_, _> = shared.into_iter().map(|at| (at, policy(application, at, policies))).collect();
+        let mut shared_by: BTreeMap<_, _> = shared.into_iter().map(|at| (at, policy(application, at, policies))).collect();
         let is_shared = |at: &u32| stages[*at as usize] == Stage::Shared;
         let seldom: BTreeSet<u32> = seldom(application, &sources).into_iter().filter(is_shared).collect();
         let mut read = BTreeMap::new();
-        for (at, (policy, why)) in policies.iter_mut().filter(|(at, _)| copied.contains(at)) {
+        for (at, (policy, why)) in shared_by.iter_mut().filter(|(at, _)| copied.contains(at)) {
             if seldom.contains(&(*at as u32)) {
                 continue;
             }
@@ -161,31 +179,12 @@ impl Placement {
                 }
             }
         }
-        policies.extend(divided.parts.iter().map(|of| (of.instance as usize, (runtime::graph::Policy::Parts((*of).clone()), None))));
-        Ok(Self {
-            stages,
-            reasons,
-            flow: Flow::Addresses,
-            order: Order::Flow,
-            relaxed,
-            policies,
-            readers: read,
-            seldom,
-            ends: divided.ends,
-            ..Self::default()
-        })
-    }
-
-    /// How replicas share the state of an element, for people.
-    pub fn policy_shown(&self, at: usize) -> String {
-        match self.policies.get(&at) {
-            Some((runtime::graph::Policy::Transaction(_), _)) => "transactions".to_owned(),
-            Some((runtime::graph::Policy::Parts(_), _)) => "each replica has the state of some ports".to_owned(),
-            Some((runtime::graph::Policy::Noted(_), _)) => "read in copies without a lock, changed under a lock".to_owned(),
-            Some((_, Some(why))) => format!("a lock ({why})"),
-            Some((_, None)) => "a lock".to_owned(),
-            None => String::new(),
-        }
+        shared_by.extend(divided.parts.iter().map(|of| (of.instance as usize, (runtime::graph::Policy::Parts((*of).clone()), None))));
+        let (flow, order) = (Flow::Addresses, Order::Flow);
+        let (ends, readers) = (divided.ends, read);
+        let placement =
+            Self { stages, reasons, flow, order, relaxed, policies: shared_by, readers, seldom, ends, keyed, ..Self::default() };
+        placement.keeps_policies(application, policies).map(|()| placement)
     }
 
     /// The elements of a stage.
@@ -201,64 +200,24 @@ impl Placement {
         if self.flow == Flow::All {
             return Some("each has the state of all packets, which a new one would lack");
         }
-        (self.flow == Flow::Addresses).then_some("elements keep state by flow, and flows would come to replicas that do not have theirs")
-    }
-
-    /// Which replica has a packet, for people.
-    pub fn flow_shown(&self, application: &Application) -> String {
-        let by_port = |(source, end): (&usize, &Toward)| {
-            let end = if *end == Toward::Source { "source" } else { "destination" };
-            format!("those of `{}` by their {end}", application.instances[*source].name)
-        };
-        match self.flow {
-            Flow::Any => "any replica".to_owned(),
-            Flow::All => "all replicas: one runs them, the others only change their state".to_owned(),
-            Flow::Addresses if self.ends.is_empty() => "replicas by the two addresses of their flow".to_owned(),
-            Flow::Addresses => format!("replicas by ports: {}", self.ends.iter().map(by_port).collect::<Vec<_>>().join(", ")),
-        }
-    }
-
-    /// For people: each stage with its elements, and why they are there.
-    pub fn explain(&self, application: &Application, replicas: Option<usize>) -> String {
-        let mut text = String::new();
-        let replicas = replicas.map_or("replicas".to_owned(), |replicas| format!("replicas: {replicas}"));
-        let titles = match self.order {
-            Order::Total => vec![(Stage::Source, "sources".to_owned()), (Stage::Replica, replicas), (Stage::Rest, "in order".to_owned())],
-            Order::Flow => vec![
-                (Stage::Replica, replicas),
-                (Stage::Shared, "in all replicas, with one state".to_owned()),
-                (Stage::Rest, "first replica".to_owned()),
-            ],
-        };
-        for (stage, title) in titles.into_iter().filter(|(stage, _)| self.order == Order::Total || self.of(*stage).next().is_some()) {
-            let _ = writeln!(text, "{title}");
-            for at in self.of(stage) {
-                let Instance { name, class, .. } = &application.instances[at];
-                let why = match (&self.reasons[at], stage) {
-                    _ if self.relaxed.contains(&at) && stage == Stage::Replica => ": relaxed, each replica has its own state",
-                    (_, Stage::Replica) if self.replayed.contains(&at) => ": each replica has the state of all packets",
-                    (_, Stage::Replica) if self.policies.contains_key(&at) => &format!(": {}", self.policy_shown(at)),
-                    (Some(why), Stage::Rest) => &format!(": {why}"),
-                    (Some(why), Stage::Shared) => &format!(": {}: {why}", self.policy_shown(at)),
-                    (None, Stage::Rest) if self.order == Order::Total => ": behind such elements",
-                    _ => "",
-                };
-                let _ = writeln!(text, "  {name} :: {class}{why}");
-            }
-        }
-        let _ = writeln!(text, "packets go to {}", self.flow_shown(application));
-        text
+        matches!(self.flow, Flow::Addresses | Flow::Own)
+            .then_some("elements keep state by flow, and flows would come to replicas that do not have theirs")
     }
 }
 
 /// The elements that `relax` names.
 fn relaxed(application: &Application, relax: &[String]) -> Result<BTreeSet<usize>, String> {
-    let named = |name: &String, instance: &Instance| *name == instance.name || *name == instance.class;
-    if let Some(unknown) = relax.iter().find(|name| !application.instances.iter().any(|instance| named(name, instance))) {
-        return Err(format!("--relax {unknown}: no element has that name or class"));
+    named(application, relax, "--relax")
+}
+
+/// Elements that have one of those names, or are of a class with one.
+fn named(application: &Application, names: &[String], what: &str) -> Result<BTreeSet<usize>, String> {
+    let has = |name: &String, instance: &Instance| *name == instance.name || *name == instance.class;
+    if let Some(unknown) = names.iter().find(|name| !application.instances.iter().any(|instance| has(name, instance))) {
+        return Err(format!("{what} {unknown}: no element has that name or class"));
     }
     let all = application.instances.iter().enumerate();
-    Ok(all.filter(|(_, instance)| relax.iter().any(|name| named(name, instance))).map(|(at, _)| at).collect())
+    Ok(all.filter(|(_, instance)| names.iter().any(|name| has(name, instance))).map(|(at, _)| at).collect())
 }
 
 /// For each element whether it is a source.
@@ -323,12 +282,8 @@ fn seldom(application: &Application, sources: &[bool]) -> BTreeSet<u32> {
 }
 
 /// Where an element runs if only the order of flows is kept, and why its state is in common if it is.
-fn stage_by_flow(
-    application: &Application,
-    at: usize,
-    instance: &Instance,
-    divided: &Divided<'_>,
-) -> Result<(Stage, Option<String>), String> {
+fn stage_by_flow(application: &Application, at: usize, divided: &Divided<'_>, keyed: &Keyed) -> Result<(Stage, Option<String>), String> {
+    let instance = &application.instances[at];
     let alone = |why: &str| Err(format!("`{}` ({}) {why}", instance.name, instance.class));
     if application.files.iter().any(|(of, _)| *of as usize == at) {
         return alone("prints into a file");
@@ -343,12 +298,12 @@ fn stage_by_flow(
     if divided.is(at) {
         return Ok((Stage::Replica, None));
     }
-    let by_flow = application.by_flow.contains(&(at as u32));
+    let by_flow = keyed.promised(application, at) || keyed.shown(at, true);
     let keys = if by_flow && divided.ends.is_empty() { Keys::Addresses } else { Keys::Other };
     let together = application.shares(at as u32).then(|| TOGETHER.to_owned());
     let reason =
         together.or_else(|| divided.others.get(&at).cloned()).or_else(|| keeps_beyond_flows(program, variables(application, at), keys));
-    let Some(reason) = reason else { return Ok((Stage::Replica, None)) };
+    let Some(reason) = reason.map(|reason| keyed.refused(application, at).unwrap_or(reason)) else { return Ok((Stage::Replica, None)) };
     let reason = if by_flow && keys == Keys::Other { format!("packets go to replicas by ports, and {reason}") } else { reason };
     match program.module().handler(HandlerKind::Pull).is_some_and(asks) {
         true => alone(&format!("asks for packets while it runs, and its state cannot be each replica's: {reason}")),
@@ -359,9 +314,9 @@ fn stage_by_flow(
 /// How replicas share the state of an element.
 fn policy(application: &Application, at: usize, policies: &Policies) -> (runtime::graph::Policy, Option<String>) {
     let instance = &application.instances[at];
-    let Some(program) = instance.program().filter(|_| policies.of(&instance.name, &instance.class) == Policy::Transaction) else {
-        return (runtime::graph::Policy::Lock, None);
-    };
+    let asked = policies.of(&instance.name, &instance.class);
+    let wanted = |program: &&Arc<Verified>| asked == Policy::Transaction || asked == Policy::Auto && is_long(program);
+    let Some(program) = instance.program().filter(wanted) else { return (runtime::graph::Policy::Lock, None) };
     let together = application.shares(at as u32).then(|| Err(TOGETHER.to_owned()));
     match together.unwrap_or_else(|| memory(program)) {
         Ok(memory) => (runtime::graph::Policy::Transaction(Arc::new(memory)), None),
@@ -454,11 +409,35 @@ fn stages(application: &Application, sources: &[bool], reasons: &[Option<String>
     sources.iter().zip(&rest).map(stage).collect()
 }
 
+/// Elements that keep what they keep by flow, where replicas get the packets of some flows each.
+struct By<'k> {
+    keyed: &'k Keyed,
+    promised: BTreeSet<usize>,
+    /// ICMP errors go where the packets go that they quote.
+    quotes: bool,
+    any: bool,
+}
+
+impl<'k> By<'k> {
+    fn new(application: &Application, keyed: &'k Keyed, any: bool) -> Self {
+        let promised: BTreeSet<usize> = (0..application.instances.len()).filter(|at| keyed.promised(application, *at)).collect();
+        Self { keyed, quotes: !promised.is_empty(), promised, any }
+    }
+
+    fn has(&self, at: usize) -> bool {
+        self.any && (self.promised.contains(&at) || self.keyed.shown(at, self.quotes))
+    }
+}
+
 /// Whether an element is in replicas because all of them do to its state what all packets do, and why it must see all packets in their order otherwise; none if it need not.
-fn need(application: &Application, (at, instance): (usize, &Instance), relaxed: bool, policies: &Policies) -> (bool, Option<String>) {
-    // Where all replicas have all packets, those of a flow are not one replica's.
-    let by_flow = application.by_flow.contains(&(at as u32)) && !policies.has(Policy::Replicate);
-    let Some(kept) = keeps(application, (at, instance), relaxed, by_flow) else { return (false, None) };
+fn need(
+    application: &Application,
+    (at, instance): (usize, &Instance),
+    relaxed: bool,
+    (by_flow, policies): (&By<'_>, &Policies),
+) -> (bool, Option<String>) {
+    let Some(kept) = keeps(application, (at, instance), relaxed, by_flow.has(at)) else { return (false, None) };
+    let kept = by_flow.keyed.refused(application, at).unwrap_or(kept);
     if policies.of(&instance.name, &instance.class) != Policy::Replicate {
         return (false, Some(kept));
     }

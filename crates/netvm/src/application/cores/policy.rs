@@ -17,8 +17,10 @@ use runtime::graph::{Memory, Sum};
 /// How runs of an element whose state replicas have in common come one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// Each holds a lock.
+    /// What the program is fit for: its own state for each replica, as far as it is found by flow, divided by ports or added up; else transactions for long runs, and a lock for others.
     #[default]
+    Auto,
+    /// Each holds a lock.
     Lock,
     /// Each is a transaction, which begins again where it conflicts with another.
     Transaction,
@@ -26,6 +28,31 @@ pub enum Policy {
     Copies,
     /// Each replica has a state of its own, to which it does what the packets of all do.
     Replicate,
+    /// Each replica has the state of its flows, without a lock: where that cannot be, the placement is refused.
+    Affinity,
+    /// Each replica has sums of its own, which are added when they are read: refused where there is more than sums.
+    Shard,
+}
+
+impl Policy {
+    /// Those that are for any order.
+    const FOR_ANY: [Self; 3] = [Self::Auto, Self::Affinity, Self::Shard];
+
+    /// As users write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Lock => "lock",
+            Self::Transaction => "transaction",
+            Self::Copies => "copies",
+            Self::Replicate => "replicate",
+            Self::Affinity => "affinity",
+            Self::Shard => "shard",
+        }
+    }
+
+    /// All of them.
+    pub const ALL: [Self; 7] = [Self::Auto, Self::Lock, Self::Transaction, Self::Copies, Self::Replicate, Self::Affinity, Self::Shard];
 }
 
 /// Policies as a user gives them: for all elements, or for those of a name or class. The last that fits counts.
@@ -36,7 +63,7 @@ impl Policies {
     /// That of an element.
     pub fn of(&self, name: &str, class: &str) -> Policy {
         let fits = |of: &Option<String>| of.as_deref().is_none_or(|of| of == name || of == class);
-        self.0.iter().rev().find(|(of, _)| fits(of)).map_or(Policy::Lock, |(_, policy)| *policy)
+        self.0.iter().rev().find(|(of, _)| fits(of)).map_or(Policy::Auto, |(_, policy)| *policy)
     }
 
     /// Whether they are for replicas that keep that order.
@@ -51,8 +78,8 @@ impl Policies {
             Kept::Flow if self.has(Policy::Replicate) => {
                 Err("--state replicate keeps the order of all packets: leave out --order flow".to_owned())
             }
-            Kept::Total if self.0.iter().any(|(_, policy)| *policy != Policy::Replicate) => {
-                Err("--state lock, transaction and copies are for --order flow; where the order of all packets is kept, there is replicate"
+            Kept::Total if self.0.iter().any(|(_, policy)| *policy != Policy::Replicate && !Policy::FOR_ANY.contains(policy)) => {
+                Err("--state lock, transaction and copies are for --order flow; where the order of all packets is kept, there are replicate, affinity and shard"
                     .to_owned())
             }
             _ => Ok(()),
@@ -69,6 +96,15 @@ impl Policies {
         let known = |of: &&str| application.instances.iter().any(|instance| instance.name == **of || instance.class == **of);
         self.0.iter().filter_map(|(of, _)| of.as_deref()).find(|of| !known(of))
     }
+}
+
+/// Operations of a handler from which on its runs take so long that copying what they read costs less than holding up others: transactions of microseconds.
+const LONG: usize = 4000;
+
+/// Whether runs of a program are long.
+pub(super) fn is_long(program: &Verified) -> bool {
+    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
+    matches!(optimised, Ok(Some((func, _))) if ops(&func).count() >= LONG)
 }
 
 /// The largest array of sums that are told apart.

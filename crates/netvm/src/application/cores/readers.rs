@@ -167,6 +167,23 @@ pub(super) fn place(application: &mut Application, readers: &BTreeMap<usize, Arc
     application.wires.sort_unstable();
 }
 
+/// A part of packets, of 100, from which on it is told that they go past a reader.
+const MANY: u64 = 10;
+
+/// Elements whose readers have let more packets go on to the element itself than pays: each of them ends a burst in every replica.
+pub(super) fn passed(stats: &Stats, readers: &BTreeMap<usize, Arc<Verified>>) -> Vec<String> {
+    let first = stats.nodes.len() - readers.len().min(stats.nodes.len());
+    let told = |((at, reader), (.., its)): ((&usize, &Arc<Verified>), &(String, String, runtime::graph::NodeStats))| {
+        let gone = its.out.get(away(reader) as usize).copied().unwrap_or(0);
+        let part = (gone * 100).checked_div(its.packets).filter(|part| *part >= MANY)?;
+        let name = &stats.nodes[*at].0;
+        Some(format!(
+            "--state copies: {part} % of the packets changed the state of `{name}`, and each of them ends a burst in all replicas; --state {name}=lock is faster"
+        ))
+    };
+    readers.iter().zip(&stats.nodes[first..]).filter_map(told).collect()
+}
+
 /// Adds what readers did with packets to their elements.
 pub(super) fn fold(stats: &mut Stats, readers: &BTreeMap<usize, Arc<Verified>>) {
     let first = stats.nodes.len() - readers.len().min(stats.nodes.len());

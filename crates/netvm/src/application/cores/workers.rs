@@ -5,7 +5,7 @@ use super::crew::{Change, Crew};
 use super::handlers::{Directory, Request, Worker, answer};
 use super::replay::{Replayed, Replica};
 use super::threads::Gauge;
-use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, run_epoch};
+use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, run_epoch, scheduled};
 use crate::Error;
 use netil::app;
 use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Rings};
@@ -125,11 +125,18 @@ impl Workers {
         Ok(())
     }
 
-    fn spawn_with(&mut self, name: &str, making: Making, stage: Stage, work: impl FnOnce(Own) + Send + 'static) -> Result<Worker, Error> {
+    fn spawn_with(
+        &mut self,
+        name: &str,
+        mut making: Making,
+        stage: Stage,
+        work: impl FnOnce(Own) + Send + 'static,
+    ) -> Result<Worker, Error> {
         let (sender, requests) = mpsc::channel();
         let (ready, made) = mpsc::channel();
         let Base { run, told, fails, .. } = self.base.clone();
         let gauge = Arc::new(Gauge::new(name, stage));
+        making.settings.thread = scheduled::number(name, making.settings.share.is_some());
         let own = Own { making, run, told, fails, requests, ready, gauge: Arc::clone(&gauge) };
         let thread = Builder::new().name(name.to_owned()).spawn(move || {
             own.gauge.begin();

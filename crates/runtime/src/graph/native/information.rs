@@ -1,7 +1,7 @@
 //! Elements that say something to whoever reads the configuration, and do nothing while it runs.
 //!
 //! AddressInfo and PortInfo give names to addresses and ports; the front end has put them in by the time that elements are made. The others are for
-//! schedulers and threads that there are none of here: their arguments are read, so that a slip is told here as elsewhere.
+//! schedulers that there are none of here, and for threads, which are around graphs: their arguments are read, so that a slip is told here as elsewhere.
 
 use super::super::{Args, text};
 use super::{Ctx, Native, NativeClass, Setup};
@@ -32,13 +32,14 @@ information!(
     STATIC_THREAD_SCHED,
     "StaticThreadSched",
     threads,
-    "StaticThreadSched(ELEMENT THREAD, ...) -- has no effect: there is one thread"
+    "StaticThreadSched(ELEMENT THREAD, ...) -- with netvm run --place, runs the thread of an element on the core of that number\n\nElements of one stage have one thread; of replicas the first is meant. Of several cores (0/1) the \
+     first counts. The handler home_thread of an element is the number of its thread: 0 the sources, 1 what runs in order, from 2 on the replicas. Without --place there is one thread, and no effect."
 );
 information!(
     BALANCED_THREAD_SCHED,
     "BalancedThreadSched",
     balance,
-    "BalancedThreadSched([INTERVAL, INCREASING]) -- has no effect: there is one thread"
+    "BalancedThreadSched([INTERVAL, INCREASING]) -- has no effect: netvm run --place auto chooses how many replicas there are, and the system balances threads"
 );
 
 information!(DPDK_INFO, "DPDKInfo", memory, "DPDKInfo(NB_MBUF, ...) -- has no effect: memory for packets is netvm's business");

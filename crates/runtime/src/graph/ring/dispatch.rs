@@ -20,6 +20,8 @@ pub enum Flow {
     Any,
     /// All packets between two addresses have the same, whichever comes first (`io::flow` says how).
     Addresses,
+    /// The same by the addresses of the packet's own IP header, which is another replica for ICMP errors.
+    Own,
     /// All have it. One of them, by its number, runs it; the others only do again what it does to state.
     All,
 }
@@ -30,6 +32,7 @@ impl Flow {
         match self {
             Self::Any => (number / RUN) as usize % replicas,
             Self::Addresses => flow::replica(link, bytes, replicas),
+            Self::Own => flow::own_replica(link, bytes, replicas),
             // The first batch is what the others become copies of.
             Self::All => 0,
         }
@@ -135,7 +138,7 @@ mod tests {
             counts[Flow::Addresses.replica(n, LinkType::EN10MB, &frame, 4)] += 1;
         }
         assert!(counts.iter().all(|count| *count > 200), "{counts:?}");
-        assert!(Flow::Addresses.replica(0, LinkType::EN10MB, &[], 4) < 4);
+        assert!(Flow::Addresses.replica(0, LinkType::EN10MB, &[], 4) < 4 && Flow::Own.replica(0, LinkType::EN10MB, &[], 4) < 4);
         let replicas: Vec<usize> = [0, RUN - 1, RUN, 4 * RUN].map(|n| Flow::Any.replica(n, LinkType::EN10MB, &[], 4)).to_vec();
         assert_eq!(replicas, [0, 0, 1, 0]);
     }

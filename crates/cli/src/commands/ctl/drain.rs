@@ -1,0 +1,52 @@
+//! `netvm ctl drain`: sources give no more packets, and the run ends when nothing waits any more.
+//!
+//! A source is an element with a handler `active` that reads packets; what waits is what handlers `length` of queues say. Left out: packets that elements hold which have no such handler.
+
+use super::Client;
+use crate::failure::{Failure, Outcome};
+use crate::out::Out;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Between two looks.
+const NAP: Duration = Duration::from_millis(50);
+/// Looks in a row that find nothing.
+const QUIET: u32 = 3;
+/// Classes of sources.
+const SOURCES: &[&str] = &["FromDevice", "PollDevice", "FromDump", "InfiniteSource", "RatedSource", "TimedSource", "FromIPSummaryDump"];
+
+pub(super) fn run(client: &mut Client, within: f64, out: &mut Out) -> Outcome {
+    if !within.is_finite() || within < 0.0 {
+        return Err(Failure::usage("--within takes seconds"));
+    }
+    let all = client.ask(&json!({ "op": "elements" }))?;
+    let has = |it: &Value, name: &str, mode: &str| {
+        it["handlers"].as_array().into_iter().flatten().any(|handler| handler["name"] == name && handler[mode] == true)
+    };
+    let named = |wanted: &dyn Fn(&Value) -> bool| -> Vec<String> {
+        let of = all.as_array().into_iter().flatten().filter(|it| wanted(it));
+        of.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
+    };
+    let sources = named(&|it| SOURCES.iter().any(|class| it["class"] == *class) && has(it, "active", "write"));
+    let queues = named(&|it| has(it, "length", "read"));
+    for source in &sources {
+        client.ask(&json!({ "op": "write", "handler": format!("{source}.active"), "text": "false" }))?;
+    }
+    out.line(&format!("draining: {} give no more packets", sources.join(", ")))?;
+    out.flush()?;
+    let begun = Instant::now();
+    let (mut quiet, mut waiting) = (0, 0);
+    while quiet < QUIET && begun.elapsed().as_secs_f64() < within {
+        std::thread::sleep(NAP);
+        waiting = 0;
+        for queue in &queues {
+            waiting += client.value(&format!("{queue}.length"))?.trim().parse::<u64>().unwrap_or(0);
+        }
+        quiet = if waiting == 0 { quiet + 1 } else { 0 };
+    }
+    client.ask(&json!({ "op": "stop" }))?;
+    match waiting {
+        0 => out.line("nothing waits; the run ends"),
+        left => out.line(&format!("{left} packets still wait after {within} s; the run ends")),
+    }
+}

@@ -1,0 +1,324 @@
+//! Which elements keep what they keep of packets by flow: by keys that have both addresses of the packet. Their classes say so (`FLOW_STATE`), or their code does.
+//!
+//! ```text
+//! class says so    all keys shown: replicas      a key that has no two addresses: the promise is refused, with the line      else: believed, and told
+//! class is silent  all keys shown: replicas      else: one state
+//! ```
+//!
+//! A key is shown to be of the flow if it has both addresses of the IP header in the same places wherever the table is asked, in either order ([`compiler::keys`]), and if the elements before it
+//! leave addresses and header as they arrived: what replicas get is decided by the frame that arrives. Keys from the packet that an ICMP error quotes are shown as well where the class promises that they
+//! are used for such errors only.
+//!
+//! Source: Maestro (NSDI 2024), section 3.3. Left out: keys of one address or of ports without a promise; addresses of IPv6.
+
+use super::state::line_of;
+use compiler::keys::{Access, Base, Byte, Looks, is_plain, looks};
+use compiler::mir::{Func, Helper, Op};
+use compiler::passes;
+use netil::Verified;
+use netil::app::Application;
+use netil::module::HandlerKind;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What ICMP has in the IP header.
+const ICMP: u8 = 1;
+/// Bytes before the end of an IP header that is the first of an Ethernet frame with two tags.
+const FIRST_HEADER: u32 = 33;
+
+/// What the keys of a table are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Verdict {
+    /// Both addresses of the packet.
+    Flow,
+    /// Both addresses, on some way those that an ICMP error quotes.
+    Quoted,
+    /// Not known.
+    Unknown,
+    /// Surely not both addresses.
+    Other,
+}
+
+/// A table that packets change.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub number: u32,
+    pub verdict: Verdict,
+    /// What its keys are made of, for people.
+    pub key: String,
+    /// The line that decides.
+    pub line: Option<u32>,
+    /// It may be asked for an ICMP error by the addresses of the error's own header.
+    errors: bool,
+}
+
+/// An element that finds something in tables.
+#[derive(Clone, Debug)]
+pub(super) struct Keys {
+    pub tables: Vec<Table>,
+    pub promised: bool,
+    /// Why the IP header may be another than that of the frame that arrived.
+    pub way: Option<String>,
+}
+
+impl Keys {
+    /// What refutes the promise.
+    pub fn refuted(&self, program: &Verified) -> Option<String> {
+        let other = self.tables.iter().find(|table| self.promised && table.verdict == Verdict::Other)?;
+        let line = other.line.map_or_else(String::new, |line| format!(" (line {line})"));
+        let name = name(program, other.number);
+        Some(format!("FLOW_STATE does not hold: the keys of table `{name}` are {}, not both addresses{line}", other.key))
+    }
+
+    /// Why the promise is believed, not shown.
+    pub fn unshown(&self, program: &Verified) -> Option<String> {
+        let unknown = self.tables.iter().find(|table| table.verdict == Verdict::Unknown);
+        let why = unknown.map(|table| {
+            let line = table.line.map_or_else(String::new, |line| format!(", line {line}"));
+            format!("the keys of table `{}` are {}{line}", name(program, table.number), table.key)
+        });
+        why.or_else(|| self.way.clone()).filter(|_| self.promised)
+    }
+
+    fn all_of_flow(&self) -> bool {
+        !self.tables.is_empty() && self.way.is_none() && self.tables.iter().all(|table| table.verdict == Verdict::Flow)
+    }
+}
+
+/// What is known of all elements of an application.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keyed {
+    pub of: BTreeMap<usize, Keys>,
+    refused: BTreeSet<usize>,
+}
+
+impl Keyed {
+    pub fn new(application: &Application) -> Self {
+        let promised = |at: usize| application.by_flow.contains(&(at as u32));
+        let mut keyed = Self::default();
+        let mut all = BTreeMap::new();
+        for (at, instance) in application.instances.iter().enumerate() {
+            let Some(tables) = instance.program().filter(|program| promised(at) || has_tables(program)).and_then(|program| tables(program))
+            else {
+                continue;
+            };
+            let way = way(application, at, &mut all);
+            let keys = Keys { tables, promised: promised(at), way };
+            if instance.program().is_some_and(|program| keys.refuted(program).is_some()) {
+                keyed.refused.insert(at);
+            }
+            keyed.of.insert(at, keys);
+        }
+        keyed
+    }
+
+    /// Whether an element's class says that it keeps things by flow, and nothing refutes it.
+    pub fn promised(&self, application: &Application, at: usize) -> bool {
+        application.by_flow.contains(&(at as u32)) && !self.refused.contains(&at)
+    }
+
+    /// Whether its code shows that; `by_quotes`: ICMP errors come to the replica of what they quote, not to that of their own addresses.
+    pub fn shown(&self, at: usize, by_quotes: bool) -> bool {
+        self.of.get(&at).is_some_and(|keys| keys.all_of_flow() && !(by_quotes && keys.tables.iter().any(|table| table.errors)))
+    }
+
+    /// What refutes its promise.
+    pub fn refused(&self, application: &Application, at: usize) -> Option<String> {
+        self.of.get(&at).filter(|_| self.refused.contains(&at))?.refuted(application.instances[at].program()?)
+    }
+
+    /// How an element in replicas is known to keep things by flow, for people.
+    pub fn told(&self, application: &Application, at: usize) -> Option<String> {
+        let keys = self.of.get(&at)?;
+        let program = application.instances[at].program()?;
+        if let Some(why) = keys.refuted(program) {
+            return Some(why);
+        }
+        match keys.unshown(program) {
+            Some(why) => Some(format!("FLOW_STATE promised, not shown: {why}")),
+            None if keys.promised => Some("FLOW_STATE promised, shown".to_owned()),
+            None if keys.all_of_flow() => Some("keyed by flow: shown without a promise".to_owned()),
+            None => None,
+        }
+    }
+}
+
+/// The name of a table.
+pub(super) fn name(program: &Verified, table: u32) -> &str {
+    program.module().tables.get(table as usize).map_or("?", |table| table.name.as_str())
+}
+
+fn has_tables(program: &Verified) -> bool {
+    !program.module().tables.is_empty()
+}
+
+fn pushed(program: &Verified) -> Option<Func> {
+    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
+    optimised.ok().flatten().map(|(func, _)| func)
+}
+
+/// Tables that packets change, or whose entries lookups make younger; none if the handler is too large.
+fn tables(program: &Verified) -> Option<Vec<Table>> {
+    let func = pushed(program)?;
+    let changed = changed(program, &func);
+    if changed.is_empty() {
+        return Some(Vec::new());
+    }
+    let found = looks(program.module(), &func);
+    let table = |number: u32| match &found {
+        Some(found) => judged(program, number, &found.accesses.iter().filter(|access| access.table == number).collect::<Vec<_>>()),
+        None => Table {
+            number,
+            verdict: Verdict::Unknown,
+            key: "not known, as there are too many ways to them".to_owned(),
+            line: None,
+            errors: true,
+        },
+    };
+    Some(changed.into_iter().map(table).collect())
+}
+
+/// Tables that packets change.
+pub(super) fn changed(program: &Verified, func: &Func) -> BTreeSet<u32> {
+    let ages = |table: u32| program.module().tables.get(table as usize).is_none_or(|table| table.timeout_ns != 0);
+    let ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
+    let changes = |op: &Op| match op {
+        Op::Helper(Helper::Insert(table) | Helper::DeleteEntry(table) | Helper::EntryStore(table, _), ..) => Some(*table),
+        Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => Some(*table).filter(|table| ages(*table)),
+        _ => None,
+    };
+    ops.filter_map(changes).collect()
+}
+
+/// Where a key has the two ends of a packet: the places of the bytes of one and of the other.
+type Ends = BTreeSet<[usize; 4]>;
+
+fn ends(key: &[Byte], base: Base, first: u32) -> Option<Ends> {
+    let place = |at: u32| key.iter().position(|byte| *byte == Byte::Packet(base, at));
+    let address = |from: u32| Some([place(from)?, place(from + 1)?, place(from + 2)?, place(from + 3)?]);
+    Some(BTreeSet::from([address(first)?, address(first + 4)?]))
+}
+
+fn judged(program: &Verified, number: u32, accesses: &[&Access]) -> Table {
+    let own = |access: &Access| ends(&access.key, Base::Network, 12);
+    let quoted = |access: &Access| ends(&access.key, Base::Transport, compiler::keys::QUOTED.start);
+    let verdict = |access: &Access| match (own(access), quoted(access)) {
+        (Some(_), _) => Verdict::Flow,
+        (None, Some(_)) => Verdict::Quoted,
+        _ if access.key.iter().all(|byte| is_plain(*byte) || is_address(*byte)) => Verdict::Other,
+        _ => Verdict::Unknown,
+    };
+    // Where keys of two operations have the ends in different places, those of two flows may be equal.
+    let places: BTreeSet<Ends> = accesses.iter().filter_map(|access| own(access).or_else(|| quoted(access))).collect();
+    let worst = accesses.iter().max_by_key(|access| verdict(access));
+    let line = worst.and_then(|access| line_of(program, HandlerKind::Push, access.site));
+    let errors = accesses.iter().any(|access| own(access).is_some() && access.protocol.is_none_or(|protocol| protocol == ICMP));
+    match worst.map_or(Verdict::Unknown, |access| verdict(access)) {
+        Verdict::Flow | Verdict::Quoted if places.len() > 1 => Table {
+            number,
+            verdict: Verdict::Unknown,
+            key: "both addresses, but not in the same places everywhere".to_owned(),
+            line,
+            errors,
+        },
+        verdict => {
+            let key = worst.map_or_else(|| "not known".to_owned(), |access| described(&access.key));
+            Table { number, verdict, key, line, errors }
+        }
+    }
+}
+
+fn is_address(byte: Byte) -> bool {
+    matches!(byte, Byte::Packet(Base::Network, 12..20))
+}
+
+/// What a key is made of.
+fn described(key: &[Byte]) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for byte in key.iter().rev() {
+        let word = word(*byte);
+        if !word.is_empty() && !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    match words.split_last() {
+        None => "constant".to_owned(),
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+fn word(byte: Byte) -> &'static str {
+    match byte {
+        Byte::Zero => "",
+        Byte::Plain => "numbers that are no addresses",
+        Byte::Unknown => "something not known",
+        Byte::Packet(Base::Network, 12..16) => "the source address",
+        Byte::Packet(Base::Network, 16..20) => "the destination address",
+        Byte::Packet(Base::Network, 9) => "the protocol",
+        Byte::Packet(Base::Network, 4..6) => "the identification",
+        Byte::Packet(Base::Network, _) => "fields of the IP header",
+        Byte::Packet(Base::Transport, 0..2) => "the source port",
+        Byte::Packet(Base::Transport, 2..4) => "the destination port",
+        Byte::Packet(Base::Transport, 20..28) => "the addresses of a quoted packet",
+        Byte::Packet(Base::Transport, _) => "bytes behind the IP header",
+        Byte::Packet(Base::Start, 0..6) => "the Ethernet destination",
+        Byte::Packet(Base::Start, 6..12) => "the Ethernet source",
+        Byte::Packet(Base::Start, _) => "bytes at fixed places of the frame",
+    }
+}
+
+/// Why the IP header that an element sees may not be the one by which frames are given to replicas; `all` is what was found out about elements.
+fn way(application: &Application, at: usize, all: &mut BTreeMap<usize, Option<Looks>>) -> Option<String> {
+    let before = before(application, at);
+    let program = |of: usize| application.instances[of].program();
+    for of in before.iter().filter(|of| program(**of).is_some()) {
+        all.entry(*of).or_insert_with(|| program(*of).and_then(|program| looks(program.module(), &pushed(program)?)));
+    }
+    let of = |at: &usize| all.get(at).and_then(Option::as_ref);
+    let shown = |at: usize| format!("`{}` ({})", application.instances[at].name, application.instances[at].class);
+    for at in before.iter().filter(|at| all.contains_key(at)) {
+        match of(at) {
+            None => return Some(format!("{} before it cannot be looked at", shown(*at))),
+            Some(looks) if looks.readdresses => return Some(format!("{} before it may change addresses", shown(*at))),
+            Some(looks) if looks.encapsulates => return Some(format!("{} before it makes a header of its own", shown(*at))),
+            Some(_) => {}
+        }
+    }
+    let marks = |at: &&usize| of(at).is_some_and(|looks| looks.marks);
+    let twice = before.iter().filter(marks).find(|at| self::before(application, **at).iter().filter(marks).any(|other| other != *at));
+    if let Some(twice) = twice {
+        return Some(format!("{} before it marks another IP header than elements before that did", shown(*twice)));
+    }
+    let takes = |at: usize| if all.contains_key(&at) { of(&at).map_or(Some(0), |looks| looks.takes) } else { Some(0) };
+    let far = distance(application, &before, at, &takes) > FIRST_HEADER;
+    far.then(|| "elements before it take away more than the headers before the first IP header may have".to_owned())
+}
+
+/// The elements that packets may come from to an element.
+fn before(application: &Application, at: usize) -> BTreeSet<usize> {
+    let (mut found, mut open) = (BTreeSet::new(), vec![at]);
+    while let Some(to) = open.pop() {
+        let from = application.wires.iter().filter(|wire| wire.to.instance as usize == to).map(|wire| wire.from.instance as usize);
+        open.extend(from.filter(|from| *from != at && found.insert(*from)));
+    }
+    found
+}
+
+/// How many bytes are taken away at the heads of packets on the way to an element, up to one more than there may be.
+fn distance(application: &Application, before: &BTreeSet<usize>, at: usize, takes: &dyn Fn(usize) -> Option<u32>) -> u32 {
+    let mut far: BTreeMap<usize, u32> = before.iter().map(|of| (*of, 0)).collect();
+    far.insert(at, 0);
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for wire in &application.wires {
+            let (from, to) = (wire.from.instance as usize, wire.to.instance as usize);
+            let Some(so_far) = far.get(&from).filter(|_| before.contains(&from)) else { continue };
+            let reached = takes(from).map_or(FIRST_HEADER + 1, |bytes| (so_far + bytes).min(FIRST_HEADER + 1));
+            if let Some(known) = far.get_mut(&to).filter(|known| **known < reached) {
+                *known = reached;
+                changed = true;
+            }
+        }
+    }
+    far.get(&at).copied().unwrap_or(0)
+}

@@ -1,0 +1,69 @@
+//! Which core a thread has because the configuration says so: StaticThreadSched.
+//!
+//! Source: Click's element of that name, whose threads are cores here. An element's thread is that of its stage.
+
+use super::{Cores, Order, Stage};
+use netil::app::{Application, Body, Instance};
+
+/// The number of the thread that runs what is in order; the sources' is 0, and those of replicas follow.
+pub(super) const IN_ORDER: usize = 1;
+
+/// The number of a thread, by its name; `alike`: all threads are replicas of the whole application.
+pub(super) fn number(name: &str, alike: bool) -> usize {
+    let replica = name.strip_prefix("replica ").and_then(|number| number.parse::<usize>().ok());
+    replica.map_or(0, |replica| if alike { replica } else { IN_ORDER + 1 + replica })
+}
+
+/// Elements with their cores.
+fn wanted(application: &Application) -> Vec<(String, usize)> {
+    let of = |instance: &Instance| match &instance.body {
+        Body::Native(arguments) if instance.class == "StaticThreadSched" => arguments.clone(),
+        _ => Vec::new(),
+    };
+    let pair = |argument: String| {
+        let (element, core) = argument.trim().split_once(char::is_whitespace)?;
+        Some((element.to_owned(), core.trim().split('/').next()?.parse().ok()?))
+    };
+    application.instances.iter().flat_map(of).filter_map(pair).collect()
+}
+
+impl Cores {
+    /// Gives threads the cores that the configuration says their elements have; what of that cannot be is told.
+    pub fn schedule(&mut self, application: &Application) -> Vec<String> {
+        let mut told = Vec::new();
+        let mut given: Vec<(&'static str, usize)> = Vec::new();
+        for (element, core) in wanted(application) {
+            let Some(at) = application.instances.iter().position(|instance| instance.name == element) else {
+                told.push(format!("StaticThreadSched: there is no element `{element}`"));
+                continue;
+            };
+            let thread = match (self.placement().stages[at], self.placement().order) {
+                (Stage::Replica | Stage::Shared, _) | (_, Order::Flow) => "replica 0",
+                (Stage::Source, Order::Total) => "sources",
+                (Stage::Rest, Order::Total) => "in order",
+            };
+            match given.iter().find(|(known, _)| *known == thread) {
+                Some((_, other)) if *other != core => {
+                    told.push(format!("StaticThreadSched: `{element}` is on the thread `{thread}`, which has core {other} already"));
+                }
+                Some(_) => {}
+                None => match self.move_thread(thread, Some(core)) {
+                    Ok(_) => given.push((thread, core)),
+                    Err(why) => told.push(format!("StaticThreadSched: `{element}`: {why}")),
+                },
+            }
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn threads_have_numbers() {
+        assert_eq!(["sources", "replica 0", "replica 3"].map(|name| number(name, false)), [0, 2, 5]);
+        assert_eq!(["replica 0", "replica 3"].map(|name| number(name, true)), [0, 3]);
+    }
+}
