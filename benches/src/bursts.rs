@@ -109,7 +109,7 @@ impl Case {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let file = root.join(self.file);
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let reading = Reading { parameters: self.parameters.clone(), elements: vec![root.join(self.elements)] };
+        let reading = Reading { parameters: self.parameters.clone(), elements: vec![root.join(self.elements)], ..Reading::default() };
         let application = Application::read(&file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
         let found = engines::find(engine).ok_or_else(|| format!("no engine {engine}"))?;
         let embedded = application.embed(found, engines::Settings::default(), Settings::default(), Box::new(Silent));

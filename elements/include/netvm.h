@@ -253,6 +253,15 @@ void coprocessor_run(const char *unit, const char *operation) NV_ONLY_NETVM;
 /* table_delete(table, &key): was it there? Exact tables only. */
 #define table_delete(t, k) nv_table_delete((t).nv_table, NV_KEY(t, k))
 
+/* table_walk(table): a walk begins over the entries that are there now, by ascending keys; how many they are. Exact tables only. A table has one walk; it may go on in another run. */
+#define table_walk(t) nv_table_walk((t).nv_table)
+/* table_next(table, &key): goes on to the next entry that is still there, and writes its key to that variable; false if there is none: the variable is as it was. */
+#define table_next(t, k) nv_table_next((t).nv_table, NV_KEY(t, k))
+/* EXPIRED(table, function): `static void f(const K *key, const V *value)` is called for each entry that the table's timeout ends, when that has been taken out, in the order of
+ * the ends, then of the keys; of those that end at once no packet comes between. Its now() is the last nanosecond of the entry. It may use tables and variables, print, and send
+ * packets that it makes: packet_create(n), then clone(port). Not for entries that are deleted, and not for tables with a SCOPE. Each such table takes one of the timers, from the last on. */
+#define EXPIRED(t, function) NV_EXPIRED(t, function)
+
 /* ---- Read and write handlers, for people and scripts ---- */
 
 /* READ(name, type, variable): shows a static variable. */

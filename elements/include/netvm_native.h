@@ -67,6 +67,16 @@ struct nv_handler {
     struct nv_handler *next;
 };
 
+/* Of a table with EXPIRED. */
+struct nv_expiry {
+    struct nv_table *table;
+    struct nv_element *self;
+    void (*call)(const void *key, const void *value);
+    int timer;
+    bool is_set;
+    struct nv_expiry *next;
+};
+
 struct nv_element {
     const char *name;
     void (*init)(void), (*packet)(int port), (*timer)(int n), (*pull)(int port); /* null: none */
@@ -78,6 +88,7 @@ struct nv_element {
     struct nv_handler *handlers;
     u64 drops, traps, ended;    /* ended: the handler's end dropped the packet */
     const char *reason;         /* of the last drop */
+    struct nv_expiry *expiries;
 };
 
 enum nv_kind { NV_EXACT, NV_PREFIX, NV_TERNARY, NV_RANGE };
@@ -114,6 +125,9 @@ struct nv_table *nv_table_new(enum nv_kind kind, u32 key, u32 value, u32 capacit
 void *nv_table_find(struct nv_table *table, const void *key, bool refresh);
 void *nv_table_insert(struct nv_table *table, const void *key);
 bool nv_table_delete(struct nv_table *table, const void *key);
+u32 nv_table_walk(struct nv_table *table);
+bool nv_table_next(struct nv_table *table, void *key);
+void nv_table_expires(struct nv_table *table, struct nv_expiry *expiry);
 /* Enters rows of key, mask, priority (most significant byte first) and value, without gaps. */
 void nv_table_fill(struct nv_table *table, const char *rows, size_t count);
 /* Enters what configuration or a person says: mask is a prefix's or ternary entry's mask, or the high end of a range. Null: full. */
@@ -194,6 +208,17 @@ static inline in6_t nv_address(u128 number)
     } \
     struct nv_declaration
 #define NV_KEY(t, k) (1 ? (k) : (t).nv_key)
+#define NV_EXPIRED(name, function) \
+    static void NV_CAT(name, _nv_expired)(const void *key, const void *value) \
+    { \
+        function((__typeof__(name.nv_key)) key, (__typeof__(name.nv_value)) value); \
+    } \
+    __attribute__((constructor)) static void NV_CAT(name, _nv_expired_setup)(void) \
+    { \
+        static struct nv_expiry expiry = { .self = &nv_self, .call = NV_CAT(name, _nv_expired) }; \
+        nv_table_expires(name.nv_table, &expiry); \
+    } \
+    struct nv_declaration
 
 /* What is searched for is found by a function of its own. */
 int nv_strings_find(const char *const *texts, size_t count, u32 offset, u32 length);

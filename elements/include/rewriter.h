@@ -180,6 +180,19 @@ static u32 choice_by_source(const struct rewrite_mapper *mapper)
     return inputs_nodes[low < mapper->first_node + mapper->nodes ? low : mapper->first_node].choice;
 }
 
+/* A mapper may have patterns for a rewriter with more outputs. */
+static bool has_outputs(const struct rewrite_spec *spec)
+{
+    return spec->forward < (u32) NOUTPUTS && spec->reply < (u32) NOUTPUTS;
+}
+
+static bool map_by_source(int port, const struct rewrite_mapper *mapper)
+{
+    const struct rewrite_spec *spec = &inputs_choices[mapper->first + choice_by_source(mapper)];
+
+    return has_outputs(spec) && map_as(port, spec);
+}
+
 static bool map(int port)
 {
     const struct rewrite_mapper *mapper = &inputs_mappers[port];
@@ -187,11 +200,13 @@ static bool map(int port)
     if (inputs_choices_count == 0 || mapper->count == 0)
         return map_as(port, &inputs[port]);
     if (mapper->nodes != 0)
-        return map_as(port, &inputs_choices[mapper->first + choice_by_source(mapper)]);
+        return map_by_source(port, mapper);
     for (u32 i = 0; i < mapper->count; i++) {
         u32 choice = next_choice[(u32) port % PATTERNS] % mapper->count;
 
         next_choice[(u32) port % PATTERNS] = choice + 1;
+        if (!has_outputs(&inputs_choices[mapper->first + choice]))
+            return false;
         if (map_as(port, &inputs_choices[mapper->first + choice]))
             return true;
     }

@@ -398,13 +398,19 @@ static void run_waiting(void)
     }
 }
 
+static struct nv_element *due;
+
+static void run_timer(int timer)
+{
+    nv_timer_run(due, timer);
+}
+
 void nv_advance(u64 time)
 {
-    struct nv_element *element;
     int timer;
 
-    while ((element = nv_take_timer(application, instances, time, &timer))) {
-        run(element, element->timer, timer, 0);
+    while ((due = nv_take_timer(application, instances, time, &timer))) {
+        run(due, run_timer, timer, 0);
         run_waiting();
     }
     nv_clock = time;

@@ -27,6 +27,8 @@ void nv_request(struct nv_element *to, int port);
 void nv_advance(u64 time);
 /* Of those elements, the one with the timer that is due first, and which timer; null if none is due at that time. Sets the clock. */
 struct nv_element *nv_take_timer(struct nv_element *const *elements, size_t count, u64 time, int *timer);
+/* What the element does when that timer is due. */
+void nv_timer_run(struct nv_element *element, int timer);
 /* What the handler of that name prints, to be freed; null if there is none. */
 char *nv_read_handler(struct nv_element *element, const char *name);
 bool nv_write_handler(struct nv_element *element, const char *name, const char *text);

@@ -67,7 +67,7 @@ static struct nv_element *due;
 
 static void fire(int timer)
 {
-    due->timer(timer);
+    nv_timer_run(due, timer);
     nv_end(due, true);
 }
 

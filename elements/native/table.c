@@ -2,7 +2,7 @@
  * table.c -- the native runtime's tables: hashed exact matching with timeouts, tries for prefixes, hashing by masks for ternary matches, lists for ranges
  *
  * A key is a row of bytes, the first most significant, which is what be types, mac_t and in6_t are in memory; ranges and prefixes of plain integers are
- * netvm's alone. Prefixes of four bytes have an array of their first 24 bits, and arrays of the last 8 where there are longer ones (Gupta, Lin, McKeown 1998);
+ * netvm's alone, and walks over plain integers go by their bytes in memory. Prefixes of four bytes have an array of their first 24 bits, and arrays of the last 8 where there are longer ones (Gupta, Lin, McKeown 1998);
  * others a binary trie. Ternary entries are hashed, those of each mask for themselves; the masks are looked into by falling priority of their best entry, until none
  * can be better (tuple space search: Srinivasan, Suri, Varghese 1999). An entry not used for the timeout is gone; the room of such entries is taken back when the
  * table is full.
@@ -31,7 +31,7 @@ struct shape {
     u8 mask[];
 };
 
-enum { DIRECT_KEY = 4, LAST = 256 };
+enum { DIRECT_KEY = 4, LAST = 256, MOST_KEY = 256, MOST_VALUE = 4096 };
 static const u32 DEEPER = 1u << 31;
 
 /* Of prefixes of four bytes: numbers of entries, 0 for none; or DEEPER and the number of an array of LAST. An entry's priority is its prefix's length. */
@@ -49,6 +49,9 @@ struct nv_table {
     struct node root;
     struct direct direct;
     struct shape *shapes;
+    u8 *walk;                   /* keys of a walk, and where it is among them */
+    u32 walk_count, walk_at;
+    struct nv_expiry *expiry;
 };
 
 /* Zeros that stay until the program ends, in large pages where the system has them. */
@@ -184,9 +187,14 @@ static void reclaim(struct nv_table *t)
         }
 }
 
+static void watch(struct nv_table *t);
+
 void *nv_table_insert(struct nv_table *t, const void *key)
 {
     struct entry **at = exact_find(t, key);
+
+    if (t->expiry && !t->expiry->is_set)
+        watch(t);
 
     if (!*at && t->count >= t->capacity) {
         reclaim(t);
@@ -208,6 +216,119 @@ bool nv_table_delete(struct nv_table *t, const void *key)
         return false;
     unlink_entry(t, at);
     return true;
+}
+
+/* ---- Walks ---- */
+
+static u32 key_bytes;
+
+static int compare_keys(const void *a, const void *b)
+{
+    return memcmp(a, b, key_bytes);
+}
+
+/* The keys of live entries that end by then, in the order of their bytes. */
+static u32 list_keys(struct nv_table *t, u64 end)
+{
+    u32 count = 0;
+
+    t->walk = realloc(t->walk, ((size_t) t->count + 1) * t->key);
+    if (!t->walk)
+        abort();
+    for (u32 i = 0; i < t->nbuckets; i++)
+        for (struct entry *e = t->buckets[i]; e; e = e->next)
+            if (live(t, e) && (end == UINT64_MAX || (t->timeout && e->used + t->timeout <= end)))
+                memcpy(t->walk + (size_t) count++ * t->key, key_of(t, e), t->key);
+    key_bytes = t->key;
+    qsort(t->walk, count, t->key, compare_keys);
+    t->walk_count = count;
+    t->walk_at = 0;
+    return count;
+}
+
+u32 nv_table_walk(struct nv_table *t)
+{
+    return list_keys(t, UINT64_MAX);
+}
+
+bool nv_table_next(struct nv_table *t, void *key)
+{
+    while (t->walk_at < t->walk_count) {
+        const u8 *next = t->walk + (size_t) t->walk_at++ * t->key;
+
+        if (*exact_find(t, next)) {
+            memcpy(key, next, t->key);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Entries that end by the timeout ---- */
+
+void nv_table_expires(struct nv_table *t, struct nv_expiry *expiry)
+{
+    expiry->timer = NV_TIMERS - 1;
+    for (const struct nv_expiry *other = expiry->self->expiries; other; other = other->next)
+        expiry->timer -= 1;
+    expiry->table = t;
+    expiry->next = expiry->self->expiries;
+    expiry->self->expiries = expiry;
+    t->expiry = t->timeout ? expiry : 0;
+}
+
+/* When the first of the live entries ends. */
+static u64 deadline(const struct nv_table *t)
+{
+    u64 first = UINT64_MAX;
+
+    for (u32 i = 0; i < t->nbuckets; i++)
+        for (const struct entry *e = t->buckets[i]; e; e = e->next)
+            if (live(t, e) && e->used + t->timeout < first)
+                first = e->used + t->timeout;
+    return first;
+}
+
+static void watch(struct nv_table *t)
+{
+    u64 own = nv_now() + t->timeout, others = deadline(t);
+
+    t->expiry->is_set = true;
+    nv_timer_set(t->expiry->self, (u32) t->expiry->timer, (own < others ? own : others) - 1);
+}
+
+/* The timer is due in the last nanosecond of what ends next. */
+static void expire(struct nv_element *self, struct nv_expiry *expiry)
+{
+    struct nv_table *t = expiry->table;
+    u8 key[MOST_KEY], value[MOST_VALUE] __attribute__((aligned(8)));
+    u64 next;
+
+    list_keys(t, nv_now() + 1);
+    while (nv_table_next(t, key)) {
+        memcpy(value, (*exact_find(t, key))->value, t->value);
+        nv_table_delete(t, key);
+        /* A trap leaves the rest to another run. */
+        nv_timer_set(self, (u32) expiry->timer, nv_now());
+        expiry->call(key, value);
+    }
+    next = deadline(t);
+    expiry->is_set = next < UINT64_MAX;
+    nv_timer_set(self, (u32) expiry->timer, expiry->is_set ? next - 1 : 0);
+    if (nv_packet) {
+        nv_packet_free(nv_packet);
+        nv_packet = 0;
+    }
+}
+
+void nv_timer_run(struct nv_element *self, int timer)
+{
+    for (struct nv_expiry *expiry = self->expiries; expiry; expiry = expiry->next)
+        if (expiry->timer == timer) {
+            expire(self, expiry);
+            return;
+        }
+    self->timer(timer);
 }
 
 /* ---- Prefixes of four bytes ---- */
@@ -313,7 +434,7 @@ static struct entry **prefix_place(struct nv_table *t, const u8 *key, const u8 *
 
 /* ---- Ternary: an entry comes before those that were entered later ---- */
 
-enum { MOST_KEY = 256, FIRST_BUCKETS = 16 };
+enum { FIRST_BUCKETS = 16 };
 
 static void put_mask(const struct nv_table *t, const u8 *mask, const u8 *key, u8 *masked)
 {

@@ -170,7 +170,7 @@ fn timing((side, replicas): (&'static str, usize), runs: Vec<Result<Ran, String>
 impl Bench {
     pub(super) fn of(case: Case) -> Result<Self, String> {
         let text = std::fs::read_to_string(&case.file).map_err(|error| format!("{}: {error}", case.file.display()))?;
-        let reading = Reading { parameters: case.parameters, elements: case.elements };
+        let reading = Reading { parameters: case.parameters, elements: case.elements, ..Reading::default() };
         let application = Application::read(&case.file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
         let of_port =
             |port: usize| case.packets.iter().filter(move |packet| packet.port as usize == port).map(|packet| packet.bytes.to_vec());

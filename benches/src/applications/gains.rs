@@ -128,7 +128,7 @@ fn start(case: &Case, engine: &'static EngineInfo) -> Result<f64, String> {
     let nothing = |device: &String| (device.clone(), Arc::new(Replay::new(std::iter::empty(), 1, 1)));
     let settings = Settings { replays: case.inputs.iter().map(nothing).collect(), outputs: BTreeMap::new(), ..Settings::default() };
     let begun = Instant::now();
-    let reading = Reading { parameters: case.parameters.clone(), elements: case.elements.clone() };
+    let reading = Reading { parameters: case.parameters.clone(), elements: case.elements.clone(), ..Reading::default() };
     let application = Application::read("bench", &read(&case.file)?, &reading).map_err(|error| error.to_string())?;
     let engines = engines::Settings { no_cache: true, ..engines::Settings::default() };
     let mut graph = application.start(engine, engines, settings, Box::new(Silent)).map_err(|error| error.to_string())?;

@@ -126,7 +126,7 @@ impl Case {
     /// The configuration cannot be read.
     pub fn sides(self) -> Result<Vec<Side>, String> {
         let text = std::fs::read_to_string(&self.file).map_err(|error| format!("{}: {error}", self.file.display()))?;
-        let reading = Reading { parameters: self.parameters, elements: self.elements };
+        let reading = Reading { parameters: self.parameters, elements: self.elements, ..Reading::default() };
         let application = Application::read(&self.file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
         let native = application.native_text(&reading.elements).map_err(|error| error.to_string());
         let (inputs, outputs, packets, length, interval) = (self.inputs, self.outputs, self.packets, self.length, self.interval);
@@ -163,7 +163,7 @@ impl Case {
     pub fn by(self, engine: &'static EngineInfo, settings: engines::Settings) -> Result<Side, String> {
         let Self { file, elements, parameters, inputs, outputs, packets, length, interval, .. } = self;
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let application = Application::read(&file.display().to_string(), &text, &Reading { parameters, elements });
+        let application = Application::read(&file.display().to_string(), &text, &Reading { parameters, elements, ..Reading::default() });
         let application = application.map_err(|error| error.to_string())?;
         let common = Arc::new(Common { application, inputs, outputs, packets, length, interval });
         Ok(Side::Netvm(Box::new(Netvm { common, engine: Ok(engine), settings, name: LINKED, stopwatch: None })))

@@ -87,6 +87,14 @@ impl Host<'_, '_> {
             Helper::Find(table) | Helper::Peek(table) => m.find(table, &slot[..first], matches!(helper, Helper::Find(_))),
             Helper::Insert(table) => m.insert(table, &slot[..first]),
             Helper::DeleteEntry(table) => m.delete_entry(table, &slot[..first]).into(),
+            Helper::WalkedKey(table) => {
+                m.state.walked_key(table, &mut slot[..wide::limbs(result)]);
+                return Ok(0);
+            }
+            Helper::Deadline(table) => {
+                slot[0] = m.deadline(table);
+                return Ok(0);
+            }
             other => unreachable!("{other} has operands of 32 bits"),
         };
         slot[0] = value.into();
@@ -131,6 +139,9 @@ fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]
         Helper::Receive(port) => return Ok(receive(m, program, port).into()),
         Helper::Create => m.create(args[0], budget)?,
         Helper::Delete => m.buffer.delete(),
+        Helper::Walk(table) => return m.walk(table, budget),
+        Helper::Due(table) => return m.due(table, budget),
+        Helper::NextKey(table) => return Ok(m.next_key(table).into()),
         Helper::PushHead => m.push_head(args[0], budget)?,
         Helper::Unpull => m.buffer.unpull(args[0])?,
         Helper::Moved => return Ok(m.buffer.moved()),

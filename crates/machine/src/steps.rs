@@ -116,7 +116,7 @@ fn changes_state(program: &Verified) -> bool {
     handlers.flat_map(|handler| &handler.code).any(|inst| match inst.op.row().sem {
         Sem::Store(space, _) | Sem::WideStore(space) | Sem::Copy(_, space) => is_state(space),
         _ => match inst.op {
-            Op::TInsert | Op::TDelete | Op::TStore => true,
+            Op::TInsert | Op::TDelete | Op::TStore | Op::TWalk | Op::TDue | Op::TNext => true,
             Op::TFind => module.tables.get(inst.imm[0] as usize).is_some_and(|table| table.timeout_ns > 0),
             _ => false,
         },

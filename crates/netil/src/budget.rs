@@ -60,6 +60,11 @@ impl Budget {
         self.take(n.div_ceil(PIECE))
     }
 
+    /// Takes 1 for each of so many entries of a table.
+    pub fn entries(&mut self, n: u64) -> Result<(), TrapKind> {
+        self.take(n)
+    }
+
     fn take(&mut self, n: u64) -> Result<(), TrapKind> {
         let left = u64::from(self.0).checked_sub(n).ok_or(TrapKind::Budget)?;
         // Not more than there was, so it fits.

@@ -11,6 +11,7 @@ use crate::module::{HandlerKind, Table as Declaration};
 use crate::table::Space;
 use crate::tables::{Reference, Table};
 use crate::verify::Verified;
+use crate::walk::Walk;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
@@ -254,6 +255,8 @@ pub struct State {
     pub budget: u32,
     /// Packets waiting at each input port for `pkt.receive`.
     pub inputs: Vec<VecDeque<ExchangeBuffer<'static>>>,
+    /// Walks over tables, by the tables' numbers; those of the last tables may be missing.
+    pub walks: Vec<Walk>,
 }
 
 /// What is before a NetPE's inputs, where a pull handler may ask for packets while it runs.
@@ -352,6 +355,7 @@ impl State {
             packet_number: 0,
             budget: DEFAULT_BUDGET,
             inputs: module.all_ports().iter().map(|_| VecDeque::new()).collect(),
+            walks: Vec::new(),
         })
     }
 
@@ -369,6 +373,7 @@ impl State {
             packet_number: 0,
             budget: DEFAULT_BUDGET,
             inputs: Vec::new(),
+            walks: Vec::new(),
         }
     }
 

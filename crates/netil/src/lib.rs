@@ -48,6 +48,7 @@ pub mod set;
 pub mod table;
 pub mod tables;
 pub mod verify;
+pub mod walk;
 pub mod wide;
 
 pub use engine::Engine;

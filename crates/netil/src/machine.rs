@@ -11,6 +11,7 @@ use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIED, MAX_COPIES, MAX_PACKET, 
 use crate::ops::CmpOp;
 use crate::table::Space;
 use crate::verify::Verified;
+use crate::walk::MOST_DUE;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -192,6 +193,31 @@ impl Machine<'_, '_> {
     pub fn entry_mut(&mut self, table: u32, entry: u32, at: u32, len: u32) -> Result<&mut [u8], TrapKind> {
         let value = self.state.tables[table as usize].value_mut(entry).ok_or(TrapKind::NoEntry)?;
         value.get_mut(at as usize..(at + len) as usize).ok_or(TrapKind::NoEntry)
+    }
+
+    /// `t.walk`: how many entries there are. What is paid for is all of them.
+    pub fn walk(&mut self, table: u32, budget: &mut Budget) -> Result<u32, TrapKind> {
+        let (now, of) = (self.buffer.time_ns, &self.state.tables[table as usize]);
+        budget.entries(of.len(now))?;
+        let keys = of.keys(now);
+        Ok(self.state.begin_walk(table, keys))
+    }
+
+    /// `t.due`: the same of those that end with this nanosecond.
+    pub fn due(&mut self, table: u32, budget: &mut Budget) -> Result<u32, TrapKind> {
+        let keys = self.state.tables[table as usize].due(self.buffer.time_ns, MOST_DUE);
+        budget.entries(keys.len() as u64)?;
+        Ok(self.state.begin_walk(table, keys))
+    }
+
+    /// `t.next`.
+    pub fn next_key(&mut self, table: u32) -> bool {
+        self.state.next_key(table, self.buffer.time_ns)
+    }
+
+    /// `t.deadline`.
+    pub fn deadline(&mut self, table: u32) -> u64 {
+        self.state.tables[table as usize].deadline(self.buffer.time_ns)
     }
 
     /// `pkt.hold`: 1 if there was room.

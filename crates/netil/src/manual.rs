@@ -21,7 +21,7 @@ const GROUPS: [(&str, RangeInclusive<Op>); 14] = [
     ("Initialisation and miscellany", Op::SetShare..=Op::Break),
     ("Coprocessors", Op::CoproInit..=Op::CoproExbuf),
     ("Extensions: time, packet geometry, copies, sets", Op::PblOrig..=Op::SetHas),
-    ("Extensions: tables", Op::TFind..=Op::TStore),
+    ("Extensions: tables", Op::TFind..=Op::TDeadline),
     ("Extensions: values of any width", Op::WPush..=Op::WGes),
     ("Extensions: wide loads and stores", Op::WpLoad..=Op::WiStore),
 ];
@@ -130,6 +130,9 @@ fn special(op: Op) -> &'static str {
         Op::TFind | Op::TPeek | Op::TInsert => "key → entry",
         Op::TDelete => "key → i32",
         Op::TNone => "→ entry",
+        Op::TWalk | Op::TNext | Op::TDue => "→ i32",
+        Op::TKey => "→ key",
+        Op::TDeadline => "→ i64",
         Op::TValid => "entry → i32",
         Op::TLoad => "entry → iN",
         Op::TStore => "iN entry →",

@@ -10,7 +10,7 @@
 //!
 //! [`Reference`] is the meaning, and slow; the runtime has implementations for use, tested against it.
 
-use crate::layout::{LATEST, Parts};
+use crate::layout::{EPOCH, LATEST, Parts};
 use crate::module::{Entry, Table as Declaration, TableKind};
 use crate::wide;
 use std::any::Any;
@@ -55,6 +55,24 @@ pub trait Table: Send {
 
     /// The live entries, ordered by key, mask and priority.
     fn entries(&self, now_ns: u64) -> Vec<Entry>;
+
+    /// The keys of the live entries in their order; of an exact table.
+    fn keys(&self, now_ns: u64) -> Vec<Box<[u64]>> {
+        self.entries(now_ns).into_iter().map(|entry| entry.key).collect()
+    }
+
+    /// Of those live entries that are not a nanosecond later, unless they are used, the least keys in their order, so many at most. References end. None where
+    /// nothing but lookups judges when an entry ends, which is of tables that are not exact.
+    fn due(&mut self, now_ns: u64, most: usize) -> Vec<Box<[u64]>> {
+        let _ = (now_ns, most);
+        Vec::new()
+    }
+
+    /// When the first of the live entries ends; [`u64::MAX`] if none does, or as above. References end.
+    fn deadline(&mut self, now_ns: u64) -> u64 {
+        let _ = now_ns;
+        u64::MAX
+    }
 
     /// How many live entries there are.
     fn len(&self, now_ns: u64) -> u64 {
@@ -224,6 +242,12 @@ impl Reference {
         }
     }
 
+    /// When an entry used then ends, if it does: the runtime's tables count from [`EPOCH`] on, and have no later end than all ones.
+    fn end(&self, used_ns: u64) -> Option<u64> {
+        let end = used_ns.checked_add(self.timeout_ns).filter(|end| *end < u64::MAX - EPOCH);
+        end.filter(|_| self.timeout_ns > 0)
+    }
+
     /// A free slot, once what has expired is forgotten.
     fn room(&mut self, now_ns: u64) -> Option<usize> {
         self.forget_ended(now_ns);
@@ -356,6 +380,22 @@ impl Table for Reference {
         let now_ns = self.tick(now_ns);
         let same = self.same(key, mask, priority);
         handle(same.filter(|at| self.slots[*at].as_ref().is_some_and(|slot| self.live(slot, now_ns))))
+    }
+
+    fn due(&mut self, now_ns: u64, most: usize) -> Vec<Box<[u64]>> {
+        let now_ns = self.tick(now_ns);
+        self.forget_ended(now_ns);
+        let due = self.uses.iter().take_while(|(used_ns, _)| self.end(*used_ns).is_some_and(|end| end <= now_ns + 1));
+        let mut keys: Vec<Box<[u64]>> = due.filter_map(|(_, at)| Some(self.slots[*at].as_ref()?.entry.key.clone())).collect();
+        keys.sort_by(|a, b| wide::compare(a, b));
+        keys.truncate(most);
+        keys
+    }
+
+    fn deadline(&mut self, now_ns: u64) -> u64 {
+        let now_ns = self.tick(now_ns);
+        self.forget_ended(now_ns);
+        self.uses.first().and_then(|(used_ns, _)| self.end(*used_ns)).unwrap_or(u64::MAX)
     }
 
     fn entries(&self, now_ns: u64) -> Vec<Entry> {

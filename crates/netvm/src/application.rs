@@ -74,6 +74,8 @@ pub struct Reading {
     pub parameters: BTreeMap<String, String>,
     /// Folders with element classes in C, looked into before the library that is built in.
     pub elements: Vec<PathBuf>,
+    /// Interfaces of this machine that devices of the configuration stand for, by the devices' names, where those are others.
+    pub interfaces: BTreeMap<String, String>,
 }
 
 /// Arrivals after which `auto` compiles elements that can run as one, beside the work: what is over sooner is not worth a compiler's run.
@@ -112,7 +114,7 @@ impl Application {
         let mut sources = Sources::of(name, text);
         let mut flat = click::flatten_files(&mut sources, &reading.parameters, &library::required)
             .map_err(|faults| Error::Configuration(drawn_in(&sources, faults)))?;
-        interfaces::add(&mut flat);
+        interfaces::add(&mut flat, &reading.interfaces);
         change(&mut flat);
         let told = flat.elements.iter().flat_map(|element| &element.arguments).any(|argument| argument.contains("count_call"));
         flat.elements.iter_mut().for_each(|element| calling(element, told));

@@ -189,6 +189,148 @@ fn read_handlers_have_arguments() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// A class with a table of entries that end, for tests of walks.
+const WALKED: &str = "struct key { u16 port; u8 kind; };
+     TABLE_EXACT(seen, struct key, u64, 100, 2000000000);
+     static u32 ended;
+     static void end(const struct key *key, const u64 *value)
+     {
+         struct key again = { .port = 9, .kind = 1 };
+
+         print(\"end \");
+         print_uint(key->port);
+         print(\"/\");
+         print_uint(key->kind);
+         print(\"=\");
+         print_uint(*value);
+         print(\" \");
+         print_uint(table_peek(seen, key) ? 1 : 0);
+         print(\" \");
+         ended += 1;
+         if (ended == 2)
+             table_insert(seen, &again);
+     }
+     EXPIRED(seen, end);
+     static void show(void)
+     {
+         struct key key;
+
+         print_uint(table_walk(seen));
+         while (table_next(seen, &key)) {
+             u64 *value = table_peek(seen, &key);
+
+             print(\" \");
+             print_uint(key.port);
+             print(\"/\");
+             print_uint(key.kind);
+             print(\"=\");
+             print_uint(value ? *value : 99);
+             if (key.port == 300)
+                 table_delete(seen, &key);
+         }
+         print(\"; \");
+     }
+     READ_CALL(show, text, show);
+     READ(ended, u32, ended);
+     void push(int port)
+     {
+         struct key key = { .port = (u16) (packet_length() * 100), .kind = (u8) packet_length() };
+         u64 *value = table_insert(seen, &key);
+
+         if (value)
+             *value += 1;
+         emit(0);
+     }";
+
+#[test]
+fn tables_are_walked_and_what_their_timeouts_end_is_told() {
+    let folder = classes("walked", &[("Walked", "1", WALKED)]);
+    let config = "s :: TimedSource(1s, DATA \"ab\", LIMIT 3) -> e :: Walked -> Discard;
+        TimedSource(1.5s, DATA \"abc\", LIMIT 1) -> e; TimedSource(1s, DATA \"a\", LIMIT 1) -> e;
+        Script(wait 1.6s, print $(e.show), wait 3.7s, print $(e.show), wait 5s, print $(e.show)$(e.ended), stop)";
+    let printed = runs(config, &folder, &[]).0;
+    // Of the last walk's keys one was deleted on the way.
+    let wanted = "3 100/1=1 200/2=1 300/3=1; \nend 100/1=1 0 end 200/2=3 0 1 9/1=0; \nend 9/1=0 0 0; 3\n";
+    assert_eq!(printed, wanted);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Entries that people enter end as others do, and those that end at once come in the order of their keys, more than a walk has.
+#[test]
+fn many_entries_that_end_at_once_are_told_in_order() {
+    let folder = classes(
+        "many",
+        &[(
+            "Many",
+            "1",
+            "TABLE_EXACT(seen, u32, u32, 5000, 1000000000);
+             static u32 ended, last, wrong;
+             static void end(const u32 *key, const u32 *value)
+             {
+                 if (ended > 0 && *key <= last)
+                     wrong += 1;
+                 last = *key;
+                 ended += *value;
+             }
+             EXPIRED(seen, end);
+             READ(ended, u32, ended);
+             READ(wrong, u32, wrong);
+             void push(int port)
+             {
+                 for (u32 i = 0; i < 2000; i++) {
+                     u32 key = hash32(i);
+                     u32 *value = table_insert(seen, &key);
+
+                     if (value)
+                         *value = 1;
+                 }
+                 emit(0);
+             }",
+        )],
+    );
+    let config = "TimedSource(1s, DATA \"a\", LIMIT 1) -> e :: Many -> Discard;
+        Script(wait 0.5s, write e.seen.add 00000007 05000000, wait 0.9s, print $(e.ended), wait 0.4s, print $(e.ended), wait 1s, print $(e.ended)/$(e.wrong), stop)";
+    assert_eq!(runs(config, &folder, &[]).0, "0\n5\n2005/0\n");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_walks_and_expired_do_not_take_is_refused() {
+    let wrong = |declared: &str| {
+        let class = &format!(
+            "TABLE_EXACT(t, u32, u32, 9, 5); TABLE_PREFIX(routes, be32, u32, 9); static u32 n;
+             static void told(const u32 *key, const u32 *value) {{ n += *key + *value; }}
+             static void other(const u32 *key) {{ n += *key; }}
+             {declared} void push(int port) {{ emit(0); }}"
+        );
+        let folder = classes("walk-wrong", &[("Wrong", "1", class)]);
+        let told = read("Idle -> Wrong -> Discard", &folder).err().unwrap_or_default();
+        std::fs::remove_dir_all(folder).unwrap();
+        told
+    };
+    for (declared, wanted) in [
+        ("EXPIRED(t, told);", ""),
+        ("EXPIRED(t, other);", "`other` has other types"),
+        ("EXPIRED(t, n);", "`n` is not a function"),
+        ("EXPIRED(n, told);", "`n` is not a table"),
+        ("EXPIRED(tt, told);", "there is no table `tt`"),
+        ("EXPIRED(t);", "`EXPIRED` has another form"),
+        ("EXPIRED(routes, told);", "only entries of exact tables end by a timeout"),
+        ("EXPIRED(t, told); EXPIRED(t, told);", "a table has one EXPIRED"),
+        ("EXPIRED(t, told); SCOPE(t, GLOBAL);", "several elements would be told of one entry"),
+        ("EXPIRED(t, told); void timer(int k) { timer_set(15, now()); }", "a constant from 0 to 14"),
+        (
+            "static void f(void) { be32 k; while (table_next(routes, &k)) n += 1; } READ_CALL(f, text, f);",
+            "`table_next` works only on exact tables",
+        ),
+        ("static void f(u32 *k) { table_next(t, k); }", "the key is written to a variable"),
+        ("static void f(void) { u16 k; table_next(t, &k); }", "the key of this table is a u32"),
+    ] {
+        let told = wrong(declared);
+        assert!(if wanted.is_empty() { told.is_empty() } else { told.contains(wanted) }, "{declared}\n{told}");
+    }
+}
+
 #[test]
 fn rules_with_masks_and_ranges_are_looked_up() {
     let folder = classes(

@@ -141,7 +141,8 @@ fn each_scenario(name: &str, config: &str, mut work: impl FnMut(&Scenario, &Appl
                 continue;
             }
             println!("{}", file.display());
-            let reading = Reading { parameters: scenario.parameters.clone(), elements: vec![path.with_file_name("elements")] };
+            let reading =
+                Reading { parameters: scenario.parameters.clone(), elements: vec![path.with_file_name("elements")], ..Reading::default() };
             work(&scenario, &read(config, &std::fs::read_to_string(path).unwrap(), &reading));
             worked += 1;
         }

@@ -118,6 +118,18 @@ impl Pair {
         self.same(known[0], known[1]);
     }
 
+    /// What a walk over what is due begins with, and when the first entry ends.
+    fn ends(&mut self) {
+        let most = self.random.within(0, 5) as usize;
+        let ends = [&mut self.plain as &mut dyn Table, &mut *self.fast].map(|table| {
+            let at = table.deadline(self.now);
+            // The last nanosecond of what ends first; the clock goes on to it now and then.
+            let last = if self.random.within(0, 4) == 0 && at < 1 << 60 { at - 1 } else { self.now };
+            (at, table.due(last, most), table.keys(last))
+        });
+        assert_eq!(ends[0], ends[1], "at {}", self.now);
+    }
+
     fn compare(&mut self) {
         assert_eq!(self.plain.len(self.now), self.fast.len(self.now));
         assert_eq!(self.plain.entries(self.now), self.fast.entries(self.now));
@@ -154,6 +166,9 @@ fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<
         }
         if pair.random.within(0, 100) == 0 {
             pair.fast.tidy();
+        }
+        if pair.random.within(0, 20) == 0 {
+            pair.ends();
         }
         if pair.random.within(0, 300) == 0 {
             pair.change(declaration.capacity, declaration.timeout_ns);

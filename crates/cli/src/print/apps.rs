@@ -4,8 +4,8 @@
 
 use super::view::{Printed, View};
 use super::{
-    Carried, Line, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, gtp, hsrp, ike, media, ntp, openflow, overlay, ptp, radius, resp, rip, snmp,
-    someip, ssh, syslog, telnet, text, tftp, tls,
+    Carried, Line, aodv, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, gtp, hsrp, ike, media, netflow, ntp, openflow, overlay, ptp, radius,
+    resp, rip, snmp, someip, ssh, syslog, telnet, text, tftp, tls, zmtp,
 };
 
 /// Prints a payload.
@@ -69,6 +69,7 @@ pub(super) fn tcp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Pri
         Some(Carried::Domain) => Some(dns::tcp),
         Some(Carried::Resp) => Some(resp::print),
         Some(Carried::Tls) => Some(tls::print),
+        Some(Carried::Zmtp1) => Some(zmtp::print),
         // As in tcpdump: it is none of these.
         Some(_) => None,
     };
@@ -79,8 +80,10 @@ pub(super) fn tcp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Pri
 const GTP: [u16; 2] = [2152, 2123];
 
 /// Prints what a UDP datagram is said to carry, where that is said. What is in GTP is what its ports announce, perhaps GTP again.
-pub(super) fn said(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Option<Printed> {
+pub(super) fn said(line: &mut Line<'_>, ports: (u16, u16), v6: bool, view: View<'_>) -> Option<Printed> {
     let print: Print = match line.style.carried? {
+        Carried::Aodv => return Some(aodv::print(line, view, v6)),
+        Carried::Cnfp => netflow::print,
         Carried::Domain => dns::udp,
         Carried::Gtp if line.depth < 2 || GTP.contains(&ports.0) || GTP.contains(&ports.1) => gtp::print,
         Carried::Ptp => ptp::print,
@@ -92,7 +95,7 @@ pub(super) fn said(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Op
         Carried::Tftp => tftp::print,
         Carried::Vat => media::vat,
         Carried::Vxlan => overlay::vxlan,
-        Carried::Carp | Carried::Gtp | Carried::Resp | Carried::Tls => return None,
+        Carried::Carp | Carried::Gtp | Carried::Resp | Carried::Tls | Carried::Zmtp1 => return None,
     };
     Some(print(line, view))
 }

@@ -14,6 +14,7 @@
 //! - `-x` of frames behind a PPI header shows what follows the inner header; tcpdump counts that header twice.
 //! - TCP MD5 signatures are shown as hexadecimal bytes.
 
+mod aodv;
 mod aoe;
 mod apps;
 mod arp;
@@ -69,6 +70,7 @@ mod mld;
 mod mptcp;
 mod names;
 mod nd;
+mod netflow;
 mod ntp;
 mod openflow;
 mod ospf;
@@ -108,6 +110,7 @@ pub(crate) mod view;
 mod vrrp;
 mod wlan;
 mod wlan_texts;
+mod zmtp;
 
 use flows::Flows;
 use netvm::io::{LinkType, Timestamp};
@@ -144,8 +147,12 @@ pub struct Style {
 /// What UDP and TCP may be said to carry, as tcpdump has it. What is not over TCP is over UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Carried {
+    /// Ad hoc On-Demand Distance Vector routing.
+    Aodv,
     /// CARP, where VRRP would be.
     Carp,
+    /// Cisco NetFlow.
+    Cnfp,
     /// DNS, over TCP too.
     Domain,
     /// GTP, with the packet inside (not in tcpdump).
@@ -172,6 +179,8 @@ pub enum Carried {
     Vat,
     /// Virtual extensible LAN.
     Vxlan,
+    /// ZeroMQ's frames, over TCP.
+    Zmtp1,
 }
 
 /// The packet's bytes under its line; with or without link-layer header.

@@ -7,7 +7,8 @@ use super::view::{Cut, Printed, View};
 use super::{Line, apps, checksum, names, put};
 
 const MIN_HEADER: usize = 20;
-const FLAGS: &[(u16, &str)] = &[(0x01, "F"), (0x02, "S"), (0x04, "R"), (0x08, "P"), (0x10, "."), (0x20, "U"), (0x40, "E"), (0x80, "W")];
+pub(super) const FLAGS: &[(u16, &str)] =
+    &[(0x01, "F"), (0x02, "S"), (0x04, "R"), (0x08, "P"), (0x10, "."), (0x20, "U"), (0x40, "E"), (0x80, "W")];
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;

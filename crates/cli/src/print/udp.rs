@@ -26,7 +26,7 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     }
     let found = view.u16(6)?;
     let datagram = view.first(length);
-    if let Some(printed) = apps::said(line, ((ports >> 16) as u16, ports as u16), datagram.skip(HEADER)) {
+    if let Some(printed) = apps::said(line, ((ports >> 16) as u16, ports as u16), ip.src.is_ipv6(), datagram.skip(HEADER)) {
         return printed;
     }
     if line.style.verbose > 0 && !ip.fragmented && !line.style.unchecked {

@@ -74,6 +74,16 @@ pub enum Helper {
     Insert(u32),
     /// table; key → 1 if it was there
     DeleteEntry(u32),
+    /// table → entries; a walk begins
+    Walk(u32),
+    /// The same of entries that are due.
+    Due(u32),
+    /// table → 1 if the walk has a next entry
+    NextKey(u32),
+    /// table → key of its width
+    WalkedKey(u32),
+    /// table → time of 64 bits
+    Deadline(u32),
     /// table, byte; entry → value of any width
     EntryLoad(u32, u32),
     /// table, byte; value of any width, entry
@@ -184,6 +194,12 @@ impl Helper {
                                         => wide(NEVER, S::TABLE,                        S::CLOCK,                         Lookup(table)),
             Self::Insert(table)         => wide(NEVER, S::TABLE,                        S::TABLE.and(S::CLOCK),           Lookup(table)),
             Self::DeleteEntry(_)        => wide(NEVER, S::TABLE,                        S::TABLE.and(S::CLOCK),           Runtime),
+            // Walks are kept beside the packet's buffer, as coprocessors are.
+            Self::Walk(_) | Self::Due(_)
+                                        => row(TRAPS, S::TABLE,                         S::TABLE.and(S::CLOCK).and(S::BUDGET), All, Runtime),
+            Self::NextKey(_)            => row(NEVER, S::TABLE,                         S::TABLE.and(S::CLOCK),           All, Runtime),
+            Self::WalkedKey(_)          => wide(NEVER, S::TABLE,                        S::NONE,                          Runtime),
+            Self::Deadline(_)           => wide(NEVER, S::TABLE,                        S::TABLE.and(S::CLOCK),           Runtime),
             Self::EntryLoad(table, _)   => wide(TRAPS, S::ENTRIES,                      S::NONE,                          Entry(table)),
             Self::EntryStore(table, _)  => wide(TRAPS, S::NONE,                         S::ENTRIES,                       Entry(table)),
             Self::CoproIn(..)           => row(NEVER, S::COPROCESSORS,                  S::NONE,                          No, Runtime),

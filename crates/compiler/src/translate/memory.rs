@@ -89,6 +89,10 @@ impl Translator<'_> {
             N::PktUnpull => self.helper_void(c, Helper::Unpull, 1),
             N::PktCheck => self.inside(c),
             N::TFind | N::TPeek | N::TInsert | N::TDelete | N::TNone | N::TValid | N::TLoad | N::TStore => self.table(c, inst),
+            N::TWalk => self.helper_push(c, Helper::Walk(n), 0),
+            N::TDue => self.helper_push(c, Helper::Due(n), 0),
+            N::TNext => self.helper_push(c, Helper::NextKey(n), 0),
+            N::TKey | N::TDeadline => self.walked(c, inst),
             N::Rnd => self.push_int(c, Op::Random(c.site())),
             N::LoadE => self.push_int(c, Op::ExceptionLoad(n)),
             N::StoreE => {
@@ -137,6 +141,16 @@ impl Translator<'_> {
                 self.push_int(c, Op::Zext(flag));
             }
         }
+    }
+
+    fn walked(&mut self, c: &mut Cursor, inst: &Inst) {
+        let table = inst.imm[0];
+        let (helper, width) = match inst.op {
+            N::TKey => (Helper::WalkedKey(table), self.program.module().tables[table as usize].key_bits),
+            _ => (Helper::Deadline(table), 64),
+        };
+        let v = self.helper(c, helper, 0, Type::Int(width));
+        c.push(v);
     }
 
     /// A check like that of a load where the length is known.

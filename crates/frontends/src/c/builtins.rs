@@ -19,6 +19,8 @@ pub(super) enum Takes {
     Regex,
     /// The address of a key of the table before.
     Key,
+    /// The address of a variable of that type, which is written to.
+    KeyPlace,
     /// A u8 array of the element's own, which is written to.
     Array,
     /// The same, which is only read.
@@ -64,6 +66,8 @@ pub(super) enum Own {
     Peek,
     Insert,
     Delete,
+    Walk,
+    Next,
     TimerSet,
     Ask,
     Search,
@@ -122,7 +126,7 @@ macro_rules! rows {
 
 use Does::{Ops, Own as O};
 use Gives::{Entry, Value as G, View};
-use Takes::{Any, Array, Bytes, Key, Literal, More, Regex, Strings, Table, Text, Type as T, Value as V};
+use Takes::{Any, Array, Bytes, Key, KeyPlace, Literal, More, Regex, Strings, Table, Text, Type as T, Value as V};
 
 const VOID: Gives = G(Type::Void);
 
@@ -171,6 +175,8 @@ rows! {
     table_peek(Table, Key) Entry, O(Own::Peek);
     table_insert(Table, Key) Entry, O(Own::Insert);
     table_delete(Table, Key) G(BOOL), O(Own::Delete);
+    table_walk(Table) G(U32), O(Own::Walk);
+    table_next(Table, KeyPlace) G(BOOL), O(Own::Next);
     strings_find(Strings, V(U32), V(U32)) G(INT), O(Own::Search);
     regex_found(Regex, V(U32), V(U32)) G(BOOL), O(Own::Search);
     strings_at(Strings, V(U32), V(U32)) G(INT), O(Own::SearchAt);

@@ -216,6 +216,8 @@ pub(super) struct TableDecl {
     pub(super) capacity: Expr,
     pub(super) timeout: Option<Expr>,
     pub(super) scope: super::TableScope,
+    /// The function that EXPIRED names, and where it does.
+    pub(super) expired: Option<(usize, Span)>,
     pub(super) span: Span,
 }
 

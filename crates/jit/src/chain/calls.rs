@@ -160,7 +160,7 @@ impl Running<'_> {
         result
     }
 
-    fn wide(&mut self, frame: &mut Frame, (helper, widths, _): Wide, slot: &mut [u64]) -> Result<u32, TrapKind> {
+    fn wide(&mut self, frame: &mut Frame, (helper, widths, result): Wide, slot: &mut [u64]) -> Result<u32, TrapKind> {
         let (time_ns, state) = (frame.time_ns, self.state(frame.member));
         let first = wide::limbs(widths[0]);
         match helper {
@@ -172,6 +172,8 @@ impl Running<'_> {
             Helper::Peek(table) => slot[0] = state.tables[table as usize].find(&slot[..first], time_ns, false).into(),
             Helper::Insert(table) => slot[0] = state.tables[table as usize].insert(&slot[..first], time_ns).into(),
             Helper::DeleteEntry(table) => slot[0] = state.tables[table as usize].delete(&slot[..first], time_ns).into(),
+            Helper::WalkedKey(table) => state.walked_key(table, &mut slot[..wide::limbs(result)]),
+            Helper::Deadline(table) => slot[0] = state.tables[table as usize].deadline(time_ns),
             other => unreachable!("{other} is done in place, or has operands of 32 bits"),
         }
         Ok(0)

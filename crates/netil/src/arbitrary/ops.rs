@@ -178,6 +178,7 @@ impl Body<'_, '_> {
             Op::PktMoved | Op::PktPresent => self.op(Inst::new(op), 0, &[32]),
             Op::PktHold | Op::PktTake | Op::PktUnpull | Op::PktCheck => self.keep(op),
             Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TNone | Op::TValid | Op::TLoad | Op::TStore => self.table_op(op),
+            Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline => self.walk_op(op),
             Op::SetHas => self.set_has(),
             Op::WPush | Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WConcat | Op::WSelect => self.width_op(op),
             _ => self.packet_op(op),

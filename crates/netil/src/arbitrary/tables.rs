@@ -113,6 +113,31 @@ impl Body<'_, '_> {
         self.use_entry(number, table.value_bytes);
     }
 
+    /// An instruction of a walk over an exact table, mostly one that has begun.
+    pub(super) fn walk_op(&mut self, op: Op) {
+        let exact = |(_, table): &(usize, &Table)| table.kind == TableKind::Exact;
+        let tables: Vec<(u32, u16)> =
+            self.b.module.tables.iter().enumerate().filter(exact).map(|(n, table)| (n as u32, table.key_bits)).collect();
+        if tables.is_empty() {
+            return self.operands(&[32]);
+        }
+        let (table, key_bits) = *self.b.c.pick(&tables);
+        let timer = self.b.c.below(crate::event::TIMERS as u32);
+        match op {
+            Op::TNext | Op::TKey => {
+                let before: [&[Op]; 4] = [&[Op::TWalk], &[Op::TWalk, Op::TNext], &[Op::TNext], &[]];
+                for before in *self.b.c.pick(&before) {
+                    self.op(Inst::with(*before, table), 0, &[32]);
+                    self.op(Inst::new(Op::Pop), 1, &[]);
+                }
+                self.op(Inst::with(op, table), 0, &[if op == Op::TKey { key_bits } else { 32 }]);
+            }
+            Op::TDeadline => self.op(Inst::with(op, table), 0, &[64]),
+            Op::TDue => self.op(Inst::with2(op, table, timer), 0, &[32]),
+            _ => self.op(Inst::with(op, table), 0, &[32]),
+        }
+    }
+
     /// Puts the entry on top of the stack into a local and back.
     fn through_local(&mut self, table: u32) {
         let local = self.locals.len();

@@ -34,6 +34,34 @@ impl Run<'_, '_> {
         Ok(())
     }
 
+    pub(super) fn walk(&mut self, inst: &Inst) -> Result<(), TrapKind> {
+        let table = inst.imm[0];
+        match inst.op {
+            Op::TWalk => {
+                let count = self.machine.walk(table, &mut self.budget)?;
+                self.push(count);
+            }
+            Op::TDue => {
+                let count = self.machine.due(table, &mut self.budget)?;
+                self.push(count);
+            }
+            Op::TNext => {
+                let found = self.machine.next_key(table);
+                self.push(found.into());
+            }
+            Op::TKey => {
+                let mut key = vec![0; wide::limbs(self.program.module().tables[table as usize].key_bits)];
+                self.machine.state.walked_key(table, &mut key);
+                self.stack.extend(key);
+            }
+            _ => {
+                let end = self.machine.deadline(table);
+                self.stack.push(end);
+            }
+        }
+        Ok(())
+    }
+
     fn look_up(&mut self, op: Op, table: u32, key: &[u64]) -> u32 {
         match op {
             Op::TInsert => self.machine.insert(table, key),

@@ -147,6 +147,7 @@ fn special(module: &Module, handler: &Handler, inst: &Inst, s: &mut PathState) -
         Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TNone | Op::TValid | Op::TLoad | Op::TStore => {
             table(module, handler, inst, s)?;
         }
+        Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline => walk(module, handler, inst, s),
         Op::SetHas => replace(s, module.sets[n].width(), I32)?,
         Op::WSlice => replace(s, inst.imm[0] as u16, (inst.imm[1] - inst.imm[2] + 1) as u16)?,
         Op::WConcat => concat(s, inst.imm[0] as u16, inst.imm[1] as u16)?,
@@ -175,6 +176,19 @@ fn table(module: &Module, handler: &Handler, inst: &Inst, s: &mut PathState) -> 
         _ => s.push(entry),
     }
     Ok(())
+}
+
+/// Instructions of walks over a table; where it may forget what has ended, references to its entries end.
+fn walk(module: &Module, handler: &Handler, inst: &Inst, s: &mut PathState) {
+    let n = inst.imm[0];
+    if matches!(inst.op, Op::TDue | Op::TDeadline) {
+        end_entries(handler, entry_type(n), s);
+    }
+    s.push(match inst.op {
+        Op::TKey => module.tables[n as usize].key_bits,
+        Op::TDeadline => I64,
+        _ => I32,
+    });
 }
 
 fn end_entries(handler: &Handler, entry: u16, s: &mut PathState) {

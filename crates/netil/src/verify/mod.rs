@@ -175,6 +175,7 @@ impl Uses {
             Op::Rnd => self.random = true,
             Op::TimeSet | Op::WireSet | Op::TimerSet | Op::PktMoved | Op::PktPresent => self.state = true,
             Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TLoad | Op::TStore => (self.state, self.time) = (true, true),
+            Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline => (self.state, self.time) = (true, true),
             Op::LoadE | Op::StoreE | Op::CoproIn | Op::CoproOut | Op::CoproInvoke | Op::CoproExbuf => self.state = true,
             _ => {}
         }

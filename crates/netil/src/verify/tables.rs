@@ -91,6 +91,9 @@ pub(super) fn instruction(module: &Module, inst: &Inst) -> Result<(), Reason> {
         Op::TInsert | Op::TDelete if table.kind != TableKind::Exact => {
             Err(Reason::Immediate(format!("table '{}' is not exact; only its owner changes it", table.name)))
         }
+        Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline if table.kind != TableKind::Exact => {
+            Err(Reason::Immediate(format!("table '{}' is not exact; programs walk over exact tables", table.name)))
+        }
         Op::TLoad | Op::TStore if end > table.value_bytes.into() => {
             let wrong = format!("bytes {at}..{end} lie outside the values of table '{}', which have {}", table.name, table.value_bytes);
             Err(Reason::Immediate(wrong))

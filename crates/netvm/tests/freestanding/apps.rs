@@ -124,7 +124,7 @@ pub fn read(config: &Config, parameters: &BTreeMap<String, String>) -> Applicati
         }
         Config::Text(text) => ("text".to_owned(), text.clone(), Vec::new()),
     };
-    let reading = Reading { parameters: parameters.clone(), elements };
+    let reading = Reading { parameters: parameters.clone(), elements, ..Reading::default() };
     Application::read(&name, &text, &reading).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -29,7 +29,7 @@ impl Host for Kept {
 }
 
 /// Configurations with what is read from them after the run. `IN` is a capture, `OUT` begins the names of what they write.
-pub const CONFIGURATIONS: [(&str, &str, &[&str]); 8] = [
+pub const CONFIGURATIONS: [(&str, &str, &[&str]); 9] = [
     (
         "a path without copies, with drops on its way and an output that leads nowhere",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, 12/86dd, -); c[1] -> s :: HashSwitch(20, 3); c[2] -> Counter -> k :: Counter;
@@ -78,6 +78,13 @@ pub const CONFIGURATIONS: [(&str, &str, &[&str]); 8] = [
          k[1] -> Discard; t[1] -> h :: HashSwitch(26, 4); h[0] -> b :: Counter -> m :: Queue -> ToDump(OUT1); h[1] -> Strip(3) -> Unstrip(3) -> m;
          t[2] -> f :: IPFilter(allow tcp, deny all) -> c :: Counter -> Discard;",
         &["a.count", "b.byte_count", "c.count"],
+    ),
+    (
+        "records of flows, which are told when they end",
+        "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> Discard;
+         c[0] -> Strip(14) -> CheckIPHeader -> f :: FlowRecords(TIMEOUT 0.002) -> a :: Counter -> Queue -> ToDump(OUT0, ENCAP IP);
+         f[1] -> UDPIPEncap(10.0.0.1, 2055, 10.0.0.9, 2055) -> b :: Counter -> Queue(10000) -> ToDump(OUT1, ENCAP IP);",
+        &["a.count", "b.count", "f.ended", "f.list"],
     ),
     (
         "numbers of 128 bits",

@@ -126,6 +126,14 @@ impl Table for Noted {
         self.table.remove(key, mask, priority, now_ns)
     }
 
+    fn due(&mut self, now_ns: u64, most: usize) -> Vec<Box<[u64]>> {
+        self.table.due(now_ns, most)
+    }
+
+    fn deadline(&mut self, now_ns: u64) -> u64 {
+        self.table.deadline(now_ns)
+    }
+
     fn known(&mut self, key: &[u64], mask: &[u64], priority: u32, now_ns: u64) -> u32 {
         self.table.known(key, mask, priority, now_ns)
     }

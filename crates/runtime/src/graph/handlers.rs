@@ -395,7 +395,12 @@ impl Graph {
     fn write_table(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
         let now = self.clock.now();
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(self.no_handler(node, name)) };
-        let done = program.with(&mut self.shared, |program| program.write_table(name, text, now));
+        let done = program.with(&mut self.shared, |program| {
+            let done = program.write_table(name, text, now);
+            program.watch_tables(now);
+            done
+        });
+        self.note_timers(node);
         done.unwrap_or_else(|| Err(self.cannot_be_written(node, name)))
     }
 

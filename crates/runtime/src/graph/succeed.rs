@@ -264,6 +264,8 @@ impl Graph {
             succession.tables.insert(format!("{name}.{}", table.name), kept);
             succession.entries_lost += lost;
         }
+        own.watch_tables(now);
+        self.note_timers(index);
     }
 
     /// Tables and variables that elements have together go on where all of them do.

@@ -7,7 +7,8 @@
 
 use super::native::{Control, controls};
 use super::program::Program;
-use netil::module::{Entry, Table as Declaration, TableKind};
+use netil::module::{Entry, Module, Table as Declaration, TableKind};
+use netil::table::Op;
 use netil::wide;
 
 impl Program {
@@ -86,6 +87,29 @@ impl Program {
             false => Err(format!("there is no entry '{}'", text.trim())),
         })
     }
+}
+
+impl Program {
+    /// Where the program acts on what its tables' timeouts end: its timers are set for entries that it has not entered itself.
+    pub(super) fn watch_tables(&mut self, now: u64) {
+        let watched = watched(self.module());
+        for (table, timer) in &watched {
+            let end = self.state.tables.get_mut(*table).map_or(u64::MAX, |table| table.deadline(now));
+            let Some(set) = self.state.timers.get_mut(*timer).filter(|set| end < u64::MAX && (**set == 0 || end <= **set)) else {
+                continue;
+            };
+            *set = end.saturating_sub(1).max(1);
+        }
+        if !watched.is_empty() {
+            self.look_at_timers(now, now);
+        }
+    }
+}
+
+/// Tables whose ending entries a program takes out, each with the timer for that.
+fn watched(module: &Module) -> Vec<(usize, usize)> {
+    let code = module.pull.iter().flat_map(|handler| &handler.code);
+    code.filter(|inst| inst.op == Op::TDue).map(|inst| (inst.imm[0] as usize, inst.imm[1] as usize)).collect()
 }
 
 fn separator(kind: TableKind) -> Option<char> {

@@ -76,7 +76,14 @@ pub(crate) fn reading(file: Option<&Path>, parameters: impl Iterator<Item = Stri
     let mut elements = elements.to_vec();
     elements.extend(file.and_then(Path::parent).map(|folder| folder.join("elements")).filter(|folder| folder.is_dir()));
     elements.extend(search::elements());
-    Ok(Reading { parameters: parameters.map(split).collect::<Outcome<BTreeMap<_, _>>>()?, elements })
+    Ok(Reading { parameters: parameters.map(split).collect::<Outcome<BTreeMap<_, _>>>()?, elements, ..Reading::default() })
+}
+
+/// The device that stands for an interface of another name, `DEVICE=dev:NAME`.
+fn interface(map: &str) -> Option<(String, String)> {
+    let (device, place) = map.split_once('=')?;
+    let interface = place.strip_prefix("dev:")?.split(',').next()?;
+    Some((device.to_owned(), interface.to_owned()))
 }
 
 /// What was made, unless a signal ended that: then the signal is what went wrong.
@@ -95,7 +102,8 @@ pub(super) fn run(args: &Args, file: Option<&Path>, text: &str, first: impl Iter
 /// Runs a configuration between what stands for its devices.
 pub(super) fn run_text(args: &Args, file: Option<&Path>, text: &str, first: impl Iterator<Item = String>, maps: &[String]) -> Outcome {
     let name = &file.map_or("config".to_owned(), |file| file.display().to_string());
-    let reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
+    let mut reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
+    reading.interfaces = args.maps.iter().filter_map(|map| interface(map)).collect();
     let mut application = application(name, text, &reading)?;
     if args.record.is_some() {
         application.record()?;

@@ -85,6 +85,7 @@ fn uses_table(func: &Func, table: u32) -> bool {
     let ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| func.op(*v));
     ops.filter_map(|op| if let Op::Helper(helper, ..) = op { Some(*helper) } else { None }).any(|helper| match helper {
         Helper::Find(n) | Helper::Peek(n) | Helper::Insert(n) | Helper::DeleteEntry(n) => n == table,
+        Helper::Walk(n) | Helper::Due(n) | Helper::NextKey(n) | Helper::WalkedKey(n) | Helper::Deadline(n) => n == table,
         Helper::EntryLoad(n, _) | Helper::EntryStore(n, _) => n == table,
         _ => false,
     })

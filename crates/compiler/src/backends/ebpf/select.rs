@@ -545,6 +545,9 @@ fn refusal(helper: Helper) -> String {
             "a coprocessor, for which the kernel has nothing".to_owned()
         }
         Helper::SetTimer(_) => "a timer: XDP runs when packets come, and at no other time".to_owned(),
+        Helper::Walk(_) | Helper::Due(_) | Helper::NextKey(_) | Helper::WalkedKey(_) | Helper::Deadline(_) => {
+            "a walk over a table: programs of the kernel look up keys".to_owned()
+        }
         Helper::SendCopy(_) | Helper::Create | Helper::Hold | Helper::Take => "more packets than the one that came".to_owned(),
         Helper::Receive(_) => "a packet that is asked for: XDP gives packets, none can be asked for".to_owned(),
         Helper::Delete => "a packet that is given up on the way".to_owned(),

@@ -165,6 +165,7 @@ impl Checker<'_> {
             (Takes::Table, _) => self.table(arg),
             (Takes::Strings | Takes::Regex, _) => self.pattern(arg, *takes == Takes::Regex),
             (Takes::Key, ast::Arg::Expr(key)) => self.key(key, before),
+            (Takes::KeyPlace, ast::Arg::Expr(key)) => self.key_place(key, before),
             (Takes::Literal, ast::Arg::Expr(ast::Expr { kind: ExprKind::Text(bytes), span })) => {
                 let kind = Kind::Text(Arc::from(&bytes[..]));
                 Some(Arg::Value(Expr { kind, ty: Type::Text, span: *span }))
@@ -231,6 +232,15 @@ impl Checker<'_> {
             }
         }
         self.fault_help(arg.span(), "this is not a table", "declare one: TABLE_EXACT(name, key type, value type, capacity, timeout)");
+        None
+    }
+
+    /// A variable for the key of a table: its address is written as such, so that it is no pointer to what is const.
+    fn key_place(&mut self, key: &ast::Expr, before: &[Arg]) -> Option<Arg> {
+        if matches!(&key.kind, ExprKind::Unary(ast::UnaryOp::Address, of) if looks_like_place(of)) {
+            return self.key(key, before);
+        }
+        self.fault_help(key.span, "the key is written to a variable", "write `&` and its name");
         None
     }
 

@@ -33,6 +33,7 @@ impl Checker<'_> {
             "INFO" => self.info_word(args),
             "READ" | "WRITE" | "READ_CALL" | "READ_WITH" | "WRITE_CALL" => self.control(word, args, span),
             "SCOPE" => self.scope_word(args),
+            "EXPIRED" => self.expired_word(args),
             "REQUIRE" => self.requirement(args),
             "STRINGS_OF" => self.strings_of(args),
             "STRINGS" | "REGEX" => self.pattern_word(args, &*word.text == "REGEX"),
@@ -293,7 +294,8 @@ impl Checker<'_> {
         let id = self.program.tables.len();
         self.declare(name, Symbol::Table(id));
         let scope = TableScope::Local;
-        let table = TableDecl { name: Arc::clone(&name.text), kind, key: key_ty, value: value_ty, capacity, timeout, scope, span };
+        let table =
+            TableDecl { name: Arc::clone(&name.text), kind, key: key_ty, value: value_ty, capacity, timeout, scope, expired: None, span };
         self.program.class.tables.push(crate::c::Table {
             name: name.text.to_string(),
             kind,
@@ -525,6 +527,7 @@ fn form(word: &str) -> &'static str {
         "STRINGS_OF" => "STRINGS_OF(name, PARAM_LIST of strings)",
         "REGEX" => "REGEX(name, \"expression\")",
         "REQUIRE" => "REQUIRE(condition, \"what is wrong otherwise\")",
+        "EXPIRED" => "EXPIRED(table, function)",
         "SCOPE" => "SCOPE(name, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its name)",
         "TABLE_EXACT" => "TABLE_EXACT(name, key type, value type, capacity, timeout)",
         "READ" => "READ(name, type, variable)",

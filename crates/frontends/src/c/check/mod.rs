@@ -8,6 +8,7 @@ mod call;
 mod class;
 mod convert;
 mod declare;
+mod expired;
 mod expr;
 mod function;
 mod init;

@@ -9,7 +9,6 @@ use crate::c::tree::{Arg, Expr, Place};
 use crate::c::types::Type;
 use crate::click::processing::Kind;
 use crate::diagnostics::Span;
-use netil::event::TIMERS;
 use netil::module::{TableKind, entry_type};
 use netil::table::{self, Op};
 
@@ -80,6 +79,14 @@ impl Lowerer<'_> {
                 self.code.op1(Op::TDelete, *table as u32);
                 self.renew(*table as u32);
             }
+            (Own::Walk, [Arg::Table(table)]) => {
+                self.exact_only(*table, row, span);
+                self.code.op1(Op::TWalk, *table as u32);
+            }
+            (Own::Next, [Arg::Table(table), Arg::Key(key)]) => {
+                self.exact_only(*table, row, span);
+                self.table_next(*table as u32, key);
+            }
             (Own::Search, _) => self.search(args, row, span),
             (Own::SearchAt | Own::SearchEnd, _) => self.search_place(args, own == Own::SearchAt, row, span),
             (Own::UnitLoad | Own::UnitPut | Own::UnitShow | Own::UnitRun | Own::UnitGet, [Arg::Value(name), rest @ ..]) => {
@@ -144,6 +151,7 @@ impl Lowerer<'_> {
             Own::Insert => {
                 self.exact_only(table as usize, row, span);
                 self.code.event(Event::Changes(table, span, row.name));
+                self.watch(table, key.ty.size() * 8);
                 self.code.op1(Op::TInsert, table);
                 self.renew(table);
             }
@@ -165,10 +173,15 @@ impl Lowerer<'_> {
 
     fn timer_set(&mut self, timer: &Expr, when: &Expr) {
         self.value(when);
-        match fold(timer, &self.facts).filter(|n| *n < TIMERS as u128) {
+        let free = self.free_timers();
+        match fold(timer, &self.facts).filter(|n| *n < free.into()) {
             Some(n) => self.code.op1(Op::TimerSet, n as u32),
             None => {
-                self.fault(timer.span, format!("the number of a timer is a constant from 0 to {}", TIMERS - 1));
+                let message = format!("the number of a timer is a constant from 0 to {}", i64::from(free) - 1);
+                match self.expiries.is_empty() {
+                    true => self.fault(timer.span, message),
+                    false => self.fault_help(timer.span, message, "the tables with EXPIRED have the last ones"),
+                }
                 self.code.op(Op::Pop);
             }
         }

@@ -219,6 +219,7 @@ fn effect(inst: &Inst) -> i32 {
         (_, Op::Hash) => 1 - inst.imm[0] as i32,
         (_, Op::PopI) => -(inst.imm[0] as i32),
         (_, Op::Dup | Op::LocLoad | Op::TNone | Op::TimeNs) => 1,
+        (_, Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline) => 1,
         (_, Op::Pop | Op::LocStore | Op::WConcat | Op::TimeSet | Op::TimerSet) => -1,
         (_, Op::TStore) => -2,
         _ => 0,

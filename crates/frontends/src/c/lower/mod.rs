@@ -11,7 +11,8 @@
 //! stmt     statements                                      place    objects: where they are, loads and stores
 //! expr     values and conditions                           pointer  pointers and pointer variables
 //! call     inlining                                        builtins the functions of netvm.h; print those that print; ask those of pull()
-//! shared   variables with a scope                        tables   tables and what they may hold; copies bytes of arrays
+//! shared   variables with a scope                        tables   tables and what they may hold; walk walks over them, EXPIRED
+//! copies   bytes of arrays
 //! ```
 
 mod ask;
@@ -34,6 +35,7 @@ mod shared;
 mod stmt;
 mod tables;
 mod unit;
+mod walk;
 
 use super::fold::fold;
 use super::tree::Program;
@@ -87,6 +89,7 @@ pub(super) fn lower(program: &Program, instance: &Instance, info: &mut InfoLayou
         variables: Vec::new(),
         infos: HashMap::new(),
         scratch: HashMap::new(),
+        expiries: Vec::new(),
         texts: HashMap::new(),
         code: Code::default(),
         kind: HandlerKind::Init,
@@ -161,6 +164,8 @@ struct Lowerer<'a> {
     shared: u32,
     variables: Vec<Variable>,
     infos: HashMap<usize, u32>,
+    /// Tables with EXPIRED.
+    expiries: Vec<walk::Expiry>,
     /// Data memory of arrays, by function and local.
     scratch: HashMap<(usize, usize), u32>,
     texts: HashMap<Arc<[u8]>, u32>,

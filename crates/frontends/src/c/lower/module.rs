@@ -44,6 +44,7 @@ impl Lowerer<'_> {
         self.ports();
         self.tables();
         self.place_statics();
+        self.place_expiries();
         let calls = self.controls();
         self.module.push = self.push();
         self.module.pull = self.pull(&calls);
@@ -225,12 +226,13 @@ impl Lowerer<'_> {
         let timer = self.program.handlers[tree::TIMER];
         let pull = self.program.handlers[tree::PULL];
         let pulls = self.instance.outputs.contains(&Kind::Pull) && pull.or(self.packet_handler()).is_some();
-        let runs = pulls || timer.is_some() || !calls.is_empty() || self.module.push.is_none();
+        let runs = pulls || timer.is_some() || !self.expiries.is_empty() || !calls.is_empty() || self.module.push.is_none();
         if !runs {
             return None;
         }
         let handler = self.handler(HandlerKind::Pull, |this| {
             let id = this.code.keep(32);
+            this.run_expiries(id);
             if let Some(timer) = timer {
                 this.timers(timer, id);
             }

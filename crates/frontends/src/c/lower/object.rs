@@ -105,7 +105,7 @@ impl Lowerer<'_> {
         self.done(&from);
     }
 
-    fn parts(&mut self, ty: &Type, span: Span) -> Option<Vec<(u32, Type)>> {
+    pub(super) fn parts(&mut self, ty: &Type, span: Span) -> Option<Vec<(u32, Type)>> {
         let leaves = ty.leaves(MAX_PARTS);
         if leaves.is_none() {
             self.fault_help(span, format!("this has more than {MAX_PARTS} parts"), "copy its elements in a loop");

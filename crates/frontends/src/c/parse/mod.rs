@@ -25,7 +25,7 @@ const MAX_DEPTH: u32 = 200;
 const MAX_CHAIN: u32 = 4000;
 
 /// Declarations that netvm.h makes of macros.
-pub(super) const CLASS_WORDS: [&str; 24] = [
+pub(super) const CLASS_WORDS: [&str; 25] = [
     "ELEMENT",
     "ELEMENT_FLOW",
     "FLOW_STATE",
@@ -46,6 +46,7 @@ pub(super) const CLASS_WORDS: [&str; 24] = [
     "READ_WITH",
     "WRITE_CALL",
     "SCOPE",
+    "EXPIRED",
     "STRINGS",
     "STRINGS_OF",
     "REGEX",

@@ -320,6 +320,9 @@ fn refusal(helper: Helper) -> String {
         Helper::Crc(_) | Helper::Hash => "a CRC or hash: the pipeline's arithmetic has none",
         Helper::SendCopy(_) | Helper::Receive(_) | Helper::Create | Helper::Delete => "packets that are made, copied or asked for",
         Helper::Hold | Helper::Take => "packets that are held back: nothing waits in the pipeline",
+        Helper::Walk(_) | Helper::Due(_) | Helper::NextKey(_) | Helper::WalkedKey(_) | Helper::Deadline(_) => {
+            "a walk over a table: the pipeline has no loops"
+        }
         Helper::SetTimer(_) | Helper::SetTime => "a timer or time: the pipeline runs when packets come",
         Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => {
             "a coprocessor that is behind no access point"

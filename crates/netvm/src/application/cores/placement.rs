@@ -21,7 +21,7 @@ use compiler::mir::{Func, Helper, Op, Value};
 use compiler::passes;
 use netil::Verified;
 use netil::app::{Application, Body, ByPort, Instance, Toward, Variable};
-use netil::module::{Handler, HandlerKind};
+use netil::module::{Handler, HandlerKind, Inst};
 use netil::table::{Op as Instruction, Space};
 use runtime::graph::native;
 use runtime::graph::ring::Flow;
@@ -500,11 +500,12 @@ fn program_keeps(program: &Verified, variables: &[Variable], relaxed: bool, by_f
     Some(described(program, HandlerKind::Push, &func, trace, variables))
 }
 
-const TIMERS: &str = "it sets timers";
+const TIMERS: &str = "it sets timers, or walks over a table";
 
+/// Whether it does what only the whole of it can do.
 fn sets_timers(program: &Verified) -> bool {
-    let sets =
-        |kind| program.module().handler(kind).is_some_and(|handler| handler.code.iter().any(|inst| inst.op == Instruction::TimerSet));
+    let is_so = |inst: &Inst| matches!(inst.op, Instruction::TimerSet | Instruction::TWalk | Instruction::TDue);
+    let sets = |kind| program.module().handler(kind).is_some_and(|handler| handler.code.iter().any(is_so));
     HandlerKind::ALL.into_iter().any(sets)
 }
 
@@ -536,6 +537,9 @@ fn described(program: &Verified, kind: HandlerKind, func: &Func, at: Value, vari
                 Helper::Find(n) | Helper::Peek(n) => format!("a lookup in table `{}` depends on when it is made", table(n)),
                 Helper::Insert(n) => format!("it inserts into table `{}`", table(n)),
                 Helper::DeleteEntry(n) => format!("it deletes from table `{}`", table(n)),
+                Helper::Walk(n) | Helper::Due(n) | Helper::NextKey(n) | Helper::WalkedKey(n) | Helper::Deadline(n) => {
+                    format!("it walks over table `{}`", table(n))
+                }
                 Helper::EntryStore(n, _) => format!("it writes into entries of table `{}`", table(n)),
                 Helper::Hold | Helper::Take => "it holds packets".to_owned(),
                 Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => {

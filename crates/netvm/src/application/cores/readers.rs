@@ -56,6 +56,7 @@ fn changes(inst: &Inst, ages: &[bool]) -> bool {
         I::MStore8 | I::MStore16 | I::MStore32 | I::WmStore | I::SStore8 | I::SStore16 | I::SStore32 => true,
         I::PdCopy | I::SdCopy | I::DsCopy | I::PsCopy => true,
         I::CoproIn | I::CoproOut | I::CoproInvoke | I::CoproExbuf => true,
+        I::TWalk | I::TDue | I::TNext | I::TDeadline => true,
         I::TInsert | I::TDelete | I::TStore | I::PktHold | I::PktTake | I::TimerSet | I::Rnd => true,
         // The entry is used.
         I::TFind => ages.get(inst.imm[0] as usize).is_none_or(|ages| *ages),

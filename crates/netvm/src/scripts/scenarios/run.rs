@@ -272,7 +272,7 @@ fn application(job: &Job<'_>, folder: &Path) -> Result<Application, String> {
         Config::File(file) => file.parent().map(|folder| folder.join("elements")).filter(|folder| folder.is_dir()),
         Config::Text(_) => None,
     };
-    let reading = Reading { parameters, elements: job.elements.iter().cloned().chain(beside).collect() };
+    let reading = Reading { parameters, elements: job.elements.iter().cloned().chain(beside).collect(), ..Reading::default() };
     Application::read(&name, &text, &reading).map_err(|error| error.to_string())
 }
 

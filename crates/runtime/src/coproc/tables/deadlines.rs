@@ -90,6 +90,23 @@ impl Deadlines {
         downwards.into_iter().try_fold(0, |at, level| level.children(at).find(|(_, end)| *end <= now).map(|(i, _)| i))
     }
 
+    /// All of these.
+    pub fn all_due(&self, now: u64) -> Vec<usize> {
+        let mut nodes = vec![0];
+        for level in self.levels.iter().rev() {
+            nodes = nodes.into_iter().flat_map(|at| level.children(at)).filter(|(_, end)| *end <= now).map(|(at, _)| at).collect();
+        }
+        nodes
+    }
+
+    /// The block with what may end first, and when that may be; `None` if nothing ends.
+    pub fn first(&self) -> Option<(usize, u64)> {
+        let downwards = self.levels.iter().rev();
+        let (block, end) =
+            downwards.fold((0, NEVER), |(at, _), level| level.children(at).min_by_key(|(_, end)| *end).unwrap_or((at, NEVER)));
+        (end < NEVER).then_some((block, end))
+    }
+
     /// Nothing in a block ends before.
     pub fn raise(&mut self, block: usize, end: u64) {
         self.levels[0].set(block, end);
@@ -129,6 +146,10 @@ mod tests {
                 ends[slot] = now + 301;
                 tree.put(slot, ends[slot]);
                 assert!(ends.iter().all(|end| *end > now));
+                let soon = tree.all_due(now + 9);
+                let is_soon = |block: &usize| ends[block * FAN..slots.min((block + 1) * FAN)].iter().any(|end| *end <= now + 9);
+                assert!((0..slots.div_ceil(FAN)).filter(is_soon).all(|block| soon.contains(&block)));
+                assert!(tree.first().is_some_and(|(_, end)| end <= ends.iter().copied().min().unwrap()));
                 assert_eq!(tree.due(NEVER - 1).is_some(), ends.iter().any(|end| *end < NEVER));
             }
         }

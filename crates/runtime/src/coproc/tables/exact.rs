@@ -262,12 +262,17 @@ impl Exact {
                 self.take_out(slot);
             }
         }
-        let ends = (block * FAN..(block + 1) * FAN).map(|slot| self.state_or_free(slot)).filter(|end| *end > DEAD);
-        let least = ends.min().unwrap_or(NEVER);
+        let least = self.least(block);
         if let Some(deadlines) = &mut self.deadlines {
             deadlines.raise(block, least);
         }
         true
+    }
+
+    /// When the first entry of a block ends.
+    fn least(&self, block: usize) -> u64 {
+        let ends = (block * FAN..(block + 1) * FAN).map(|slot| self.state_or_free(slot)).filter(|end| *end > DEAD);
+        ends.min().unwrap_or(NEVER)
     }
 
     fn state_or_free(&self, slot: usize) -> u64 {
@@ -500,6 +505,32 @@ impl Table for Exact {
         let mut all: Vec<Entry> = live.map(entry).collect();
         all.sort_by(tables::order);
         all
+    }
+
+    fn due(&mut self, now_ns: u64, most: usize) -> Vec<Box<[u64]>> {
+        let now = self.tick(now_ns);
+        while self.reclaim(now) {}
+        let blocks = self.deadlines.as_ref().map_or_else(Vec::new, |deadlines| deadlines.all_due(now + 1));
+        let slots = blocks.into_iter().flat_map(|block| block * FAN..(block + 1) * FAN);
+        let due = slots.filter(|slot| (DEAD + 1..=now + 1).contains(&self.state_or_free(*slot)));
+        let mut keys: Vec<Box<[u64]>> = due.map(|slot| self.key(slot)).collect();
+        keys.sort_unstable_by(|a, b| netil::wide::compare(a, b));
+        keys.truncate(most);
+        keys
+    }
+
+    fn deadline(&mut self, now_ns: u64) -> u64 {
+        let now = self.tick(now_ns);
+        while self.reclaim(now) {}
+        // What is known of a block may be too early, as refreshes do not tell it.
+        while let Some((block, known)) = self.deadlines.as_ref().and_then(Deadlines::first) {
+            let end = self.least(block);
+            if end == known {
+                return end - EPOCH;
+            }
+            self.deadlines.iter_mut().for_each(|deadlines| deadlines.raise(block, end));
+        }
+        u64::MAX
     }
 
     fn set_limit(&mut self, entries: usize) {

@@ -1,5 +1,6 @@
 //! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
 
+mod addresstranslator;
 mod aggregatecounter;
 mod annotated;
 mod bypass;
@@ -60,6 +61,7 @@ use std::path::Path;
 /// All of them.
 #[rustfmt::skip]
 pub const ALL: &[&NativeClass] = &[
+    &addresstranslator::CLASS,
     &aggregatecounter::CLASS,
     &bypass::CLASS,
     &clipboard::CLASS,

@@ -421,6 +421,7 @@ fn lacking(helper: Helper, op: &Op) -> String {
         Helper::Hold | Helper::Take => "packets that wait in the program",
         Helper::Receive(_) => "packets that the program asks for",
         Helper::SetTimer(_) => "timers",
+        Helper::Walk(_) | Helper::Due(_) | Helper::NextKey(_) | Helper::WalkedKey(_) | Helper::Deadline(_) => "walks over tables",
         Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => "coprocessors",
         _ => return format!("'{op}'"),
     };

@@ -44,6 +44,11 @@ pub(super) fn admits_op(op: &Op, application: bool) -> Result<(), &'static str> 
             | Helper::Peek(_)
             | Helper::Insert(_)
             | Helper::DeleteEntry(_)
+            | Helper::Walk(_)
+            | Helper::Due(_)
+            | Helper::NextKey(_)
+            | Helper::WalkedKey(_)
+            | Helper::Deadline(_)
             | Helper::EntryLoad(..)
             | Helper::EntryStore(..) => Err("tables"),
             Helper::PushHead | Helper::GrowTail | Helper::Unpull => Err("packets that get longer"),

@@ -50,6 +50,8 @@ pub(super) fn choice(
 pub(super) fn rows(job: &Job<'_>, arguments: &[String], fields: Fields, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, String> {
     let identified = arguments.first().is_some_and(|first| is_seed(first));
     let given = &arguments[usize::from(identified)..];
+    // As in Click, a mapper may name outputs that this rewriter has not: flows that it sends there are dropped.
+    let job = &Job { outputs: u32::MAX, ..*job };
     let mut rows = vec![initialiser("PATTERN", 0, 0, Pattern::default(), 0)];
     for argument in given {
         rows.push(choice(job, argument, identified, fields, patterns)?.0);

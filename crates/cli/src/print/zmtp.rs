@@ -1,0 +1,62 @@
+//! ZMTP 1.0, ZeroMQ's frames (ZeroMQ RFC 13), with `-T zmtp1` over TCP.
+
+use super::view::{Cut, Printed, View};
+use super::{Line, hex, names, put};
+
+/// Bytes of a frame that one `-v` shows.
+const SHOWN: usize = 128;
+
+#[rustfmt::skip]
+const FLAGS: &[(u16, &str)] =
+    &[(0x01, "MORE"), (0x02, "R1"), (0x04, "R2"), (0x08, "R3"), (0x10, "R4"), (0x20, "R5"), (0x40, "R6"), (0x80, "R7")];
+
+pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    line.protocol = "zmtp1";
+    line.put(": ZMTP/1.0");
+    frames(line, view)
+}
+
+fn frames(line: &mut Line<'_>, view: View<'_>) -> Printed {
+    let mut rest = view;
+    while !rest.captured().is_empty() {
+        rest = frame(line, rest)?;
+    }
+    Ok(())
+}
+
+/// Prints a frame; what follows it.
+fn frame<'v>(line: &mut Line<'_>, view: View<'v>) -> Result<View<'v>, Cut> {
+    line.put("\n\t");
+    let (header, length) = match view.u8(0)? {
+        0xff => {
+            line.put(" frame flags+body (64-bit) length");
+            let length = view.u64(1)?;
+            put!(line, " {length}");
+            (9, length)
+        }
+        length => {
+            put!(line, " frame flags+body  (8-bit) length {length}");
+            (1, u64::from(length))
+        }
+    };
+    if length == 0 {
+        return Ok(view.skip(header));
+    }
+    let (flags, body) = (view.u8(header)?, view.skip(header));
+    let there = body.captured().len();
+    if length > there as u64 {
+        put!(line, " ({there} captured)");
+    }
+    put!(line, ", flags 0x{flags:02x}");
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    if line.style.verbose > 0 {
+        put!(line, " ({})", names::flags(FLAGS, flags.into(), ", "));
+        let shown = there.min(length).min(if line.style.verbose == 1 { SHOWN + 1 } else { usize::MAX });
+        if shown > 1 {
+            put!(line, ", first {} byte(s) of body:", shown - 1);
+            hex::indented_text(&mut line.text, body.take(1, shown - 1)?, "\n\t ");
+        }
+    }
+    body.take(0, length)?;
+    Ok(body.skip(length))
+}
