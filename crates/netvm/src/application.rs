@@ -321,7 +321,15 @@ fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, 
     // Compiled C needs bursts: for one packet, what is done once for each burst takes longer than the packet.
     let bursts = plan.as_ref().is_none_or(|plan| graph.one_at_a_time(plan).is_empty());
     let cluster = match engine.elements {
-        Elements::Fused if bursts => linked::link(application, engines)?,
+        Elements::Fused if bursts => {
+            let compiled = linked::link(application, engines)?;
+            // What compiled C leaves to the runtime comes back packet by packet.
+            let by_itself = compiled.is_some() && application.instances.iter().any(|instance| instance.sends_by_itself());
+            if let Some((plan, code)) = by_itself.then(|| linked::fused_code(application, graph, engines)).flatten() {
+                graph.link(application, plan, code);
+            }
+            compiled
+        }
         _ => plan.and_then(|_| linked::fused_code(application, graph, engines)),
     };
     match cluster {
