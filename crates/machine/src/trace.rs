@@ -202,7 +202,7 @@ pub fn flow(packet: &[u8]) -> u64 {
     }
     let ports = if matches!(at(23, 24), [6 | 17]) { 14 + usize::from(packet[14] & 15) * 4 } else { usize::MAX - 4 };
     let ends = [hash(at(26, 30)) ^ hash(at(ports, ports + 2)), hash(at(30, 34)) ^ hash(at(ports + 2, ports + 4))];
-    ends[0].wrapping_add(ends[1]) ^ u64::from(packet[23])
+    ends[0].wrapping_add(ends[1]) ^ u64::from(at(23, 24).first().copied().unwrap_or_default())
 }
 
 /// FNV-1a, then mixed, so that few bits of it are as good as many.
@@ -376,5 +376,18 @@ pub(crate) fn class(op: Op) -> Class {
         }
         Op::PktHold | Op::PktTake | Op::PktUnpull | Op::PktAsk | Op::ExbufCreate | Op::ExbufDelete | Op::InfoClr => Class::Packet,
         _ => Class::Alu,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_of_any_length_have_a_flow() {
+        let mut packet = [0; 60];
+        (packet[12], packet[14], packet[23]) = (8, 0x4f, 17);
+        let flows: Vec<u64> = (0..=packet.len()).map(|len| flow(&packet[..len])).collect();
+        assert!(flows.windows(2).any(|pair| pair[0] != pair[1]));
     }
 }

@@ -11,32 +11,26 @@ use super::allocate;
 use super::code::{Access, Branch, If, Move, Place, Program, Slots, Stage, Target};
 use super::lower::{End, Lowered, Op, Step};
 use super::order::{Layout, Touched, merge_loads, remove_dead, sink};
-use super::shape::{defaults_first, guard_exits, merge_tests, thread};
+use super::shape::{chain_tests, defaults_first, guard_exits, merge_tests, thread};
 use super::{Machine, Refused};
 
-/// The shortest program that was found, with the registers and flags that it takes.
+/// The shortest program that was found, and of those the one with fewest operations, with the registers and flags that it takes.
 pub(super) fn best(mut lowered: Lowered, machine: &Machine) -> Result<(Program, u16, u16), Refused> {
     merge_loads(&mut lowered);
-    for _ in 0..2 {
-        remove_dead(&mut lowered);
-        sink(&mut lowered);
-        thread(&mut lowered);
-        merge_tests(&mut lowered);
-        guard_exits(&mut lowered);
-        defaults_first(&mut lowered);
-    }
-    remove_dead(&mut lowered);
-    let mut found: Option<Program> = None;
-    for first_next in [true, false] {
-        for by_height in [true, false] {
-            let made = Scheduler::new(&lowered, machine, first_next).run(by_height);
-            let cost = |program: &Program| (program.stages.len(), program.size().instructions);
-            if found.as_ref().is_none_or(|best| cost(&made) < cost(best)) {
-                found = Some(made);
+    let mut found: Option<(Program, Lowered)> = None;
+    for chained in [false, true] {
+        let shaped = shaped(lowered.clone(), chained);
+        for first_next in [true, false] {
+            for by_height in [true, false] {
+                let made = Scheduler::new(&shaped, machine, first_next).run(by_height);
+                let cost = |program: &Program| (program.stages.len(), program.size().instructions, program.size().operations);
+                if found.as_ref().is_none_or(|(best, _)| cost(&made) < cost(best)) {
+                    found = Some((made, shaped.clone()));
+                }
             }
         }
     }
-    let Some(mut program) = found else { return Err(whole("no program")) };
+    let Some((mut program, lowered)) = found else { return Err(whole("no program")) };
     let most = machine.pipeline.stages as usize * machine.pipeline.passes as usize;
     if program.stages.len() > most {
         return Err(whole(format!("{} stages; the pipeline has {most}", program.stages.len())));
@@ -45,6 +39,24 @@ pub(super) fn best(mut lowered: Lowered, machine: &Machine) -> Result<(Program, 
     program.sets = lowered.sets;
     program.traps = lowered.traps;
     Ok((program, registers, flags))
+}
+
+/// The graph of blocks as it takes fewest instructions; `chained`: tests take in what those before have found.
+fn shaped(mut lowered: Lowered, chained: bool) -> Lowered {
+    for _ in 0..2 {
+        remove_dead(&mut lowered);
+        sink(&mut lowered);
+        thread(&mut lowered);
+        if chained {
+            chain_tests(&mut lowered);
+            thread(&mut lowered);
+        }
+        merge_tests(&mut lowered);
+        guard_exits(&mut lowered);
+        defaults_first(&mut lowered);
+    }
+    remove_dead(&mut lowered);
+    lowered
 }
 
 pub(super) fn whole(reason: impl Into<String>) -> Refused {

@@ -1,6 +1,6 @@
 //! Changes of the graph of blocks that save instructions: each branch takes a slot of which an instruction has one, and an instruction passes all packets whether they need it or not.
 
-use super::code::{Access, If, Move, Place, Verdict};
+use super::code::{Access, Alu, AluOp, If, Move, Place, Verdict};
 use super::lower::{End, Lowered, Op, Step};
 use super::order::{Layout, touched};
 use std::collections::BTreeMap;
@@ -62,6 +62,70 @@ pub(super) fn merge_tests(lowered: &mut Lowered) {
             set_flag(&mut lowered.steps[step].op, flag);
             // Before the ways to the others part it would be written for them, too, and perhaps after theirs.
             (lowered.steps[step].below, lowered.steps[step].fixed) = (common, true);
+        }
+    }
+}
+
+/// A test that leads on to another one, where both otherwise lead to the same place: the second takes in what the first has found, and the branch between them is gone. What the second block does is then
+/// done for all packets, so it must have no effect but ways out that wait for its test.
+pub(super) fn chain_tests(lowered: &mut Lowered) {
+    let order = Layout::new(lowered, true).order;
+    for block in order.iter().copied() {
+        let End::Branch(first, yes, no) = lowered.ends[block] else { continue };
+        // Where packets go whose flag is set, and where the others go.
+        let (next, other) = if first.holds { (yes, no) } else { (no, yes) };
+        let Some((flag, out)) = second_test(lowered, next) else { continue };
+        let ways = order.iter().flat_map(|b| lowered.ends[*b].targets()).filter(|to| *to == next).count();
+        let waits = |step: &Step| matches!(step.op, Op::Move(Move { guard: Some(If { flag: f, holds: true }), .. }) if f == flag);
+        let plain =
+            |step: &Step| !step.pinned && !step.fixed && step.below != Some(block) && !matches!(step.op, Op::Branch(_) | Op::Point(_));
+        let all_plain = lowered.steps.iter().filter(|step| step.home == next).all(|step| plain(step) || waits(step));
+        if out != other || ways != 1 || !all_plain || makers(lowered, first.flag).len() != 1 {
+            continue;
+        }
+        if let Some(head) = head_of_test(lowered, next, flag)
+            && let Op::Alu(Alu::Words { with, .. }) = &mut lowered.steps[head].op
+        {
+            *with = Some(first.flag);
+            lowered.ends[block] = End::Jump(next);
+        }
+    }
+}
+
+/// The flag that a block tests at its end, or by which packets leave in it, and where those go on that do not have it.
+fn second_test(lowered: &Lowered, block: usize) -> Option<(u16, usize)> {
+    match lowered.ends.get(block)? {
+        End::Branch(is, yes, no) => Some((is.flag, if is.holds { *no } else { *yes })),
+        End::Jump(to) => {
+            let mut guards = lowered.steps.iter().filter(|step| step.home == block).filter_map(|step| match step.op {
+                Op::Move(Move { guard, to: Place::Out(_) | Place::OutBy(_), .. }) => Some(guard),
+                _ => None,
+            });
+            let (Some(Some(is)), None) = (guards.next(), guards.next()) else { return None };
+            is.holds.then_some((is.flag, *to))
+        }
+        End::Lookup(_) => None,
+    }
+}
+
+/// The operations that write a flag.
+fn makers(lowered: &Lowered, flag: u16) -> Vec<usize> {
+    (0..lowered.steps.len()).filter(|n| touched(&lowered.steps[*n].op).flag_writes.contains(&flag)).collect()
+}
+
+/// The first of the comparisons for equality in a block, each of which takes in the flag of the one before, that make a flag; nobody reads what they find but in that block.
+fn head_of_test(lowered: &Lowered, block: usize, mut flag: u16) -> Option<usize> {
+    loop {
+        let [at] = makers(lowered, flag)[..] else { return None };
+        let reads = |step: &Step| step.home != block && touched(&step.op).flag_reads.contains(&flag);
+        let tests = |(n, end): (usize, &End)| n != block && matches!(end, End::Branch(is, ..) if is.flag == flag);
+        if lowered.steps[at].home != block || lowered.steps.iter().any(reads) || lowered.ends.iter().enumerate().any(tests) {
+            return None;
+        }
+        match &lowered.steps[at].op {
+            Op::Alu(Alu::Words { op: AluOp::Eq, dst: None, with: Some(before), .. }) => flag = *before,
+            Op::Alu(Alu::Words { op: AluOp::Eq, dst: None, with: None, .. }) => return Some(at),
+            _ => return None,
         }
     }
 }
