@@ -10,10 +10,23 @@
 
 ELEMENT(StripTCPHeader, "1/1", "a/a");
 
+/* The IP header may have been taken off already. */
+static void bring_back(void)
+{
+    i32 missing = packet_moved() - info(network_header);
+
+    if (info(has_network_header) && missing > 0)
+        packet_unpull((u32) missing);
+}
+
 void packet(int port)
 {
-    u32 start = transport_offset();
-    u8 protocol = header(struct ip, network_offset())->protocol;
+    u32 start;
+    u8 protocol;
+
+    bring_back();
+    start = transport_offset();
+    protocol = header(struct ip, network_offset())->protocol;
 
     if (protocol == PROTOCOL_TCP)
         packet_pull(start + (header(struct tcp, start)->data_offset >> 4) * 4u);

@@ -11,7 +11,7 @@ use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIED, MAX_COPIES, MAX_PACKET, 
 use crate::ops::CmpOp;
 use crate::table::Space;
 use crate::verify::Verified;
-use crate::walk::MOST_DUE;
+use crate::walk::{LOOKED_AT, MOST_DUE};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -203,10 +203,10 @@ impl Machine<'_, '_> {
         Ok(self.state.begin_walk(table, keys))
     }
 
-    /// `t.due`: the same of those that end with this nanosecond.
+    /// `t.due`: the same of those that end with this nanosecond. The others that do are looked at, too.
     pub fn due(&mut self, table: u32, budget: &mut Budget) -> Result<u32, TrapKind> {
-        let keys = self.state.tables[table as usize].due(self.buffer.time_ns, MOST_DUE);
-        budget.entries(keys.len() as u64)?;
+        let (keys, all) = self.state.tables[table as usize].due(self.buffer.time_ns, MOST_DUE);
+        budget.entries(keys.len() as u64 + all / LOOKED_AT)?;
         Ok(self.state.begin_walk(table, keys))
     }
 

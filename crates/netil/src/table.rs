@@ -393,7 +393,7 @@ table! {
     TWalk   = 0xef98 "t.walk" [Table] { special } Any Own; "Begin a walk over the entries that are live now, in ascending order of their keys; push how many they are. Only of exact tables. Costs 1 for each."
     TNext   = 0xef99 "t.next" [Table] { special } Any Own; "Go on to the walk's next entry that is live; push 1, or 0 if there is none."
     TKey    = 0xef9a "t.key" [Table] { special } Any Own; "Push the key that the walk has come to, 0 if it has come to none."
-    TDue    = 0xef9b "t.due" [Table Timer] { special } Packet Own; "Begin a walk over the entries that are live now and a nanosecond later not, as `t.walk`, of the 512 with the least keys. The timer is the one that the program sets for this. Ends references to entries of the table."
+    TDue    = 0xef9b "t.due" [Table Timer] { special } Packet Own; "Begin a walk over the entries that are live now and a nanosecond later not, as `t.walk`, of the 512 with the least keys. Costs 1 for each, and 1 for every 4 of all of them. The timer is the one that the program sets for this. Ends references to entries of the table."
     TDeadline = 0xef9c "t.deadline" [Table] { special } Packet Own; "Push the time at which the first of the entries that are live now ends, an i64; all ones if none does. Only of exact tables. Ends references to entries of the table."
     WPush   = 0xef40 "w.push"   [Width Const] { () -> (w) } Any Own; "Push a constant of that width."
     WZext   = 0xef41 "w.zext"   [Width Width] { (w) -> (v) } Any Own; "Extend from the first width to the second, larger one with zeros."

@@ -61,11 +61,11 @@ pub trait Table: Send {
         self.entries(now_ns).into_iter().map(|entry| entry.key).collect()
     }
 
-    /// Of those live entries that are not a nanosecond later, unless they are used, the least keys in their order, so many at most. References end. None where
-    /// nothing but lookups judges when an entry ends, which is of tables that are not exact.
-    fn due(&mut self, now_ns: u64, most: usize) -> Vec<Box<[u64]>> {
+    /// Of those live entries that are not a nanosecond later, unless they are used, the least keys in their order, so many at most; and how many such entries there are. References
+    /// end. None where nothing but lookups judges when an entry ends, which is of tables that are not exact.
+    fn due(&mut self, now_ns: u64, most: usize) -> (Vec<Box<[u64]>>, u64) {
         let _ = (now_ns, most);
-        Vec::new()
+        (Vec::new(), 0)
     }
 
     /// When the first of the live entries ends; [`u64::MAX`] if none does, or as above. References end.
@@ -382,14 +382,15 @@ impl Table for Reference {
         handle(same.filter(|at| self.slots[*at].as_ref().is_some_and(|slot| self.live(slot, now_ns))))
     }
 
-    fn due(&mut self, now_ns: u64, most: usize) -> Vec<Box<[u64]>> {
+    fn due(&mut self, now_ns: u64, most: usize) -> (Vec<Box<[u64]>>, u64) {
         let now_ns = self.tick(now_ns);
         self.forget_ended(now_ns);
         let due = self.uses.iter().take_while(|(used_ns, _)| self.end(*used_ns).is_some_and(|end| end <= now_ns + 1));
         let mut keys: Vec<Box<[u64]>> = due.filter_map(|(_, at)| Some(self.slots[*at].as_ref()?.entry.key.clone())).collect();
         keys.sort_by(|a, b| wide::compare(a, b));
+        let all = keys.len() as u64;
         keys.truncate(most);
-        keys
+        (keys, all)
     }
 
     fn deadline(&mut self, now_ns: u64) -> u64 {

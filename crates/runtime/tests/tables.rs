@@ -120,11 +120,11 @@ impl Pair {
 
     /// What a walk over what is due begins with, and when the first entry ends.
     fn ends(&mut self) {
-        let most = self.random.within(0, 5) as usize;
+        let (most, goes_on) = (self.random.within(0, 5) as usize, self.random.within(0, 4) == 0);
         let ends = [&mut self.plain as &mut dyn Table, &mut *self.fast].map(|table| {
             let at = table.deadline(self.now);
             // The last nanosecond of what ends first; the clock goes on to it now and then.
-            let last = if self.random.within(0, 4) == 0 && at < 1 << 60 { at - 1 } else { self.now };
+            let last = if goes_on && at < 1 << 60 { at - 1 } else { self.now };
             (at, table.due(last, most), table.keys(last))
         });
         assert_eq!(ends[0], ends[1], "at {}", self.now);

@@ -37,22 +37,14 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>, v6: bool) -> Printed {
     }
 }
 
-/// Whether there are fewer bytes than that, which is told.
-fn is_short(line: &mut Line<'_>, what: &str, length: usize, least: usize) -> bool {
-    let short = length < least;
-    if short {
-        put!(line, " [{what} {length} < {least}]");
-        line.invalid();
-    }
-    short
+/// What there must be of it.
+fn at_least(view: View<'_>, least: usize) -> Printed {
+    if view.len() < least { Err(Cut) } else { Ok(()) }
 }
 
 fn request(line: &mut Line<'_>, view: View<'_>, addresses: &Addresses) -> Printed {
-    line.put(" rreq");
     let size = 16 + 2 * addresses.0;
-    if is_short(line, "message length", view.len(), size) {
-        return Ok(());
-    }
+    at_least(view, size)?;
     let kind = view.u8(0)?;
     let flags: String = [(0x80, "[J]"), (0x40, "[R]"), (0x20, "[G]"), (0x10, "[D]")]
         .into_iter()
@@ -63,7 +55,7 @@ fn request(line: &mut Line<'_>, view: View<'_>, addresses: &Addresses) -> Printe
     let (to, from) = (8, 12 + addresses.0);
     put!(
         line,
-        " {} {flags}{unknown}hops {} id 0x{:08x}\n\tdst {} seq {} src {} seq {}",
+        " rreq {} {flags}{unknown}hops {} id 0x{:08x}\n\tdst {} seq {} src {} seq {}",
         view.len(),
         view.u8(3)?,
         view.u32(4)?,
@@ -76,17 +68,14 @@ fn request(line: &mut Line<'_>, view: View<'_>, addresses: &Addresses) -> Printe
 }
 
 fn reply(line: &mut Line<'_>, view: View<'_>, addresses: &Addresses) -> Printed {
-    line.put(" rrep");
     let size = 12 + 2 * addresses.0;
-    if is_short(line, "message length", view.len(), size) {
-        return Ok(());
-    }
+    at_least(view, size)?;
     let kind = view.u8(0)?;
     let (repair, wanted) = (if kind & 0x80 != 0 { "[R]" } else { "" }, if kind & 0x40 != 0 { "[A] " } else { " " });
     let (to, from) = (4, 8 + addresses.0);
     put!(
         line,
-        " {} {repair}{wanted}prefix {} hops {}\n\tdst {} dseq {} src {} {} ms",
+        " rrep {} {repair}{wanted}prefix {} hops {}\n\tdst {} dseq {} src {} {} ms",
         view.len(),
         view.u8(2)? & 31,
         view.u8(3)?,
@@ -99,18 +88,13 @@ fn reply(line: &mut Line<'_>, view: View<'_>, addresses: &Addresses) -> Printed 
 }
 
 fn error(line: &mut Line<'_>, view: View<'_>, addresses: &Addresses) -> Printed {
-    line.put(" rerr");
-    if is_short(line, "message length", view.len(), 4) {
-        return Ok(());
-    }
+    at_least(view, 4)?;
     let (flags, count) = (view.u8(1)?, view.u8(3)?);
-    put!(line, " {} [items {count}] [{}]:", if flags & 0x80 != 0 { "[D]" } else { "" }, view.len());
+    put!(line, " rerr {} [items {count}] [{}]:", if flags & 0x80 != 0 { "[D]" } else { "" }, view.len());
     let size = addresses.0 + 4;
     for n in 0..usize::from(count) {
         let item = view.skip(4 + n * size);
-        if is_short(line, "remaining length", item.len(), size) {
-            return Ok(());
-        }
+        at_least(item, size)?;
         put!(line, " {{{}}}({})", addresses.at(item, 0)?, item.u32(addresses.0)?);
     }
     Ok(())
@@ -125,12 +109,9 @@ fn extension(line: &mut Line<'_>, view: View<'_>) -> Printed {
         put!(line, "\n\text {kind} {length}");
         return Ok(());
     }
-    if is_short(line, "ext data length", view.len(), 6) {
-        return Ok(());
-    }
+    at_least(view, 6)?;
     if length < 4 {
         put!(line, "\n\text HELLO - bad length {length}");
-        line.invalid();
         return Ok(());
     }
     put!(line, "\n\text HELLO {} ms", view.u32(2)?);

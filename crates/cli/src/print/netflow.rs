@@ -1,6 +1,6 @@
 //! Cisco NetFlow (versions 1, 5 and 6, as in Cisco's NetFlow Collection Engine 3.6 user guide), with `-T cnfp`.
 //!
-//! Records of version 5 have 48 bytes, as they are; tcpdump 4.99.3 takes them for 52, so that it shows a second record from its fifth byte on.
+//! Differs from tcpdump 4.99.3, which takes the number of records from four bytes instead of two, and records of version 5 for 52 bytes instead of 48.
 
 use super::view::{Printed, View};
 use super::{Line, names, put, tcp};

@@ -1,14 +1,10 @@
 //! ZMTP 1.0, ZeroMQ's frames (ZeroMQ RFC 13), with `-T zmtp1` over TCP.
 
 use super::view::{Cut, Printed, View};
-use super::{Line, hex, names, put};
+use super::{Line, hex, put};
 
 /// Bytes of a frame that one `-v` shows.
 const SHOWN: usize = 128;
-
-#[rustfmt::skip]
-const FLAGS: &[(u16, &str)] =
-    &[(0x01, "MORE"), (0x02, "R1"), (0x04, "R2"), (0x08, "R3"), (0x10, "R4"), (0x20, "R5"), (0x40, "R6"), (0x80, "R7")];
 
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "zmtp1";
@@ -50,7 +46,7 @@ fn frame<'v>(line: &mut Line<'_>, view: View<'v>) -> Result<View<'v>, Cut> {
     put!(line, ", flags 0x{flags:02x}");
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if line.style.verbose > 0 {
-        put!(line, " ({})", names::flags(FLAGS, flags.into(), ", "));
+        put!(line, " ({})", bits(flags));
         let shown = there.min(length).min(if line.style.verbose == 1 { SHOWN + 1 } else { usize::MAX });
         if shown > 1 {
             put!(line, ", first {} byte(s) of body:", shown - 1);
@@ -59,4 +55,14 @@ fn frame<'v>(line: &mut Line<'_>, view: View<'v>) -> Result<View<'v>, Cut> {
     }
     body.take(0, length)?;
     Ok(body.skip(length))
+}
+
+/// All bits of a frame's flags, of which only the last one has a meaning.
+fn bits(flags: u8) -> String {
+    let bit = |n: u8| match (flags >> n & 1, n) {
+        (0, _) => "-",
+        (_, 0) => "MORE",
+        _ => "MBZ",
+    };
+    (0..8).rev().map(bit).collect::<Vec<_>>().join("|")
 }

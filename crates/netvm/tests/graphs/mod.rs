@@ -82,7 +82,7 @@ pub const CONFIGURATIONS: [(&str, &str, &[&str]); 9] = [
     (
         "records of flows, which are told when they end",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> Discard;
-         c[0] -> Strip(14) -> CheckIPHeader -> f :: FlowRecords(TIMEOUT 0.002) -> a :: Counter -> Queue -> ToDump(OUT0, ENCAP IP);
+         c[0] -> Strip(14) -> CheckIPHeader -> f :: FlowRecords(TIMEOUT 0.002, PRINT false) -> a :: Counter -> Queue -> ToDump(OUT0, ENCAP IP);
          f[1] -> UDPIPEncap(10.0.0.1, 2055, 10.0.0.9, 2055) -> b :: Counter -> Queue(10000) -> ToDump(OUT1, ENCAP IP);",
         &["a.count", "b.count", "f.ended", "f.list"],
     ),

@@ -126,7 +126,7 @@ impl Table for Noted {
         self.table.remove(key, mask, priority, now_ns)
     }
 
-    fn due(&mut self, now_ns: u64, most: usize) -> Vec<Box<[u64]>> {
+    fn due(&mut self, now_ns: u64, most: usize) -> (Vec<Box<[u64]>>, u64) {
         self.table.due(now_ns, most)
     }
 

@@ -431,6 +431,14 @@ impl Exact {
     }
 }
 
+/// So many of the least keys, in any order.
+fn least_of(keys: &mut Vec<Box<[u64]>>, most: usize) {
+    if keys.len() > most {
+        keys.select_nth_unstable_by(most, |a, b| netil::wide::compare(a, b));
+        keys.truncate(most);
+    }
+}
+
 impl Table for Exact {
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let now = self.tick(now_ns);
@@ -507,16 +515,25 @@ impl Table for Exact {
         all
     }
 
-    fn due(&mut self, now_ns: u64, most: usize) -> Vec<Box<[u64]>> {
+    fn due(&mut self, now_ns: u64, most: usize) -> (Vec<Box<[u64]>>, u64) {
         let now = self.tick(now_ns);
         while self.reclaim(now) {}
-        let blocks = self.deadlines.as_ref().map_or_else(Vec::new, |deadlines| deadlines.all_due(now + 1));
-        let slots = blocks.into_iter().flat_map(|block| block * FAN..(block + 1) * FAN);
-        let due = slots.filter(|slot| (DEAD + 1..=now + 1).contains(&self.state_or_free(*slot)));
-        let mut keys: Vec<Box<[u64]>> = due.map(|slot| self.key(slot)).collect();
+        let (mut keys, mut all) = (Vec::new(), 0);
+        for block in self.deadlines.as_ref().map_or_else(Vec::new, |deadlines| deadlines.all_due(now + 1)) {
+            let due = (block * FAN..(block + 1) * FAN).filter(|slot| self.state_or_free(*slot) == now + 1);
+            let before = keys.len();
+            keys.extend(due.map(|slot| self.key(slot)));
+            all += (keys.len() - before) as u64;
+            if keys.len() > 2 * most {
+                least_of(&mut keys, most);
+            }
+            // Nobody looks in vain again at a block whose entries have all been used.
+            let least = self.least(block);
+            self.deadlines.iter_mut().for_each(|deadlines| deadlines.raise(block, least));
+        }
+        least_of(&mut keys, most);
         keys.sort_unstable_by(|a, b| netil::wide::compare(a, b));
-        keys.truncate(most);
-        keys
+        (keys, all)
     }
 
     fn deadline(&mut self, now_ns: u64) -> u64 {
