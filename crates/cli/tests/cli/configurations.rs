@@ -181,7 +181,7 @@ fn configurations_are_checked() {
 #[test]
 fn what_elements_keep_is_told() {
     let dir = Dir::new("kept");
-    let text = "FromDevice(in) -> Strip(14) -> CheckIPHeader -> d :: DecIPTTL -> s :: EtherSwitch -> c :: Counter -> Discard;";
+    let text = "FromDevice(in) -> Strip(14) -> CheckIPHeader -> d :: DecIPTTL -> s :: EtherSwitch -> c :: Counter -> Discard; Idle -> [1] s; s[1] -> Discard;";
     let file = dir.write("kept.click", text);
     let told = run(&format!("check {file}")).good();
     let line =

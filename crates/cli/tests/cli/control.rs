@@ -207,9 +207,7 @@ fn a_run_is_drained() {
     let dir = Dir::new("control-drain");
     let config = "InfiniteSource(LIMIT -1) -> q :: Queue(100000) -> RatedUnqueue(2000) -> c :: Counter -> Discard;";
     let mut run = Running::start(config, &PathBuf::from(dir.file("c.sock")), &[]);
-    run.wait(|| run.number("q.length") > 10);
-    let refused = run.fails(&["drain", "--within", "-1"]);
-    assert!(refused.contains("--within takes seconds"), "{refused}");
+    run.wait(|| run.number("q.length") > 1000);
     let told = run.says(&["drain", "--within", "0.3"]);
     assert!(told.contains("give no more packets") && told.contains("packets still wait after 0.3 s"), "{told}");
     assert!(run.child.wait().unwrap().success());

@@ -116,33 +116,6 @@ fn promises_of_applications_are_shown() {
         let line = shown.lines().find(|line| line.contains(&format!(":: {class}"))).unwrap_or_default();
         assert!(line.contains("FLOW_STATE promised, shown"), "{config}: {line}\n{shown}");
     }
-    // It must see all packets because of a variable; its tables are keyed by flow.
-    let (application, placement) = of_apps("classifier/classifier.click");
-    let items = placement.items(application.application());
-    let tables: Vec<&Item> = items.iter().filter(|item| item.class == "AppClassifier" && item.is_table).collect();
-    assert!(tables.len() == 2 && tables.iter().all(|table| table.sort == Sort::Flow), "{tables:?}");
-}
-
-#[test]
-fn sizes_for_now() {
-    for config in [
-        "dhcp/dhcp.click",
-        "classifier/classifier.click",
-        "intruder/intruder.click",
-        "nat/nat.click",
-        "switch/switch.click",
-        "router/router.click",
-        "firewall/firewall.click",
-    ] {
-        let (application, _) = of_apps(config);
-        let placement = Placement::by_flow(application.application(), &[], &Policies::default()).unwrap();
-        for at in placement.of(Stage::Shared) {
-            let instance = &application.application().instances[at];
-            let Some(program) = instance.program() else { continue };
-            let code = program.module().push.as_ref().map_or(0, |push| push.code.len());
-            eprintln!("{config} {} :: {} {code} {}", instance.name, instance.class, placement.policy_shown(at));
-        }
-    }
 }
 
 /// Words that choose nothing but refuse what is not so.

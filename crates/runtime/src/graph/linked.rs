@@ -350,7 +350,7 @@ impl Graph {
         }
         self.follow_all(members);
         let slot = |node: &u32| match &self.nodes[*node as usize].body {
-            Body::Program(program) => program.slot().map(|slot| (*node as usize, slot)),
+            Body::Program(program) => program.slot_to_lock().map(|slot| (*node as usize, slot)),
             Body::Native(_) => None,
         };
         let mut slots: Vec<_> = members.iter().filter_map(slot).collect();

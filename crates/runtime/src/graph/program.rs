@@ -177,6 +177,11 @@ impl Program {
         self.slot.clone()
     }
 
+    /// The same, unless its graph holds the lock already: a packet that leaves a cluster and comes back to it while it runs finds its members' states in their places.
+    pub(super) fn slot_to_lock(&self) -> Option<Arc<Slot>> {
+        self.slot.clone().filter(|_| !self.held)
+    }
+
     /// Puts the state in common in the place of its own, for as long as its graph holds the lock, and back.
     pub(super) fn exchange_held(&mut self, state: &mut Box<State>) {
         std::mem::swap(&mut self.state, state);
