@@ -12,8 +12,9 @@ use std::path::PathBuf;
 /// Check a Click configuration or a P4 program
 ///
 /// Reads it, looks its classes up, and checks ports, push and pull, and arguments. Captures need not be there, and devices need not be mapped: that is needed to run. What is found
-/// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back. For each table and each variable that packets change a line
-/// tells what it is, where in its class that is decided, how replicas on several cores would have it (netvm run --place), and what would make that cheaper.
+/// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back. For each table that packets change a line
+/// tells what its keys are, where in its class that is decided, how replicas on several cores would have it (netvm run --place), and what would make that cheaper; --placement and --json tell the
+/// same of variables.
 ///
 /// Of a P4 program also warnings are drawn, on standard error, that do not change the exit status: parser states and cases of select that are never reached, entries that never match, tables that
 /// are never applied, actions that are never used, and reads of headers that may be invalid, with a way on which they are.
@@ -130,7 +131,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for connection in application.connections(true) {
         out.line(&format!("leads back: {connection}"))?;
     }
-    placement::kept(&application).iter().try_for_each(|item| out.line(&format!("kept: {item}")))?;
+    placement::kept(&application).iter().filter(|item| item.is_table).try_for_each(|item| out.line(&format!("kept: {item}")))?;
     if args.paths {
         for connection in application.connections(false) {
             out.line(&connection)?;

@@ -417,11 +417,7 @@ impl Walk<'_> {
                 state.data.extend((at..).zip(bytes).filter(|(at, _)| self.relevant.holds(*at)));
             }
             (Space::Data, _) => state.data.clear(),
-            (Space::Info, Some((Origin::Zero, at))) => {
-                if self.mark.as_ref().is_some_and(|mark| at < mark.end && mark.start < at + size) {
-                    self.mark(state);
-                }
-            }
+            (Space::Info, Some((Origin::Zero, at))) if !self.mark.as_ref().is_some_and(|mark| at < mark.end && mark.start < at + size) => {}
             (Space::Info, _) => self.mark(state),
             _ => {}
         }
@@ -536,7 +532,7 @@ pub fn is_plain(byte: Byte) -> bool {
         Byte::Zero | Byte::Plain => true,
         Byte::Packet(Base::Start, at) => i64::from(at) < ETHERNET,
         Byte::Packet(Base::Network, at) => i64::from(at) < ADDRESSES.start,
-        Byte::Packet(Base::Transport, at) => at < QUOTED.start || QUOTED.end <= at,
+        Byte::Packet(Base::Transport, at) => !QUOTED.contains(&at),
         Byte::Unknown => false,
     }
 }

@@ -101,7 +101,9 @@ impl Keyed {
             else {
                 continue;
             };
-            let way = way(application, at, &mut all);
+            // What is before an element matters only where its own keys are those of flows.
+            let is_of_flow = promised(at) || tables.iter().all(|table| table.verdict == Verdict::Flow) && !tables.is_empty();
+            let way = if is_of_flow { way(application, at, &mut all) } else { None };
             let keys = Keys { tables, promised: promised(at), way };
             if instance.program().is_some_and(|program| keys.refuted(program).is_some()) {
                 keyed.refused.insert(at);
