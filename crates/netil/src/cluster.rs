@@ -67,8 +67,9 @@ pub trait Host {
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool);
 
     /// Whether copies may go through members by themselves, each all its way before the next one and before its packet; then this host is told of what of them leaves at once by
-    /// [`Self::leave_early`], and the others are among those of [`Self::exit`] and [`Self::ended`].
-    fn takes_copies(&self) -> bool {
+    /// [`Self::leave_early`], and the others are among those of [`Self::exit`] and [`Self::ended`]. Of an arrival `most` are made so at most; asked before an arrival, and behind what has left early.
+    fn takes_copies(&self, most: u32) -> bool {
+        let _ = most;
         false
     }
 
@@ -86,6 +87,11 @@ pub trait Host {
     /// All packets of an arrival are done with, of which some have left early.
     fn arrival_over(&mut self, pool: &mut Pool) {
         let _ = pool;
+    }
+
+    /// So many copies have been made in slots that [`Self::leave_early`] has not told of.
+    fn copied(&mut self, made: u32) {
+        let _ = made;
     }
 
     /// A member has set timers while it had this packet, or a copy of it, which is on its way still and came to it with that time. True if one is due at once: then what has

@@ -57,9 +57,22 @@ fn run_native(text: &str, reads: &[&str], folder: &Path, input: &Path) -> Found 
     let ended = Command::new(&program).args(handlers).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-    let counts = said.lines().map(|line| line.split_once(": ").map_or("", |(_, value)| value).to_owned()).collect();
+    let counts = values(&said, reads);
     let captures = (0..3).map(|n| std::fs::read(format!("{}{n}", out.display())).ok()).collect();
     Found { captures, counts, nodes: Vec::new(), text: ended.stderr, in_machine_code: 0 }
+}
+
+/// What handlers said, in order, each of which may have several lines.
+fn values(said: &str, reads: &[&str]) -> Vec<String> {
+    let mut rest = said;
+    let mut all = Vec::new();
+    for (n, handler) in reads.iter().enumerate() {
+        let Some(behind) = rest.strip_prefix(&format!("{handler}: ")) else { return all };
+        let end = reads.get(n + 1).and_then(|next| behind.find(&format!("\n{next}: "))).map_or(behind.len(), |at| at + 1);
+        all.push(behind[..end].trim_end_matches('\n').to_owned());
+        rest = &behind[end..];
+    }
+    all
 }
 
 /// Where two files differ, with what there is.

@@ -235,6 +235,9 @@ pub(super) fn socket_of(named: Option<&PathBuf>) -> Outcome<PathBuf> {
     }
 }
 
+/// What is said where a connection has been closed.
+const ENDED: &str = "the run has ended";
+
 /// A connection to a control socket.
 pub(super) struct Client {
     from: BufReader<UnixStream>,
@@ -258,8 +261,9 @@ impl Client {
 
     fn line(&mut self) -> Outcome<Value> {
         let mut line = String::new();
-        if self.from.read_line(&mut line)? == 0 {
-            return Err(Failure::failed("the run has ended"));
+        // One that hangs up behind a request that it has not read resets the connection.
+        if matches!(self.from.read_line(&mut line), Ok(0) | Err(_)) {
+            return Err(Failure::failed(ENDED));
         }
         serde_json::from_str(&line).map_err(|error| Failure::failed(format_args!("an answer that is not understood: {error}")))
     }
@@ -271,7 +275,7 @@ impl Client {
 
     /// Asks, and gives what is answered, or why it cannot be.
     pub(super) fn answer(&mut self, request: &Value) -> Outcome<Result<Value, String>> {
-        writeln!(self.to, "{request}")?;
+        writeln!(self.to, "{request}").map_err(|_| Failure::failed(ENDED))?;
         let mut answer = self.line()?;
         Ok(match answer.get("error").and_then(Value::as_str) {
             Some(error) => Err(error.to_owned()),

@@ -184,11 +184,15 @@ fn what_elements_keep_is_told() {
     let text = "FromDevice(in) -> Strip(14) -> CheckIPHeader -> d :: DecIPTTL -> s :: EtherSwitch -> c :: Counter -> Discard; Idle -> [1] s; s[1] -> Discard;";
     let file = dir.write("kept.click", text);
     let told = run(&format!("check {file}")).good();
-    let line =
-        |what: &str| told.lines().find(|line| line.starts_with(&format!("kept: {what}"))).unwrap_or_else(|| panic!("{told}")).to_owned();
-    let table = line("s :: EtherSwitch, table stations: keyed by the Ethernet ");
+    let line = |told: &str, what: &str| {
+        told.lines().find(|line| line.starts_with(&format!("kept: {what}"))).unwrap_or_else(|| panic!("{told}")).to_owned()
+    };
+    let table = line(&told, "s :: EtherSwitch, table stations: keyed by the Ethernet ");
     assert!(table.contains(" (line ") && table.contains("on one thread, in order, because ") && table.contains("; cheaper: "), "{table}");
-    assert!(line("d :: DecIPTTL, variable drops: a sum that packets do not read").contains("each replica has its own, and they are added"));
+    assert!(!told.contains("variable"), "{told}");
+    let placed = run(&format!("check {file} --placement")).good();
+    let drops = line(&placed, "d :: DecIPTTL, variable drops: a sum that packets do not read");
+    assert!(drops.contains("each replica has its own, and they are added"), "{drops}");
     let json: serde_json::Value = serde_json::from_str(&run(&format!("check {file} --json")).good()).expect("JSON");
     let stations = json["state"].as_array().unwrap().iter().find(|item| item["name"] == "stations").unwrap();
     assert!(stations["line"].is_u64() && stations["kind"] == "table" && stations["cheaper"].is_string(), "{json}");

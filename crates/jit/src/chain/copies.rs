@@ -17,7 +17,7 @@ use netil::cluster::{Ended, Way};
 use netil::exec::{CloneOut, Disposition, MAX_COPIED, MAX_COPIES, TrapKind};
 
 /// The most copies of an arrival, and of its copies, that lie in slots: the host counts those that leave at once.
-const MOST: u32 = 512;
+pub(super) const MOST: u32 = 512;
 
 /// Copies of the arrival at hand.
 #[derive(Default)]
@@ -123,9 +123,11 @@ impl Running<'_> {
             }
         }
         self.ways.arrival = None;
+        self.host.copied(self.ways.made - self.ways.told);
         if std::mem::take(&mut self.ways.some_left) {
             self.hand_over_early(frame);
             self.host.arrival_over(self.pool);
+            self.takes_copies = self.host.takes_copies(MOST);
         }
         frame.count = self.limit() as u64;
     }
@@ -166,6 +168,7 @@ impl Running<'_> {
         self.ways.told = self.ways.made;
         let copies = std::mem::take(&mut self.copies);
         self.host.leave_early(ended, slot, copies, (of, made), self.pool);
+        self.takes_copies = self.host.takes_copies(MOST);
     }
 
     /// A timer is due at once: what has left before the arrival at hand is done with, unless it is already.

@@ -172,7 +172,7 @@ impl Chain {
         self.leaving.prepare(if self.sends_copies { pool.size() } else { slots.len() });
         Running {
             told: if host.measures() { TOLD } else { 0 },
-            takes_copies: self.sends_copies && host.takes_copies(),
+            takes_copies: self.sends_copies && host.takes_copies(copies::MOST),
             slots,
             upto: usize::MAX,
             members: &self.members,

@@ -1,6 +1,7 @@
 //! The graph while a cluster of it runs: what members are given of it, and what becomes of packets that leave them.
 
 use super::course::Along;
+use super::flow::MAX_WAY_COPIES;
 use super::meter::Begun;
 use super::program::Ended as How;
 use super::recorder::note_ends;
@@ -196,8 +197,16 @@ impl Host for Serving<'_> {
         self.arrival_over(pool);
     }
 
-    fn takes_copies(&self) -> bool {
-        self.graph.recorder.is_none()
+    fn takes_copies(&self, most: u32) -> bool {
+        // Of the arrival that copies are counted of, those are a part which are made while it runs.
+        self.graph.recorder.is_none() && self.graph.copies + most <= MAX_WAY_COPIES
+    }
+
+    fn copied(&mut self, made: u32) {
+        // Elsewhere they are those of an arrival that is over.
+        if self.mark.is_some() {
+            self.graph.copies += made;
+        }
     }
 
     fn leave_early(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, (of, made): (u32, u32), pool: &mut Pool) {

@@ -2,7 +2,7 @@
 //!
 //! A source is an element with a handler `active` that reads packets; what waits is what handlers `length` of queues say. Left out: packets that elements hold which have no such handler.
 
-use super::Client;
+use super::{Client, ENDED};
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
 use serde_json::{Value, json};
@@ -34,19 +34,27 @@ pub(super) fn run(client: &mut Client, within: f64, out: &mut Out) -> Outcome {
     }
     out.line(&format!("draining: {} give no more packets", sources.join(", ")))?;
     out.flush()?;
+    match wait(client, &queues, within) {
+        Ok(0) => out.line("nothing waits; the run ends"),
+        Ok(left) => out.line(&format!("{left} packets still wait after {within} s; the run ends")),
+        // A run that has nothing more to do ends by itself.
+        Err(failure) if failure.message() == ENDED => out.line("nothing waits; the run ends"),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Waits until nothing waits in queues any more, or so many seconds, and ends the run: how many packets wait then.
+fn wait(client: &mut Client, queues: &[String], within: f64) -> Outcome<u64> {
     let begun = Instant::now();
     let (mut quiet, mut waiting) = (0, 0);
     while quiet < QUIET && begun.elapsed().as_secs_f64() < within {
         std::thread::sleep(NAP);
         waiting = 0;
-        for queue in &queues {
+        for queue in queues {
             waiting += client.value(&format!("{queue}.length"))?.trim().parse::<u64>().unwrap_or(0);
         }
         quiet = if waiting == 0 { quiet + 1 } else { 0 };
     }
     client.ask(&json!({ "op": "stop" }))?;
-    match waiting {
-        0 => out.line("nothing waits; the run ends"),
-        left => out.line(&format!("{left} packets still wait after {within} s; the run ends")),
-    }
+    Ok(waiting)
 }

@@ -104,8 +104,8 @@ fn accesses(func: &Func) -> impl Iterator<Item = (Value, u32, u32)> {
 /// Leaves out stores to scratch memory that nothing loads; the words that are left of it.
 pub(super) fn without_dead(func: &mut Func, scratch: Vec<Range<u32>>) -> Vec<Range<u32>> {
     let place = |func: &Func, addr: Value, offset: u32, width: u16| {
-        let at = func.constant(addr).and_then(|at| u32::try_from(at + u64::from(offset)).ok())?;
-        Some(at..at + u32::from(width) / 8)
+        let at = func.constant(addr).and_then(|at| u32::try_from(at.checked_add(offset.into())?).ok())?;
+        Some(at..at.checked_add(u32::from(width) / 8)?)
     };
     let mut loaded = Vec::new();
     for v in func.blocks.iter().flat_map(|block| &block.ops) {
