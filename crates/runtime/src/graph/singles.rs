@@ -3,6 +3,7 @@
 //! Each goes through a cluster of its own, of the same members, and so as far as they lead it at once. There are some of those, as one packet may send others; where none is left,
 //! elements run one by one, which gives the same.
 
+use super::linked::Made;
 use super::serving::Serving;
 use super::{Graph, Push};
 use netil::cluster::{Cluster, Plan};
@@ -66,11 +67,11 @@ impl Singles {
     }
 
     /// Such a cluster for bursts, with its plan and the entries of inputs.
-    fn for_bursts(&self) -> Option<(Plan, Box<dyn Cluster>, HashMap<(usize, u32), u32>)> {
+    fn for_bursts(&self) -> Option<(Made, HashMap<(usize, u32), u32>)> {
         let entries = (0..)
             .zip(&self.by_node)
             .flat_map(|(node, ports)| (0..).zip(ports).filter_map(move |(port, entry)| entry.map(|entry| ((node, port), entry))));
-        Some(((*self.plan).clone(), self.free.first()?.cluster.another()?, entries.collect()))
+        Some((((*self.plan).clone(), self.free.first()?.cluster.another()?), entries.collect()))
     }
 
     /// Packets that left each member by its ports, by their ids.
@@ -101,7 +102,7 @@ impl Graph {
         {
             return;
         }
-        if let Some((plan, cluster, entries)) = self.singles.as_ref().and_then(|singles| singles.for_bursts()) {
+        if let Some(((plan, cluster), entries)) = self.singles.as_ref().and_then(|singles| singles.for_bursts()) {
             self.link_entries(plan, cluster, entries);
         }
     }
