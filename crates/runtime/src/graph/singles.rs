@@ -28,6 +28,9 @@ pub(super) struct Singles {
     copied: u64,
 }
 
+/// The entries of inputs: by element and port.
+type Entries = HashMap<(usize, u32), u32>;
+
 /// A cluster, and the graph's pool while it runs.
 struct Single {
     cluster: Box<dyn Cluster>,
@@ -67,7 +70,7 @@ impl Singles {
     }
 
     /// Such a cluster for bursts, with its plan and the entries of inputs.
-    fn for_bursts(&self) -> Option<(Made, HashMap<(usize, u32), u32>)> {
+    fn for_bursts(&self) -> Option<(Made, Entries)> {
         let entries = (0..)
             .zip(&self.by_node)
             .flat_map(|(node, ports)| (0..).zip(ports).filter_map(move |(port, entry)| entry.map(|entry| ((node, port), entry))));
