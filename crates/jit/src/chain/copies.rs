@@ -92,6 +92,8 @@ impl Running<'_> {
     /// What the member at hand has sent so far leaves with the packet.
     fn as_buffers(&mut self) {
         let mut copied = 0;
+        // The host counts those.
+        self.ways.made = self.ways.made.saturating_sub(self.ways.sent.len() as u32);
         for (port, slot) in std::mem::take(&mut self.ways.sent) {
             let buffer = self.pool.lift(slot);
             self.pool.give_back(&[slot]);
