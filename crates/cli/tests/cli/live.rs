@@ -100,12 +100,7 @@ impl Capturing {
         let mut child = command.spawn().expect("the program starts");
         let (out, err) = (lines(child.stdout.take()), lines(child.stderr.take()));
         let capturing = Self { child, out, err };
-        let mut told = Vec::new();
-        while !told.last().is_some_and(|line: &String| line.contains(said)) {
-            told.push(
-                capturing.err.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("the program captures: {error}; it said {told:?}")),
-            );
-        }
+        while !capturing.err.recv_timeout(PATIENCE).expect("the program captures").contains(said) {}
         capturing
     }
 

@@ -7,7 +7,7 @@
 //! A copy lies in a slot of its own. While an arrival's copies are on their way, compiled code takes no other packet of the burst. What of them leaves the members at once does so without the tasks
 //! behind it, which run when the whole arrival is done with; what has left before it is handed over before, first that of earlier arrivals with their tasks.
 //!
-//! Left to the host, as exchange buffers with which the packet leaves the members: copies where it [wants that](netil::cluster::Host::takes_copies), where the pool has no room, of packets that are too large for a
+//! Left to the host, as exchange buffers with which the packet leaves the members: all where it [wants that](netil::cluster::Host::takes_copies), and those where the pool has no room, of packets that are too large for a
 //! slot, and those behind the [`MOST`]th of an arrival.
 
 use super::{Running, ended};
@@ -25,8 +25,8 @@ pub(super) struct Copies {
     /// Those that the member at hand has sent, by port, and bytes of these.
     sent: Vec<(u32, u32)>,
     bytes: u64,
-    /// Packets of the arrival that wait to go on; the next one is last.
-    waiting: Vec<Waiting>,
+    /// Packets of the arrival that wait to go on, and what members gave for them; the next one is last.
+    waiting: Vec<Gone>,
     /// The arrival's slot, while it has copies.
     arrival: Option<u32>,
     /// Some have left at once.
@@ -37,10 +37,6 @@ pub(super) struct Copies {
     /// By exit, slots in its list from before the arrival.
     before: Vec<usize>,
 }
-
-/// A packet that a member is done with, and what it gave.
-#[derive(Clone, Copy)]
-struct Waiting(Gone);
 
 impl Copies {
     /// Whether an arrival is on its way that has copies.
@@ -111,15 +107,15 @@ impl Running<'_> {
             self.ways.before.extend((0..self.leaving.exits.len()).map(|n| self.leaving.left_by(n)));
         }
         let copy = |(port, slot)| Gone { code: exit::PORT | u64::from(port) << 32, site: 0, member: packet.member, slot };
-        self.ways.waiting.push(Waiting(packet));
+        self.ways.waiting.push(packet);
         let Copies { sent, waiting, .. } = &mut *self.ways;
-        waiting.extend(sent.drain(..).rev().map(copy).map(Waiting));
+        waiting.extend(sent.drain(..).rev().map(copy));
         frame.count = frame.next;
     }
 
     /// Lets the next packet of the arrival at hand go on, or takes the next arrival.
     pub(super) fn next_of_arrival(&mut self, frame: &mut Frame) {
-        while let Some(Waiting(packet)) = self.ways.waiting.pop() {
+        while let Some(packet) = self.ways.waiting.pop() {
             if self.goes_on(frame, packet) {
                 return;
             }

@@ -14,8 +14,8 @@ use netil::exec::{ExchangeBuffer, Source, State};
 /// Why packets are dropped that no element drops.
 const NOWHERE: &str = "output not connected";
 const TOO_OFTEN: &str = "led back too often";
-/// The most copies of one packet, and of its copies, from its arrival to where each is dropped, sent or queued. A packet of which a cluster's member sends copies leaves the cluster at
-/// once, so they are counted here, too.
+/// The most copies of one packet, and of its copies, from its arrival to where each is dropped, sent or queued. Of those that a
+/// cluster makes itself, which are few, the ones count that belong to an arrival of which something leaves it at once.
 pub(super) const MAX_WAY_COPIES: u32 = 1 << 16;
 const TOO_MANY: &str = "too many copies of one packet";
 

@@ -7,6 +7,7 @@ use super::run::cores::{Kept, State, parse_state};
 use super::run::{configuration, search};
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
+use netvm::application::Application;
 use std::path::PathBuf;
 
 /// Check a Click configuration or a P4 program
@@ -85,16 +86,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.entries.is_some() {
         return Err(Failure::usage("--entries is for a P4 program"));
     }
-    let is_folder = args.file.is_dir();
-    let not = [
-        (args.paths && is_folder, "--paths is for one configuration"),
-        (args.flat && is_folder, "--flat is for one configuration"),
-        (args.placement && is_folder, "--placement is for one configuration"),
-    ];
-    if let Some((_, why)) = not.iter().find(|(wrong, _)| *wrong) {
-        return Err(Failure::usage(why));
-    }
-    if is_folder {
+    if args.file.is_dir() {
+        let of_one = [(args.paths, "--paths"), (args.flat, "--flat"), (args.placement, "--placement")];
+        if let Some((_, option)) = of_one.iter().find(|(given, _)| *given) {
+            return Err(Failure::usage(format_args!("{option} is for one configuration")));
+        }
         return folder::run(&args.file, &args.parameters, &args.elements, args.json);
     }
     let file = search::configuration(&args.file)?;
@@ -103,39 +99,46 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let application = configuration::application(&file.display().to_string(), &text, &reading)?;
     application.check()?;
     let mut out = Out::new();
-    if args.placement {
-        let placement = args.order.place(&application, &[], &args.state, &[]).map_err(Failure::failed)?;
-        match args.json {
-            true => out.json(&placement::json(application.application(), &placement))?,
-            false => {
-                out.put(&placement.explain(application.application(), None))?;
-                placement::lines(&application, &placement).iter().try_for_each(|item| out.line(&format!("kept: {item}")))?;
-                for (element, kept) in application.kept() {
-                    out.line(&format!("kept by {element}"))?;
-                    kept.iter().try_for_each(|line| out.line(&format!("  {line}")))?;
-                }
-            }
-        }
-        return out.flush();
+    match args.placement {
+        true => place(args, &application, &mut out)?,
+        false => summarise(args, &application, &mut out)?,
     }
-    if args.flat {
-        out.put(&application.flat().to_string())?;
-        return out.flush();
-    }
-    let flat = application.flat();
+    out.flush()
+}
+
+/// Which elements may be replicated, and what is kept where.
+fn place(args: &Args, application: &Application, out: &mut Out) -> Outcome {
+    let placement = args.order.place(application, &[], &args.state, &[]).map_err(Failure::failed)?;
     if args.json {
-        out.json(&placement::summary(&application))?;
-        return out.flush();
+        return out.json(&placement::json(application.application(), &placement));
+    }
+    out.put(&placement.explain(application.application(), None))?;
+    placement::lines(application, &placement).iter().try_for_each(|item| out.line(&format!("kept: {item}")))?;
+    for (element, kept) in application.kept() {
+        out.line(&format!("kept by {element}"))?;
+        kept.iter().try_for_each(|line| out.line(&format!("  {line}")))?;
+    }
+    Ok(())
+}
+
+/// The flat configuration, or how large it is, what leads back and which tables it keeps.
+fn summarise(args: &Args, application: &Application, out: &mut Out) -> Outcome {
+    let flat = application.flat();
+    if args.flat {
+        return out.put(&flat.to_string());
+    }
+    if args.json {
+        return out.json(&placement::summary(application));
     }
     out.line(&format!("{} elements, {} connections", flat.elements.len(), flat.connections.len()))?;
     for connection in application.connections(true) {
         out.line(&format!("leads back: {connection}"))?;
     }
-    placement::kept(&application).iter().filter(|item| item.is_table).try_for_each(|item| out.line(&format!("kept: {item}")))?;
+    placement::kept(application).iter().filter(|item| item.is_table).try_for_each(|item| out.line(&format!("kept: {item}")))?;
     if args.paths {
         for connection in application.connections(false) {
             out.line(&connection)?;
         }
     }
-    out.flush()
+    Ok(())
 }
