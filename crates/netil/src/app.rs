@@ -299,7 +299,7 @@ impl Instance {
         self.copies() || self.pushes_with(Op::TimerSet)
     }
 
-    fn pushes_with(&self, op: Op) -> bool {
+    pub(crate) fn pushes_with(&self, op: Op) -> bool {
         let handler = self.program().and_then(|program| program.module().handler(HandlerKind::Push));
         handler.is_some_and(|handler| handler.code.iter().any(|inst| inst.op == op))
     }

@@ -31,6 +31,7 @@ pub mod buffer;
 pub mod cluster;
 pub mod codec;
 pub mod copro;
+pub mod cut_through;
 pub mod digest;
 pub mod disasm;
 pub mod engine;

@@ -35,7 +35,7 @@ pub struct Account {
 impl Application {
     /// How its elements run when they are linked; whether arrivals run in bursts is known when they are made.
     pub fn explain(&self, graph: Option<&Graph>) -> Account {
-        let app = self.application();
+        let app = &*linked::cut_through(self.application());
         let of = |(at, instance): (usize, &netil::app::Instance)| match instance.program() {
             Some(_) if app.shares(at as u32) => Err("it has a table or a variable together with others".to_owned()),
             Some(program) => linked::linkable(program, Settings::default()),

@@ -7,13 +7,15 @@ use aot::Fused;
 use compiler::backends::c::fused::supports;
 use compiler::cluster::{Member, Options};
 use compiler::mir::{Func, Helper, Op};
+use jit::JitEngine;
 use jit::chain::{self, Chain};
-use netil::Verified;
 use netil::app::{Application, Body, Instance};
 use netil::cluster::{Plan, Way};
 use netil::module::{HandlerKind, Inst};
 use netil::table::Op as Instruction;
+use netil::{Engine, Verified, cut_through};
 use runtime::graph::{Graph, Made, native};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -22,6 +24,7 @@ use std::sync::Arc;
 /// # Errors
 /// There is no compiler of C, or it fails.
 pub(super) fn link(application: &Application, settings: Settings) -> Result<Option<Made>, Error> {
+    let application = &*cut_through(application);
     let programs: Vec<Option<&Arc<Verified>>> = application.instances.iter().map(|instance| instance.program()).collect();
     let funcs: Vec<Option<Func>> = programs.iter().map(|program| program.and_then(|p| handler(p, settings))).collect();
     let plan = plan(application, &|instance| funcs[instance as usize].is_some());
@@ -38,6 +41,14 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
     let options = Options { short_bursts: !application.copies.is_empty(), ..settings.cluster() };
     let linked = Fused::new(&members, &plan.entries, options, &settings.options(None)).map_err(refused)?;
     Ok(Some((plan, Box::new(linked))))
+}
+
+/// The application as it is linked: with programs for queues that packets leave as soon as they come.
+pub(super) fn cut_through(application: &Application) -> Cow<'_, Application> {
+    cut_through::applied(application, &|instance| {
+        let instance = &application.instances[instance as usize];
+        if let Body::Native(arguments) = &instance.body { native::role(&instance.class, arguments) } else { None }
+    })
 }
 
 /// Which elements are linked of those that may be: each member's tables are its own, and its graph's.
@@ -71,9 +82,14 @@ fn sends_to(application: &Application, instance: u32) -> Option<String> {
 
 /// Which elements can be fused in machine code, less some; `None` if there are none.
 pub(super) fn fusible(application: &Application, graph: &Graph, but: &BTreeSet<u32>) -> Option<(Plan, Vec<chain::Member>)> {
+    let application = cut_through(application);
+    let through = cut_through::program().filter(|_| matches!(application, Cow::Owned(_)));
+    let through = through.and_then(|program| JitEngine::new(Arc::clone(program)).ok());
+    let application = &*application;
     let member = |instance: u32, ways: &[(u32, Way)]| {
         let program = application.instances[instance as usize].program()?;
-        let member = chain::Member::of(graph.engine(instance as usize)?, ways)?;
+        let own = graph.engine(instance as usize);
+        let member = chain::Member::of(own.or(through.as_ref().map(|engine| engine as &dyn Engine))?, ways)?;
         let prints = prints(program) && invokes(member.func());
         (!prints && untimely(program, member.func()).is_none()).then_some(member)
     };

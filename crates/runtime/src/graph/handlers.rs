@@ -230,6 +230,7 @@ impl Graph {
             return remote.0.read(&format!("{}.{name}", self.nodes[node].name), text);
         }
         let own = self.own_handler(node, name, false);
+        self.tell_passed(node);
         match own {
             Some(control) if control.read => match &self.nodes[node].body {
                 Body::Native(..) => self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name))),
@@ -249,6 +250,7 @@ impl Graph {
         }
         let full = format!("{}.{name}", self.nodes[node].name);
         let own = self.own_handler(node, name, true);
+        self.tell_passed(node);
         match (own, &self.nodes[node].body) {
             (Some(control), _) if !control.write => Err(format!("'{full}' can only be read")),
             (None, Body::Native(None)) => Err(busy(&full)),

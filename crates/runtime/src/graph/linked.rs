@@ -95,9 +95,9 @@ impl Graph {
 
     /// The same, told which inputs packets come into the cluster by, with the entry of each.
     pub(super) fn link_entries(&mut self, plan: Plan, cluster: Box<dyn Cluster>, entries: HashMap<(usize, u32), u32>) {
+        self.tell_all_passed();
         let sources = Sources::new(self.sources.clone().into_iter().map(|source| self.linked_source(source, &entries)).collect());
         let most = if self.one_at_a_time(&plan).is_empty() { BURST } else { 1 };
-        let timed = most > 1 && (0..self.nodes.len()).any(|node| self.sets_timers(node) || self.is_copy(node));
         match self.linked.take() {
             // Packets that wait lie in the pool.
             Some(before) => {
@@ -117,7 +117,8 @@ impl Graph {
         if let Some(singles) = singles {
             self.singles = Some(Box::new(singles));
         }
-        let (course, pool) = (Course::new(timed), Pool::default());
+        self.go_through(&plan);
+        let (course, pool) = (Course::new(most > 1 && self.ends_bursts()), Pool::default());
         self.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, sources, course, most, gives_way, pool }));
         self.singles.iter_mut().for_each(|singles| singles.begin(self.linked_packets));
         self.find_maker();
@@ -167,10 +168,16 @@ impl Graph {
                 plan.members.contains(&(node as u32)) && !program.is_pulled() && self.clock.follows_captures()
             }
             Body::Program(_) => true,
+            Body::Native(_) if plan.members.contains(&(node as u32)) => true,
             Body::Native(native) => native
                 .as_ref()
                 .is_some_and(|native| native.is_source() || native.takes_bursts() || native.makes() && self.only_maker() == Some(node)),
         }
+    }
+
+    /// Whether a burst may end before its last packet.
+    fn ends_bursts(&self) -> bool {
+        !self.through.is_empty() || (0..self.nodes.len()).any(|node| self.sets_timers(node) || self.is_copy(node))
     }
 
     fn sets_timers(&self, node: usize) -> bool {
@@ -181,6 +188,9 @@ impl Graph {
     /// cluster.
     pub(super) fn arrive_many(&mut self, source: usize) -> bool {
         let Some(mut linked) = self.linked.take() else { return false };
+        if !self.passes_on() {
+            return self.arrive_alone(linked);
+        }
         // Where something was asked for when the arrival was looked for, that is done before anything comes behind it.
         let arrived = !linked.course.is_over() || (linked.most > 1 && !self.is_asked() && self.fill(source, &mut linked));
         match arrived {
@@ -232,6 +242,11 @@ impl Graph {
     /// Runs arrivals that were taken, up to a timer.
     fn run_linked(&mut self, mut linked: Box<Linked>) {
         let several = self.run_some(&mut linked);
+        self.after_some(linked, several);
+    }
+
+    /// Of arrivals that were taken some have been run, several before the tasks behind them; or all that go into the cluster (`None`).
+    fn after_some(&mut self, mut linked: Box<Linked>, several: Option<bool>) {
         let course = &mut linked.course;
         let is_over = course.rest().is_empty() && !(several.is_some() && course.next().is_some());
         let (next, mut behind) = (course.next().unwrap_or(0), Vec::new());
@@ -241,15 +256,39 @@ impl Graph {
         }
         // Tasks run with the cluster in its place: what they send may go into it.
         self.linked = Some(linked);
-        if several == Some(true) {
-            self.settle();
-            self.run_tasks();
+        match several {
+            Some(true) => {
+                self.settle();
+                self.run_tasks();
+            }
+            Some(false) => self.settle(),
+            None => {}
         }
         if is_over {
             self.clock.arrive(next);
             self.pending.append(&mut behind);
             self.settle();
         }
+    }
+
+    /// Runs the next of arrivals that were taken element by element. False if none were.
+    fn arrive_alone(&mut self, mut linked: Box<Linked>) -> bool {
+        let Linked { course, entries, .. } = &mut *linked;
+        let (rounds, next) = (course.rounds, course.rest().first().copied());
+        if course.is_over() {
+            self.linked = Some(linked);
+            return false;
+        }
+        if let Some(slot) = next {
+            self.clock.arrive(course.next().unwrap_or(0));
+            course.has_run(1);
+            let entry = self.pool.slot(slot).entry();
+            let to = entries.iter().find(|(_, of)| **of == entry).map(|(to, _)| *to);
+            let packet = self.lift(slot, rounds);
+            self.pending.extend(to.map(|(node, port)| Push { node, port, packet }));
+        }
+        self.after_some(linked, next.map(|_| false));
+        true
     }
 
     /// Whether several were run before the tasks behind them; `None` if all that go into the cluster had been run.
@@ -280,7 +319,7 @@ impl Graph {
     pub(super) fn arrive_linked(&mut self, source: usize) -> bool {
         let Some(mut linked) = self.linked.take() else { return false };
         let entry = self.pending.last().and_then(|push| linked.entries.get(&(push.node, push.port)).copied());
-        let goes = entry.filter(|_| self.pending.len() == 1 && self.pool.room() > 0);
+        let goes = entry.filter(|_| self.pending.len() == 1 && self.pool.room() > 0 && self.passes_on());
         if let (Some(entry), Some(first)) = (goes, self.pending.last().map(|push| (push.node, push.port))) {
             self.pool.enter(entry);
             self.collect(source, first, &mut linked);
@@ -321,7 +360,8 @@ impl Graph {
 
     /// The entry by which packets of the pool come into the cluster that go to an input, if they may.
     pub(super) fn entry_of_slots(&self, to: End) -> Option<u32> {
-        let linked = self.linked.as_ref().filter(|linked| linked.most > 1 && self.recorder.is_none() && self.observer.is_none())?;
+        let bursts = self.recorder.is_none() && self.observer.is_none() && self.passes_on();
+        let linked = self.linked.as_ref().filter(|linked| linked.most > 1 && bursts)?;
         linked.by_node.get(to.instance as usize)?.get(to.port as usize).copied().flatten()
     }
 

@@ -25,6 +25,8 @@ mod confined;
 mod control;
 mod copies;
 mod course;
+mod cut_through;
+mod ends;
 mod flow;
 mod foreign;
 mod handed;
@@ -82,6 +84,7 @@ pub(crate) use text::seconds;
 
 use crate::io::device::Spec;
 use clock::Clock;
+use ends::{Ends, ends};
 use flow::Push;
 use netil::Verified;
 use netil::app::{Application, Body as Source, End, Instance};
@@ -250,6 +253,8 @@ pub struct Graph {
     /// For packets that come to members by themselves.
     singles: Option<Box<singles::Singles>>,
     later: Option<later::Later>,
+    /// Elements of the runtime that a cluster goes through.
+    through: cut_through::Through,
     /// What ran as one, and how long.
     linked_packets: u64,
     linked_measured: Measured,
@@ -445,6 +450,7 @@ impl Graph {
             linked: None,
             singles: None,
             later: None,
+            through: cut_through::Through::default(),
             linked_packets: 0,
             linked_measured: Measured::default(),
             observer: None,
@@ -543,33 +549,6 @@ pub fn check(application: &Application) -> Vec<Fault> {
 
 /// A handler to be written: whose names it is seen by, its name, and the text.
 type Call = (usize, String, String);
-
-/// The wires of an element, by output and by input.
-type Ends = (Vec<Vec<Way>>, Vec<Vec<End>>);
-
-fn ends(application: &Application) -> Vec<Ends> {
-    let mut ends: Vec<Ends> = application.instances.iter().map(|_| Default::default()).collect();
-    for wire in &application.wires {
-        if let Some((outputs, _)) = ends.get_mut(wire.from.instance as usize) {
-            at(outputs, wire.from.port).push(Way { to: wire.to, recirculates: wire.recirculates });
-        }
-        if let Some((_, inputs)) = ends.get_mut(wire.to.instance as usize) {
-            at(inputs, wire.to.port).push(wire.from);
-        }
-    }
-    ends
-}
-
-/// The most ports that an element of an application has.
-const MAX_PORTS: u32 = 65_536;
-
-fn at<T>(ports: &mut Vec<Vec<T>>, port: u32) -> &mut Vec<T> {
-    let port = port.min(MAX_PORTS) as usize;
-    while ports.len() <= port {
-        ports.push(Vec::new());
-    }
-    &mut ports[port]
-}
 
 fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, String> {
     if settings.rings.is_some() && node.class == ring::ABSENT {

@@ -124,7 +124,7 @@ impl Host for Serving<'_> {
         let node = self.plan.members[member as usize] as usize;
         match &mut self.graph.nodes[node].body {
             Body::Program(program) => &mut program.state,
-            Body::Native(..) => unreachable!("members are programs"),
+            Body::Native(..) => self.graph.through.state().unwrap_or_else(|| unreachable!("what a cluster goes through has a state")),
         }
     }
 
@@ -222,7 +222,7 @@ impl Host for Serving<'_> {
         self.with_pool(pool, |graph| Self::settle_left(graph, outer));
         self.look();
         self.run_tasks(pool);
-        if self.graph.are_behind(&self.plan.members) {
+        if self.graph.are_behind(&self.plan.members) || !self.graph.passes_on() {
             self.along.stop();
         }
     }

@@ -93,7 +93,7 @@ impl Singles {
 impl Graph {
     /// The entry by which a packet on its way comes into a cluster for single packets, if one is free.
     pub(super) fn entry_of(&self, push: &Push) -> Option<u32> {
-        let singles = self.singles.as_ref().filter(|_| self.observer.is_none() && self.pool.room() > 0)?;
+        let singles = self.singles.as_ref().filter(|_| self.observer.is_none() && self.pool.room() > 0 && self.passes_on())?;
         singles.entry(push)
     }
 

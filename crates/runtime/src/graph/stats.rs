@@ -118,9 +118,11 @@ impl super::Graph {
         singles.for_each(|(node, entered)| stats[node].packets += entered);
         let Some(left) = linked.left() else { return false };
         for (node, ports) in left.chain(self.singles.as_deref().into_iter().flat_map(Singles::left)) {
-            if let Body::Program(program) = &self.nodes[node].body {
-                ports.iter().for_each(|(port, packets)| stats[node].left_many(program.output_of(*port), *packets));
-            }
+            let output = |port: u32| match &self.nodes[node].body {
+                Body::Program(program) => program.output_of(port),
+                Body::Native(_) => 0,
+            };
+            ports.iter().for_each(|(port, packets)| stats[node].left_many(output(*port), *packets));
         }
         true
     }

@@ -173,6 +173,7 @@ impl Graph {
     /// Moves what is kept.
     fn take_over(&mut self, old: &mut Self, kept: &BTreeMap<usize, usize>) -> Succession {
         let mut succession = Succession::default();
+        old.tell_all_passed();
         let stats: Vec<NodeStats> = old.stats().nodes.into_iter().map(|(_, _, stats)| stats).collect();
         for index in 0..self.nodes.len() {
             let before = kept.get(&index).copied().or_else(|| self.namesake(index, old));

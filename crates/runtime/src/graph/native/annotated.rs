@@ -1,4 +1,7 @@
-//! What is to be known of classes without an element of theirs: who looks at annotations, which they set or read themselves, and what replicas have in common.
+//! What is to be known of classes without an element of theirs: who looks at annotations, which they set or read themselves, what replicas have in common, what is cut through.
+
+use super::hostdevice::READERS;
+use netil::cut_through::Role;
 
 /// Whether a class, one of these, may look at packets' annotations; those that only hold packets, take them or write their bytes do not.
 pub fn looks_at_annotations(class: &str) -> bool {
@@ -14,6 +17,20 @@ pub fn looks_at_annotations(class: &str) -> bool {
         "Idle",
     ];
     !plain.contains(&class) && !["ToDump", "ToDevice", "ToHost"].contains(&class)
+}
+
+/// What an element of one of these classes is on the way of packets, where that is known: for queues that packets leave at once.
+pub fn role(class: &str, arguments: &[String]) -> Option<Role> {
+    match class {
+        "FromDump" => Some(Role::Source),
+        _ if READERS.contains(&class) => Some(Role::Source),
+        "Queue" | "SimpleQueue" | "NotifierQueue" | "FullNoteQueue" | "QuickNoteQueue" | "ThreadSafeQueue" | "FrontDropQueue" => {
+            Some(Role::Queue)
+        }
+        "Unqueue" => Some(Role::Task),
+        "RED" if !arguments.iter().any(|argument| argument.trim_start().starts_with("QUEUES")) => Some(Role::Early),
+        _ => None,
+    }
 }
 
 /// What several graphs that share an application's flows do with an element of the runtime.

@@ -235,6 +235,14 @@ impl Native for Queue {
         self.waiting.len() == 0
     }
 
+    fn passes_on(&self) -> bool {
+        self.capacity > 0 && self.waiting.len() == 0
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.most = self.most.max(usize::from(packets > 0));
+    }
+
     fn controls(&self) -> Vec<Control> {
         controls(&["length", "highwater_length", "drops"], &["reset", "reset_counts"], &["capacity", "config"])
     }

@@ -130,6 +130,15 @@ impl Native for Red {
         }
     }
 
+    fn passes_on(&self) -> bool {
+        // The queue is empty, and so is its average: that is below each threshold.
+        self.average == 0.0 && !self.pulled
+    }
+
+    fn passed(&mut self, _: u64) {
+        self.since = 0;
+    }
+
     fn controls(&self) -> Vec<Control> {
         controls(&["drops", "avg_queue_size", "queues", "stats"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
     }

@@ -90,6 +90,14 @@ impl Native for Unqueue {
         self.may() && ctx.any_input()
     }
 
+    fn passes_on(&self) -> bool {
+        self.may() && self.limit < 0
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.count += packets;
+    }
+
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset", "reset_counts"], &["active", "limit", "burst"])
     }

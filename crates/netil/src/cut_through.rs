@@ -1,0 +1,193 @@
+//! Queues that every packet leaves as soon as it has come: they are cut through, so that elements before and behind them run as one.
+//!
+//! A queue whose only reader is a task that empties it holds at most the packet of one arrival, if nothing before it can send two packets for one arrival, or one without an
+//! arrival. For a cluster, queue and task are then a program that passes packets on ([`program`]). The runtime looks before each burst whether they still do only
+//! that (a handler can stop the task), and else runs elements one after the other.
+//!
+//! Invariant: between the arrival and the task's turn nothing else happens that could be seen, so that the packet goes on in the same state, at the same time, in the same order.
+
+use crate::app::{Application, Body, Wire};
+use crate::asm::assemble;
+use crate::exec::State;
+use crate::table::Op;
+use crate::verify::{Verified, verify};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+/// What a built-in element is on the way of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Packets arrive here, one after the other.
+    Source,
+    /// Packets wait here, and leave by output 0 when they are pulled.
+    Queue,
+    /// Drops packets by the length of the queue behind it, and passes those on that find it empty.
+    Early,
+    /// Takes all packets out of what is before it and sends them on.
+    Task,
+}
+
+/// A program that passes packets on from its only input to its only output.
+pub fn program() -> Option<&'static Arc<Verified>> {
+    const TEXT: &str = "segment .ports push_input in push_output out ends segment .push pop pkt.send out ret ends";
+    static PROGRAM: OnceLock<Option<Arc<Verified>>> = OnceLock::new();
+    let made = || Some(Arc::new(verify(assemble(TEXT, "cut-through").ok()?).ok()?));
+    PROGRAM.get_or_init(made).as_ref()
+}
+
+/// The state of that program: it keeps nothing.
+pub fn state() -> Option<State> {
+    State::new(program()?, &|_| None).ok()
+}
+
+/// The application in which what is cut through is a [program](program()), for what decides which elements run as one.
+pub fn applied<'a>(app: &'a Application, role: &dyn Fn(u32) -> Option<Role>) -> Cow<'a, Application> {
+    let mut applied = Cow::Borrowed(app);
+    // What is behind a queue that is cut through may be before another one.
+    while let (Some(program), Some(way)) = (program(), first(&applied, role)) {
+        let instances = &mut applied.to_mut().instances;
+        way.iter().for_each(|n| instances[*n as usize].body = Body::Program(Arc::clone(program)));
+    }
+    applied
+}
+
+/// What is cut through first of that which is not yet.
+fn first(app: &Application, role: &dyn Fn(u32) -> Option<Role>) -> Option<Vec<u32>> {
+    let native = |n: &u32| app.instances[*n as usize].program().is_none();
+    let roles: Vec<_> = (0..app.instances.len() as u32).map(|n| Some(n).filter(native).and_then(role)).collect();
+    let found = Found { app, roles: &roles };
+    found.queues().find_map(|queue| found.way(queue))
+}
+
+/// An application, and what its built-in elements are.
+struct Found<'a> {
+    app: &'a Application,
+    roles: &'a [Option<Role>],
+}
+
+impl Found<'_> {
+    fn role(&self, instance: u32) -> Option<Role> {
+        self.roles[instance as usize]
+    }
+
+    fn queues(&self) -> impl Iterator<Item = u32> {
+        (0..self.roles.len() as u32).filter(|n| self.role(*n) == Some(Role::Queue))
+    }
+
+    fn into(&self, instance: u32) -> impl Iterator<Item = &Wire> {
+        self.app.wires.iter().filter(move |wire| wire.to.instance == instance)
+    }
+
+    fn out_of(&self, instance: u32) -> impl Iterator<Item = &Wire> {
+        self.app.wires.iter().filter(move |wire| wire.from.instance == instance)
+    }
+
+    /// The element behind, if one wire leads there from output 0, and none elsewhere.
+    fn only_behind(&self, instance: u32) -> Option<u32> {
+        let mut wires = self.out_of(instance);
+        let wire = wires.next().filter(|wire| wire.from.port == 0 && wire.to.port == 0 && !wire.recirculates)?;
+        wires.next().is_none().then_some(wire.to.instance)
+    }
+
+    /// The queue, the task behind it and what drops early before it, if packets are passed on at once.
+    fn way(&self, queue: u32) -> Option<Vec<u32>> {
+        let task = self.only_behind(queue).filter(|task| self.role(*task) == Some(Role::Task))?;
+        let alone = self.into(task).count() == 1 && self.only_out(task);
+        let plain = |wire: &Wire| wire.to.port == 0 && !wire.recirculates;
+        if !alone || !self.into(queue).all(plain) || self.into(queue).next().is_none() {
+            return None;
+        }
+        let early: Vec<u32> = self.into(queue).map(|wire| wire.from.instance).filter(|n| self.role(*n) == Some(Role::Early)).collect();
+        let fits = |n: &u32| self.only_behind(*n).is_some() && self.into(*n).all(plain);
+        if !early.iter().all(fits) {
+            return None;
+        }
+        let way = [&[queue, task], &early[..]].concat();
+        self.comes_one_by_one(queue, &way).then_some(way)
+    }
+
+    fn only_out(&self, task: u32) -> bool {
+        self.out_of(task).count() == 1 && self.out_of(task).all(|wire| wire.from.port == 0 && !wire.recirculates)
+    }
+
+    /// Whether each packet that comes to the queue is one that has just arrived, and the only one of its arrival.
+    fn comes_one_by_one(&self, queue: u32, way: &[u32]) -> bool {
+        let (mut seen, mut work) = (BTreeSet::from([queue]), vec![queue]);
+        while let Some(at) = work.pop() {
+            for wire in self.into(at) {
+                let from = wire.from.instance;
+                let early = self.role(from) == Some(Role::Early) && way.contains(&from);
+                let source = self.role(from) == Some(Role::Source) && self.into(from).next().is_none();
+                if wire.recirculates || !(early || source || self.passes_one(from)) {
+                    return false;
+                }
+                if seen.insert(from) {
+                    work.push(from);
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether a program sends at most the packet that has come to it, at once.
+    fn passes_one(&self, instance: u32) -> bool {
+        let at = &self.app.instances[instance as usize];
+        at.program().is_some() && !at.sends_by_itself() && !at.pushes_with(Op::PktHold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{End, Instance};
+
+    /// Instances: `s` source, `p` program, `c` program that copies, `q` queue, `e` early, `t` task, `n` other; wires of outputs and inputs 0, or of output 1 where `from` is over 99.
+    fn cut(kinds: &str, wires: &[(u32, u32)]) -> Vec<usize> {
+        let text = |send| format!("segment .ports push_input in push_output out, other ends segment .push pop {send} out ret ends");
+        let program = |send| Arc::new(verify(assemble(&text(send), "test").unwrap()).unwrap());
+        let body = |c| match c {
+            'p' => Body::Program(program("pkt.send")),
+            'c' => Body::Program(program("pkt.senddup")),
+            _ => Body::Native(Vec::new()),
+        };
+        let instances = kinds.chars().map(|c| Instance { name: String::new(), class: c.to_string(), body: body(c) }).collect();
+        let end = |instance, port| End { instance, port };
+        let wire = |(from, to): &(u32, u32)| Wire { from: end(from % 100, from / 100), to: end(*to, 0), recirculates: false };
+        let app = Application { instances, wires: wires.iter().map(wire).collect(), ..Application::default() };
+        let role = |n: u32| match app.instances[n as usize].class.as_str() {
+            "s" => Some(Role::Source),
+            "q" => Some(Role::Queue),
+            "e" => Some(Role::Early),
+            "t" => Some(Role::Task),
+            _ => None,
+        };
+        let through = applied(&app, &role);
+        let changed = |n: &usize| through.instances[*n].program().is_some() && app.instances[*n].program().is_none();
+        (0..app.instances.len()).filter(changed).collect()
+    }
+
+    #[test]
+    fn a_queue_behind_arrivals_is_cut_through() {
+        assert_eq!(cut("spqtp", &[(0, 1), (1, 2), (2, 3), (3, 4)]), [2, 3]);
+        assert_eq!(cut("sqtn", &[(0, 1), (1, 2), (2, 3)]), [1, 2]);
+        assert_eq!(cut("speqtp", &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]), [2, 3, 4]);
+        assert_eq!(cut("sqtpqtp", &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]), [1, 2, 4, 5]);
+    }
+
+    #[test]
+    fn a_queue_that_may_hold_more_is_not() {
+        // Copies before it; something else before it; a way back to it; another reader; a task that has another input; an output of what is lost.
+        assert!(cut("scqtp", &[(0, 1), (1, 2), (2, 3), (3, 4)]).is_empty());
+        assert!(cut("nqtp", &[(0, 1), (1, 2), (2, 3)]).is_empty());
+        assert!(cut("sqtp", &[(0, 1), (1, 2), (2, 3), (3, 1)]).is_empty());
+        assert!(cut("sqtnp", &[(0, 1), (1, 2), (101, 3), (2, 4)]).is_empty());
+        assert!(cut("sqtpn", &[(0, 1), (1, 2), (2, 3), (4, 2)]).is_empty());
+        assert!(cut("seqtpn", &[(0, 1), (1, 2), (2, 3), (3, 4), (101, 5)]).is_empty());
+    }
+
+    #[test]
+    fn its_program_keeps_nothing() {
+        assert!(state().is_some_and(|state| state.data.is_empty() && state.tables.is_empty()));
+    }
+}

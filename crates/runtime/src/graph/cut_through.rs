@@ -1,0 +1,72 @@
+//! Elements of the runtime that a cluster goes through: queues that packets leave as soon as they have come, and what is around them ([`netil::cut_through`]).
+//!
+//! Invariant: the cluster runs only while all of them pass packets on. Where one does not (a handler has stopped a task, a queue holds packets), elements run one after the other.
+
+use super::linked::Linked;
+use super::native::Native;
+use super::singles::Singles;
+use super::{Body, Graph};
+use netil::cluster::Plan;
+use netil::cut_through;
+use netil::exec::State;
+use std::collections::BTreeMap;
+
+/// Those elements.
+#[derive(Default)]
+pub(super) struct Through {
+    /// How many packets each has been told that went by.
+    told: BTreeMap<usize, u64>,
+    /// What clusters take for their state.
+    state: Option<Box<State>>,
+}
+
+impl Through {
+    /// True if there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.told.is_empty()
+    }
+
+    /// What a cluster takes for the state of each; they are there only with one.
+    pub(super) fn state(&mut self) -> Option<&mut State> {
+        self.state.as_deref_mut()
+    }
+}
+
+impl Graph {
+    /// A cluster goes through those of these members that are none of its programs. What was counted before has been [told](Self::tell_all_passed).
+    pub(super) fn go_through(&mut self, plan: &Plan) {
+        let native = |node: &usize| matches!(self.nodes[*node].body, Body::Native(_));
+        let members = plan.members.iter().map(|node| *node as usize).filter(native);
+        let told = members.chain(self.through.told.keys().copied()).map(|node| (node, 0)).collect();
+        self.through = Through { told, state: cut_through::state().map(Box::new) };
+    }
+
+    /// Whether all elements that the cluster goes through pass packets on.
+    pub(super) fn passes_on(&self) -> bool {
+        let passes = |node: &usize| match &self.nodes[*node].body {
+            Body::Native(native) => native.as_deref().is_some_and(Native::passes_on),
+            Body::Program(_) => false,
+        };
+        self.through.told.keys().all(passes)
+    }
+
+    /// Tells an element how many packets have gone by, before it is asked.
+    pub(super) fn tell_passed(&mut self, node: usize) {
+        let Some(told) = self.through.told.get(&node).copied() else { return };
+        let entered = |(of, packets): (usize, u64)| if of == node { packets } else { 0 };
+        let linked = self.linked.as_deref().into_iter().flat_map(Linked::entered);
+        let singles = self.singles.as_deref().into_iter().flat_map(Singles::entered);
+        let passed = linked.chain(singles).map(entered).sum::<u64>();
+        // Nobody knows while the cluster runs, but who asks afterwards.
+        if passed > told {
+            self.through.told.insert(node, passed);
+            self.with_native(node, |native, _| native.passed(passed - told));
+        }
+    }
+
+    /// The same for all.
+    pub(super) fn tell_all_passed(&mut self) {
+        let all: Vec<usize> = self.through.told.keys().copied().collect();
+        all.into_iter().for_each(|node| self.tell_passed(node));
+    }
+}
