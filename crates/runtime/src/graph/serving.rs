@@ -41,7 +41,8 @@ impl<'g> Serving<'g> {
     fn how(&self, node: usize, ended: &Ended) -> How {
         match &self.graph.nodes[node].body {
             Body::Program(program) => program.ended(ended.disposition),
-            Body::Native(..) => How::Nothing,
+            // It is only gone through.
+            Body::Native(..) => How::Leaves(0),
         }
     }
 
