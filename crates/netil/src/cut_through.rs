@@ -4,7 +4,8 @@
 //! arrival. For a cluster, queue and task are then a program that passes packets on ([`program`]). The runtime looks before each burst whether they still do only
 //! that (a handler can stop the task), and else runs elements one after the other.
 //!
-//! Invariant: between the arrival and the task's turn nothing else happens that could be seen, so that the packet goes on in the same state, at the same time, in the same order.
+//! Invariant: between the arrival and the task's turn nothing else happens that could be seen, so that the packet goes on in the same state, at the same time, in the same order; and the tasks behind have their turns
+//! in the same order.
 
 use crate::app::{Application, Body, Wire};
 use crate::asm::assemble;
@@ -104,7 +105,19 @@ impl Found<'_> {
             return None;
         }
         let way = [&[queue, task], &early[..]].concat();
-        self.comes_one_by_one(queue, &way).then_some(way)
+        (self.comes_one_by_one(queue, &way) && self.keeps_order(task)).then_some(way)
+    }
+
+    /// Whether tasks behind this one have their turns in the same order from its own as from that of the first task: otherwise queues that are full would show it, where one packet becomes several.
+    fn keeps_order(&self, task: u32) -> bool {
+        let (mut behind, mut work) = (BTreeSet::new(), vec![task]);
+        while let Some(at) = work.pop() {
+            work.extend(self.out_of(at).map(|wire| wire.to.instance).filter(|to| behind.insert(*to)));
+        }
+        let native = |n: &&u32| self.app.instances[**n as usize].program().is_none();
+        let (first, last) = (behind.iter().find(native), behind.iter().rev().find(native));
+        let passes = |n: &u32| self.passes_one(*n) || self.role(*n).is_some() || native(&n) && self.out_of(*n).next().is_none();
+        behind.iter().all(passes) || first.is_none_or(|first| *first > task) || last.is_none_or(|last| *last < task)
     }
 
     fn only_out(&self, task: u32) -> bool {
@@ -184,6 +197,14 @@ mod tests {
         assert!(cut("sqtnp", &[(0, 1), (1, 2), (101, 3), (2, 4)]).is_empty());
         assert!(cut("sqtpn", &[(0, 1), (1, 2), (2, 3), (4, 2)]).is_empty());
         assert!(cut("seqtpn", &[(0, 1), (1, 2), (2, 3), (3, 4), (101, 5)]).is_empty());
+    }
+
+    #[test]
+    fn tasks_keep_their_order() {
+        // What is declared before and behind the task, with one packet becoming several; with one remaining one; all declared before it.
+        assert!(cut("nsqtcn", &[(1, 2), (2, 3), (3, 4), (4, 0), (104, 5)]).is_empty());
+        assert_eq!(cut("nsqtpn", &[(1, 2), (2, 3), (3, 4), (4, 0), (104, 5)]), [2, 3]);
+        assert_eq!(cut("nnsqtc", &[(2, 3), (3, 4), (4, 5), (5, 0), (105, 1)]), [3, 4]);
     }
 
     #[test]
