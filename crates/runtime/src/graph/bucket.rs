@@ -34,6 +34,11 @@ impl Bucket {
         *self = Self { filled: self.filled, ..Self::new(rate, capacity) };
     }
 
+    /// The clock goes on by so much without time passing.
+    pub(super) fn skip(&mut self, nanoseconds: u64) {
+        self.filled = self.filled.map(|filled| filled.saturating_add(nanoseconds));
+    }
+
     /// Takes all tokens out.
     pub(super) fn empty(&mut self) {
         self.tokens = 0;

@@ -261,6 +261,7 @@ impl Graph {
                 Body::Native(..) => {
                     let due = self.timers.due(node).map(|due| due.saturating_add(late));
                     self.timers.note(node, due);
+                    self.with_native(node, |native, _| native.begin_late(late));
                 }
             }
         }

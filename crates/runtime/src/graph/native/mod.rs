@@ -242,6 +242,11 @@ pub trait Native {
         let _ = (when, ctx);
     }
 
+    /// Time begins with a capture's first packet, so much later than the clock showed.
+    fn begin_late(&mut self, nanoseconds: u64) {
+        let _ = nanoseconds;
+    }
+
     /// True if packets arrive here from outside, in the order of their times.
     fn is_source(&self) -> bool {
         false

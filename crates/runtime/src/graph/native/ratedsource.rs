@@ -79,6 +79,15 @@ impl Native for RatedSource {
         !self.pulled
     }
 
+    fn begin_late(&mut self, nanoseconds: u64) {
+        self.bucket.skip(nanoseconds);
+    }
+
+    fn takes_bursts(&self) -> bool {
+        // Its timer is set whenever it has nothing to do before a moment, and no burst goes on beyond that.
+        !self.pulled
+    }
+
     fn makes(&self) -> bool {
         !self.pulled
     }
