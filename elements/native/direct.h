@@ -44,6 +44,8 @@ extern bool nv_moved;
 extern u64 nv_traps;
 /* How many asked for the end of the run. */
 extern u32 nv_stops;
+/* By how much the clock went on when time began with the first packet. */
+extern u64 nv_late;
 
 int nv_main(int argc, char **argv, const struct nv_program *program);
 /* Sets the clock to the beginning, for the init handlers. */

@@ -121,7 +121,7 @@ void nv_timed_make(struct nv_timed *source, struct nv_element *self);
 /* ---- rates.c: so many a second ---- */
 
 /* Tokens are counted in billionths, so that rates and times multiply exactly. */
-struct nv_bucket { u64 rate, capacity; unsigned __int128 tokens; u64 filled; bool begun; };
+struct nv_bucket { u64 rate, capacity; unsigned __int128 tokens; u64 filled; bool begun; u64 late; };
 #define NV_BUCKET(rate, capacity) { rate, capacity, (unsigned __int128) (capacity) * 1000000000, 0, false }
 
 struct nv_rated { struct nv_made made; struct nv_bucket bucket; };

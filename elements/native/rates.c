@@ -11,11 +11,13 @@ static const u32 UNIT = 1000000000;
 
 static void fill_bucket(struct nv_bucket *bucket)
 {
-    u64 passed = bucket->begun && nv_clock > bucket->filled ? nv_clock - bucket->filled : 0;
+    /* Time did not pass when it began with the first packet. */
+    u64 now = nv_clock - (nv_late - bucket->late), passed = bucket->begun && now > bucket->filled ? now - bucket->filled : 0;
     tokens more = (tokens) bucket->rate * passed, most = (tokens) bucket->capacity * UNIT;
 
     bucket->begun = true;
     bucket->filled = nv_clock;
+    bucket->late = nv_late;
     bucket->tokens = bucket->tokens + more < most ? bucket->tokens + more : most;
 }
 

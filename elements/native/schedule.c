@@ -11,6 +11,7 @@
 enum { BUSY = 1 << 16, LAST_ROUNDS = 128, MOST_TURNS = 1 << 16, ROUND_NS = 1000, LEAST_TIMERS = 16 };
 
 u32 nv_stops;
+u64 nv_late;
 
 static const struct nv_program *running;
 static u64 passes;
@@ -112,6 +113,7 @@ static void begin_time(u64 time)
             running->elements[i]->timers[n] += running->elements[i]->timers[n] ? late : 0;
     nv_first_due += nv_first_due != UINT64_MAX ? late : 0;
     nv_clock += late;
+    nv_late = late;
 }
 
 static void arrive(int number)

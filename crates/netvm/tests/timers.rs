@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Configurations with timers that are due between packets of a burst, with them, behind them, and when the end was found.
-const CONFIGURATIONS: [(&str, &str, &[&str]); 6] = [
+const CONFIGURATIONS: [(&str, &str, &[&str]); 7] = [
     (
         "packets that wait, with copies that leave at once",
         "FromDump(IN, STOP true) -> d :: Delay(0.000005) -> t :: Tee; t[0] -> q :: Queue(3); t[1] -> Strip(3) -> g :: Gate(2, 0.000007) -> q; g[1] -> Strip(4) -> q;
@@ -47,6 +47,13 @@ const CONFIGURATIONS: [(&str, &str, &[&str]); 6] = [
         "f :: FromDump(IN, STOP true, FORCE_IP true) -> t :: Tee; t[0] -> d :: Delay(0.000003) -> q :: Queue(2) -> ToDump(OUT0); t[1] -> Strip(1) -> q;
          f[1] -> Strip(9) -> p :: Pause(0.000002, 1) -> q;",
         &["d.length", "p.pauses"],
+    ),
+    (
+        "packets at a rate beside captures, among them, until their limit and until it changes",
+        "FromDump(IN, STOP true) -> Paint(1) -> p :: Pause(0.000003, 0.00001) -> r :: RoundRobinSwitch; s :: RatedSource(RATE 70000, LIMIT 900) -> Paint(2) -> r;
+         t :: RatedSource(LENGTH 40, RATE 3100) -> Strip(1) -> r; r[0] -> ToDump(OUT0); r[1] -> ToDump(OUT1); r[2] -> a :: Counter -> Discard;
+         Script(TYPE ACTIVE, wait 0.001s, print $(s.count) $(t.count) $(a.count), write t.rate 30000, wait 0.002s, print $(t.count) $(a.count), write s.active false, wait 0.002s, write s.active true);",
+        &["s.count", "t.count", "a.count", "p.pauses"],
     ),
 ];
 

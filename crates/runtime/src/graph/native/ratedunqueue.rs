@@ -77,6 +77,10 @@ impl RatedUnqueue {
 }
 
 impl Native for RatedUnqueue {
+    fn begin_late(&mut self, nanoseconds: u64) {
+        self.bucket.skip(nanoseconds);
+    }
+
     fn is_task(&self) -> bool {
         true
     }

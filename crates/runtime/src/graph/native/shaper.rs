@@ -53,6 +53,10 @@ impl Shaper {
 }
 
 impl Native for Shaper {
+    fn begin_late(&mut self, nanoseconds: u64) {
+        self.bucket.skip(nanoseconds);
+    }
+
     fn pull(&mut self, port: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         let now = ctx.now();
         let may = self.may(now);
