@@ -81,7 +81,7 @@ compare-print: ## hold printed lines against tcpdump's on the captures under DIR
 	@cargo build --release --quiet -p netvm-cli
 	@cargo run --quiet -p xtask -- compare-print $(NETVM) $(DIR) $(ARGS)
 
-machines: ## figures of papers about machines that are models, beside ours: writes docs/machines (13 minutes; SECONDS=0.05: one, with shorter runs than the papers')
+machines: ## figures of papers about machines that are models, beside ours: writes docs/machines (20 minutes; SECONDS=0.05: one, with shorter runs than the papers')
 	cargo run --quiet --workspace --bin netvm -- bench --machines --seconds $(or $(SECONDS),5) -o docs/machines
 
 portability: ## one corpus on every engine and target: writes docs/portability.md (MORE=1: only what it has no `same` for)
