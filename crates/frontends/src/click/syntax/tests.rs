@@ -283,6 +283,9 @@ fn lists_are_arrays() {
 
 #[test]
 fn numbers_for_outputs_rise() {
+    let bandwidths = whole("RISING_BANDWIDTHS", None, "200 Bps, 80 kbps").unwrap().source;
+    assert_eq!(bandwidths, "enum { list_count = 2 };\nstatic const u64 list[] = {\n    200,\n    10000,\n};\n");
+    assert_eq!(whole("RISING_BANDWIDTHS", None, "1kBps, 8kbps").unwrap_err(), ["`8kbps` is not above `1kBps` before it"]);
     let written = whole("RISING", None, "5, 0x10").unwrap().source;
     assert_eq!(written, "enum { list_count = 2 };\nstatic const u32 list[] = {\n    5,\n    16,\n};\n");
     let faults = |text| whole("RISING", None, text).unwrap_err();
