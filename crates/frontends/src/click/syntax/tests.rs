@@ -96,6 +96,8 @@ fn ports_and_annotations_have_names() {
     assert_eq!(bytes("IPPORT", &Type::Big(16), "www"), Some(vec![0, 80]));
     assert_eq!(int("IPPORT", &Type::Integer { bits: 16, signed: false }, "65535"), Ok(65_535));
     assert_eq!(int("IPPORT", &U32, "65536"), Err("is out of range, 0 to 65535".to_owned()));
+    // Services that are not in Click's own list.
+    assert_eq!([int("IPPORT", &U32, "http"), int("IPPORT", &U32, "submission")], [Ok(80), Ok(587)]);
     assert_eq!(int("IPPORT", &U32, "wwww"), Err("is not a port".to_owned()));
     let anno = |text| int("ANNO", &Type::Integer { bits: 32, signed: true }, text);
     assert_eq!([anno("PAINT"), anno("23")], [Ok(16), Ok(23)]);
