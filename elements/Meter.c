@@ -11,7 +11,7 @@
  *
  * Handlers: rate (read), packets a second lately; meters (read), the RATEs, one a line.
  *
- * See also: Counter.
+ * See also: BandwidthMeter, Counter.
  */
 #include <netvm.h>
 #include "rate.h"
@@ -19,32 +19,9 @@
 ELEMENT(Meter, "1/2-", "h/h");
 CONFIG(RISING, limits);
 
-static struct rate arrivals;
-
-static u64 rate_now(void)
-{
-    return rate_per_second(&arrivals);
-}
+#include "rate_output.h"
 
 void push(int port)
 {
-    u64 rate_before;
-    u32 output = 0;
-
-    rate_add(&arrivals, 1);
-    rate_before = rate_now();
-    while (output < limits_count && rate_before >= limits[output])
-        output += 1;
-    emit((int) output);
+    emit(rate_output(1));
 }
-
-static void print_meters(void)
-{
-    for (u32 i = 0; i < limits_count; i++) {
-        print_uint(limits[i]);
-        print("\n");
-    }
-}
-
-READ_CALL(rate, u64, rate_now);
-READ_CALL(meters, text, print_meters);

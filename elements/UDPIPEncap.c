@@ -21,6 +21,8 @@ PARAM_AS(IP_OR_ANNO, be32, destination, "DST", REQUIRED);
 PARAM_AS(IPPORT, u16, destination_port, "DPORT", REQUIRED);
 PARAM(bool, with_checksum, "CHECKSUM", OPTIONAL(true));
 
+#include "udp_encap.h"
+
 static u16 next_id;
 static be32 current_source, current_destination;
 static u16 current_sport, current_dport;
@@ -33,28 +35,9 @@ void init(void)
     current_dport = destination_port;
 }
 
-static void encapsulate_udp(void)
-{
-    struct udp *udp;
-
-    packet_push(sizeof(struct udp));
-    udp = header(struct udp, 0);
-    udp->sport = htons(current_sport);
-    udp->dport = htons(current_dport);
-    udp->length = htons((u16) packet_length());
-}
-
-static void set_udp_checksum(void)
-{
-    struct udp *udp = header(struct udp, sizeof(struct ip));
-    u16 sum = segment_checksum(header(struct ip, 0), sizeof(struct ip), ntohs(udp->length));
-
-    udp->checksum = htons(sum == 0 ? 0xffff : sum);
-}
-
 void packet(int port)
 {
-    encapsulate_udp();
+    udp_encapsulate(current_sport, current_dport);
     ip_encapsulate(PROTOCOL_UDP, current_source, current_destination != htonl(0) ? current_destination : info(dst_ip), next_id);
     next_id += 1;
     if (with_checksum)

@@ -41,7 +41,7 @@ pub fn bounded(bytes: &[u8]) {
     }
 }
 
-/// A module is verified, and what verifies is optimised and written as C.
+/// A module is verified, and what verifies is optimised and written as C, for one packet and for many at once.
 fn compiled(module: Module) {
     let Ok(program) = verify(module) else { return };
     for kind in [HandlerKind::Push, HandlerKind::Pull] {
@@ -49,6 +49,9 @@ fn compiled(module: Module) {
         use compiler::backends::c::freestanding::{Division, Language, emit};
         let _ = emit(&program, &func, Language::C, Division::Single);
         let _ = emit(&program, &func, Language::Nodes, Division::Each);
+    }
+    if let Ok(Some((func, _))) = compiler::optimised(&program, HandlerKind::Push, &compiler::passes::Options::lanes()) {
+        let _ = compiler::backends::c::emit(&program, &func);
     }
 }
 

@@ -359,6 +359,7 @@ int nv_regex_place(void **compiled, const char *expression, u32 offset, u32 leng
 #define NV_CONFIG_ADDRESS_PLACE(name) extern const be32 NV_CAT(name, _address); enum { NV_CAT(name, _given), NV_CAT(name, _offset) }
 #define NV_CONFIG_BAD_SOURCES(name) NV_LIST(be32, name); enum { NV_CAT(name, _given), NV_CAT(name, _offset) }
 #define NV_CONFIG_RISING(name) NV_LIST(u32, name)
+#define NV_CONFIG_RISING_BANDWIDTHS(name) NV_LIST(u64, name)
 #define NV_CONFIG_STRINGS(name) int NV_CAT(name, _nv_find)(u32 offset, u32 length); int NV_CAT(name, _nv_place)(u32 offset, u32 length, int end); enum { NV_CAT(name, _count) }
 #define NV_CONFIG_REWRITERS(name) \
     enum { NV_CAT(name, _say_outputs) }; \

@@ -83,7 +83,7 @@ fn examples(syntax: &str) -> Vec<String> {
         "REWRITE_PAIRS" => &["pattern 1.0.0.1 2.0.0.2 0 0"],
         "REWRITE_PINGS" => &["pattern 1.0.0.1 - 0-65535 0 0"],
         "BAD_SOURCES" => &["1.2.3.4", "14"],
-        "LIST" | "RISING" => &["1", "2"],
+        "LIST" | "RISING" | "RISING_BANDWIDTHS" => &["1", "2"],
         other => panic!("an example is missing for {other}"),
     };
     arguments.iter().map(|argument| (*argument).to_owned()).collect()
@@ -109,7 +109,7 @@ fn instance(class: &c::Class, agnostic: Kind) -> Instance {
             arguments: &examples(&config.syntax),
             names: names.at("an element"),
             inputs: inputs as u32,
-            outputs: examples(&config.syntax).len() as u32 + u32::from(config.syntax == "RISING"),
+            outputs: examples(&config.syntax).len() as u32 + u32::from(config.syntax.starts_with("RISING")),
             ty: element.as_ref(),
         };
         instance.generated =

@@ -2,10 +2,11 @@
 //!
 //! Ports and their order are those of tcpdump 4.99.3. A new protocol is a file of its own and a row here.
 
+use super::transport::Ip;
 use super::view::{Printed, View};
 use super::{
-    Carried, Line, aodv, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, gtp, hsrp, ike, media, netflow, ntp, openflow, overlay, ptp, radius,
-    resp, rip, snmp, someip, ssh, syslog, telnet, text, tftp, tls, zmtp,
+    Carried, Line, aodv, babel, bcm_li, bfd, bgp, bootp, dhcp6, dns, gtp, hsrp, ike, lmp, media, netflow, ntp, openflow, overlay, pgm, ptp,
+    radius, resp, rip, snmp, someip, ssh, syslog, telnet, text, tftp, tls, wb, zmtp,
 };
 
 /// Prints a payload.
@@ -45,6 +46,7 @@ const UDP: &[(&[u16], Print)] = &[
     (&[319, 320], ptp::print),
     (&[6696, 6697], babel::print),
     (&[49_152, 49_153], bcm_li::print),
+    (&[701], lmp::print),
 ];
 
 /// Ports of the receiver alone.
@@ -80,12 +82,14 @@ pub(super) fn tcp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Pri
 const GTP: [u16; 2] = [2152, 2123];
 
 /// Prints what a UDP datagram is said to carry, where that is said. What is in GTP is what its ports announce, perhaps GTP again.
-pub(super) fn said(line: &mut Line<'_>, ports: (u16, u16), v6: bool, view: View<'_>) -> Option<Printed> {
+pub(super) fn said(line: &mut Line<'_>, ports: (u16, u16), ip: &Ip, view: View<'_>) -> Option<Printed> {
     let print: Print = match line.style.carried? {
-        Carried::Aodv => return Some(aodv::print(line, view, v6)),
+        Carried::Aodv => return Some(aodv::print(line, view, ip.src.is_ipv6())),
+        Carried::Pgm | Carried::PgmZmtp1 => return Some(pgm::print(line, ip, false, view)),
         Carried::Cnfp => netflow::print,
         Carried::Domain => dns::udp,
         Carried::Gtp if line.depth < 2 || GTP.contains(&ports.0) || GTP.contains(&ports.1) => gtp::print,
+        Carried::Lmp => lmp::print,
         Carried::Ptp => ptp::print,
         Carried::Radius => radius::print,
         Carried::Rtcp => media::rtcp,
@@ -95,7 +99,8 @@ pub(super) fn said(line: &mut Line<'_>, ports: (u16, u16), v6: bool, view: View<
         Carried::Tftp => tftp::print,
         Carried::Vat => media::vat,
         Carried::Vxlan => overlay::vxlan,
-        Carried::Carp | Carried::Gtp | Carried::Resp | Carried::Tls | Carried::Zmtp1 => return None,
+        Carried::Wb => wb::print,
+        Carried::Carp | Carried::Gtp | Carried::Resp | Carried::Rpc | Carried::Tls | Carried::Zmtp1 => return None,
     };
     Some(print(line, view))
 }

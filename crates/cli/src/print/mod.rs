@@ -64,7 +64,9 @@ mod llc;
 mod lldp;
 mod lldp_bridges;
 mod lldp_media;
+mod lmp;
 mod loopback;
+mod m3ua;
 mod media;
 mod mld;
 mod mptcp;
@@ -78,6 +80,7 @@ mod ospf3;
 mod ospf_lsa;
 mod ospf_te;
 mod overlay;
+mod pgm;
 mod pim;
 mod ppp;
 mod ppp_control;
@@ -87,6 +90,7 @@ mod radius;
 mod radius_attributes;
 mod resp;
 mod rip;
+mod rpc;
 mod rpl;
 mod sctp;
 mod slow;
@@ -108,6 +112,7 @@ mod udld;
 mod udp;
 pub(crate) mod view;
 mod vrrp;
+mod wb;
 mod wlan;
 mod wlan_texts;
 mod zmtp;
@@ -157,12 +162,21 @@ pub enum Carried {
     Domain,
     /// GTP, with the packet inside (not in tcpdump).
     Gtp,
+    /// Link management, as on port 701.
+    Lmp,
+    /// Pragmatic General Multicast.
+    Pgm,
+    /// The same with ZeroMQ's frames in its data, where IP carries it, too.
+    #[value(name = "pgm_zmtp1")]
+    PgmZmtp1,
     /// Precision time.
     Ptp,
     /// RADIUS.
     Radius,
     /// Redis, over TCP.
     Resp,
+    /// Remote procedure calls.
+    Rpc,
     /// RTP's control packets.
     Rtcp,
     /// Audio and video.
@@ -179,6 +193,8 @@ pub enum Carried {
     Vat,
     /// Virtual extensible LAN.
     Vxlan,
+    /// Distributed whiteboard.
+    Wb,
     /// ZeroMQ's frames, over TCP.
     Zmtp1,
 }

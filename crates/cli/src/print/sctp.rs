@@ -1,10 +1,8 @@
-//! SCTP (RFC 9260): ports and chunks. Of data its numbers are shown, with `-vv` its bytes.
-//!
-//! Leaves out: what M3UA (RFC 4666) carries.
+//! SCTP (RFC 9260): ports and chunks. Of data its numbers are shown, with `-vv` its bytes, or the message of M3UA.
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
-use super::{Dump, Line, hex, names, put};
+use super::{Dump, Line, hex, m3ua, names, put};
 
 const HEADER: usize = 12;
 #[rustfmt::skip]
@@ -112,7 +110,10 @@ fn carried(line: &mut Line<'_>, protocol: u32, forces: bool, payload: View<'_>) 
         control(line, payload)?;
         // As tcpdump, which goes on behind the data's padding.
         line.protocol = "sctp";
-    } else if line.style.verbose > 1 && protocol != M3UA {
+    } else if line.style.verbose > 1 && protocol == M3UA {
+        m3ua::print(line, payload)?;
+        line.protocol = "sctp";
+    } else if line.style.verbose > 1 {
         line.put("[Payload");
         if matches!(line.style.dump, Dump::None | Dump::Text { .. }) {
             line.put(":");

@@ -1,7 +1,7 @@
 //! What an IP protocol number announces.
 
 use super::view::{Printed, View};
-use super::{Carried, Line, carp, dccp, eigrp, icmp, icmp6, igmp, ip4, ip6, ospf, pim, put, sctp, tcp, tunnel, udp, vrrp};
+use super::{Carried, Line, carp, dccp, eigrp, icmp, icmp6, igmp, ip4, ip6, ospf, pgm, pim, put, sctp, tcp, tunnel, udp, vrrp};
 use std::net::IpAddr;
 
 /// What protocols above IP need of it.
@@ -29,6 +29,16 @@ impl Ip {
             true => put!(line, "{from} > {to}: "),
             false => put!(line, "{}.{from} > {}.{to}: ", text(self.src), text(self.dst)),
         }
+    }
+
+    /// `a.b.c.d.from > e.f.g.h.to: `, whether the addresses stand there or not.
+    pub(super) fn named(&self, line: &mut Line<'_>, from: &str, to: &str) {
+        put!(line, "{}.{from} > {}.{to}: ", text(self.src), text(self.dst));
+    }
+
+    /// `a.b.c.d > e.f.g.h:`, the same.
+    pub(super) fn named_addresses(&self, line: &mut Line<'_>) {
+        put!(line, "{} > {}:", text(self.src), text(self.dst));
     }
 
     /// `a.b.c.d > e.f.g.h: `, unless it stands there.
@@ -72,6 +82,7 @@ pub(super) fn print(line: &mut Line<'_>, mut protocol: u8, ip: &Ip, mut view: Vi
         88 => eigrp::print(line, view),
         89 => ospf::print(line, view),
         103 => pim::print(line, &ip, view),
+        pgm::PROTOCOL => pgm::print(line, &ip, true, view),
         112 if line.style.carried == Some(Carried::Carp) => carp::print(line, &ip, view),
         112 => vrrp::print(line, &ip, view),
         132 => sctp::print(line, &ip, view),

@@ -2,7 +2,7 @@
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
-use super::{Line, apps, checksum, put};
+use super::{Carried, Line, apps, checksum, put, rpc};
 
 const HEADER: usize = 8;
 
@@ -12,6 +12,9 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
         ip.addresses(line);
         return Err(Cut);
     };
+    if line.style.carried == Some(Carried::Rpc) && view.len() >= HEADER && view.u16(4).is_ok_and(|length| usize::from(length) >= HEADER) {
+        return rpc::print(line, ip, view.first(view.u16(4)?.into()).skip(HEADER));
+    }
     ip.ends(line, (ports >> 16) as u16, ports as u16);
     if view.len() < HEADER {
         put!(line, "truncated-udp {}", view.len());
@@ -26,7 +29,7 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     }
     let found = view.u16(6)?;
     let datagram = view.first(length);
-    if let Some(printed) = apps::said(line, ((ports >> 16) as u16, ports as u16), ip.src.is_ipv6(), datagram.skip(HEADER)) {
+    if let Some(printed) = apps::said(line, ((ports >> 16) as u16, ports as u16), ip, datagram.skip(HEADER)) {
         return printed;
     }
     if line.style.verbose > 0 && !ip.fragmented && !line.style.unchecked {

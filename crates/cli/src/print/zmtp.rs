@@ -1,4 +1,4 @@
-//! ZMTP 1.0, ZeroMQ's frames (ZeroMQ RFC 13), with `-T zmtp1` over TCP.
+//! ZMTP 1.0, ZeroMQ's frames (ZeroMQ RFC 13), with `-T zmtp1` over TCP, and with `-T pgm_zmtp1` in the data of PGM.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, hex, put};
@@ -10,6 +10,39 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "zmtp1";
     line.put(": ZMTP/1.0");
     frames(line, view)
+}
+
+/// What a datagram of PGM carries (zmq_pgm(7)): an offset of the first message, the end of one that began before, frames. It says to be `length` bytes.
+pub(super) fn datagram(line: &mut Line<'_>, view: View<'_>, length: usize) -> Printed {
+    line.protocol = "zmtp1";
+    let offset = view.u16(0)?;
+    put!(line, "\n\t frame offset 0x{offset:04x}");
+    let before = match usize::from(offset) {
+        0xffff => length.saturating_sub(2),
+        offset if offset + 2 > length => {
+            line.put(" (exceeds datagram declared length)");
+            return Err(Cut);
+        }
+        offset => offset,
+    };
+    if before > 0 {
+        part(line, view.skip(2), before);
+    }
+    frames(line, view.first(length).skip(2 + before))
+}
+
+/// A part of a message that began in another datagram.
+fn part(line: &mut Line<'_>, view: View<'_>, length: usize) {
+    put!(line, "\n\t frame intermediate part, {length} bytes");
+    let there = view.captured().len();
+    if length > there {
+        put!(line, " ({there} captured)");
+    }
+    let shown = length.min(there).min(if line.style.verbose == 1 { SHOWN } else { usize::MAX });
+    if line.style.verbose > 0 && shown > 1 {
+        put!(line, ", first {shown} byte(s):");
+        hex::indented_text(&mut line.text, &view.captured()[..shown], "\n\t ");
+    }
 }
 
 fn frames(line: &mut Line<'_>, view: View<'_>) -> Printed {

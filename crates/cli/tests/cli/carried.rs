@@ -5,14 +5,14 @@ use super::tools::{Dir, run};
 use netvm::io::{LinkType, Timestamp};
 use std::process::Command;
 
-fn bytes(digits: &str) -> Vec<u8> {
+pub(super) fn bytes(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hexadecimal");
     digits.chunks(2).map(byte).collect()
 }
 
 /// A packet of IPv4 from 192.0.2.1 to 192.0.2.2, its checksum wrong.
-fn ip(protocol: u8, ttl: u8, payload: &[u8]) -> Vec<u8> {
+pub(super) fn ip(protocol: u8, ttl: u8, payload: &[u8]) -> Vec<u8> {
     let len = (20 + payload.len()) as u16;
     let mut header = vec![0x45, 0];
     header.extend(len.to_be_bytes());
@@ -20,7 +20,7 @@ fn ip(protocol: u8, ttl: u8, payload: &[u8]) -> Vec<u8> {
     [header, payload.to_vec()].concat()
 }
 
-fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
+pub(super) fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
     let len = (8 + payload.len()) as u16;
     let header = [5000u16.to_be_bytes(), port.to_be_bytes(), len.to_be_bytes(), [0xab, 0xcd]].concat();
     ip(17, 64, &[header, payload.to_vec()].concat())

@@ -4,6 +4,7 @@ mod af_xdp;
 mod aot;
 mod bench;
 mod carried;
+mod carried_messages;
 mod compile;
 mod configurations;
 mod control;

@@ -241,7 +241,9 @@ impl<'a, 'c> Reader<'a, 'c> {
             self.fault(fault.help("declare an element before it is connected"));
             return None;
         }
-        if name.text.split('/').any(|part| part.bytes().all(|b| b.is_ascii_digit())) || matches!(name.text.as_str(), "input" | "output") {
+        // Outside of compounds and groups, `input` and `output` are names like others, as in Click.
+        let is_side = !self.sides.is_empty() && matches!(name.text.as_str(), "input" | "output");
+        if name.text.split('/').any(|part| part.bytes().all(|b| b.is_ascii_digit())) || is_side {
             self.fault(Diagnostic::new(name.span, format!("`{}` cannot be an element's name", name.text)));
         }
         let element = self.add(name.text.clone(), meaning, text, name.span);
@@ -359,6 +361,9 @@ impl<'a, 'c> Reader<'a, 'c> {
     fn side(&mut self, side: Side, span: Span) -> Option<(usize, usize)> {
         let Some([input, output]) = self.sides.last() else {
             let name = if side == Side::Input { "input" } else { "output" };
+            if let Some(&element) = self.names.get(name) {
+                return Some((element, element));
+            }
             self.fault(Diagnostic::new(span, format!("an element is missing: `{name}` has a meaning in compounds and groups only")));
             return None;
         };

@@ -457,6 +457,7 @@ impl Lanes<'_> {
 #[cfg(test)]
 mod tests {
     use crate::passes::Options;
+    use netil::arbitrary::seeded_module;
     use netil::asm::assemble;
     use netil::module::HandlerKind;
 
@@ -474,5 +475,19 @@ mod tests {
             let text = text(&format!("segment .push\n.maxstacksize 4\n {code}\nends\n"));
             assert!(text.contains("netvm_select_any"), "{code}: only the scalar function");
         }
+    }
+
+    #[test]
+    fn any_module_that_verifies_has_c_or_a_refusal() {
+        let (mut written, cases) = (0, 400);
+        for seed in 0..cases {
+            let program = netil::verify(seeded_module(seed, &Default::default())).unwrap();
+            for kind in [HandlerKind::Push, HandlerKind::Pull] {
+                let Ok(Some((func, _))) = crate::optimised(&program, kind, &Options::lanes()) else { continue };
+                written += usize::from(super::super::emit(&program, &func).is_ok());
+                let _ = super::super::for_lanes(&program, &func);
+            }
+        }
+        assert!(written as u64 * 4 > cases, "only {written} of {cases} modules have C");
     }
 }

@@ -15,7 +15,17 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
 /// The same of numbers that rise, one for each output but the last.
 pub(super) fn rising(job: &Job<'_>) -> Result<Written, Vec<String>> {
     let ty = Type::Integer { bits: 32, signed: false };
-    let values = values(job, &ty)?;
+    rises(job, &ty, Syntax::of(&ty))
+}
+
+/// The same of bandwidths, in bytes a second.
+pub(super) fn rising_bandwidths(job: &Job<'_>) -> Result<Written, Vec<String>> {
+    let bandwidth = Syntax::named("BANDWIDTH").ok_or_else(|| vec!["there are no bandwidths".to_owned()])?;
+    rises(job, &Type::Integer { bits: 64, signed: false }, bandwidth)
+}
+
+fn rises(job: &Job<'_>, ty: &Type, syntax: &Syntax) -> Result<Written, Vec<String>> {
+    let values = read(job, ty, syntax)?;
     let falls = |pair: &[(&Value, &String)]| matches!((pair[0].0, pair[1].0), (Value::Int(one), Value::Int(next)) if next <= one);
     let all: Vec<_> = values.iter().zip(job.arguments).collect();
     let mut faults: Vec<String> =
@@ -23,11 +33,14 @@ pub(super) fn rising(job: &Job<'_>) -> Result<Written, Vec<String>> {
     if values.len() + 1 != job.outputs as usize {
         faults.push(format!("{} numbers for {} outputs: each but the last needs one", values.len(), job.outputs));
     }
-    if faults.is_empty() { source(job, &ty, &values) } else { Err(faults) }
+    if faults.is_empty() { source(job, ty, &values) } else { Err(faults) }
 }
 
 fn values(job: &Job<'_>, ty: &Type) -> Result<Vec<Value>, Vec<String>> {
-    let syntax = Syntax::of(ty);
+    read(job, ty, Syntax::of(ty))
+}
+
+fn read(job: &Job<'_>, ty: &Type, syntax: &Syntax) -> Result<Vec<Value>, Vec<String>> {
     job.each(|_, argument| {
         let bytes = unquote(argument);
         let text = String::from_utf8_lossy(&bytes);

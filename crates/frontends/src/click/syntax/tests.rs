@@ -96,6 +96,8 @@ fn ports_and_annotations_have_names() {
     assert_eq!(bytes("IPPORT", &Type::Big(16), "www"), Some(vec![0, 80]));
     assert_eq!(int("IPPORT", &Type::Integer { bits: 16, signed: false }, "65535"), Ok(65_535));
     assert_eq!(int("IPPORT", &U32, "65536"), Err("is out of range, 0 to 65535".to_owned()));
+    // Services that are not in Click's own list.
+    assert_eq!([int("IPPORT", &U32, "http"), int("IPPORT", &U32, "submission")], [Ok(80), Ok(587)]);
     assert_eq!(int("IPPORT", &U32, "wwww"), Err("is not a port".to_owned()));
     let anno = |text| int("ANNO", &Type::Integer { bits: 32, signed: true }, text);
     assert_eq!([anno("PAINT"), anno("23")], [Ok(16), Ok(23)]);
@@ -283,6 +285,9 @@ fn lists_are_arrays() {
 
 #[test]
 fn numbers_for_outputs_rise() {
+    let bandwidths = whole("RISING_BANDWIDTHS", None, "200 Bps, 80 kbps").unwrap().source;
+    assert_eq!(bandwidths, "enum { list_count = 2 };\nstatic const u64 list[] = {\n    200,\n    10000,\n};\n");
+    assert_eq!(whole("RISING_BANDWIDTHS", None, "1kBps, 8kbps").unwrap_err(), ["`8kbps` is not above `1kBps` before it"]);
     let written = whole("RISING", None, "5, 0x10").unwrap().source;
     assert_eq!(written, "enum { list_count = 2 };\nstatic const u32 list[] = {\n    5,\n    16,\n};\n");
     let faults = |text| whole("RISING", None, text).unwrap_err();

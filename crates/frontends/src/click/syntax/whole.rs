@@ -74,6 +74,7 @@ pub const WHOLES: &[Whole] = &[
     Whole { name: "BAD_SOURCES", write: bad_sources::write },
     Whole { name: "LIST", write: list::write },
     Whole { name: "RISING", write: list::rising },
+    Whole { name: "RISING_BANDWIDTHS", write: list::rising_bandwidths },
 ];
 
 impl Whole {

@@ -1,4 +1,4 @@
-//! FromHost, KernelTap, KernelTun, those of DPDK and netmap, and sockets: other ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
+//! FromHost, KernelTap, KernelTun, those of DPDK, netmap and network simulators, and sockets: other ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
 //!
 //! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
 
@@ -84,6 +84,24 @@ device!(
     "FromNetmapDevice(DEVNAME, ...) -- the same as FromDPDKDevice\n\n--map DEVNAME=FILE."
 );
 device!(TO_NETMAP, "ToNetmapDevice", "1/0-1", "a/h", "", "ToNetmapDevice(DEVNAME, ...) -- the same as ToDPDKDevice\n\n--map DEVNAME=FILE.");
+device!(
+    FROM_SIM,
+    "FromSimDevice",
+    "0/1-2",
+    "a/ah",
+    "",
+    "FromSimDevice(DEVNAME [, PROMISC, SNAPLEN]) -- the packets of a capture that stands for a device of a network simulator\n\nConfigurations for Click in ns-3 have it: \
+     --map DEVNAME=FILE. What else Click's element takes has no effect."
+);
+device!(
+    TO_SIM,
+    "ToSimDevice",
+    "1/0-1",
+    "a/h",
+    "",
+    "ToSimDevice(DEVNAME [, ENCAP]) -- writes packets into a capture that stands for a device of a network simulator\n\n--map DEVNAME=FILE, or --map DEVNAME=IN,OUT. What else \
+     Click's element takes has no effect."
+);
 
 device!(
     FROM_SOCKET,
@@ -109,15 +127,35 @@ device!(
 const KEYWORDS: &[&str] = &[
     "DEVNAME", "DEV_NAME", "PORT", "PREFIX", "ADDR", "GATEWAY", "TAP", "HEADROOM", "BURST", "MTU", "ETHER", "TYPE", "IGNORE_QUEUE_OVERFLOWS", "ADJUST_HEADROOM", "CLICK_XENO", "PRINTANNO", "STOP",
     "QUEUE", "N_QUEUES", "MAXTHREADS", "NDESC", "PROMISC", "NUMA", "NUMA_NODE", "VERBOSE", "RSS_AGGREGATE", "ACTIVE", "IQUEUE", "BLOCKING", "TIMEOUT", "TCO", "MAC", "SCALE", "THREADOFFSET",
-    "ALLOC", "INTERNAL_TX_QUEUE_SIZE", "USE_Q", "CAPACITY", "TIMESTAMP", "MEM_POOL", "FROM_PROC", "TO_PROC", "NUMA_ZONE", "N_QUEUE", "MODE", "FLOW_RULES_FILE", "FLOW_RULES_CACHE", "FLOW_RULES_ISOLATE", "PAUSE", "IPCO",
+    "ALLOC", "INTERNAL_TX_QUEUE_SIZE", "USE_Q", "CAPACITY", "TIMESTAMP", "MEM_POOL", "FROM_PROC", "TO_PROC", "NUMA_ZONE", "N_QUEUE", "MODE", "FLOW_RULES_FILE", "FLOW_RULES_CACHE", "FLOW_RULES_ISOLATE", "PAUSE", "IPCO", "SNAPLEN", "ENCAP",
 ];
 
 /// Classes of elements that read devices.
-pub const READERS: &[&str] =
-    &["FromDevice", "PollDevice", "FromHost", "KernelTun", "KernelTap", "FromDPDKDevice", "FromDPDKRing", "FromNetmapDevice", "FromSocket"];
+pub const READERS: &[&str] = &[
+    "FromDevice",
+    "PollDevice",
+    "FromHost",
+    "KernelTun",
+    "KernelTap",
+    "FromDPDKDevice",
+    "FromDPDKRing",
+    "FromNetmapDevice",
+    "FromSimDevice",
+    "FromSocket",
+];
 /// Classes of elements that write them.
-pub const WRITERS: &[&str] =
-    &["ToDevice", "ToHost", "ToHostSniffers", "KernelTun", "KernelTap", "ToDPDKDevice", "ToDPDKRing", "ToNetmapDevice", "ToSocket"];
+pub const WRITERS: &[&str] = &[
+    "ToDevice",
+    "ToHost",
+    "ToHostSniffers",
+    "KernelTun",
+    "KernelTap",
+    "ToDPDKDevice",
+    "ToDPDKRing",
+    "ToNetmapDevice",
+    "ToSimDevice",
+    "ToSocket",
+];
 
 fn arguments(class: &str, arguments: &[String]) -> Result<Args, String> {
     let positional: &[&str] = match class {
@@ -125,6 +163,7 @@ fn arguments(class: &str, arguments: &[String]) -> Result<Args, String> {
         "FromDPDKDevice" | "ToDPDKDevice" => &["PORT", "QUEUE", "N_QUEUES", "PROMISC"],
         "FromDPDKRing" | "ToDPDKRing" => &["MEM_POOL"],
         "FromNetmapDevice" | "ToNetmapDevice" => &["DEVNAME", "QUEUE", "N_QUEUES", "PROMISC"],
+        "ToSimDevice" => &["DEVNAME", "ENCAP"],
         "FromSocket" | "ToSocket" => &["SOCKTYPE", "ADDR", "SOCKPORT"],
         "FromHost" => &["DEVNAME", "PREFIX"],
         _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
@@ -137,7 +176,7 @@ pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<Strin
     match class {
         "FromDevice" | "PollDevice" | "ToDevice" => return given.iter().all(|argument| argument.trim().is_empty()).then(|| "0".to_owned()),
         "FromHost" | "KernelTun" | "KernelTap" | "FromDPDKDevice" | "ToDPDKDevice" => {}
-        "FromDPDKRing" | "ToDPDKRing" | "FromNetmapDevice" | "ToNetmapDevice" => {}
+        "FromDPDKRing" | "ToDPDKRing" | "FromNetmapDevice" | "ToNetmapDevice" | "FromSimDevice" | "ToSimDevice" => {}
         "FromSocket" | "ToSocket" => return Some(element.to_owned()),
         _ => return None,
     }
@@ -150,7 +189,7 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     let args = arguments(setup.class, setup.arguments)?;
     let wanted = match setup.class {
         "KernelTun" | "KernelTap" => "ADDR",
-        "FromHost" | "FromNetmapDevice" | "ToNetmapDevice" => "DEVNAME",
+        "FromHost" | "FromNetmapDevice" | "ToNetmapDevice" | "FromSimDevice" | "ToSimDevice" => "DEVNAME",
         "FromDPDKRing" | "ToDPDKRing" => "MEM_POOL",
         "FromSocket" | "ToSocket" => "SOCKTYPE",
         _ => "PORT",
@@ -174,8 +213,8 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     let source = || (fromdump::FROM_DEVICE.make)(&of("FromDevice", 0, setup.outputs));
     let sink = || (todump::TO_DEVICE.make)(&of("ToDevice", setup.inputs, 0));
     match setup.class {
-        "FromHost" | "FromDPDKDevice" | "FromDPDKRing" | "FromNetmapDevice" | "FromSocket" => source(),
-        "ToDPDKDevice" | "ToDPDKRing" | "ToNetmapDevice" | "ToSocket" => sink(),
+        "FromHost" | "FromDPDKDevice" | "FromDPDKRing" | "FromNetmapDevice" | "FromSimDevice" | "FromSocket" => source(),
+        "ToDPDKDevice" | "ToDPDKRing" | "ToNetmapDevice" | "ToSimDevice" | "ToSocket" => sink(),
         _ if setup.inputs == 0 => source(),
         _ => Ok(Box::new(Both { source: source()?, sink: sink()? })),
     }

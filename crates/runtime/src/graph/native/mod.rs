@@ -74,7 +74,7 @@ pub const ALL: &[&NativeClass] = &[
     &fromdump::FROM_DUMP, &fromdump::FROM_DEVICE, &fromdump::POLL_DEVICE,
     &fromipsummarydump::CLASS,
     &hostdevice::FROM_HOST, &hostdevice::KERNEL_TUN, &hostdevice::KERNEL_TAP, &hostdevice::FROM_DPDK, &hostdevice::TO_DPDK,
-    &hostdevice::FROM_RING, &hostdevice::TO_RING, &hostdevice::FROM_NETMAP, &hostdevice::TO_NETMAP, &hostdevice::FROM_SOCKET, &hostdevice::TO_SOCKET,
+    &hostdevice::FROM_RING, &hostdevice::TO_RING, &hostdevice::FROM_NETMAP, &hostdevice::TO_NETMAP, &hostdevice::FROM_SIM, &hostdevice::TO_SIM, &hostdevice::FROM_SOCKET, &hostdevice::TO_SOCKET,
     &ftpportmapper::CLASS,
     &handleraggregate::CLASS,
     &infinitesource::CLASS, &infinitesource::RANDOM,

@@ -27,6 +27,12 @@ fn seed(argument: &str) -> Option<(usize, i32)> {
     }
 }
 
+/// A pattern's identifier: a whole number, of which Click keeps 16 bits.
+fn id_of(word: &str) -> Option<u16> {
+    let number = integer::parse(word, 0).ok()?;
+    i32::try_from(number).ok().filter(|number| *number >= 0).map(|number| number as u16)
+}
+
 /// A pattern, with an identifier behind it or not; as it would be an input of a rewriter.
 pub(super) fn choice(
     job: &Job<'_>,
@@ -38,7 +44,7 @@ pub(super) fn choice(
     let mut words = Job::words(argument);
     let mut id = 0;
     if identified {
-        id = words.pop().and_then(|id| id.parse().ok()).ok_or_else(|| format!("`{argument}`: bad server ID in pattern spec"))?;
+        id = words.pop().and_then(|word| id_of(&word)).ok_or_else(|| format!("`{argument}`: bad server ID in pattern spec"))?;
     }
     if words.first().is_none_or(|word| word != "pattern") {
         words.insert(0, "pattern".to_owned());
@@ -64,7 +70,7 @@ pub(super) fn nodes(job: &Job<'_>, argument: &str) -> Result<Vec<(u32, u16)>, St
     let words = Job::words(argument);
     let arguments = words.first().and_then(|name| job.names.mapper(name)).unwrap_or_default();
     let Some((places, seed)) = arguments.first().and_then(|first| seed(first)) else { return Ok(Vec::new()) };
-    let ids: Vec<u16> = arguments[1..].iter().filter_map(|argument| Job::words(argument).last()?.parse().ok()).collect();
+    let ids: Vec<u16> = arguments[1..].iter().filter_map(|argument| id_of(Job::words(argument).last()?)).collect();
     if ids.len().saturating_mul(places) > MOST_NODES {
         return Err(format!("the mapper has more than {MOST_NODES} places for its patterns"));
     }
