@@ -1,8 +1,10 @@
 //! `netvm ctl`: asks a running configuration over its control socket.
 
+pub(crate) mod conflicts;
 mod drain;
 mod p4;
 mod replace;
+mod tables;
 mod threads;
 mod why;
 
@@ -38,6 +40,8 @@ Examples:
   netvm ctl replicas 4
   netvm ctl table add routes h.ip.dst:10.1.0.0/16 'to(port:1)'
   netvm ctl p4 counter_read sent 1
+  netvm ctl table dump nat.flows
+  netvm ctl table add users.table 'mac=02:00:00:00:00:01 -> port=3'
   netvm ctl --bmv2 commands.txt
   netvm ctl stats --json | jq '.elements[] | .name, .packets'
   netvm ctl drain --within 5
@@ -107,6 +111,14 @@ enum Command {
         json: bool,
     },
     /// Tell where the last packets went that a filter takes, and why: of a run with --record
+    /// Tell what came of transactions (--state transaction), and which tables, keys and source lines conflicted
+    Conflicts {
+        /// The element; if not said, all that run as transactions
+        element: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     Why {
         /// An expression of pcap-filter; all packets if there is none
         filter: Vec<String>,
@@ -157,7 +169,16 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// List, print and change the tables of a P4 program
+    /// Tell by which function packets go to replicas (--place rtc:N), or change that while packets flow, between two epochs
+    Flow {
+        /// any, addresses (the two of the flow), header (the two of the packet's own IP header), source, destination, tuple (the connection)
+        #[arg(value_name = "FUNCTION")]
+        function: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List, print and change the tables of a P4 program, or of an element: ELEMENT.TABLE
     Table {
         #[command(subcommand)]
         table: p4::Table,
@@ -201,6 +222,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Watch { handlers, interval } => return watch(&mut client, handlers, *interval),
         Command::Stats { json } => stats(&mut client, *json, &mut out)?,
         Command::Why { .. } => {}
+        Command::Conflicts { element, json } => conflicts::tell(&mut client, element.as_deref(), *json, &mut out)?,
         Command::Replace { file, parameters, plan, json } => {
             replace::tell(&mut client, &replace::Asked { file, parameters, plan: *plan, json: *json }, &mut out)?;
         }
@@ -208,6 +230,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Move { thread, core } => threads::move_to(&mut client, thread, core, &mut out)?,
         Command::Replicas { count, json } => threads::replicas(&mut client, count.as_deref(), *json, &mut out)?,
         Command::Table { table } => p4::table(&mut client, element, table, &mut out)?,
+        Command::Flow { function, json } => threads::flow(&mut client, function.as_deref(), *json, &mut out)?,
+        Command::Table { table } if element.is_none() && tables::table(&mut client, table, &mut out)? => {}
         Command::P4 { command } => p4::command(&mut client, element, &command.join(" "), &mut out)?,
         Command::Drain { within } => drain::run(&mut client, *within, &mut out)?,
         Command::Stop => drop(client.ask(&json!({ "op": "stop" }))?),

@@ -276,7 +276,7 @@ impl Graph {
                 _ => return Err(self.no_handler(node, name)),
             },
             "transactions" if let Body::Program(program) = &it.body => {
-                return program.transactions().ok_or_else(|| self.no_handler(node, name));
+                program.transactions().ok_or_else(|| self.no_handler(node, name))?.to_string()
             }
             "drops_by_reason" => it.stats.drops.iter().fold(String::new(), |mut list, (reason, count)| {
                 let _ = writeln!(list, "{count} {reason}");

@@ -76,8 +76,8 @@ pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
 pub use recorder::Recorded;
 pub use share::{Common, Memory, Own, Policy, Share, Sum};
-pub use stats::{LinkedStats, NodeStats, Stats};
-pub use succeed::Succession;
+pub use stats::{Conflict, LinkedStats, NodeStats, Stats, Transactions};
+pub use succeed::{Succession, Successor};
 pub(crate) use text::seconds;
 
 use crate::io::device::Spec;
@@ -379,7 +379,7 @@ impl Graph {
                 Source::Program(program) => {
                     let made = Program::new(program, factories, settings, index, together(application, index));
                     let plane = settings.planes.as_ref().and_then(|planes| (planes.0)(&instance.name));
-                    made.map(|program| Body::Program(Box::new(program.with_plane(plane))))
+                    made.map(|program| Body::Program(Box::new(program.with_plane(plane, application, index))))
                 }
                 Source::Native(_) => make_native(&node, &kinds, index, &info, settings),
             };
