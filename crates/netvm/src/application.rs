@@ -199,7 +199,14 @@ impl Application {
 
     /// The settings, with what this configuration adds to them.
     fn own_settings(&self, settings: Settings) -> Settings {
-        Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), planes: self.planes.clone(), ..settings }
+        let mut settings = Settings {
+            text: self.flat.to_string(),
+            requirements: self.facts.requirements.clone(),
+            planes: self.planes.clone(),
+            ..settings
+        };
+        settings.home.moves.get_or_insert_with(|| Arc::new(|core| pin(core).map(drop)));
+        settings
     }
 
     /// The devices that elements of these classes name, each once.

@@ -188,8 +188,8 @@ pub struct Settings {
     pub rings: Option<ring::Rings>,
     /// For a stage among others: who asks elements that are in other stages.
     pub elsewhere: Option<ring::Remote>,
-    /// The number of the thread that runs the graph.
-    pub thread: usize,
+    /// The thread that runs the graph.
+    pub home: ring::Home,
     /// For a graph among several that run the whole application: which packets are its own, and what they have in common.
     pub share: Option<Share>,
     /// Elements are made to see whether they can be, and open no files.

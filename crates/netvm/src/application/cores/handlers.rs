@@ -328,7 +328,8 @@ impl Elsewhere for Directory {
             return self.write_agreed(&workers, handler, text);
         }
         workers.iter().enumerate().try_for_each(ask)?;
-        if workers.iter().any(|worker| worker.gauge.stage == Stage::Replica) {
+        // A new replica has a thread of its own.
+        if workers.iter().any(|worker| worker.gauge.stage == Stage::Replica) && !handler.ends_with(".home_thread") {
             let mut written = lock(&self.written);
             match &mut *written {
                 Some(all) if all.len() < MOST_WRITTEN => all.push((handler.to_owned(), text.to_owned())),

@@ -127,7 +127,7 @@ pub struct Cores {
     /// It has live devices, and time is the machine's.
     live: bool,
     /// The caller's thread.
-    gauge: Gauge,
+    gauge: Arc<Gauge>,
     /// What went wrong on the way of what was asked for, for people.
     news: Vec<String>,
     /// Who chooses the number of replicas, if somebody does.
@@ -185,11 +185,11 @@ impl Application {
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);
         let mut making = making;
-        making.settings.thread = scheduled::IN_ORDER;
+        let gauge = Arc::new(Gauge::new("in order", Stage::Rest));
+        making.settings.home = scheduled::home(&gauge, false);
         let mut rest = finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host)
             .map_err(|error| self.not_made(error))?;
         rest.open();
-        let gauge = Gauge::new("in order", Stage::Rest);
         inputs.iter().for_each(|input| gauge.waits(input.level()));
         let mode = Mode::Total(Epochs { inbox, inputs, begun: false, crew: crew.map(Box::new) });
         Ok(Cores {

@@ -136,7 +136,7 @@ impl Workers {
         let (ready, made) = mpsc::channel();
         let Base { run, told, fails, .. } = self.base.clone();
         let gauge = Arc::new(Gauge::new(name, stage));
-        making.settings.thread = scheduled::number(name, making.settings.share.is_some());
+        making.settings.home = scheduled::home(&gauge, making.settings.share.is_some());
         let own = Own { making, run, told, fails, requests, ready, gauge: Arc::clone(&gauge) };
         let thread = Builder::new().name(name.to_owned()).spawn(move || {
             own.gauge.begin();
