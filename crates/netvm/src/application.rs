@@ -39,7 +39,7 @@ mod standins;
 mod watched;
 
 pub(crate) use cores::is_called;
-pub use cores::{Cores, Item, Order, Placement, Policies, Policy, Replicas, Sort, Stage, Thread, pin};
+pub use cores::{Cores, Flow, Flows, Item, Order, Place, Placement, Policies, Policy, Replicas, Sort, Stage, Thread, pin};
 pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
 pub use feed::NUMBER as RECORD;

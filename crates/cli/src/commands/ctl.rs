@@ -38,6 +38,7 @@ Examples:
   netvm ctl replace --plan router.click
   netvm ctl move 'replica 1' 3
   netvm ctl replicas 4
+  netvm ctl flow tuple
   netvm ctl table add routes h.ip.dst:10.1.0.0/16 'to(port:1)'
   netvm ctl p4 counter_read sent 1
   netvm ctl table dump nat.flows

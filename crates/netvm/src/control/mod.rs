@@ -124,6 +124,20 @@ pub trait Controlled {
     }
 
     /// What the number of replicas follows and says at present, if it does.
+    /// Which replica has a packet; none where that cannot change.
+    fn flows(&self) -> Option<Flows> {
+        None
+    }
+
+    /// Lets packets go to replicas by that function, from the next ones on.
+    ///
+    /// # Errors
+    /// Why that cannot change, or not to that.
+    fn set_flow(&mut self, flow: Flow) -> Result<Flows, String> {
+        let _ = flow;
+        Err("the configuration runs on one thread: netvm run --place rtc:N has replicas".to_owned())
+    }
+
     fn planned(&self) -> Option<&str> {
         None
     }
@@ -244,6 +258,18 @@ impl Controlled for Cores {
 /// What is told of a run that has been controlled since then: [`report::json`] with `threads`, for how long each has run on a core.
 fn statistics(target: &dyn Controlled, begun: Instant) -> serde_json::Value {
     let mut all = report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64());
+
+    fn flows(&self) -> Option<Flows> {
+        Cores::flows(self)
+    }
+
+    fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
+        Cores::replace(self, version, plan)
+    }
+
+    fn set_flow(&mut self, flow: Flow) -> Result<Flows, String> {
+        Cores::set_flow(self, flow)
+    }
     all["threads"] = threads::threads(&target.threads());
     all["replicas"] = target.replicas().map_or(serde_json::Value::Null, |now| threads::replicas(now, target.planned()));
     all

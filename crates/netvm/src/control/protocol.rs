@@ -15,6 +15,7 @@
 //! | `threads` | | `threads` as in `stats`, `replicas` as of `replicas` |
 //! | `move` | lets `thread` run on `core` only, or, if that is null, on any | `pause_us`: for how long it did nothing else |
 //! | `replicas` | lets `replicas` replicas get packets, if it is there, or with "auto" as many as the load needs | `active`, `wanted`, `pause_us`, `made_ms`, `auto`; null without replicas |
+//! | `flow` | lets packets go to replicas by the function `flow`, if it is there: any, addresses, header, source, destination, tuple | `active`, `wanted`; null without replicas |
 //! | `stop` | asks for the end of the run | `null` |
 
 use super::undo::Before;
@@ -79,13 +80,14 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
         Some("move") => move_thread(request, text("thread").ok_or("the request names no thread")?, target),
         Some("replicas") => change_replicas(request, target),
         Some("stop") => {
+        Some("flow") => change_flow(text("flow"), target),
             target.stop();
             Ok(Value::Null)
         }
         Some("batch") => batch(request, target, begun),
-        Some(other) => {
-            Err(format!("no op '{other}'; there are elements, read, write, batch, stats, why, replace, threads, move, replicas, stop"))
-        }
+        Some(other) => Err(format!(
+            "no op '{other}'; there are elements, read, write, batch, stats, why, replace, threads, move, replicas, flow, stop"
+        )),
         None => Err("the request has no op".to_owned()),
     }
 }
@@ -109,6 +111,15 @@ fn change_replicas(request: &Value, target: &mut dyn Controlled) -> Result<Value
 }
 
 fn move_thread(request: &Value, thread: &str, target: &mut dyn Controlled) -> Result<Value, String> {
+/// Which replica has a packet, after a change if one is asked for.
+fn change_flow(wanted: Option<&str>, target: &mut dyn Controlled) -> Result<Value, String> {
+    if let Some(name) = wanted {
+        let names = || Flow::NAMED.map(|(name, _)| name).join(", ");
+        target.set_flow(Flow::named(name).ok_or_else(|| format!("no flow function '{name}'; there are {}", names()))?)?;
+    }
+    Ok(target.flows().map_or(Value::Null, |now| json!({ "active": now.active.name(), "wanted": now.wanted.name() })))
+}
+
     let core = match request.get("core") {
         None | Some(Value::Null) => None,
         Some(core) => Some(core.as_u64().and_then(|core| usize::try_from(core).ok()).ok_or("core is a number, or null")?),

@@ -21,6 +21,7 @@
 //! Left out: timers in replicas, but in those of flows; TAP interfaces, which are open once only.
 
 mod agreed;
+mod by;
 mod channel;
 mod crew;
 mod cut;
@@ -41,12 +42,13 @@ mod timely;
 mod told;
 mod workers;
 
-pub use crew::Replicas;
+pub use crew::{Flows, Replicas};
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
 pub use report::{Item, Sort};
 pub(crate) use threads::is_called;
 pub use threads::{Thread, pin};
+pub use runtime::graph::ring::Flow;
 
 use super::{Application, Fault, Graph, Host, Settings, Stats, Stream};
 use crate::Error;

@@ -1,7 +1,7 @@
 //! The threads of sources and replicas.
 
 use super::channel::{Receiver as Input, Relief, Sender as Output, channel};
-use super::crew::{Change, Crew};
+use super::crew::{Change, Crew, Fixed};
 use super::handlers::{Directory, Request, Worker, answer};
 use super::replay::{Replayed, Replica};
 use super::threads::Gauge;
@@ -81,7 +81,7 @@ impl Workers {
         let relief = Arc::clone(&self.base.relief);
         let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| channel(&relief)).unzip();
         let (returns, spare) = mpsc::channel();
-        let (flow, change) = (placement.flow, Arc::new(Change::new(count)));
+        let (flow, change) = (placement.flow, Arc::new(Change::new(count, placement.flow)));
         let link = Link { flow, senders, spare, change: Arc::clone(&change) };
         self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, link))?;
         let Some(middle) = middle.map(Arc::new) else { return Ok((receivers, None)) };
@@ -98,7 +98,8 @@ impl Workers {
             self.workers.last().into_iter().for_each(|worker| worker.gauge().waits(level.clone()));
             results.push(result);
         }
-        let crew = Crew::new(self.base.clone(), (middle, annotated), returns, change, placement.keeps_replicas());
+        let fixed = Fixed { replicas: placement.keeps_replicas(), flow: placement.keeps_flow() };
+        let crew = Crew::new(self.base.clone(), (middle, annotated), returns, change, fixed);
         Ok((results, Some(crew)))
     }
 
@@ -204,9 +205,11 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
     };
     let replicas = senders.len();
     let counted = if flow == Flow::All { 1 } else { usize::MAX };
-    let dispatcher = Dispatcher::new(replicas, flow, handover(Arc::clone(&run), senders, spare, (change, Arc::clone(&gauge), counted)));
+    let handover = handover(Arc::clone(&run), senders, spare, (Arc::clone(&change), Arc::clone(&gauge), counted));
+    let dispatcher = Dispatcher::new(replicas, flow, handover);
+    let dispatcher = if live { dispatcher.eager() } else { dispatcher };
     if let Some(ring) = part.to.first() {
-        graph.dispatch(&part.application, *ring, if live { dispatcher.eager() } else { dispatcher });
+        graph.dispatch(&part.application, *ring, dispatcher.clone());
     }
     let _ = ready.send(Ok(HashMap::new()));
     if !wait_for_go(&mut graph, &requests, &gauge) {
@@ -238,7 +241,7 @@ fn handover(
     spare: Receiver<Batch>,
     (change, gauge, counted): (Arc<Change>, Arc<Gauge>, usize),
 ) -> Handover {
-    Box::new(move |batches| {
+    Box::new(move |batches, flow| {
         let width = batches.len();
         gauge.count(batches.iter().take(counted).map(Batch::packets).sum());
         let sent = batches.iter_mut().zip(&senders).all(|(batch, sender)| {
@@ -249,7 +252,7 @@ fn handover(
         if !sent {
             run.stop();
         }
-        change.apply(&mut senders, batches);
+        change.apply(&mut senders, batches, flow);
         sent
     })
 }

@@ -19,7 +19,7 @@ mod dispatch;
 mod ends;
 
 pub use batch::{Batch, Inbox, Run};
-pub use dispatch::{Dispatcher, Flow, Handover};
+pub use dispatch::{Dispatcher, Fields, Flow, Handover};
 pub(super) use ends::make;
 pub use ends::{FROM_RING, Rings, TO_RING};
 
