@@ -45,7 +45,7 @@ pub use explain::{Account, Way};
 pub use feed::NUMBER as RECORD;
 pub(crate) use foreign::Made;
 pub use library::Library;
-pub use replace::{Recipe, Replaced};
+pub use replace::{Recipe, Replaced, Version};
 pub use runtime::graph::native::embedded::Lent;
 pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native};
 pub(crate) use scratch::alone as scratch_alone;
@@ -132,6 +132,11 @@ impl Application {
     /// The configuration without shorthand.
     pub fn flat(&self) -> &click::Graph {
         &self.flat
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The elements and wires that run.

@@ -90,6 +90,7 @@ impl Application {
             news: Vec::new(),
             planner: None,
             plans: Vec::new(),
+            renewal: None,
         })
     }
 }

@@ -33,6 +33,7 @@ mod planner;
 mod policy;
 mod ports;
 mod readers;
+mod renew;
 mod replay;
 mod report;
 mod scheduled;
@@ -45,10 +46,11 @@ mod workers;
 pub use crew::{Flows, Replicas};
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
+pub use renew::Place;
 pub use report::{Item, Sort};
+pub use runtime::graph::ring::Flow;
 pub(crate) use threads::is_called;
 pub use threads::{Thread, pin};
-pub use runtime::graph::ring::Flow;
 
 use super::{Application, Fault, Graph, Host, Settings, Stats, Stream};
 use crate::Error;
@@ -136,6 +138,8 @@ pub struct Cores {
     planner: Option<Planner>,
     /// What that chose, for people.
     plans: Vec<String>,
+    /// How another version takes its place, if it may.
+    renewal: Option<Arc<renew::Renewal>>,
 }
 
 /// What comes to the caller's graph.
@@ -152,6 +156,8 @@ struct Epochs {
     /// From each replica, or from the sources.
     inputs: Vec<Input>,
     begun: bool,
+    /// How many have come.
+    taken: u64,
     /// Who makes more replicas, where there are any.
     crew: Option<Box<Crew>>,
 }
@@ -193,7 +199,7 @@ impl Application {
             .map_err(|error| self.not_made(error))?;
         rest.open();
         inputs.iter().for_each(|input| gauge.waits(input.level()));
-        let mode = Mode::Total(Epochs { inbox, inputs, begun: false, crew: crew.map(Box::new) });
+        let mode = Mode::Total(Epochs { inbox, inputs, begun: false, taken: 0, crew: crew.map(Box::new) });
         Ok(Cores {
             rest,
             mode,
@@ -208,6 +214,7 @@ impl Application {
             news: Vec::new(),
             planner: None,
             plans: Vec::new(),
+            renewal: None,
         })
     }
 }
@@ -264,6 +271,7 @@ impl Epochs {
         match self.receive() {
             Next::Epoch(batches) => {
                 gauge.count(batches.iter().map(Batch::packets).sum());
+                self.taken += 1;
                 run_epoch(rest, &self.inbox, batches, &mut self.begun);
             }
             Next::Nothing if live => rest.run_up_to(now()),

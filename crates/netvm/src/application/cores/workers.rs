@@ -226,10 +226,20 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
         turns = turns.wrapping_add(1);
         if live || turns.is_multiple_of(TURNS) || gauge.is_asked() {
             note_progress(&mut graph, &run);
-            answer_all(&mut graph, &requests, &gauge);
+            for request in requests.try_iter() {
+                match request {
+                    Request::Renew(renewing) => {
+                        dispatcher.hand_over();
+                        renewing.sources(&mut graph, &dispatcher, change.handed());
+                    }
+                    request => drop(answer(&mut graph, request, &gauge)),
+                }
+            }
         }
     }
     graph.unlink();
+    // What is left is handed over, and nobody waits for more.
+    drop(dispatcher);
     serve(&mut graph, &requests, &fails, &gauge);
 }
 
@@ -276,7 +286,7 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
     let Own { mut making, run, told, fails, requests, ready, gauge } = own;
     // Its packets come from the sources, with their times.
     making.settings.live.clear();
-    let (inbox, outbox) = (Arc::clone(&rings.inbox), Arc::clone(&rings.outbox));
+    let (inbox, outbox, own) = (Arc::clone(&rings.inbox), Arc::clone(&rings.outbox), rings.clone());
     let (mut graph, mut replica) = match replica_graphs(part, making, rings, &told, replays) {
         Ok(graphs) => graphs,
         Err(error) => return drop(ready.send(Err(error))),
@@ -288,7 +298,13 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
     graph.start();
     replica.iter_mut().for_each(|replica| replica.others.start());
     let mut begun = false;
-    while let Some(batch) = ends.receive(|| answer_all(&mut graph, &requests, &gauge)) {
+    let answer_all = |graph: &mut Graph| {
+        requests.try_iter().for_each(|request| match request {
+            Request::Renew(renewing) => renewing.replica(graph, &own),
+            request => drop(answer(graph, request, &gauge)),
+        });
+    };
+    while let Some(batch) = ends.receive(|| answer_all(&mut graph)) {
         let (span, width) = (batch.span(), batch.width());
         gauge.count(batch.packets());
         let emptied = match &mut replica {
@@ -300,11 +316,11 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
         let mut result = std::mem::take(&mut *lock(&outbox));
         result.spans(span);
         result.is_one_of(width);
-        if !ends.output.send(result, || answer_all(&mut graph, &requests, &gauge)) {
+        if !ends.output.send(result, || answer_all(&mut graph)) {
             run.stop();
             break;
         }
-        answer_all(&mut graph, &requests, &gauge);
+        answer_all(&mut graph);
     }
     drop(ends);
     graph.close();
@@ -367,11 +383,6 @@ pub(super) fn wait_for_go(graph: &mut Graph, requests: &Receiver<Request>, gauge
         answer(graph, request, gauge);
     }
     false
-}
-
-/// Answers requests that wait.
-fn answer_all(graph: &mut Graph, requests: &Receiver<Request>, gauge: &Gauge) {
-    requests.try_iter().for_each(|request| drop(answer(graph, request, gauge)));
 }
 
 /// Answers requests until nobody has any.
