@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on several threads; `moves` moves threads while packets flow; `queues` what threads hand packets over with; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, `runs` whole runs of configurations, and `click` the same beside Click. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on several threads; `moves` moves threads while packets flow; `queues` what threads hand packets over with and what it gains to pin them; `latency` how long packets stay in the router under load; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, `runs` whole runs of configurations, and `click` the same beside Click. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -18,6 +18,7 @@ mod hand;
 #[cfg(any(xdp, test))]
 mod image;
 mod kernel;
+mod latency;
 mod lookups;
 mod machine;
 mod native;
@@ -121,8 +122,10 @@ enum Section {
     Cores,
     /// Threads moved from core to core, and replicas that come and go, while packets in memory flow
     Moves,
-    /// A queue under a lock beside a ring for each pair of threads, and what a stage boundary costs
+    /// A queue under a lock beside a ring for each pair of threads, what a stage boundary costs, and threads pinned and not
     Queues,
+    /// How long packets stay in the router, by load
+    Latency,
     /// P4 programs: what each optimisation gains, how long it takes until they run, packet sizes, and the switch around them beside BMv2
     P4,
     /// A router and a translator within another program, 1 to 768 packets at a time
@@ -150,6 +153,7 @@ struct Results {
     cores: Vec<applications::cores::Row>,
     moves: Vec<applications::moves::Row>,
     queues: Vec<queues::Row>,
+    latency: Vec<latency::Row>,
     p4_gains: Vec<applications::gains::Row>,
     p4_starts: Vec<applications::gains::Start>,
     p4_sizes: Vec<applications::sizes::Row>,
@@ -271,6 +275,9 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
             results.p4_sizes = applications::sizes::measure(rounds)?;
         }
         results.p4_whole = applications::whole::measure(rounds, &args.only, args.bmv2.as_deref())?;
+    }
+    if wants(Section::Latency) {
+        results.latency = latency::measure()?;
     }
     if wants(Section::Bursts) {
         results.bursts = bursts::measure(rounds)?;

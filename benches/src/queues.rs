@@ -4,6 +4,9 @@
 //! those of the library rtrb, one by one and in chunks, and netvm's own, which know bursts only. Times are those of the clock on the wall and of all processors together: with fewer
 //! processors than threads only the latter tell.
 //!
+//! Threads on cores of their own beside threads that the system places (NRTE paper, section 5: 12.04 against 16.19 s): a pipeline of an input, two stages of which one has two replicas, and a last one,
+//! each of which works on every byte of a packet.
+//!
 //! A stage boundary is measured as a difference: packets of 60 bytes go from an input to a stage that looks at each, on one core; then with a stage between that hands them on, on the same core or
 //! on another (two boundaries more, but no packet's bytes go to another core), and with the input on another core, so that all of them do.
 
@@ -100,7 +103,53 @@ pub fn measure(rounds: usize) -> Vec<Row> {
     for (at, name) in ["input to stage, on one core"].into_iter().chain(names).enumerate() {
         rows.push(row(name.to_owned(), 1, runs.iter().map(|run| run[at]).collect()));
     }
+    for (name, pinned) in [("four stages, placed by the system", false), ("four stages, pinned to cores in turn", true)] {
+        rows.push(row(name.to_owned(), 1, (0..rounds).map(|_| placed(pinned)).collect()));
+    }
     rows
+}
+
+/// A pipeline that works on all bytes in each stage: the input, one with two replicas, one more, and the last.
+fn placed(pinned: bool) -> Took {
+    let works = |_| {
+        |burst: &mut Burst, out: &mut Outlets| {
+            burst.iter_mut().for_each(|packet| {
+                let sum = packet.bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(*byte));
+                packet.bytes[0] = sum;
+            });
+            out.send_all(0, burst);
+        }
+    };
+    let ends = |_| {
+        |burst: &mut Burst, _: &mut Outlets| {
+            std::hint::black_box(
+                burst.iter().map(|packet| packet.bytes.iter().fold(0_u64, |sum, byte| sum + u64::from(*byte))).sum::<u64>(),
+            );
+        }
+    };
+    let (mut left, mut n) = (PACKETS / 4 / BURST as u64, 0_u64);
+    let input = move |out: &mut Outlets| {
+        for _ in 0..BURST {
+            n += 1;
+            out.send(0, Packet { tag: n, ..Packet::new(&[n as u8; 60], n) });
+        }
+        left -= 1;
+        if left > 0 { Turn::More } else { Turn::End }
+    };
+    let mut pipeline = Pipeline::default();
+    let made = pipeline.stage(Stage::new("last", ends)).map(drop);
+    let made = made.and_then(|()| pipeline.stage(Stage::new("third", works).to("last")).map(drop));
+    let made = made.and_then(|()| pipeline.stage(Stage::new("second", works).to("third").replicas(2).flow(|packet| packet.tag)).map(drop));
+    let made = made.and_then(|()| pipeline.input("input", &["second"], input).map(drop));
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    time(PACKETS / 4, || {
+        let Ok(running) = made.and_then(|()| pipeline.start()) else { return };
+        let threads = [("input", 0), ("second", 0), ("second", 1), ("third", 0), ("last", 0)];
+        for ((stage, replica), core) in threads.into_iter().zip((0..cores).cycle()).filter(|_| pinned) {
+            let _ = running.move_to(stage, replica, Some(core));
+        }
+        let _ = running.wait();
+    })
 }
 
 /// What all threads give together.

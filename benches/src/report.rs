@@ -38,6 +38,9 @@ pub fn text(results: &Results) -> String {
     if !results.queues.is_empty() {
         out += &crate::queues::table(&results.queues);
     }
+    if !results.latency.is_empty() {
+        out += &crate::latency::table(&results.latency);
+    }
     if !results.cores.is_empty() {
         on_cores(&mut out, &results.cores);
     }

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod conflicts;
+pub mod contention;
 pub mod description;
 pub mod figure;
 pub mod layout;

@@ -29,7 +29,7 @@ pub fn parts(trace: &Trace, machine: &Machine) -> Vec<Parts> {
     let layout = Layout::of(trace, machine).unwrap_or_default();
     let of = |element: usize| {
         let packets = trace.packets.iter().map(|packet| PacketTrace { events: own(&packet.events, element as u32), ..packet.clone() });
-        let alone = Trace { elements: trace.elements.clone(), data: Vec::new(), packets: packets.collect(), left_out: 0 };
+        let alone = Trace { elements: trace.elements.clone(), packets: packets.collect(), ..Trace::default() };
         steps::placed(&alone, &bare, &layout)
     };
     let mut columns: Vec<Vec<steps::Work>> = (0..trace.elements.len()).map(of).collect();

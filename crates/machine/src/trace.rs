@@ -8,6 +8,7 @@ use netil::interp::{Moment, Watch};
 use netil::module::TableKind;
 use netil::table::{Op, Sem, Space};
 use netil::{Interpreter, Verified, wide};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Events that one trace keeps.
@@ -133,7 +134,16 @@ pub struct Trace {
     pub packets: Vec<PacketTrace>,
     /// Packets that did not fit.
     pub left_out: u64,
+    /// Keys of tables by their hashes, so many as are kept.
+    pub keys: HashMap<u64, Box<[u64]>>,
+    /// By element and table, the lines of its source whose instructions look keys up or look at entries.
+    pub lines: BTreeMap<(u32, u32), BTreeSet<u32>>,
+    /// By element and address in its data memory, the lines whose instructions access that.
+    pub data_lines: BTreeMap<(u32, u32), BTreeSet<u32>>,
 }
+
+/// Keys that are kept, and addresses with their lines.
+const MOST_KEYS: usize = 1 << 20;
 
 #[derive(Default)]
 struct Log {
@@ -175,6 +185,14 @@ impl Recorder {
 
     fn with<T>(&self, work: impl FnOnce(&mut Log) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note_key(&self, hash: u64, key: &[u64]) {
+        self.with(|log| {
+            if log.trace.keys.len() < MOST_KEYS {
+                log.trace.keys.entry(hash).or_insert_with(|| key.into());
+            }
+        });
     }
 
     fn push(&self, event: Event) {
@@ -285,6 +303,11 @@ impl Watcher {
         let nth = |n: usize| moment.stack.len().checked_sub(n).and_then(|at| moment.stack.get(at)).copied().unwrap_or_default();
         let width = moment.inst.imm[0];
         let limbs = width.div_ceil(64);
+        if let Sem::Load(Space::Data, ..) | Sem::Store(Space::Data, _) | Sem::WideLoad(Space::Data) | Sem::WideStore(Space::Data) =
+            moment.inst.op.row().sem
+        {
+            self.note_data_line(&moment, nth(1) as u32);
+        }
         match moment.inst.op.row().sem {
             Sem::Load(space, bytes, _) => self.access(space, false, nth(1), bytes.into()),
             Sem::Store(space, bytes) => self.access(space, true, nth(1), bytes.into()),
@@ -316,6 +339,7 @@ impl Watcher {
             Op::TLoad | Op::TStore => {
                 let [table, width, offset] = inst.imm;
                 let (entry, write) = (nth(1) as u32, inst.op == Op::TStore);
+                self.note_line(&moment, table);
                 self.recorder.push(Event::Entry { table, entry, write, offset, bytes: width / 8 });
                 self.count(Class::Memory, 1);
             }
@@ -333,6 +357,30 @@ impl Watcher {
         }
     }
 
+    /// The line of an instruction, if it is known.
+    fn line(&self, moment: &Moment<'_>) -> Option<u32> {
+        let handler = self.program.module().handler(moment.kind)?;
+        Some(handler.line(moment.at)).filter(|line| *line != 0)
+    }
+
+    /// A table is accessed there.
+    fn note_line(&self, moment: &Moment<'_>, table: u32) {
+        if let Some(line) = self.line(moment) {
+            self.recorder.with(|log| _ = log.trace.lines.entry((self.element, table)).or_default().insert(line));
+        }
+    }
+
+    /// Data memory is accessed there.
+    fn note_data_line(&self, moment: &Moment<'_>, address: u32) {
+        let Some(line) = self.line(moment) else { return };
+        self.recorder.with(|log| {
+            let place = (self.element, address);
+            if log.trace.data_lines.len() < MOST_KEYS || log.trace.data_lines.contains_key(&place) {
+                log.trace.data_lines.entry(place).or_default().insert(line);
+            }
+        });
+    }
+
     /// Whether a coprocessor looks for patterns; then the whole packet is taken for what it looks at.
     fn searches(&self, unit: u32) -> bool {
         let declared = self.program.module().coprocessors.get(unit as usize);
@@ -347,8 +395,12 @@ impl Watcher {
             _ => module.tables.get(n).map_or((Kind::Exact, 32), |table| (kind(table.kind), table.key_bits)),
         };
         let limbs = wide::limbs(bits).min(moment.stack.len());
-        let key = &moment.stack[moment.stack.len() - limbs..];
-        let key = key.iter().fold(0, |h, limb| mixed(h ^ limb));
+        let limbs = &moment.stack[moment.stack.len() - limbs..];
+        let key = limbs.iter().fold(0, |h, limb| mixed(h ^ limb));
+        if moment.inst.op != Op::SetHas {
+            self.recorder.note_key(key, limbs);
+            self.note_line(&moment, n as u32);
+        }
         let write = matches!(moment.inst.op, Op::TInsert | Op::TDelete);
         let refresh = moment.inst.op == Op::TFind && module.tables.get(n).is_some_and(|table| table.timeout_ns > 0);
         self.pending = Some(Pending::Lookup { kind, table: n as u32, write, key, refresh });

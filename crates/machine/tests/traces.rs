@@ -6,7 +6,7 @@ use netil::module::HandlerKind;
 use netil::table::Space;
 use netvm_machine::description::named;
 use netvm_machine::trace::{Class, Event};
-use netvm_machine::{Recorder, Trace, conflicts, steps};
+use netvm_machine::{Recorder, Trace, conflicts, contention, steps};
 use std::sync::Arc;
 
 /// Counts packets in data memory, and takes those whose first byte is not 0.
@@ -104,6 +104,8 @@ fn what_changes_state_is_in_a_critical_section() {
     };
     assert_eq!(kinds(&work[0]), ["enter", "state", "state", "leave", "packet"]);
     // The counter makes every two packets conflict.
+    let place = contention::places(&trace(&[&[1], &[1], &[1]]), 2, 9);
+    assert_eq!(place.iter().map(|place| (place.about.as_str(), place.pairs)).collect::<Vec<_>>(), [("data memory from byte 4 on", 2)]);
     let profile = conflicts::profile(&work);
     assert_eq!((profile.windows[0].conflicts, profile.sections_per_packet), (1.0, 1.0));
     assert_eq!((profile.loads_per_section, profile.stores_per_section), (1.0, 1.0));
@@ -118,4 +120,27 @@ fn what_is_written_before_it_is_read_is_private() {
     };
     assert_eq!([shared(&work[0]), shared(&work[1])], [false, false]);
     assert_eq!(conflicts::profile(&work).sections_per_packet, 0.0);
+}
+
+/// Takes out the entry of the packet's first byte.
+const KEYED: &str = "\
+segment .tables
+ .table t, exact, 32, 1, 16
+ends
+segment .push
+ pop
+ push 0
+ upload.8
+ t.delete t
+ ret
+ends
+";
+
+#[test]
+fn packets_conflict_about_keys() {
+    let packets: Vec<&[u8]> = vec![&[1], &[2], &[1], &[1], &[2]];
+    let places = contention::places(&traced(KEYED, &packets), 3, 9);
+    let of = |place: &contention::Place| (place.about.clone(), place.key.clone(), place.pairs);
+    // Of the packets with 1, the first and the third, the third and the fourth; those with 2 are too far apart.
+    assert_eq!(places.iter().map(of).collect::<Vec<_>>(), [("t".to_owned(), Some("00000001".to_owned()), 2)]);
 }

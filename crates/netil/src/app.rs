@@ -31,6 +31,8 @@ pub struct Application {
     pub arguments: Vec<Vec<String>>,
     /// Variables of each instance's data memory, for people.
     pub variables: Vec<Vec<Variable>>,
+    /// What keys and values of each instance's tables are made of, in the order of the tables, for people; none where that is not known.
+    pub layouts: Vec<Vec<Layout>>,
     /// Tables and variables in shared memory with their scopes, for whoever places them in memories; variables of data memory are local.
     pub data: Vec<Datum>,
     /// Files that what instances print goes to instead of standard error. The configuration names them: programs cannot.
@@ -104,6 +106,46 @@ pub enum Kept {
         /// How many.
         len: u32,
     },
+}
+
+/// What keys and values of a table are made of; nothing where that has no names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Scalars of the key, counted from its most significant byte.
+    pub key: Vec<Field>,
+    /// Scalars of the value.
+    pub value: Vec<Field>,
+}
+
+/// A scalar of a key or a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in the source.
+    pub name: String,
+    /// Where it begins, in bytes.
+    pub at: u32,
+    /// Its bytes, 16 at most.
+    pub bytes: u32,
+    /// How people write it.
+    pub form: Form,
+}
+
+/// How people write a scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As a number.
+    Number {
+        /// The most significant byte stands first.
+        big_endian: bool,
+        /// It may be below 0.
+        signed: bool,
+    },
+    /// As an address of IPv4, of which the first byte stands first; or as a number.
+    Address,
+    /// As an address of Ethernet.
+    Mac,
+    /// As an address of IPv6.
+    Address6,
 }
 
 /// A variable in data memory.

@@ -39,13 +39,13 @@ mod standins;
 mod watched;
 
 pub(crate) use cores::is_called;
-pub use cores::{Cores, Item, Order, Placement, Policies, Policy, Replicas, Sort, Stage, Thread, pin};
+pub use cores::{Cores, Flow, Flows, Item, Order, Place, Placement, Policies, Policy, Replicas, Sort, Stage, Thread, pin};
 pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
 pub use feed::NUMBER as RECORD;
 pub(crate) use foreign::Made;
 pub use library::Library;
-pub use replace::{Recipe, Replaced};
+pub use replace::{Recipe, Replaced, Version};
 pub use runtime::graph::native::embedded::Lent;
 pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native};
 pub(crate) use scratch::alone as scratch_alone;
@@ -134,6 +134,11 @@ impl Application {
         &self.flat
     }
 
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The elements and wires that run.
     pub fn application(&self) -> &app::Application {
         &self.application
@@ -199,7 +204,14 @@ impl Application {
 
     /// The settings, with what this configuration adds to them.
     fn own_settings(&self, settings: Settings) -> Settings {
-        Settings { text: self.flat.to_string(), requirements: self.facts.requirements.clone(), planes: self.planes.clone(), ..settings }
+        let mut settings = Settings {
+            text: self.flat.to_string(),
+            requirements: self.facts.requirements.clone(),
+            planes: self.planes.clone(),
+            ..settings
+        };
+        settings.home.moves.get_or_insert_with(|| Arc::new(|core| pin(core).map(drop)));
+        settings
     }
 
     /// The devices that elements of these classes name, each once.

@@ -7,6 +7,8 @@ mod needs;
 mod chaos;
 #[path = "apps/placed.rs"]
 mod placed;
+#[path = "apps/seeded.rs"]
+mod seeded;
 #[path = "apps/traffic.rs"]
 mod traffic;
 use netvm::application::{Application, Graph, Host, Policies, Policy, Reading, Settings, Stats, Stream};

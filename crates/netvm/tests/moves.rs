@@ -3,7 +3,7 @@
 mod graphs;
 
 use graphs::{Found, Kept, engines as unkept, placed, reading, run};
-use netvm::application::{Application, Cores, Placement, Settings};
+use netvm::application::{Application, Cores, Flow, Placement, Settings};
 use netvm::engines;
 use netvm::io::synth;
 use std::path::Path;
@@ -48,6 +48,8 @@ struct Done {
     moves: usize,
     /// Numbers of replicas that got packets, each time it changed.
     replicas: Vec<usize>,
+    /// Flow functions, in the same way.
+    flows: Vec<Flow>,
 }
 
 /// Does something to the run, or nothing.
@@ -62,6 +64,13 @@ fn disturb(cores: &mut Cores, random: &mut Random, done: &mut Done) {
     }
     if random.next(2) == 0 {
         cores.set_replicas(1 + random.next(MOST)).expect("their number changes");
+    }
+    if random.next(2) == 0 {
+        cores.set_flow(Flow::NAMED[random.next(Flow::NAMED.len())].1).expect("it changes");
+    }
+    let flow = cores.flows().expect("there are replicas").active;
+    if done.flows.last() != Some(&flow) {
+        done.flows.push(flow);
     }
     let active = cores.replicas().expect("there are replicas").active;
     if done.replicas.last() != Some(&active) {
@@ -114,7 +123,7 @@ fn moves_and_replicas_that_come_and_go_change_nothing() {
     std::fs::create_dir_all(&folder).unwrap();
     let input = folder.join("in.pcap");
     std::fs::write(&input, capture(150_000)).unwrap();
-    let (mut moves, mut changes, mut numbers) = (0, 0, std::collections::BTreeSet::new());
+    let (mut moves, mut changes, mut numbers, mut flows) = (0, 0, std::collections::BTreeSet::new(), 0);
     for (name, text, reads) in MOVED {
         let wanted = run(text, reads, engines::find("jit").unwrap(), &folder, &input);
         assert!(wanted.captures.iter().flatten().any(|file| file.len() > 100_000), "{name}: nothing was written");
@@ -126,9 +135,11 @@ fn moves_and_replicas_that_come_and_go_change_nothing() {
             moves += done.moves;
             changes += done.replicas.len() - 1;
             numbers.extend(done.replicas);
+            flows += done.flows.len() - 1;
         }
     }
     assert!(moves > 500 && changes > 30 && numbers.len() > 3, "{moves} moves, {changes} changes of replicas: {numbers:?}");
+    assert!(flows > 100, "{flows} changes of the flow function");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -2,16 +2,20 @@
 
 mod graphs;
 
-use graphs::{Kept, capture, engines as unkept, reading};
-use netvm::application::{Application, Graph, Recipe, Settings};
+use graphs::{Kept, capture, capture_of, engines as unkept, reading};
+use netvm::application::{Application, Graph, Placement, Policies, RECORD, Recipe, Settings, Version};
+use netvm::control::why;
 use netvm::engines;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const PLAIN: &str = "FromDump(IN, STOP true) -> t :: Tee(2); t[0] -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Unstrip(14) -> q :: Queue(4) -> ToDump(OUT0, SNAPLEN 0);
      t[1] -> d :: Queue(100000) -> DelayUnqueue(3ms) -> ToDump(OUT1, SNAPLEN 0);";
 const COUNTED: &str = "FromDump(IN, STOP true) -> t :: Tee(2); t[0] -> n :: Counter -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Unstrip(14) -> q :: Queue(4) -> ToDump(OUT0, SNAPLEN 0);
      t[1] -> d :: Queue(100000) -> DelayUnqueue(3ms) -> ToDump(OUT1, SNAPLEN 0);";
+
+fn version(text: String) -> Version {
+    Version { text, ..Version::default() }
+}
 
 struct Run {
     graph: Graph,
@@ -26,10 +30,15 @@ impl Run {
     }
 
     fn new(name: &str, engine: &str, text: &str) -> Self {
+        Self::on(capture(), name, engine, text)
+    }
+
+    /// The same on that capture.
+    fn on(capture: Vec<u8>, name: &str, engine: &str, text: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("netvm-replace-{}-{name}-{engine}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let input = folder.join("in.pcap");
-        std::fs::write(&input, capture()).unwrap();
+        std::fs::write(&input, capture).unwrap();
         let engine = engines::find(engine).unwrap();
         let recipe = Recipe { name: "test.click".into(), reading: reading(), engine, engines: unkept(), settings: Settings::default() };
         let application =
@@ -40,9 +49,24 @@ impl Run {
         run
     }
 
+    /// The same, and packets are recorded.
+    fn recorded(name: &str, engine: &str, text: &str) -> Self {
+        let mut run = Self::new(name, engine, text);
+        let placed = Self::placed(&run.folder, &run.input, text);
+        let mut application = Application::read("test.click", &placed, &run.recipe.reading).unwrap_or_else(|e| panic!("{e}"));
+        application.record().unwrap();
+        // The captures that the first one wrote are written anew.
+        assert_eq!(run.graph.finish(), []);
+        let started = application.start(engines::find(engine).unwrap(), unkept(), Settings::default(), Box::new(Kept::default()));
+        run.graph = started.unwrap_or_else(|e| panic!("{e}"));
+        run.graph.record(1 << 16, RECORD).unwrap();
+        run.graph.start();
+        run
+    }
+
     fn replace(&mut self, text: &str) -> Result<netvm::application::Replaced, String> {
         let text = Self::placed(&self.folder, &self.input, text);
-        self.recipe.replace(&mut self.graph, &text, &BTreeMap::new()).map_err(|error| error.to_string())
+        self.recipe.replace(&mut self.graph, &version(text)).map_err(|error| error.to_string())
     }
 
     fn read(&mut self, handler: &str) -> u64 {
@@ -113,7 +137,7 @@ fn entries_that_packets_made_stay_where_an_element_is_made_anew() {
     let flows = run.read("f.counts.count");
     let plan = run
         .recipe
-        .plan(&run.graph, &Run::placed(&run.folder, &run.input, &PLAIN.replace("FlowCount", "FlowCount(CAPACITY 9000)")), &BTreeMap::new())
+        .plan(&run.graph, &version(Run::placed(&run.folder, &run.input, &PLAIN.replace("FlowCount", "FlowCount(CAPACITY 9000)"))))
         .unwrap();
     assert_eq!((plan.succession.tables.get("f.counts"), plan.succession.made), (Some(&flows), vec!["f".to_owned()]));
     let replaced = run.replace(&PLAIN.replace("FlowCount", "FlowCount(CAPACITY 9000)")).unwrap();
@@ -142,4 +166,122 @@ fn packets_of_queues_that_are_no_more_are_counted() {
     assert_eq!(replaced.succession.packets_lost, waiting);
     assert_eq!(run.read("d.length"), 0);
     run.end(&[]);
+}
+
+/// What was recorded before is known behind a replacement, and packets that come then are recorded, too.
+#[test]
+fn packets_stay_recorded_while_versions_take_turns() {
+    for engine in ["interp", "jit"] {
+        let mut run = Run::recorded("recorded", engine, PLAIN);
+        for version in [COUNTED, PLAIN, COUNTED] {
+            (0..20).for_each(|_| assert!(run.graph.turn()));
+            run.replace(version).unwrap();
+        }
+        while run.graph.turn() {}
+        let packets = why::packets(&run.graph).unwrap();
+        let is_copy = |packet: &&serde_json::Value| !packet["copy_of"].is_null();
+        let has = |packet: &&serde_json::Value, name: &str| packet["way"].as_array().unwrap().iter().any(|it| it == name);
+        // All arrived, whichever version they came to; of an element that is no more nothing is known.
+        let arrived: Vec<_> = packets.iter().filter(|packet| !is_copy(packet)).collect();
+        assert_eq!((arrived.len(), arrived.iter().filter(|packet| has(packet, "t")).count()), (3000, 3000), "{engine}");
+        let through = packets.iter().filter(|packet| has(packet, "n")).count();
+        assert!(through > 500 && through < 3000, "{engine}: {through}");
+        let numbers: std::collections::BTreeSet<u64> = packets.iter().map(|packet| packet["packet"].as_u64().unwrap()).collect();
+        assert_eq!(numbers.len(), packets.len(), "{engine}: a number each");
+        run.end(&[]);
+    }
+}
+
+/// A version may stand in another folder, with classes of its own.
+#[test]
+fn classes_beside_the_file_of_a_version_are_found() {
+    let mut run = Run::new("beside", "interp", PLAIN);
+    let elements = run.folder.join("elements");
+    std::fs::create_dir_all(&elements).unwrap();
+    std::fs::write(elements.join("Beside.c"), "/*\n * Beside -- passes packets on\n */\n#include <netvm.h>\n\nELEMENT(Beside, \"1/1\", \"a/a\");\n\nvoid packet(int port) { emit(0); }\n").unwrap();
+    let text = Run::placed(&run.folder, &run.input, &COUNTED.replace("n :: Counter", "n :: Beside"));
+    assert!(run.recipe.replace(&mut run.graph, &version(text.clone())).is_err());
+    let file = Some(run.folder.join("next.click"));
+    let wrong = Version { text: text.replace("Beside", "Bside"), file: file.clone(), ..Version::default() };
+    assert!(run.recipe.replace(&mut run.graph, &wrong).unwrap_err().to_string().contains("next.click"));
+    let replaced = run.recipe.replace(&mut run.graph, &Version { text, file, ..Version::default() }).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(replaced.succession.made, ["n"]);
+    run.end(&[]);
+}
+
+/// On several threads, with elements in replicas: the same captures and counts as on one thread without a replacement.
+#[test]
+fn versions_take_turns_on_several_threads() {
+    const MORE: &str = "-> n :: Null -> Strip(14)";
+    let reads = ["f.flows", "f.uncounted", "h.drops", "q.drops", "q.highwater_length"];
+    // More epochs than wait between stages, since a replacement takes all that wait.
+    let input = capture_of(150_000);
+    let wanted = Run::on(input.clone(), "cores-wanted", "jit", PLAIN).end(&reads);
+    for (engine, replicas) in [("jit", 2)] {
+        let mut run = Run::on(input.clone(), "cores", engine, PLAIN);
+        assert_eq!(run.graph.finish(), []);
+        let place = |application: &Application| Placement::new(application.application(), &[]);
+        let text = Run::placed(&run.folder, &run.input, PLAIN);
+        let application = Application::read("test.click", &text, &run.recipe.reading).unwrap_or_else(|e| panic!("{e}"));
+        let (found, settings) = (engines::find(engine).unwrap(), Settings::default());
+        let started = application.start_on(place(&application).unwrap(), replicas, found, unkept(), settings, Box::new(Kept::default()));
+        let mut cores = started.unwrap_or_else(|e| panic!("{e}"));
+        cores.renew_by(run.recipe.clone(), Box::new(place));
+        cores.start();
+        let (plain, more) = (text.clone(), text.replace("-> Strip(14)", MORE));
+        let wrong = text.replace("CheckIPHeader", "CheckIPHaeder");
+        let mut times = 0;
+        loop {
+            let (next, made) = if times % 2 == 0 { (&more, vec!["n".to_owned()]) } else { (&plain, Vec::new()) };
+            let plan = cores.replace(&version(next.clone()), true).unwrap().succession;
+            assert_eq!(plan.made, made);
+            match cores.replace(&version(next.clone()), false) {
+                Ok(replaced) => {
+                    assert_eq!((&replaced.succession.made, &replaced.faults), (&made, &Vec::new()), "{engine}");
+                    assert_eq!(replaced.succession.gone, if times % 2 == 0 { vec![] } else { vec!["n".to_owned()] });
+                    times += 1;
+                }
+                // There is nothing left to read.
+                Err(why) => {
+                    assert!(why.contains("have ended"), "{why}");
+                    break;
+                }
+            }
+            assert!(cores.replace(&version(wrong.clone()), false).unwrap_err().contains("CheckIPHaeder"));
+            if !cores.turn() {
+                break;
+            }
+        }
+        while cores.turn() {}
+        let values: Vec<u64> = reads.iter().map(|handler| cores.graph().read(handler, "", None).unwrap().trim().parse().unwrap()).collect();
+        assert_eq!(cores.finish(), []);
+        drop(cores);
+        let written = ["out0", "out1"].map(|name| std::fs::read(run.folder.join(name)).unwrap());
+        assert!(times > 2, "{engine}, {replicas} replicas: {times} replacements");
+        assert_eq!(values, wanted.1, "{engine}, {replicas} replicas, {times} replacements");
+        assert!(written == wanted.0, "{engine}, {replicas} replicas, {times} replacements: captures differ");
+        std::fs::remove_dir_all(&run.folder).unwrap();
+    }
+}
+
+/// What cannot be replaced is told, and goes on.
+#[test]
+fn a_run_that_cannot_go_on_with_another_version_tells_why() {
+    let run = Run::new("cores-refused", "interp", PLAIN);
+    let read = |text: &str| {
+        Application::read("test.click", &Run::placed(&run.folder, &run.input, text), &reading()).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let place = |application: &Application| Placement::by_flow(application.application(), &[], &Policies::default());
+    let plain = "FromDump(IN, STOP true) -> Strip(14) -> CheckIPHeader -> Queue -> Discard;";
+    let application = read(plain);
+    let jit = engines::find("jit").unwrap();
+    let started = application.start_on(place(&application).unwrap(), 2, jit, unkept(), Settings::default(), Box::new(Kept::default()));
+    let mut cores = started.unwrap_or_else(|e| panic!("{e}"));
+    cores.renew_by(run.recipe.clone(), Box::new(place));
+    let refused = cores.replace(&version(Run::placed(&run.folder, &run.input, plain)), false).unwrap_err();
+    assert!(refused.contains("each replica has the whole configuration"), "{refused}");
+    cores.start();
+    while cores.turn() {}
+    assert_eq!(cores.finish(), []);
+    std::fs::remove_dir_all(&run.folder).unwrap();
 }

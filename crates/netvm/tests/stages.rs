@@ -141,7 +141,7 @@ fn flows_stay_in_order_through_moves_and_replicas() {
     let mut running = pipeline.start().unwrap();
     let caller = inject(running.injector("three").unwrap(), EACH, &sent);
     assert!(running.injector("three").is_none() && running.injector("one").is_none());
-    let (mut numbers, mut moves, mut changes) = (Numbers(7), 0, 0);
+    let (mut numbers, mut moves, mut changes, mut flows) = (Numbers(7), 0, 0, 0);
     let cores = std::thread::available_parallelism().unwrap().get() as u64;
     let begun = Instant::now();
     while !running.has_ended() && begun.elapsed() < PATIENCE {
@@ -152,13 +152,17 @@ fn flows_stay_in_order_through_moves_and_replicas() {
         if numbers.below(3) == 0 {
             changes += u32::from(running.set_replicas("left", 1 + numbers.below(4) as usize).is_ok());
         }
-        sent.enough.store(moves > 20 && changes > 5, Ordering::Relaxed);
+        if numbers.below(3) == 0 {
+            let salt = numbers.below(1 << 20);
+            flows += u32::from(running.set_flow(["left", "last"][numbers.below(2) as usize], move |packet| flow(packet) ^ salt).is_ok());
+        }
+        sent.enough.store(moves > 20 && changes > 5 && flows > 5, Ordering::Relaxed);
     }
     sent.enough.store(true, Ordering::Relaxed);
     caller.join().unwrap();
     assert!(running.move_to("three", 0, None).unwrap_err().contains("the program around"));
     let counts = running.wait().unwrap();
-    assert!(moves > 20 && changes > 5, "{moves} moves, {changes} changes of replicas");
+    assert!(moves > 20 && changes > 5 && flows > 5, "{moves} moves, {changes} changes of replicas, {flows} of the flow function");
     let all = sent.sent.load(Ordering::Relaxed);
     let inputs: u64 = counts.iter().filter(|it| it.is_input).map(|it| it.sent).sum();
     assert!(all >= u64::from(3 * EACH) && inputs == all && counts.iter().all(|it| it.lost == 0), "{counts:?}");
@@ -317,6 +321,7 @@ fn what_is_wrong_is_told() {
     assert!(running.move_to("c", 0, Some(1 << 20)).unwrap_err().contains("is not there"));
     assert!(running.set_replicas("c", 2).unwrap_err().contains("registered for 1 to 1 replicas"));
     assert!(running.set_replicas("a", 1).unwrap_err().contains("no stage a"));
+    assert!(running.set_flow("a", |_| 0).unwrap_err().contains("no stage a"));
     drop(running);
 }
 

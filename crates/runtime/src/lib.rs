@@ -6,3 +6,4 @@ pub mod coproc;
 pub mod graph;
 pub mod io;
 pub mod routes;
+mod sync;

@@ -1,8 +1,10 @@
 //! `netvm ctl`: asks a running configuration over its control socket.
 
+pub(crate) mod conflicts;
 mod drain;
 mod p4;
 mod replace;
+mod tables;
 mod threads;
 mod why;
 
@@ -36,7 +38,10 @@ Examples:
   netvm ctl replace --plan router.click
   netvm ctl move 'replica 1' 3
   netvm ctl replicas 4
+  netvm ctl flow tuple
   netvm ctl table add routes h.ip.dst:10.1.0.0/16 'to(port:1)'
+  netvm ctl table dump nat.flows
+  netvm ctl table add users.table 'mac=02:00:00:00:00:01 -> port=3'
   netvm ctl p4 counter_read sent 1
   netvm ctl --bmv2 commands.txt
   netvm ctl stats --json | jq '.elements[] | .name, .packets'
@@ -106,6 +111,14 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Tell what came of transactions (--state transaction), and which tables, keys and source lines conflicted
+    Conflicts {
+        /// The element; if not said, all that run as transactions
+        element: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Tell where the last packets went that a filter takes, and why: of a run with --record
     Why {
         /// An expression of pcap-filter; all packets if there is none
@@ -122,7 +135,7 @@ enum Command {
     },
     /// Run another version of the configuration: what is the same goes on with its packets, entries and devices, and where the new one is wrong the old one goes on
     Replace {
-        /// The new configuration
+        /// The new configuration, or the name of an application
         #[arg(value_hint = clap::ValueHint::FilePath)]
         file: PathBuf,
         /// Values of its parameters; those that are not given stay
@@ -157,7 +170,16 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// List, print and change the tables of a P4 program
+    /// Tell by which function packets go to replicas (--place rtc:N), or change that while packets flow, between two epochs
+    Flow {
+        /// any, addresses (the two of the flow), header (the two of the packet's own IP header), source, destination, tuple (the connection)
+        #[arg(value_name = "FUNCTION")]
+        function: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List, print and change the tables of a P4 program, or of an element: ELEMENT.TABLE
     Table {
         #[command(subcommand)]
         table: p4::Table,
@@ -200,6 +222,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Load { handler, file } => load(&mut client, handler, file)?,
         Command::Watch { handlers, interval } => return watch(&mut client, handlers, *interval),
         Command::Stats { json } => stats(&mut client, *json, &mut out)?,
+        Command::Conflicts { element, json } => conflicts::tell(&mut client, element.as_deref(), *json, &mut out)?,
         Command::Why { .. } => {}
         Command::Replace { file, parameters, plan, json } => {
             replace::tell(&mut client, &replace::Asked { file, parameters, plan: *plan, json: *json }, &mut out)?;
@@ -207,6 +230,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Threads { json } => threads::list(&mut client, *json, &mut out)?,
         Command::Move { thread, core } => threads::move_to(&mut client, thread, core, &mut out)?,
         Command::Replicas { count, json } => threads::replicas(&mut client, count.as_deref(), *json, &mut out)?,
+        Command::Flow { function, json } => threads::flow(&mut client, function.as_deref(), *json, &mut out)?,
+        Command::Table { table } if element.is_none() && tables::table(&mut client, table, &mut out)? => {}
         Command::Table { table } => p4::table(&mut client, element, table, &mut out)?,
         Command::P4 { command } => p4::command(&mut client, element, &command.join(" "), &mut out)?,
         Command::Drain { within } => drain::run(&mut client, *within, &mut out)?,

@@ -3,7 +3,8 @@
 use super::simulate::{machine, observed::Observed};
 use crate::failure::Outcome;
 use crate::out::{Out, write_file};
-use machine::conflicts::{Profile, profile};
+use machine::conflicts::{Profile, WINDOWS, profile};
+use machine::contention::{self, Place};
 use machine::variation::{self, STAGES, Stage, Variation};
 use machine::{stages, steps};
 use serde::Serialize;
@@ -52,7 +53,12 @@ struct Found {
     variation: Variation,
     /// The names of elements, by their numbers.
     elements: Vec<String>,
+    /// What most pairs of packets in the largest window conflict about.
+    places: Vec<Place>,
 }
+
+/// Things that packets conflict about, of which is told.
+const PLACES: usize = 10;
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let machine = machine(&args.machine)?;
@@ -62,6 +68,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         profile: profile(&steps::of(&trace, &machine)),
         variation: variation::of(&stages::parts(&trace, &machine), elements.len(), args.stages as usize),
         elements,
+        places: contention::places(&trace, WINDOWS[WINDOWS.len() - 1], PLACES),
     };
     let mut out = Out::new();
     match (args.json, args.svg.as_deref()) {
@@ -74,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn text(all: &Found) -> String {
-    let Found { profile: found, variation, elements } = all;
+    let Found { profile: found, variation, elements, places } = all;
     let mut text = format!("{} packets\n\nwindow  conflicting pairs\n", found.packets);
     for window in &found.windows {
         text += &format!("{:>6}  {:.2} %\n", window.packets, window.conflicts * 100.0);
@@ -96,7 +103,20 @@ fn text(all: &Found) -> String {
     for (n, stage) in variation.stages.iter().enumerate() {
         text += &format!("{:>5}  {:>10.1} %  {}\n", n + 1, stage.share * 100.0, names(stage, elements));
     }
-    text
+    text + &conflicts(places)
+}
+
+/// What packets conflict about, a line each.
+fn conflicts(places: &[Place]) -> String {
+    let line = |place: &Place| {
+        let Place { element, about, key, lines, pairs } = place;
+        let key = key.as_ref().map_or_else(String::new, |key| format!(" {key}"));
+        let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+        let at = if lines.is_empty() { String::new() } else { format!(" (line {})", lines.join(", ")) };
+        format!("{pairs:>7}  {element}: {about}{key}{at}\n")
+    };
+    let head = format!("\n  pairs  that conflict in windows of {}, by what they conflict about\n", WINDOWS[WINDOWS.len() - 1]);
+    if places.is_empty() { String::new() } else { head + &places.iter().map(line).collect::<String>() }
 }
 
 fn names(stage: &Stage, elements: &[String]) -> String {

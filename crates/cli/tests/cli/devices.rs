@@ -259,6 +259,41 @@ fn the_router_forwards_between_interfaces_and_outlives_one_that_goes_down() {
     assert!(!row.middle.ip(&["link", "show", "t2"]), "the TAP interface is gone");
 }
 
+/// Clients at the front, a server at the back whose answers go to clients by another way, as the balancer's page has it.
+#[test]
+fn the_balancer_leads_clients_to_a_server_that_answers_directly() {
+    const SERVICE: &str = "192.0.2.80";
+    let Some(row) = Row::new("balancer") else { return };
+    let (client, server) = (&row.client, &row.server);
+    let direct = ["link", "add", "direct", "type", "veth", "peer", "name", "direct", "netns", &client.0];
+    assert!(server.ip(&direct) && [client, server].iter().all(|space| space.ip(&["link", "set", "direct", "up"])));
+    address(client, "in", "198.51.100.2/24", None);
+    address(server, "lo", "192.0.2.80/32", None);
+    assert!(server.ip(&["link", "set", "lo", "up"]) && client.ip(&["route", "add", "192.0.2.80/32", "dev", "in"]));
+    assert!(server.ip(&["route", "add", "198.51.100.0/24", "dev", "direct"]));
+    // Answers come by an interface that asks do not leave by; the servers do not answer ARP for the service.
+    client.inside(|| std::fs::write("/proc/sys/net/ipv4/conf/all/rp_filter", "0").expect("a setting"));
+    let mac =
+        |space: &Space, link: &str| space.inside(|| std::fs::read_to_string(format!("/sys/class/net/{link}/address")).expect("an address"));
+    let (front, back, one) = (mac(&row.middle, "in"), mac(&row.middle, "out"), mac(server, "out"));
+    let (udp, tcp) = serve(server, SERVICE);
+    for more in
+        [&["--engine", "jit"][..], &["--engine", "jit", "--place", "rtc:2"], &["--engine", "jit", "--place", "rtc:2", "--order", "flow"]]
+    {
+        let given = [format!("FRONT_MAC={}", front.trim()), format!("BACK_MAC={}", back.trim()), format!("SERVERS={}", one.trim())];
+        let maps = ["--map", "front=dev:in", "--map", "back=dev:out", "--handler", "balancer.counts"];
+        let running = row.run("balancer/balancer.click", &[more, &maps, &given.each_ref().map(String::as_str)[..]].concat());
+        client.inside(|| {
+            (0..20).for_each(|n| assert!(ask(udp, &format!("datagram {n}")).ends_with(&format!(" datagram {n}"))));
+            (0..3).for_each(|_| transfer(tcp, 500_000));
+        });
+        running.signal("-TERM");
+        let ended = running.end();
+        let frames: u64 = ended.out.split_whitespace().nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
+        assert!(ended.status == 0 && frames > 100, "{more:?}: {}{}", ended.out, ended.err);
+    }
+}
+
 /// A DHCP client whose script gives the address to the interface; with those arguments.
 fn udhcpc(script: &str, more: &[&str]) -> std::process::Command {
     let mut udhcpc = std::process::Command::new("udhcpc");

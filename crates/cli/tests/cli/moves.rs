@@ -57,6 +57,8 @@ fn threads_move_and_replicas_change_while_a_connection_goes_through() {
             }
             let wanted = [3, 1, 4, 2][changes % 4].to_string();
             ctl(&socket, &["replicas", &wanted]).good();
+            let function = ["tuple", "addresses", "source", "any"][changes % 4];
+            assert!(ctl(&socket, &["flow", function]).good().contains(&format!("by {function}")));
             changes += 1;
         }
     });
@@ -68,6 +70,7 @@ fn threads_move_and_replicas_change_while_a_connection_goes_through() {
         (&["move", "replica 9", "0"][..], "no thread is called 'replica 9'; there are sources, replica 0"),
         (&["move", "sources", "9999"], "core 9999 is not there, or not for this process"),
         (&["replicas", "0"], "there are from 1 to 256 replicas"),
+        (&["flow", "all"], "no flow function 'all'; there are any, addresses, header, source, destination, tuple"),
     ] {
         assert!(ctl(&socket, args).bad(1).contains(told));
     }
@@ -94,6 +97,8 @@ fn a_run_on_one_thread_moves_and_has_no_replicas() {
     let threads = json(&ctl(&socket, &["threads", "--json"]).good());
     assert!(threads["threads"].as_array().expect("threads").iter().any(|it| it["name"] == "main" && it["pinned"] == 0), "{threads}");
     assert_eq!(ctl(&socket, &["replicas"]).good(), "no replicas of a stage\n");
+    assert_eq!(ctl(&socket, &["flow"]).good(), "no replicas of a stage\n");
+    assert!(ctl(&socket, &["flow", "tuple"]).bad(1).contains("the configuration runs on one thread"));
     assert!(ctl(&socket, &["replicas", "2"]).bad(1).contains("the configuration runs on one thread: netvm run --place rtc:N has replicas"));
     assert!(ctl(&socket, &["move", "sources", "0"]).bad(1).contains("no thread is called 'sources'; there is main"));
     running.signal("-TERM");

@@ -22,6 +22,7 @@ mod ast;
 mod builtins;
 mod check;
 mod faults;
+mod fields;
 mod fold;
 mod lower;
 mod parse;
@@ -215,6 +216,8 @@ pub struct Compiled {
     pub variables: Vec<Variable>,
     /// Variables in data memory, for people.
     pub statics: Vec<netil::app::Variable>,
+    /// What keys and values of its tables are made of, in their order.
+    pub layouts: Vec<netil::app::Layout>,
     /// Where in data memory stands which ports are its own, if its class says that.
     pub part: Option<u32>,
     /// What is wrong with the instance's arguments or ports, as its class says by `REQUIRE`.
@@ -312,10 +315,11 @@ pub fn compile(
     let compiled = deep(|| {
         let program = front(&output.tokens, Some(instance), &mut faults);
         let scopes = program.tables.iter().map(|table| table.scope.clone()).collect();
+        let layouts = program.tables.iter().map(|table| fields::layout(&table.key, &table.value)).collect();
         let lower::Lowered { module, variables, statics, part } =
             if faults.is_empty() { lower::lower(&program, instance, info, &sources, &mut faults) } else { Default::default() };
         let refused = if faults.is_empty() { lower::refused(&program, instance, &mut faults) } else { Vec::new() };
-        Compiled { module, scopes, variables, statics, part, refused }
+        Compiled { module, scopes, variables, statics, layouts, part, refused }
     });
     faults.result(compiled, sources, &output.uses)
 }

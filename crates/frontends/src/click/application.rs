@@ -338,7 +338,7 @@ impl<'a> Maker<'a> {
         self.check_tables(element, &module);
         let scopes = module.tables.iter().map(|_| Default::default()).collect();
         let module = Module { name: element.name.clone(), ..module };
-        Some(Compiled { module, scopes, variables: Vec::new(), statics: Vec::new(), part: None, refused: Vec::new() })
+        Some(Compiled { module, scopes, ..Compiled::default() })
     }
 
     /// An instance's module, unless it has faults.
@@ -387,16 +387,16 @@ impl<'a> Maker<'a> {
     ) -> Application {
         let (names, info_size) = (Names::of(self.graph).0, info.size());
         let (mut instances, mut numbers, mut arguments) = (Vec::new(), HashMap::new(), Vec::new());
-        let (mut by_flow, mut by_port, mut variables) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut by_flow, mut by_port, mut variables, mut layouts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut data = Vec::new();
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
-            let (mut part, mut statics, mut own) = (None, Vec::new(), Vec::new());
+            let (mut part, mut statics, mut fields, mut own) = (None, Vec::new(), Vec::new(), Vec::new());
             let body = match modules.remove(&n) {
                 None => Some(Body::Native(named::arguments(element, &names.at(&element.name)))),
                 Some(compiled) => {
                     own = scopes::data(&compiled, instances.len() as u32);
-                    let Compiled { module, part: at, statics: named, .. } = compiled;
-                    (part, statics) = (at, named);
+                    let Compiled { module, part: at, statics: named, layouts: made, .. } = compiled;
+                    (part, statics, fields) = (at, named, made);
                     self.verified(element, Module { info_size, info_fields: info.fields.clone(), ..module })
                 }
             };
@@ -410,6 +410,7 @@ impl<'a> Maker<'a> {
             }
             arguments.push(element.arguments.clone());
             variables.push(statics);
+            layouts.push(fields);
             data.extend(own);
             instances.push(app::Instance { name: element.name.clone(), class: element.class.clone(), body });
         }
@@ -433,6 +434,7 @@ impl<'a> Maker<'a> {
             pieces,
             arguments,
             variables,
+            layouts,
             data,
             files,
             by_flow,

@@ -8,7 +8,19 @@ use crate::Error;
 use crate::engines::{self, EngineInfo};
 use runtime::graph::{Fault, Succession};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// Another version of a configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Version {
+    /// The configuration.
+    pub text: String,
+    /// The file that it stands in, if it does: so it is called in messages, and the folder `elements` beside it is where classes are looked for first.
+    pub file: Option<PathBuf>,
+    /// Values of its parameters; those that are not given stay.
+    pub parameters: BTreeMap<String, String>,
+}
 
 /// How a configuration was read and made.
 #[derive(Clone)]
@@ -37,18 +49,28 @@ pub struct Replaced {
 }
 
 impl Recipe {
-    fn read(&self, text: &str, parameters: &BTreeMap<String, String>) -> Result<Application, Error> {
+    /// Reads a version; `records`: packets are recorded, so it has room for their numbers.
+    pub(super) fn read(&self, version: &Version, records: bool) -> Result<Application, Error> {
         let mut reading = self.reading.clone();
-        reading.parameters.extend(parameters.clone());
-        Application::read(&self.name, text, &reading)
+        reading.parameters.extend(version.parameters.clone());
+        let folder = version.file.as_deref().and_then(Path::parent).map(|folder| folder.join("elements"));
+        if let Some(folder) = folder.filter(|folder| folder.is_dir() && !reading.elements.contains(folder)) {
+            reading.elements.insert(0, folder);
+        }
+        let name = version.file.as_deref().map_or_else(|| self.name.clone(), |file| file.display().to_string());
+        let mut application = Application::read(&name, &version.text, &reading)?;
+        if records {
+            application.record()?;
+        }
+        Ok(application)
     }
 
     /// What would become of the elements.
     ///
     /// # Errors
     /// What is wrong with the configuration.
-    pub fn plan(&self, graph: &Graph, text: &str, parameters: &BTreeMap<String, String>) -> Result<Replaced, Error> {
-        let application = self.read(text, parameters)?;
+    pub fn plan(&self, graph: &Graph, version: &Version) -> Result<Replaced, Error> {
+        let application = self.read(version, graph.is_recorded())?;
         application.check()?;
         Ok(Replaced { succession: graph.plan(application.application()), pause: Duration::ZERO, faults: Vec::new() })
     }
@@ -57,8 +79,8 @@ impl Recipe {
     ///
     /// # Errors
     /// What is wrong with the configuration, or elements that cannot be made: then the graph goes on as it was.
-    pub fn replace(&self, graph: &mut Graph, text: &str, parameters: &BTreeMap<String, String>) -> Result<Replaced, Error> {
-        let application = self.read(text, parameters)?;
+    pub fn replace(&self, graph: &mut Graph, version: &Version) -> Result<Replaced, Error> {
+        let application = self.read(version, graph.is_recorded())?;
         let settings = application.own_settings(self.settings.clone());
         let begun = Instant::now();
         let made = with_factories(self.engine, self.engines, |factories| graph.succeed(&application.application, factories, settings));

@@ -1,6 +1,7 @@
 //! What is told of a run's packets, element by element, as JSON.
 
 use super::{DeviceStats, NodeStats, Stats};
+use runtime::graph::Transactions;
 use serde_json::{Value, json};
 
 /// The part of the time in which a run on live devices did not wait.
@@ -19,13 +20,25 @@ pub fn per_packet(ns: u64, packets: u64) -> Option<f64> {
     (ns > 0 && packets > 0).then(|| ns as f64 / packets as f64)
 }
 
+/// Runs of an element as transactions, and what they conflicted about.
+fn transactions(of: &Transactions) -> Value {
+    let conflict =
+        |it: &runtime::graph::Conflict| json!({ "about": it.about, "key": it.key, "full": it.full, "lines": it.lines, "count": it.count });
+    let conflicts: Vec<Value> = of.conflicts.iter().map(conflict).collect();
+    json!({ "commits": of.commits, "aborts": of.aborts, "locked": of.locked, "conflicts": conflicts })
+}
+
 /// Everything, with how long the run took and what handlers said.
 pub fn json(stats: &Stats, handlers: Vec<(String, String)>, seconds: f64) -> Value {
     let element = |(name, class, node): &(String, String, NodeStats)| {
-        json!({
+        let mut told = json!({
             "name": name, "class": class, "packets": node.packets, "out": node.out, "traps": node.traps, "dropped": node.drops,
             "ns_per_packet": node_time(node),
-        })
+        });
+        if let Some(of) = &node.transactions {
+            told["transactions"] = transactions(of);
+        }
+        told
     };
     let name = |member: &usize| stats.nodes.get(*member).map(|(name, ..)| name.as_str());
     let linked = stats.linked.as_ref().map(|linked| {

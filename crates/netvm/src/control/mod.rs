@@ -18,8 +18,9 @@ pub mod why;
 
 pub use socket::{Door, default_folder, sockets};
 
-use crate::application::{Cores, Described, Graph, Recipe, Replaced, Replicas, Stats, Thread, is_called, pin, report};
-use std::collections::BTreeMap;
+use crate::application::{
+    Cores, Described, Flow, Flows, Graph, Recipe, Replaced, Replicas, Stats, Thread, Version, is_called, pin, report,
+};
 use std::io::{self, BufRead, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -123,6 +124,20 @@ pub trait Controlled {
         self.set_replicas(1).map(drop)
     }
 
+    /// Which replica has a packet; none where that cannot change.
+    fn flows(&self) -> Option<Flows> {
+        None
+    }
+
+    /// Lets packets go to replicas by that function, from the next ones on.
+    ///
+    /// # Errors
+    /// Why that cannot change, or not to that.
+    fn set_flow(&mut self, flow: Flow) -> Result<Flows, String> {
+        let _ = flow;
+        Err("the configuration runs on one thread: netvm run --place rtc:N has replicas".to_owned())
+    }
+
     /// What the number of replicas follows and says at present, if it does.
     fn planned(&self) -> Option<&str> {
         None
@@ -132,9 +147,9 @@ pub trait Controlled {
     ///
     /// # Errors
     /// What is wrong with it; then the run goes on as it was.
-    fn replace(&mut self, text: &str, parameters: &BTreeMap<String, String>, plan: bool) -> Result<Replaced, String> {
-        let _ = (text, parameters, plan);
-        Err("the configuration of this run cannot be replaced: it runs on several threads, or packets are recorded".to_owned())
+    fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
+        let _ = (version, plan);
+        Err("the configuration of this run cannot be replaced".to_owned())
     }
 }
 
@@ -163,10 +178,14 @@ impl Controlled for Replaceable<'_> {
         Controlled::stop(self.graph);
     }
 
-    fn replace(&mut self, text: &str, parameters: &BTreeMap<String, String>, plan: bool) -> Result<Replaced, String> {
+    fn recorded(&self) -> Option<Vec<serde_json::Value>> {
+        why::packets(self.graph)
+    }
+
+    fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
         let done = match plan {
-            true => self.recipe.plan(self.graph, text, parameters),
-            false => self.recipe.replace(self.graph, text, parameters),
+            true => self.recipe.plan(self.graph, version),
+            false => self.recipe.replace(self.graph, version),
         };
         done.map_err(|error| error.to_string())
     }
@@ -238,6 +257,18 @@ impl Controlled for Cores {
 
     fn planned(&self) -> Option<&str> {
         Cores::planned(self)
+    }
+
+    fn flows(&self) -> Option<Flows> {
+        Cores::flows(self)
+    }
+
+    fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
+        Cores::replace(self, version, plan)
+    }
+
+    fn set_flow(&mut self, flow: Flow) -> Result<Flows, String> {
+        Cores::set_flow(self, flow)
     }
 }
 

@@ -11,18 +11,20 @@
 //! | `batch` | does all `requests`, with no packet between them, up to the first that fails; with `atomic` all of them or none | a list of their answers |
 //! | `why` | the last packets that `filter` takes, if it is there, at most `most` of them (20), and where how many ended | `recorded`, `matched`, `ends`, `packets` ([`why`]) |
 //! | `stats` | | what `netvm run --json` prints, with `threads` |
-//! | `replace` | puts the configuration `text` in the place of the one that runs, with `parameters` by name; with `plan` true only tells | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `faults` |
+//! | `replace` | puts the configuration `text`, of `file` if that is there, in the place of the one that runs, with `parameters` by name; with `plan` true only tells | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `faults` |
 //! | `threads` | | `threads` as in `stats`, `replicas` as of `replicas` |
 //! | `move` | lets `thread` run on `core` only, or, if that is null, on any | `pause_us`: for how long it did nothing else |
 //! | `replicas` | lets `replicas` replicas get packets, if it is there, or with "auto" as many as the load needs | `active`, `wanted`, `pause_us`, `made_ms`, `auto`; null without replicas |
+//! | `flow` | lets packets go to replicas by the function `flow`, if it is there: any, addresses, header, source, destination, tuple | `active`, `wanted`; null without replicas |
 //! | `stop` | asks for the end of the run | `null` |
 
 use super::undo::Before;
 use super::{Controlled, Line, read_line, statistics, threads, why};
 use crate::application::native::Control;
-use crate::application::{Described, Replaced, Succession};
+use crate::application::{Described, Flow, Replaced, Succession, Version};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// The protocol's version: what is added does not change it.
@@ -78,14 +80,15 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
         Some("threads") => Ok(json!({ "threads": threads::threads(&target.threads()), "replicas": replicas(target) })),
         Some("move") => move_thread(request, text("thread").ok_or("the request names no thread")?, target),
         Some("replicas") => change_replicas(request, target),
+        Some("flow") => change_flow(text("flow"), target),
         Some("stop") => {
             target.stop();
             Ok(Value::Null)
         }
         Some("batch") => batch(request, target, begun),
-        Some(other) => {
-            Err(format!("no op '{other}'; there are elements, read, write, batch, stats, why, replace, threads, move, replicas, stop"))
-        }
+        Some(other) => Err(format!(
+            "no op '{other}'; there are elements, read, write, batch, stats, why, replace, threads, move, replicas, flow, stop"
+        )),
         None => Err("the request has no op".to_owned()),
     }
 }
@@ -108,6 +111,15 @@ fn change_replicas(request: &Value, target: &mut dyn Controlled) -> Result<Value
     Ok(replicas(target))
 }
 
+/// Which replica has a packet, after a change if one is asked for.
+fn change_flow(wanted: Option<&str>, target: &mut dyn Controlled) -> Result<Value, String> {
+    if let Some(name) = wanted {
+        let names = || Flow::NAMED.map(|(name, _)| name).join(", ");
+        target.set_flow(Flow::named(name).ok_or_else(|| format!("no flow function '{name}'; there are {}", names()))?)?;
+    }
+    Ok(target.flows().map_or(Value::Null, |now| json!({ "active": now.active.name(), "wanted": now.wanted.name() })))
+}
+
 fn move_thread(request: &Value, thread: &str, target: &mut dyn Controlled) -> Result<Value, String> {
     let core = match request.get("core") {
         None | Some(Value::Null) => None,
@@ -121,7 +133,9 @@ fn replace(request: &Value, text: &str, target: &mut dyn Controlled) -> Result<V
     let given = request.get("parameters").and_then(Value::as_object).into_iter().flatten();
     let parameters = given.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
     let plan = request.get("plan").and_then(Value::as_bool).unwrap_or(false);
-    let Replaced { succession, pause, faults } = target.replace(text, &parameters, plan)?;
+    let file = request.get("file").and_then(Value::as_str).map(PathBuf::from);
+    let version = Version { text: text.to_owned(), file, parameters };
+    let Replaced { succession, pause, faults } = target.replace(&version, plan)?;
     let Succession { kept, made, gone, tables, entries_lost, packets_lost } = succession;
     let faults: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
     let pause = pause.as_micros() as u64;

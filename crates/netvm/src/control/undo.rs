@@ -31,7 +31,9 @@ impl Before {
             let lists = lists(&elements, handler);
             match lists.is_empty() {
                 false => tables.extend(lists),
-                true if target.graph().has_handler(handler, false) => _ = values.insert(handler.to_owned()),
+                true if target.graph().has_handler(handler, false) && !handler.ends_with(".home_thread") => {
+                    _ = values.insert(handler.to_owned())
+                }
                 true => return Err(format!("a write to '{handler}' cannot be taken back, so it can be no part of an atomic batch")),
             }
         }

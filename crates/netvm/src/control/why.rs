@@ -1,7 +1,7 @@
 //! Where packets went, and why: what the flight recorder of a graph knows, as JSON, and those packets of it that a filter takes.
 //!
 //! A packet: `packet` (its number), `copy_of`, `time_ns`, `wire_len`, `link`, `bytes` in hexadecimal, `way` (names of elements; null where several ways lead on), `element` and `class`
-//! where it ended or is, `dropped` with the reason, and `thread` where several have the whole configuration.
+//! where it ended or is (null if that element is no more), `dropped` with the reason, and `thread` where several have the whole configuration.
 
 use crate::application::Graph;
 use crate::engines::ALL;
@@ -18,7 +18,7 @@ pub fn packets(graph: &Graph) -> Option<Vec<Value>> {
 
 fn packet(recorded: &Recorded, graph: &Graph) -> Value {
     let name = |node: &Option<usize>| node.map(|node| graph.name(node).to_owned());
-    let last = recorded.way.iter().rev().find_map(|node| *node);
+    let last = recorded.way.last().copied().flatten();
     let hex: String = recorded.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     json!({
         "packet": recorded.number, "copy_of": (recorded.of > 0).then_some(recorded.of), "time_ns": recorded.time_ns, "wire_len": recorded.wire_len,

@@ -41,7 +41,7 @@
 //! Invariants:
 //! - No packet is lost or doubled. A stage that is too slow holds up those before it. Only when a stage has failed, what waits for it is lost, and what is sent to it, which is counted.
 //! - Packets of one flow stay in order on each way through the stages: all of them come to the same replica, as [`Stage::flow`] says, by one ring. So it is when a thread moves to another
-//!   core, and when the number of replicas changes ([`Running::set_replicas`]).
+//!   core, and when the number of replicas changes ([`Running::set_replicas`]) or the flow function ([`Running::set_flow`]).
 //! - At most [`ROOM`] bursts of [`BURST`] packets wait between two threads.
 //!
 //! Source: NRTE paper, section 3: explicit stages (inputs), implicit ones with their queues, flow classifiers, replicas, one ring for each pair, and the program A, B, C.
@@ -173,7 +173,7 @@ impl Stage {
 /// Where packets for a stage go.
 struct Target {
     name: String,
-    flow: Arc<Flow>,
+    flow: outlets::SharedFlow,
     /// Replicas that get packets; it changes only while nothing is on the way.
     active: AtomicUsize,
     most: usize,
@@ -211,6 +211,7 @@ impl Pipeline {
         if replicas == 0 || most > MOST {
             return Err(format!("stage {name} has from 1 to {MOST} replicas"));
         }
+        let flow = outlets::SharedFlow::new(flow);
         let target = Arc::new(Target { name, flow, active: AtomicUsize::new(replicas), most });
         self.stages.push(Registered { target, outputs, make });
         Ok(self)

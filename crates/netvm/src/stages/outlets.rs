@@ -3,13 +3,13 @@
 //! Packets wait here until there is a burst of them. A burst goes on when it is full, and all do when the stage has nothing to do, so that at little traffic nothing waits. Who sleeps
 //! behind a ring is woken when that is half full, or when the stage has nothing to do: so two stages on one core do not change places for each burst.
 //!
-//! Invariant: packets of one flow go through one ring, in order, as long as the number of replicas stays; it changes only while nothing is on the way.
+//! Invariant: packets of one flow go through one ring, in order, as long as the number of replicas and the flow function stay; they change only while nothing is on the way.
 
 use super::worker::Own;
-use super::{BURST, Burst, Packet, Target};
+use super::{BURST, Burst, Flow, Packet, Target};
 use rings::{Bell, Producer, Pushed};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The longest sleep before a full ring.
 const NAP: std::time::Duration = std::time::Duration::from_millis(5);
@@ -27,6 +27,7 @@ pub(super) struct Lane {
 /// To one stage.
 pub(super) struct Outlet {
     pub target: Arc<Target>,
+    pub flow: OwnFlow,
     pub lanes: Vec<Lane>,
 }
 
@@ -59,7 +60,7 @@ impl Outlets {
     /// Sends a packet, which is copied. Waits as long as there is no room. False if there is no such output.
     pub fn send(&mut self, output: usize, packet: Packet<'_>) -> bool {
         let Some(outlet) = self.outlets.get_mut(output) else { return false };
-        let lane = outlet.target.lane(&packet);
+        let lane = outlet.lane(&packet);
         let Some(to) = outlet.lanes.get_mut(lane) else { return false };
         to.pending.push(packet);
         if to.pending.len() >= BURST {
@@ -147,13 +148,46 @@ impl Drop for Outlets {
     }
 }
 
-impl Target {
+/// A stage's flow function, which changes only while nothing is on the way.
+pub(super) struct SharedFlow {
+    function: Mutex<Arc<Flow>>,
+    /// How often it has changed.
+    changes: AtomicUsize,
+}
+
+/// The same as one thread knows it, so that no thread waits for another at each packet.
+pub(super) struct OwnFlow {
+    function: Arc<Flow>,
+    changes: usize,
+}
+
+impl SharedFlow {
+    pub(super) fn new(function: Arc<Flow>) -> Self {
+        Self { function: Mutex::new(function), changes: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn own(&self) -> OwnFlow {
+        let function = self.function.lock().unwrap_or_else(PoisonError::into_inner);
+        OwnFlow { function: Arc::clone(&function), changes: self.changes.load(Ordering::Relaxed) }
+    }
+
+    pub(super) fn change(&self, to: Arc<Flow>) {
+        let mut function = self.function.lock().unwrap_or_else(PoisonError::into_inner);
+        *function = to;
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Outlet {
     /// Which replica has a packet.
-    fn lane(&self, packet: &Packet<'_>) -> usize {
-        match self.active.load(Ordering::Relaxed) {
+    fn lane(&mut self, packet: &Packet<'_>) -> usize {
+        if self.flow.changes != self.target.flow.changes.load(Ordering::Relaxed) {
+            self.flow = self.target.flow.own();
+        }
+        match self.target.active.load(Ordering::Relaxed) {
             1 => 0,
             active => {
-                let hash = (self.flow)(packet).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let hash = (self.flow.function)(packet).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 ((u128::from(hash) * active as u128) >> 64) as usize
             }
         }

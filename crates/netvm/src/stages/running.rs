@@ -2,7 +2,7 @@
 
 use super::outlets::{Lane, Outlet};
 use super::worker::{Begin, Ending, Own, Request, Run, Seen, run_input, run_replica};
-use super::{Burst, Injector, Outlets, Pipeline, ROOM, Registered, RegisteredInput, Target, injector};
+use super::{Burst, Injector, Outlets, Packet, Pipeline, ROOM, Registered, RegisteredInput, Target, injector};
 use rings::{Bell, Consumer, Inputs, ring};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -94,7 +94,8 @@ impl Plan {
                 ends.push((consumer, Arc::clone(&own.bell)));
                 Lane { pending: Burst::default(), ring: producer, bell: Arc::clone(&its.bell), untold: false }
             });
-            Outlet { target: Arc::clone(&self.targets[stage]), lanes: lanes.collect() }
+            let target = Arc::clone(&self.targets[stage]);
+            Outlet { flow: target.flow.own(), target, lanes: lanes.collect() }
         };
         Outlets::new(to.iter().map(outlet).collect(), Arc::clone(own))
     }
@@ -250,11 +251,29 @@ impl Running {
     /// # Errors
     /// The stage may not have so many; an input does not come to the end of its turn, or packets not through, within ten seconds.
     pub fn set_replicas(&self, stage: &str, replicas: usize) -> Result<Duration, String> {
-        let target = self.threads.iter().find_map(|thread| thread.target.as_ref().filter(|target| target.name == stage));
-        let target = target.ok_or_else(|| format!("there is no stage {stage}"))?;
+        let target = self.target(stage)?;
         if !(1..=target.most).contains(&replicas) {
             return Err(format!("stage {stage} was registered for 1 to {} replicas", target.most));
         }
+        self.at_rest(|| target.active.store(replicas, Ordering::Relaxed))
+    }
+
+    /// Packets for a stage go to its replicas by that flow from now on. For that the inputs wait until nothing is on the way; for how long they did. What replicas keep of flows stays where it is.
+    ///
+    /// # Errors
+    /// There is no such stage; an input does not come to the end of its turn, or packets not through, within ten seconds.
+    pub fn set_flow(&self, stage: &str, of: impl Fn(&Packet<'_>) -> u64 + Send + Sync + 'static) -> Result<Duration, String> {
+        let target = self.target(stage)?;
+        self.at_rest(|| target.flow.change(Arc::new(of)))
+    }
+
+    fn target(&self, stage: &str) -> Result<&Target, String> {
+        let found = self.threads.iter().find_map(|thread| thread.target.as_deref().filter(|target| target.name == stage));
+        found.ok_or_else(|| format!("there is no stage {stage}"))
+    }
+
+    /// Does something while nothing is on the way; for how long the inputs waited.
+    fn at_rest(&self, work: impl FnOnce()) -> Result<Duration, String> {
         let begun = Instant::now();
         let late = || "packets do not come to rest within ten seconds".to_owned();
         let closed = self.run.gate.close(PATIENCE).ok_or_else(late)?;
@@ -267,7 +286,7 @@ impl Running {
                 std::thread::sleep(Duration::from_micros(5));
             }
         }
-        target.active.store(replicas, Ordering::Relaxed);
+        work();
         drop(closed);
         Ok(begun.elapsed())
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// What of a run must be the same where flows are in their order.
 #[derive(Clone, Copy, PartialEq)]
-enum ByFlow {
+pub enum ByFlow {
     /// The packets that leave, device by device, however flows are mixed.
     Packets,
     /// How many leave; which ports or outputs they get depends on others.
@@ -22,14 +22,14 @@ enum ByFlow {
 }
 
 /// An application, its devices, and handlers whose numbers must be the same with the order of all packets.
-struct App {
-    config: &'static str,
-    devices: &'static [&'static str],
-    handlers: &'static [&'static str],
-    by_flow: ByFlow,
+pub struct App {
+    pub config: &'static str,
+    pub devices: &'static [&'static str],
+    pub handlers: &'static [&'static str],
+    pub by_flow: ByFlow,
 }
 
-const APPS: [App; 9] = [
+pub const APPS: [App; 9] = [
     App { config: "count/count.click", devices: &["in"], handlers: &[], by_flow: ByFlow::Packets },
     App {
         config: "firewall/firewall.click",
@@ -51,7 +51,7 @@ fn timed(packets: impl Iterator<Item = (Timestamp, Vec<u8>)>) -> Packets {
 }
 
 /// The traffic of a device.
-fn traffic(config: &str, n: u64) -> Packets {
+pub fn traffic(config: &str, n: u64) -> Packets {
     match config.split('/').next() {
         Some("classifier") => timed(Services::new(7 + n, 40).take(1200)),
         Some("intruder") => timed(Messages::new(7 + n, 64).take(1200)),
@@ -67,11 +67,11 @@ fn frames(packets: &Packets) -> Vec<&[u8]> {
 }
 
 /// By element its packets, traps and drops.
-fn counts(found: &Found) -> Vec<String> {
+pub fn counts(found: &Found) -> Vec<String> {
     found.stats.nodes.iter().map(|(name, _, node)| format!("{name} {} {} {:?}", node.packets, node.traps, node.drops)).collect()
 }
 
-fn compare_flows(kind: ByFlow, found: &Found, wanted: &Found, name: &str) {
+pub fn compare_flows(kind: ByFlow, found: &Found, wanted: &Found, name: &str) {
     for (device, packets) in &wanted.outputs {
         let sent = &found.outputs[device];
         match kind {

@@ -28,7 +28,7 @@ const PAIRS: &str = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader 
 fn tables_keyed_by_both_addresses_are_each_replicas_own_without_a_promise() {
     let (stage, told, items) = placed(&PAIRS.replace("IN,", "in.pcap,"));
     assert_eq!(stage, Stage::Replica, "{told}");
-    assert!(told.contains("keyed by flow: shown without a promise"), "{told}");
+    assert!(told.contains("keyed by both addresses, in either order: shown without a promise"), "{told}");
     let table = items.iter().find(|item| item.is_table).unwrap();
     assert_eq!((&table.sort, table.line.is_some(), &table.cheaper), (&Sort::Flow, true, &None), "{table}");
     let folder = folder("pairs");
@@ -39,7 +39,7 @@ fn tables_keyed_by_both_addresses_are_each_replicas_own_without_a_promise() {
     for engine in engines_there() {
         for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 5] } {
             let (found, _, shown) = run_on(PAIRS, &reads, (Place::Total, *replicas), engine, &[], &folder, &input);
-            assert!(shown.contains("by the two addresses of their own IP header"), "{shown}");
+            assert!(shown.contains("replicas by both addresses, in either order, which the keys of tables have"), "{shown}");
             assert_same(&found, &wanted, &format!("{replicas} replicas, {engine}"));
         }
     }
@@ -91,10 +91,73 @@ fn keys_that_are_not_of_the_arriving_header_are_not_shown() {
         let (stage, told, _) = placed(&behind(before));
         assert_eq!(stage, Stage::Rest, "{before}: {told}");
     }
-    let (stage, _, items) = placed(&behind("Strip(14) -> CheckIPHeader").replace("Pairs", "Sources"));
-    assert_eq!(stage, Stage::Rest, "one address on one way");
-    assert!(matches!(&items[0].sort, Sort::Keyed(key) if key.contains("the source address")), "{}", items[0]);
-    assert!(items[0].cheaper.as_ref().is_some_and(|cheaper| cheaper.contains("both addresses")), "{}", items[0]);
+}
+
+const SOURCES: &str = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> f :: Sources -> p :: PaintSwitch; p[0] -> Unstrip(14) -> Queue -> ToDump(OUT0);
+    p[1] -> Unstrip(14) -> Queue -> ToDump(OUT1); p[2] -> Discard; p[3] -> d :: Discard;";
+
+/// One address on one way: packets from one sender go to one replica.
+#[test]
+fn tables_keyed_by_one_address_are_each_replicas_own() {
+    let (stage, told, items) = placed(&SOURCES.replace("IN,", "in.pcap,"));
+    assert_eq!(stage, Stage::Replica, "{told}");
+    assert!(told.contains("keyed by the source address: shown without a promise"), "{told}");
+    assert_eq!(items[0].sort, Sort::Flow, "{}", items[0]);
+    let folder = folder("sources");
+    let input = folder.join("in.pcap");
+    let reads = ["d.count", "f.counts.count"];
+    let wanted = run(SOURCES, &reads, engines::find("interp").unwrap(), &folder, &input);
+    for (engine, replicas) in [("interp", 3), ("jit", 2), ("jit", 5)] {
+        let (found, _, shown) = run_on(SOURCES, &reads, (Place::Total, replicas), engine, &[], &folder, &input);
+        assert!(shown.contains("packets go to replicas by the source address, which"), "{shown}");
+        assert_same(&found, &wanted, &format!("{replicas} replicas, {engine}"));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// One function is for all elements: the one by which most of them are keyed; the others are in order.
+#[test]
+fn one_function_is_for_all_elements() {
+    let of = |elements: &str| {
+        let text = format!("FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> {elements} -> Discard;");
+        let application = application(&text);
+        let placement = Placement::new(application.application(), &[]).unwrap();
+        (placed(&text).0, placement.flow_shown(application.application()))
+    };
+    let (stage, flow) = of("Pairs -> f :: Sources");
+    assert!(stage == Stage::Rest && flow.contains("by both addresses"), "{flow}");
+    let (stage, flow) = of("Sources -> Sources -> f :: Pairs");
+    assert!(stage == Stage::Rest && flow.contains("by the source address"), "{flow}");
+    assert_eq!(of("Sources -> f :: Sources").0, Stage::Replica);
+}
+
+/// A key of one address of IPv6 has the bytes that are both addresses in a header of IPv4.
+#[test]
+fn an_address_of_ipv6_is_not_both_of_ipv4() {
+    let folder = folder("ipv6");
+    let class = |name: &str, key: &str, fill: &str| {
+        let text = format!(
+            "/*\n * {name} -- counts packets\n */\n#include <netvm.h>\n#include \"click.h\"\nELEMENT({name}, \"1/1\", \"a/a\");\n{key}\nstatic struct key key;\n\
+             TABLE_EXACT(counts, struct key, u32, 1024, 0);\nvoid packet(int port)\n{{\n    const struct ip6 *ip = header(struct ip6, network_offset());\n    u32 *count;\n\n    {fill}\n    \
+             count = table_insert(counts, &key);\n    if (count) {{\n        *count += 1;\n        info(paint) = (u8) *count;\n    }}\n    emit(0);\n}}\n"
+        );
+        std::fs::write(folder.join(format!("{name}.c")), text).unwrap();
+    };
+    class("Senders6", "struct key { in6_t src; };", "key.src = ip->src;");
+    class("Pairs6", "struct key { in6_t src, dst; };", "key.src = ip->src;\n    key.dst = ip->dst;");
+    let flow = |class: &str| {
+        let text = format!("FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> f :: {class} -> PaintSwitch -> Discard;");
+        let reading = Reading { elements: vec![folder.clone()], ..Reading::default() };
+        let application = Application::read("test.click", &text, &reading).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let placement = Placement::new(application.application(), &[]).unwrap();
+        let at = application.application().instances.iter().position(|instance| instance.name == "f").unwrap();
+        (placement.stages[at], placement.flow_shown(application.application()))
+    };
+    let (stage, shown) = flow("Senders6");
+    assert!(stage == Stage::Replica && shown.contains("by the source address of IPv6"), "{shown}");
+    let (stage, shown) = flow("Pairs6");
+    assert!(stage == Stage::Replica && shown.contains("bytes 8 to 39 of the IP header"), "{shown}");
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// An application, with the placement that keeps the order of all packets.

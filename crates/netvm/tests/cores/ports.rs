@@ -3,7 +3,7 @@
 use super::graphs::{Found, capture, run};
 use super::{Place, engines_there, folder, run_on};
 use netil::digest::internet_checksum;
-use netvm::application::Policy;
+use netvm::application::{Application, Placement, Policies, Policy};
 use netvm::engines;
 use std::collections::BTreeMap;
 
@@ -168,5 +168,33 @@ fn flows_there_and_back_with_errors_fragments_and_hairpins_are_those_of_one_thre
         folder.join("out.pcap").display()
     );
     check("both sides", &text, &["nat.created", "nat.no_mapping", "nat.no_room"], &folder);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What a promise by ports says of keys is looked at: with the port of the source on the only input it is shown, and of addresses alone it does not hold.
+#[test]
+fn promises_by_ports_are_shown_or_refused() {
+    let folder = folder("ports-promised");
+    let class = |name: &str, members: &str, fill: &str| {
+        let text = format!(
+            "/*\n * {name} -- counts packets\n */\n#include <netvm.h>\n#include \"click.h\"\n#include \"share.h\"\nELEMENT({name}, \"1/1\", \"a/a\");\nstruct key {{ {members} }};\n\
+             TABLE_EXACT(counts, struct key, u32, 1024, 0);\nstatic struct key key;\nstatic struct share share;\nFLOW_STATE(PORTS, share, SOURCE);\nvoid packet(int port)\n{{\n    \
+             u32 at = network_offset();\n    const struct ip *ip = header(struct ip, at);\n    u32 *count;\n\n    {fill}\n    count = table_insert(counts, &key);\n    if (count) {{\n        \
+             *count += 1;\n        info(paint) = (u8) *count;\n    }}\n    emit(0);\n}}\n"
+        );
+        std::fs::write(folder.join(format!("{name}.c")), text).unwrap();
+    };
+    class("ByHost", "be32 src;", "key.src = ip->src;");
+    class("ByPort", "be32 src; be16 port;", "key.src = ip->src;\n    key.port = header(struct udp, at + ip_header_length(ip))->sport;");
+    let explained = |class: &str| {
+        let text = format!("FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> f :: {class} -> PaintSwitch -> Discard;");
+        let reading = netvm::application::Reading { elements: vec![folder.clone()], ..Default::default() };
+        let application = Application::read("test.click", &text, &reading).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        Placement::by_flow(application.application(), &[], &Policies::default()).unwrap().explain(application.application(), Some(2))
+    };
+    let told = explained("ByPort");
+    assert!(told.contains("f :: ByPort: each replica has the state of some ports (FLOW_STATE promised, shown)"), "{told}");
+    let told = explained("ByHost");
+    assert!(told.contains("FLOW_STATE does not hold: the keys of table `counts` are the source address (line "), "{told}");
     std::fs::remove_dir_all(folder).unwrap();
 }

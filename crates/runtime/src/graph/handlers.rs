@@ -6,7 +6,9 @@ use netil::event;
 use std::fmt::Write as _;
 
 /// Handlers of every element.
-const GENERIC: &[&str] = &["class", "config", "handlers", "name", "ports", "scheduled", "home_thread", "drops_by_reason"];
+/// The one of them that is written, too: where the element's thread runs.
+const HOME: &str = "home_thread";
+const GENERIC: &[&str] = &["class", "config", "handlers", "name", "ports", "scheduled", HOME, "drops_by_reason"];
 /// Handlers of the run.
 const GLOBAL: &[&str] = &["classes", "config", "flatconfig", "handlers", "list", "requirements", "stop", "version", "driver"];
 
@@ -100,7 +102,7 @@ impl Graph {
     pub(super) fn can_write(&self, handler: &str, from: Option<usize>) -> bool {
         match self.find_handler(handler, from) {
             Ok(Found::Global(name)) => name == "stop",
-            Ok(Found::Of(node, name)) => self.all_controls(node).any(|control| control.write && control.name == name),
+            Ok(Found::Of(node, name)) => name == HOME || self.all_controls(node).any(|control| control.write && control.name == name),
             Err(_) => false,
         }
     }
@@ -251,6 +253,9 @@ impl Graph {
         let full = format!("{}.{name}", self.nodes[node].name);
         let own = self.own_handler(node, name, true);
         self.tell_passed(node);
+        if name == HOME && own.is_none() {
+            return self.settings.home.write(text);
+        }
         match (own, &self.nodes[node].body) {
             (Some(control), _) if !control.write => Err(format!("'{full}' can only be read")),
             (None, Body::Native(None)) => Err(busy(&full)),
@@ -272,13 +277,13 @@ impl Graph {
             "config" => it.arguments.join(", "),
             "handlers" => self.handler_list(node),
             "ports" => self.port_list(node),
-            "home_thread" => self.settings.thread.to_string(),
+            HOME => self.settings.home.thread.to_string(),
             "scheduled" => match &it.body {
                 Body::Native(Some(native)) if native.is_task() => native.is_scheduled(&Ready { graph: self, node, depth: 0 }).to_string(),
                 _ => return Err(self.no_handler(node, name)),
             },
             "transactions" if let Body::Program(program) = &it.body => {
-                return program.transactions().ok_or_else(|| self.no_handler(node, name));
+                program.transactions().ok_or_else(|| self.no_handler(node, name))?.to_string()
             }
             "drops_by_reason" => it.stats.drops.iter().fold(String::new(), |mut list, (reason, count)| {
                 let _ = writeln!(list, "{count} {reason}");
@@ -311,7 +316,7 @@ impl Graph {
     }
 
     fn handler_list(&self, node: usize) -> String {
-        let generic = GENERIC.iter().map(|name| Control { name: (*name).to_owned(), read: true, write: false });
+        let generic = GENERIC.iter().map(|name| Control { name: (*name).to_owned(), read: true, write: *name == HOME });
         self.all_controls(node).chain(generic).fold(String::new(), |mut list, control| {
             let mode = [if control.read { "r" } else { "" }, if control.write { "w" } else { "" }].concat();
             let _ = writeln!(list, "{}\t{mode}", control.name);

@@ -11,15 +11,13 @@
 use super::course::{Along, Course};
 use super::merging::{Source, Sources};
 use super::serving::Serving;
-use super::share::Share;
+use super::share::{Share, StateGuard};
 use super::singles::Singles;
 use super::{Body, Call, Graph, Push};
 use netil::app::{Application, End};
 use netil::cluster::{Cluster, Plan};
-use netil::exec::State;
 use netil::pool::Pool;
 use std::collections::{HashMap, VecDeque};
-use std::sync::MutexGuard;
 
 /// The most arrivals of a burst: what is done once for each takes half a microsecond, and more where four devices send, and so many packets' beginnings stay in the second-level
 /// cache. (A switch: 512 cost 0.7 ns a packet more, 256 3.6; more than 1,024 cost a router 1 ns.)
@@ -396,7 +394,7 @@ impl Graph {
         let mut slots: Vec<_> = members.iter().filter_map(slot).collect();
         slots.sort_unstable_by_key(|(node, _)| *node);
         let mut states: Vec<_> = slots.iter().map(|(_, slot)| slot.lock()).collect();
-        let exchange = |graph: &mut Self, states: &mut [MutexGuard<'_, Box<State>>]| {
+        let exchange = |graph: &mut Self, states: &mut [StateGuard<'_>]| {
             for ((node, _), state) in slots.iter().zip(states) {
                 if let Body::Program(program) = &mut graph.nodes[*node].body {
                     program.exchange_held(state);

@@ -78,8 +78,8 @@ pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
 pub use recorder::Recorded;
 pub use share::{Common, Memory, Own, Policy, Share, Sum};
-pub use stats::{LinkedStats, NodeStats, Stats};
-pub use succeed::Succession;
+pub use stats::{Conflict, LinkedStats, NodeStats, Stats, Transactions};
+pub use succeed::{Succession, Successor};
 pub(crate) use text::seconds;
 
 use crate::io::device::Spec;
@@ -191,8 +191,8 @@ pub struct Settings {
     pub rings: Option<ring::Rings>,
     /// For a stage among others: who asks elements that are in other stages.
     pub elsewhere: Option<ring::Remote>,
-    /// The number of the thread that runs the graph.
-    pub thread: usize,
+    /// The thread that runs the graph.
+    pub home: ring::Home,
     /// For a graph among several that run the whole application: which packets are its own, and what they have in common.
     pub share: Option<Share>,
     /// Elements are made to see whether they can be, and open no files.
@@ -384,7 +384,7 @@ impl Graph {
                 Source::Program(program) => {
                     let made = Program::new(program, factories, settings, index, together(application, index));
                     let plane = settings.planes.as_ref().and_then(|planes| (planes.0)(&instance.name));
-                    made.map(|program| Body::Program(Box::new(program.with_plane(plane))))
+                    made.map(|program| Body::Program(Box::new(program.with_plane(plane, application, index))))
                 }
                 Source::Native(_) => make_native(&node, &kinds, index, &info, settings),
             };

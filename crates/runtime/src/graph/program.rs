@@ -10,10 +10,11 @@ use super::native::Control;
 use super::plane::ControlPlane;
 use super::share::{Policy, Slot, lock};
 use super::together::{Shared, Together, exchange};
-use super::transaction::{self, Begun};
+use super::transaction::{self, Begun, Transactions};
 use super::{Factories, Packet, Settings};
 use crate::coproc::tables::is_written;
 use netil::Verified;
+use netil::app::{Application, Layout, Variable};
 use netil::engine::Engine;
 use netil::event;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
@@ -57,6 +58,10 @@ pub(super) struct Program {
     /// Its pull handler looks for packets itself.
     asks: bool,
     /// Who knows the meaning of its state.
+    /// What its variables are called, for people.
+    variables: Vec<Variable>,
+    /// The same of the fields of its tables.
+    pub(super) layouts: Vec<Layout>,
     pub(super) plane: Option<Box<dyn ControlPlane>>,
 }
 
@@ -133,11 +138,16 @@ impl Program {
             together,
             asks,
             plane: None,
+            variables: Vec::new(),
+            layouts: Vec::new(),
         })
     }
 
-    pub(super) fn with_plane(mut self, plane: Option<Box<dyn ControlPlane>>) -> Self {
+    /// What its control plane is, and what its variables and tables are made of.
+    pub(super) fn with_plane(mut self, plane: Option<Box<dyn ControlPlane>>, application: &Application, index: usize) -> Self {
         self.plane = plane;
+        self.variables = application.variables.get(index).cloned().unwrap_or_default();
+        self.layouts = application.layouts.get(index).cloned().unwrap_or_default();
         self
     }
 
@@ -167,9 +177,14 @@ impl Program {
         transaction::see(&mut self.state, self.program.module(), &slot);
     }
 
-    /// What came of transactions, for people; none if its state is not in common.
-    pub(super) fn transactions(&self) -> Option<String> {
-        self.slot.as_ref().map(|slot| slot.counts.shown(self.program.module()))
+    /// What came of transactions; none if its state is not in common.
+    pub(super) fn transactions(&self) -> Option<Transactions> {
+        self.slot.as_ref().map(|slot| slot.counts.told(self.program.module(), &self.variables))
+    }
+
+    /// The same where it runs as transactions.
+    pub(super) fn transacted(&self) -> Option<Transactions> {
+        self.transactions().filter(|_| self.slot.as_ref().is_some_and(|slot| matches!(slot.policy, Policy::Transaction(_))))
     }
 
     /// The state that it has in common with other graphs.

@@ -55,7 +55,7 @@ pub struct Recorded {
     pub link: LinkType,
     /// Its first bytes, as it arrived or was made.
     pub bytes: Vec<u8>,
-    /// The elements that it came to; none where it is not known which.
+    /// The elements that it came to; none where it is not known which, or the element is no more.
     pub way: Vec<Option<usize>>,
     /// Why it was dropped in the last one, if it was.
     pub reason: Option<String>,
@@ -65,7 +65,8 @@ pub struct Recorded {
 pub(super) struct Recorder {
     ring: Vec<Record>,
     last: u64,
-    /// Where the number is in info memory.
+    /// The field of info memory that has the number, and where that is.
+    field: String,
     at: usize,
     /// By slot of the pool.
     by_slot: Vec<u64>,
@@ -73,8 +74,15 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    fn new(packets: usize, at: usize) -> Self {
-        Self { ring: vec![EMPTY; packets.max(1)], last: 0, at, by_slot: Vec::new(), reasons: Vec::new() }
+    fn new(packets: usize, field: &str, at: usize) -> Self {
+        Self { ring: vec![EMPTY; packets.max(1)], last: 0, field: field.to_owned(), at, by_slot: Vec::new(), reasons: Vec::new() }
+    }
+
+    /// Elements have other numbers from now on, or none.
+    fn renumber(&mut self, number: impl Fn(usize) -> Option<usize>) {
+        for node in self.ring.iter_mut().flat_map(|record| &mut record.way[..usize::from(record.steps)]) {
+            *node = number(usize::from(*node)).map_or(NONE, |node| node as u16);
+        }
     }
 
     fn begin(&mut self, bytes: &[u8], (time_ns, wire_len, link): (u64, u32, u32), of: u64, node: u16) -> u64 {
@@ -211,9 +219,24 @@ impl Graph {
     pub fn record(&mut self, packets: usize, field: &str) -> Result<(), String> {
         let place = self.info.place(field).filter(|place| place.len() == 8);
         let place = place.ok_or_else(|| format!("no field '{field}' for packets' numbers"))?;
-        self.recorder = Some(Box::new(Recorder::new(packets, place.start)));
+        self.recorder = Some(Box::new(Recorder::new(packets, field, place.start)));
         self.pool.defer(false);
         Ok(())
+    }
+
+    /// Whether packets are recorded.
+    pub fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Goes on with what another graph has recorded, if this one has room for packets' numbers; `number`: which of its elements is which here.
+    pub(super) fn keep_records(&mut self, other: &mut Self, number: impl Fn(usize) -> Option<usize>) {
+        let Some(mut recorder) = other.recorder.take() else { return };
+        let Some(place) = self.info.place(&recorder.field).filter(|place| place.len() == 8) else { return };
+        recorder.renumber(number);
+        recorder.at = place.start;
+        self.recorder = Some(recorder);
+        self.pool.defer(false);
     }
 
     /// Packets arrive that go into linked elements at once.
@@ -249,16 +272,19 @@ impl Graph {
     }
 
     fn told(&self, record: &Record, reasons: &[String]) -> Recorded {
-        let steps: Vec<usize> = record.way[..usize::from(record.steps)].iter().map(|node| usize::from(*node)).collect();
+        // Elements that are no more have no number.
+        let step = |node: &u16| Some(usize::from(*node)).filter(|_| *node != NONE);
+        let steps: Vec<Option<usize>> = record.way[..usize::from(record.steps)].iter().map(step).collect();
         let mut way: Vec<Option<usize>> = self.before(&steps).into_iter().map(Some).collect();
         for (n, node) in steps.iter().enumerate() {
-            if let Some(from) = n.checked_sub(1).map(|before| steps[before]) {
+            let from = n.checked_sub(1).and_then(|before| steps[before]);
+            if let (Some(from), Some(node)) = (from, node) {
                 match self.between(from, *node) {
                     Some(met) => way.extend(met.into_iter().map(Some)),
                     None => way.push(None),
                 }
             }
-            way.push(Some(*node));
+            way.push(*node);
         }
         Recorded {
             number: record.number,
@@ -273,8 +299,8 @@ impl Graph {
     }
 
     /// The source of a packet whose way begins with a linked element, if only one leads there.
-    fn before(&self, steps: &[usize]) -> Option<usize> {
-        let first = *steps.first().filter(|first| self.is_linked(**first))?;
+    fn before(&self, steps: &[Option<usize>]) -> Option<usize> {
+        let first = steps.first().copied().flatten().filter(|first| self.is_linked(*first))?;
         let leads = |source: &&usize| self.nodes[**source].outputs.iter().flatten().any(|way| way.to.instance as usize == first);
         let mut sources = self.sources.iter().filter(leads);
         sources.next().copied().filter(|_| sources.next().is_none())
@@ -325,7 +351,7 @@ mod tests {
 
     #[test]
     fn the_newest_take_the_place_of_the_oldest() {
-        let mut recorder = Recorder::new(4, 0);
+        let mut recorder = Recorder::new(4, "n", 0);
         let first = begin(&mut recorder, 1);
         let because = recorder.reason("because");
         recorder.end(first, 5, because);
@@ -342,12 +368,22 @@ mod tests {
 
     #[test]
     fn of_a_long_way_the_end_is_kept() {
-        let mut recorder = Recorder::new(4, 0);
+        let mut recorder = Recorder::new(4, "n", 0);
         let number = begin(&mut recorder, 1);
         for node in 10..100 {
             recorder.step(number, node);
         }
         let record = recorder.record(number).unwrap();
         assert_eq!((record.steps, record.way[0], record.way[1], record.way[STEPS - 1]), (STEPS as u8, 3, 10, 99));
+    }
+
+    #[test]
+    fn ways_go_on_where_elements_have_other_numbers() {
+        let mut recorder = Recorder::new(4, "n", 0);
+        let number = begin(&mut recorder, 1);
+        (4..6).for_each(|node| recorder.step(number, node));
+        recorder.renumber(|node| (node != 4).then_some(node + 10));
+        recorder.step(number, 20);
+        assert_eq!(recorder.record(number).unwrap().way[..5], [13, NONE, 15, 20, NONE]);
     }
 }

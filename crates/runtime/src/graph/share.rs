@@ -20,6 +20,7 @@ use super::together::Shared;
 use super::transaction::Counts;
 use crate::io::flow::Sorter;
 use crate::io::{LinkType, Plan, Writer};
+use crate::sync;
 use netil::Module;
 use netil::app::{ByPort, Toward};
 use netil::exec::State;
@@ -103,10 +104,13 @@ pub(super) struct Slot {
     pub(super) policy: Policy,
     pub(super) counts: Counts,
     pub(super) changes: Changes,
-    state: Mutex<Box<State>>,
+    state: sync::Mutex<Box<State>>,
     initialised: AtomicBool,
     delayed: AtomicBool,
 }
+
+/// The lock of a state in common, held.
+pub(super) type StateGuard<'l> = sync::MutexGuard<'l, Box<State>>;
 
 /// Takes a lock, also where a graph has failed while it had it.
 pub(super) fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -168,7 +172,7 @@ impl Common {
             policy: policy.clone(),
             counts: Counts::default(),
             changes,
-            state: Mutex::new(Box::new(state)),
+            state: sync::Mutex::new(Box::new(state)),
             initialised: AtomicBool::new(false),
             delayed: AtomicBool::new(false),
         };
@@ -307,8 +311,8 @@ impl Own {
 }
 
 impl Slot {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Box<State>> {
-        lock(&self.state)
+    pub(super) fn lock(&self) -> StateGuard<'_> {
+        sync::lock(&self.state)
     }
 
     /// Whether nobody ran the init handler yet. Asked under the lock.

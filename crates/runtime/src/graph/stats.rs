@@ -3,6 +3,7 @@
 use super::linked::Linked;
 use super::native::DeviceStats;
 use super::singles::Singles;
+pub use super::transaction::{Conflict, Transactions};
 use super::{Body, Measured};
 use std::collections::BTreeMap;
 
@@ -21,6 +22,8 @@ pub struct NodeStats {
     pub traps: u64,
     /// The first trap, with its place.
     pub first_trap: Option<String>,
+    /// What came of its transactions, if it runs as such; of all replicas.
+    pub transactions: Option<Transactions>,
 }
 
 impl NodeStats {
@@ -100,6 +103,9 @@ impl super::Graph {
     /// What became of the packets so far.
     pub fn stats(&self) -> Stats {
         let mut nodes: Vec<_> = self.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
+        for (node, (.., stats)) in self.nodes.iter().zip(&mut nodes) {
+            stats.transactions = if let Body::Program(program) = &node.body { program.transacted() } else { None };
+        }
         let (devices, waited_ns) = (self.devices.stats(), self.waited);
         let whole = Stats { arrivals: self.arrivals, lasted_ns: self.clock.lasted(), devices, waited_ns, ..Stats::default() };
         let Some(linked) = &self.linked else { return Stats { nodes, ..whole } };

@@ -12,9 +12,10 @@
 //! - No packet is on its way meanwhile; what waits in sources and queues is handled by the new graph.
 //! - Where packets' annotations lie elsewhere in the new graph, elements that hold packets are not kept: their packets are counted as lost.
 //!
-//! Source: Click's hot swapping (E. Kohler, The Click Modular Router, 2000, section 5.5: take_state). Leaves out: graphs on several threads.
+//! Source: Click's hot swapping (E. Kohler, The Click Modular Router, 2000, section 5.5: take_state). Of several graphs that are stages of one application each is prepared, and takes its place when all are.
 
 use super::native::Native;
+use super::ring::{FROM_RING, TO_RING};
 use super::{Body, Factories, Fault, Graph, Host, Node, NodeStats, Settings, printing};
 use netil::app::{Application, Body as Source, Instance};
 use netil::module::{HandlerKind, Module, Table as Declaration};
@@ -41,6 +42,25 @@ pub struct Succession {
     pub packets_lost: u64,
 }
 
+/// A graph that is ready to take the place of another one, whose devices and host it has.
+pub struct Successor {
+    next: Graph,
+    kept: BTreeMap<usize, usize>,
+}
+
+impl Successor {
+    /// Takes the place of the graph that it was prepared by.
+    pub fn accede(mut self, old: &mut Graph) -> (Graph, Succession) {
+        let succession = self.next.take_over(old, &self.kept);
+        (self.next, succession)
+    }
+
+    /// That graph goes on.
+    pub fn give_up(mut self, old: &mut Graph) {
+        old.take_back(&mut self.next);
+    }
+}
+
 /// A host until another one is there.
 struct Nobody;
 
@@ -60,6 +80,14 @@ impl Graph {
         factories: &Factories<'_>,
         settings: Settings,
     ) -> Result<(Self, Succession), Vec<Fault>> {
+        self.prepare(application, factories, settings).map(|successor| successor.accede(self))
+    }
+
+    /// The same, but for its end: this graph can still go on if it gets back what it has lent ([`Successor::give_up`]).
+    ///
+    /// # Errors
+    /// As [`Graph::succeed`].
+    pub fn prepare(&mut self, application: &Application, factories: &Factories<'_>, settings: Settings) -> Result<Successor, Vec<Fault>> {
         for _ in 0..LAST_TURNS {
             if self.next_taken().is_none() || !self.turn() {
                 break;
@@ -67,9 +95,9 @@ impl Graph {
         }
         let same_info = self.info == super::Info::of(application);
         let kept = self.same(application, same_info);
-        let mut next = self.make_next(application, factories, settings, &kept.keys().copied().collect())?;
-        let succession = next.take_over(self, &kept);
-        Ok((next, succession))
+        let settings = Settings { home: self.settings.home.clone(), ..settings };
+        let next = self.make_next(application, factories, settings, &kept.keys().copied().collect())?;
+        Ok(Successor { next, kept })
     }
 
     /// What would become of the elements.
@@ -130,6 +158,8 @@ impl Graph {
         let node = &self.nodes[old];
         let fits = node.class == instance.class && node.arguments == arguments && (node.inputs.len(), node.outputs.len()) == ports;
         fits && match (&instance.body, &node.body) {
+            // The ends of rings are those of the new stages.
+            (Source::Native(_), Body::Native(_)) if [FROM_RING, TO_RING].contains(&node.class.as_str()) => false,
             (Source::Native(_), Body::Native(Some(native))) => same_info || !holds(native.as_ref()),
             (Source::Program(program), Body::Program(own)) => {
                 own.module().is_equal_but_for_name(program.module()) && (same_info || !own.holds())
@@ -163,22 +193,29 @@ impl Graph {
         match opened.and_then(|()| next.init().map_err(|fault| vec![fault])) {
             Ok(()) => Ok(next),
             Err(faults) => {
-                self.host = std::mem::replace(&mut next.host, Box::new(Nobody));
-                self.devices = std::mem::take(&mut next.devices);
+                self.take_back(&mut next);
                 Err(faults)
             }
         }
+    }
+
+    /// Host and devices that were lent.
+    fn take_back(&mut self, next: &mut Self) {
+        self.host = std::mem::replace(&mut next.host, Box::new(Nobody));
+        self.devices = std::mem::take(&mut next.devices);
     }
 
     /// Moves what is kept.
     fn take_over(&mut self, old: &mut Self, kept: &BTreeMap<usize, usize>) -> Succession {
         let mut succession = Succession::default();
         old.tell_all_passed();
+        let mut numbers = BTreeMap::new();
         let stats: Vec<NodeStats> = old.stats().nodes.into_iter().map(|(_, _, stats)| stats).collect();
         for index in 0..self.nodes.len() {
             let before = kept.get(&index).copied().or_else(|| self.namesake(index, old));
             if let Some(before) = before {
                 self.nodes[index].stats.clone_from(&stats[before]);
+                numbers.insert(before, index);
             }
             let name = self.nodes[index].name.clone();
             match (kept.get(&index), before) {
@@ -192,8 +229,9 @@ impl Graph {
         self.note_gone(old, kept, &mut succession);
         self.keep_shared(old);
         self.keep_pool(old);
+        self.keep_records(old, |before| numbers.get(&before).copied());
         (self.arrivals, self.waited, self.meter) = (old.arrivals, old.waited, old.meter.take());
-        self.made = old.made;
+        (self.made, self.horizon) = (old.made, old.horizon);
         self.begin_anew(kept);
         succession
     }

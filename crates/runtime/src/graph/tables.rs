@@ -2,11 +2,14 @@
 //!
 //! `TABLE.list` is a line an entry (`KEY[/MASK|-HIGHEST] [PRIORITY] VALUE`, in hexadecimal), `TABLE.count` how many there are; `TABLE.add` and
 //! `TABLE.remove` take such lines. Keys, masks and values have all their digits, so that a mask's length in bits (`/8`) is not taken for a mask; a
-//! prefix's mask is ones, then zeros. What addresses look like in them is the element's business, whose own handlers hide these;
+//! prefix's mask is ones, then zeros. `TABLE.dump` tells entries by the names of their [`fields`], where their class gives them such, and `TABLE.add` and `TABLE.remove` take these, too. What addresses look like in them is the element's business, whose own handlers hide these;
 //! tables of Click's elements have Click's handlers as well: [`super::routes`], [`super::hosts`], [`super::mappings`].
+
+mod fields;
 
 use super::native::{Control, controls};
 use super::program::Program;
+use netil::app::Layout;
 use netil::module::{Entry, Module, Table as Declaration, TableKind};
 use netil::table::Op;
 use netil::wide;
@@ -25,13 +28,19 @@ impl Program {
 
     /// The handlers of its tables.
     pub(super) fn table_handlers(&self) -> Vec<Control> {
-        let of = |name: &str| {
-            let named = |what: [&str; 2]| what.map(|what| format!("{name}.{what}"));
-            let (read, write) = (named(["list", "count"]), named(["add", "remove"]));
-            controls(&read.each_ref().map(String::as_str), &write.each_ref().map(String::as_str), &[])
+        let of = |(at, table): (usize, &Declaration)| {
+            let named = |what: &[&str]| what.iter().map(|what| format!("{}.{what}", table.name)).collect::<Vec<_>>();
+            let read = if self.layout(at).is_some() { &["list", "count", "dump"][..] } else { &["list", "count"] };
+            let (read, write) = (named(read), named(&["add", "remove"]));
+            controls(&texts(&read), &texts(&write), &[])
         };
         let own = [self.plane_handlers(), self.route_handlers(), self.host_handlers(), self.flow_handlers()].concat();
-        own.into_iter().chain(self.module().tables.iter().flat_map(|table| of(&table.name))).collect()
+        own.into_iter().chain(self.module().tables.iter().enumerate().flat_map(of)).collect()
+    }
+
+    /// What a table's entries are made of, if that has names.
+    fn layout(&self, table: usize) -> Option<&Layout> {
+        self.layouts.get(table).filter(|layout| fields::has_names(&self.module().tables[table], layout))
     }
 
     /// The table that a handler `TABLE.what` is of, and `what`.
@@ -54,6 +63,10 @@ impl Program {
         let table = self.state.tables.get(at)?;
         match what.as_str() {
             "count" => Some(Ok(table.len(now).to_string())),
+            "dump" => {
+                let (declaration, layout) = (&self.module().tables[at], self.layout(at)?);
+                Some(Ok(table.entries(now).iter().map(|entry| fields::shown(declaration, layout, entry)).collect()))
+            }
             "list" => {
                 let declaration = &self.module().tables[at];
                 Some(Ok(table.entries(now).iter().map(|entry| shown(declaration, entry)).collect()))
@@ -77,8 +90,15 @@ impl Program {
             "remove" => false,
             _ => return None,
         };
-        let Some(entry) = parsed(&self.module().tables[at], text, adds) else {
-            return Some(Err(expected(&self.module().tables[at], text, adds)));
+        let declared = &self.module().tables[at];
+        let entry = match self.layout(at).filter(|_| fields::is_named(text)) {
+            Some(layout) => fields::parsed(declared, layout, text, adds),
+            None => parsed(declared, text, adds).ok_or_else(|| expected(declared, text, adds)),
+        };
+        let entry = match entry {
+            Ok(entry) if fits(declared, &entry.key, &entry.mask) => entry,
+            Ok(_) => return Some(Err(expected(declared, text, adds))),
+            Err(why) => return Some(Err(why)),
         };
         let table = self.state.tables.get_mut(at)?;
         Some(match adds {
@@ -110,6 +130,10 @@ impl Program {
 fn watched(module: &Module) -> Vec<(usize, usize)> {
     let code = module.pull.iter().flat_map(|handler| &handler.code);
     code.filter(|inst| inst.op == Op::TDue).map(|inst| (inst.imm[0] as usize, inst.imm[1] as usize)).collect()
+}
+
+fn texts(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
 }
 
 fn separator(kind: TableKind) -> Option<char> {

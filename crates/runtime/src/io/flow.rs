@@ -40,6 +40,64 @@ pub(crate) fn own_replica(link: LinkType, frame: &[u8], replicas: usize) -> usiz
     part(behind_link(link, frame).and_then(addresses).map_or(0, added), replicas)
 }
 
+/// The same by one address of the frame's own IP header.
+pub(crate) fn end_replica(link: LinkType, frame: &[u8], end: Toward, replicas: usize) -> usize {
+    let of = |both: &[u8]| match (end, both.split_at(both.len() / 2)) {
+        (Toward::Source, (from, _)) => added(from),
+        (Toward::Destination, (_, to)) => added(to),
+    };
+    part(behind_link(link, frame).and_then(addresses).map_or(0, of), replicas)
+}
+
+/// Bytes of a frame, or of its IP header and what follows that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fields {
+    /// They are counted from the IP header on, else from the frame's first byte.
+    pub header: bool,
+    /// Where they begin.
+    pub at: u16,
+    /// How many there are.
+    pub len: u16,
+    /// Where as many others begin; whichever come first, it is the same.
+    pub other: Option<u16>,
+}
+
+impl Fields {
+    /// How many bytes count.
+    pub fn bytes(&self) -> u16 {
+        self.len * if self.other.is_some() { 2 } else { 1 }
+    }
+}
+
+/// The same by bytes at some place; those that the frame does not have are 0.
+pub(crate) fn fields_replica(link: LinkType, frame: &[u8], fields: Fields, replicas: usize) -> usize {
+    let from = if fields.header { behind_link(link, frame).unwrap_or_default() } else { frame };
+    let sum = |at: u16| {
+        let end = (usize::from(at) + usize::from(fields.len)).min(from.len());
+        let bytes = from.get(usize::from(at)..end).unwrap_or_default();
+        let word = |chunk: &[u8]| chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)).wrapping_mul(SPREAD);
+        bytes.chunks(4).fold(0_u32, |sum, chunk| sum.rotate_left(5).wrapping_add(word(chunk)))
+    };
+    part(sum(fields.at).wrapping_add(fields.other.map_or(0, sum)), replicas)
+}
+
+/// The same by addresses, protocol and ports, where the packet is whole and has ports, in either order.
+pub(crate) fn tuple_replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
+    let Some(ip) = behind_link(link, frame) else { return 0 };
+    part(addresses(ip).map_or(0, added).wrapping_add(connection(ip).unwrap_or(0).wrapping_mul(SPREAD)), replicas)
+}
+
+/// The ports of a packet that is no fragment, and its protocol; IPv6 without extension headers.
+fn connection(ip: &[u8]) -> Option<u32> {
+    let (protocol, at) = match ip.first()? >> 4 {
+        4 if fragment(ip).is_none() => (*ip.get(9)?, usize::from(ip[0] & 15) * 4),
+        6 => (*ip.get(6)?, 40),
+        _ => return None,
+    };
+    let ports = if WITH_PORTS.contains(&protocol) { u32::from(word(ip, at)?) + u32::from(word(ip, at + 2)?) } else { 0 };
+    Some(ports + (u32::from(protocol) << 20))
+}
+
 /// Which of so many replicas has what this number stands for, as `is_own_port` of elements/include/share.h says it as well.
 fn part(number: u32, replicas: usize) -> usize {
     let hash = number.wrapping_mul(SPREAD) >> 16;
@@ -237,6 +295,40 @@ mod tests {
                 assert_eq!(of(&ethernet(tags, &same)), wanted, "{same:?}");
             }
         }
+    }
+
+    #[test]
+    fn connections_and_ends_are_told_apart() {
+        let tcp = |from: u8, to: u8, ports: [u8; 4]| ethernet(0, &ipv4(6, from, to, &ports));
+        let tuple = |frame: &[u8]| tuple_replica(LinkType::EN10MB, frame, 1 << 16);
+        let there = tcp(1, 2, [0, 80, 9, 9]);
+        assert_eq!(tuple(&there), tuple(&tcp(2, 1, [9, 9, 0, 80])));
+        assert_ne!(tuple(&there), tuple(&tcp(1, 2, [0, 81, 9, 9])));
+        assert_ne!(tuple(&there), tuple(&ethernet(0, &ipv4(17, 1, 2, &[0, 80, 9, 9]))));
+        // All fragments of a datagram go by addresses: those behind the first have no ports.
+        let fragment = |bits: [u8; 2], rest: &[u8]| {
+            let mut ip = ipv4(6, 1, 2, rest);
+            ip[6..8].copy_from_slice(&bits);
+            tuple(&ethernet(0, &ip))
+        };
+        assert_eq!(fragment([0x20, 0], &[0, 80, 9, 9]), fragment([0, 9], &[7; 8]));
+        let end = |frame: &[u8], end| end_replica(LinkType::EN10MB, frame, end, 1 << 16);
+        assert_eq!(end(&there, Toward::Source), end(&tcp(1, 9, [3; 4]), Toward::Source));
+        assert_ne!(end(&there, Toward::Source), end(&tcp(2, 1, [3; 4]), Toward::Source));
+        assert_eq!(end(&there, Toward::Source), end(&tcp(7, 1, [3; 4]), Toward::Destination));
+        let source = Fields { header: true, at: 12, len: 4, other: None };
+        let fields = |frame: &[u8], fields| fields_replica(LinkType::EN10MB, frame, fields, 1 << 16);
+        let tagged = ethernet(1, &ipv4(17, 1, 77, &[]));
+        assert_eq!(fields(&there, source), fields(&tagged, source));
+        assert_ne!(fields(&there, source), fields(&tcp(2, 1, [3; 4]), source));
+        assert_ne!(
+            fields(&there, source),
+            fields(&tagged, Fields { header: false, at: 26, ..source }),
+            "at a fixed place there are others"
+        );
+        let both = Fields { other: Some(16), ..source };
+        assert_eq!(fields(&there, both), fields(&tcp(2, 1, [3; 4]), both));
+        assert_eq!((fields(&[], source), both.bytes()), (0, 8));
     }
 
     #[test]

@@ -11,16 +11,16 @@ use std::path::Path;
 /// What is done with tables.
 #[derive(clap::Subcommand)]
 pub(super) enum Table {
-    /// List tables: how many entries, keys, actions
+    /// List tables: how many entries; of P4 programs keys and actions, too
     List,
     /// Print the entries of a table, or of all, as commands that enter them; behind each its handle
     Dump {
-        /// The table
+        /// The table; of an element ELEMENT.TABLE
         table: Option<String>,
     },
     /// Enter an entry
     Add {
-        /// TABLE [PRIORITY] KEY:VALUE ... 'ACTION(PARAMETER:NUMBER, ...)', or as in BMv2: TABLE ACTION KEY... => NUMBER... [PRIORITY]
+        /// TABLE [PRIORITY] KEY:VALUE ... 'ACTION(PARAMETER:NUMBER, ...)', or as in BMv2: TABLE ACTION KEY... => NUMBER... [PRIORITY]; of an element's table ELEMENT.TABLE FIELD=VALUE ... -> FIELD=VALUE ...
         #[arg(required = true, allow_hyphen_values = true)]
         entry: Vec<String>,
     },
@@ -39,8 +39,9 @@ pub(super) enum Table {
     Delete {
         /// The table
         table: String,
-        /// The entry's handle
-        handle: u64,
+        /// The entry's handle; of an element's table its key, FIELD=VALUE ...
+        #[arg(required = true, value_name = "HANDLE|KEY")]
+        entry: Vec<String>,
     },
     /// Take all entries out
     Clear {
@@ -67,7 +68,7 @@ impl Table {
             Self::Add { entry } if named(entry) => format!("add {}", entry.join(" ")),
             Self::Add { entry } => format!("table_add {}", entry.join(" ")),
             Self::Modify { table, action, handle, numbers } => format!("table_modify {table} {action} {handle} {}", numbers.join(" ")),
-            Self::Delete { table, handle } => format!("table_delete {table} {handle}"),
+            Self::Delete { table, entry } => format!("table_delete {table} {}", entry.join(" ")),
             Self::Clear { table } => format!("table_clear {table}"),
             Self::SetDefault { table, action } if named(action) => format!("setdefault {table} {}", action.join(" ")),
             Self::SetDefault { table, action } => format!("table_set_default {table} {}", action.join(" ")),

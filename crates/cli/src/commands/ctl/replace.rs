@@ -1,6 +1,7 @@
 //! `netvm ctl replace`: another version of the configuration that runs.
 
 use super::Client;
+use crate::commands::run::search;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use serde_json::{Map, Value, json};
@@ -16,13 +17,17 @@ pub(super) struct Asked<'a> {
 
 /// Replaces, and tells what became of the elements.
 pub(super) fn tell(client: &mut Client, asked: &Asked<'_>, out: &mut Out) -> Outcome {
-    let text = std::fs::read_to_string(asked.file).map_err(|error| Failure::failed(format_args!("{}: {error}", asked.file.display())))?;
+    let file = search::configuration(asked.file)?;
+    let told = |error: std::io::Error| Failure::failed(format_args!("{}: {error}", file.display()));
+    let text = std::fs::read_to_string(&file).map_err(told)?;
+    // The run may be in another folder.
+    let place = std::fs::canonicalize(&file).map_err(told)?;
     let mut parameters = Map::new();
     for given in asked.parameters {
         let (name, value) = given.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected NAME=VALUE, not '{given}'")))?;
         parameters.insert(name.to_owned(), value.into());
     }
-    let answer = client.ask(&json!({ "op": "replace", "text": text, "parameters": parameters, "plan": asked.plan }))?;
+    let answer = client.ask(&json!({ "op": "replace", "text": text, "file": place, "parameters": parameters, "plan": asked.plan }))?;
     for fault in answer["faults"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         failure::warning(fault);
     }

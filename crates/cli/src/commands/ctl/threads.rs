@@ -1,4 +1,4 @@
-//! `netvm ctl threads`, `move` and `replicas`: the threads of a run, moved and multiplied while packets flow.
+//! `netvm ctl threads`, `move`, `replicas` and `flow`: the threads of a run, moved and multiplied while packets flow, and which of them has which packets.
 
 use super::Client;
 use crate::failure::{Failure, Outcome};
@@ -109,6 +109,23 @@ fn told(now: &Value, before: Option<&Value>) -> String {
         text += &format!("; the last one was made in {:.0} ms while packets flowed", now["made_ms"].as_f64().unwrap_or(0.0));
     }
     text
+}
+
+/// Tells which replica has a packet, or changes that.
+pub(super) fn flow(client: &mut Client, wanted: Option<&str>, json: bool, out: &mut Out) -> Outcome {
+    let mut request = json!({ "op": "flow" });
+    if let Some(wanted) = wanted {
+        request["flow"] = wanted.into();
+    }
+    let now = client.ask(&request)?;
+    if json {
+        return out.json(&now);
+    }
+    out.line(&match (now["active"].as_str(), now["wanted"].as_str()) {
+        (Some(active), Some(wanted)) if active == wanted => format!("packets go to replicas by {active}"),
+        (Some(active), Some(wanted)) => format!("packets go to replicas by {active}, by {wanted} from the next ones on"),
+        _ => "no replicas of a stage".to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -62,7 +62,11 @@ fn print(answer: &Value, out: &mut Out) -> Outcome {
 
 fn element(of: &Value) -> String {
     let text = |name: &str| of[name].as_str().unwrap_or_default();
-    if text("element").is_empty() { "not come to an element yet".to_owned() } else { format!("{} :: {}", text("element"), text("class")) }
+    if text("element").is_empty() {
+        "not come to an element yet, or to one that is no more".to_owned()
+    } else {
+        format!("{} :: {}", text("element"), text("class"))
+    }
 }
 
 fn reason(of: &Value) -> String {

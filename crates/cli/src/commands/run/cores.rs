@@ -6,7 +6,7 @@ use super::placed::{self, Placed};
 use crate::failure::{self, Failure, Outcome};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Settings, Stage};
+use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Recipe, Settings, Stage};
 use netvm::control::Server;
 use std::path::Path;
 use std::sync::Arc;
@@ -149,8 +149,17 @@ pub(super) fn run(
     let replicas = if plans { 1 } else { place.replicas() };
     let begun = Instant::now();
     let host = Box::new(Terminal::new(signals.clone(), args.json, None));
+    let recipe = Recipe {
+        name: application.name().to_owned(),
+        reading: reading.clone(),
+        engine: args.engine.get(),
+        engines: args.engine.settings(),
+        settings: settings.clone(),
+    };
     let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
     let mut cores = unless_ended(started, signals)?;
+    let (order, relax, state, written) = (args.order, args.relax.clone(), args.state.clone(), place.clone());
+    cores.renew_by(recipe, Box::new(move |new| order.place(new, &relax, &state, written.in_order())));
     if let Some(packets) = args.record {
         cores.record(packets as usize).map_err(|why| Failure::usage(format_args!("--record: {why}")))?;
     }

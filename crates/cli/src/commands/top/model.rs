@@ -1,5 +1,6 @@
 //! Two samples of a run's statistics and what happened between them.
 
+use crate::commands::ctl::conflicts::conflict;
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -27,6 +28,16 @@ pub(super) struct Sample {
     devices: Vec<(String, [u64; 3])>,
     threads: Vec<Thread>,
     replicas: Option<u64>,
+    transactions: Vec<Transactions>,
+}
+
+/// An element's runs as transactions so far, and those of them that conflicted.
+struct Transactions {
+    element: String,
+    runs: u64,
+    aborts: u64,
+    /// What most of these were about.
+    most: Option<String>,
 }
 
 /// A thread of the run, and for how long it was on a core.
@@ -82,8 +93,16 @@ impl Sample {
             devices: list("devices").iter().map(|it| (text(&it["name"]), counts(it))).collect(),
             threads: list("threads").iter().map(thread).collect(),
             replicas: stats["replicas"]["wanted"].as_u64(),
+            transactions: list("elements").iter().filter_map(transactions).collect(),
         }
     }
+}
+
+fn transactions(element: &Value) -> Option<Transactions> {
+    let of = element.get("transactions")?;
+    let runs = ["commits", "aborts", "locked"].iter().map(|name| number(&of[*name])).sum();
+    let most = of["conflicts"].as_array().and_then(|all| all.first()).map(|first| conflict(first).trim().to_owned());
+    Some(Transactions { element: element["name"].as_str()?.to_owned(), runs, aborts: number(&of["aborts"]), most })
 }
 
 fn number(value: &Value) -> u64 {
@@ -125,6 +144,16 @@ pub(super) struct Row {
     declared: usize,
 }
 
+/// An element that runs as transactions.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Contention {
+    pub(super) element: String,
+    /// The part of its runs that conflicted, since a sample before if there was one.
+    pub(super) part: f64,
+    /// What most conflicts are about, and how many, so far.
+    pub(super) most: Option<String>,
+}
+
 /// What is shown.
 #[derive(Default)]
 pub(super) struct Table {
@@ -138,6 +167,7 @@ pub(super) struct Table {
     pub(super) threads: Vec<Busy>,
     /// How many replicas get packets, if their number can change.
     pub(super) replicas: Option<u64>,
+    pub(super) contention: Vec<Contention>,
 }
 
 impl Table {
@@ -169,6 +199,7 @@ impl Table {
             devices: now.devices.clone(),
             threads: busy(now, before, passed),
             replicas: now.replicas,
+            contention: now.transactions.iter().map(|it| contention(it, before)).collect(),
         }
     }
 
@@ -180,6 +211,13 @@ impl Table {
             Order::Drops => self.rows.sort_by_key(|row| Reverse(row.dropped)),
         }
     }
+}
+
+fn contention(now: &Transactions, before: Option<&Sample>) -> Contention {
+    let old = before.and_then(|before| before.transactions.iter().find(|it| it.element == now.element));
+    let since = |new: u64, old: Option<u64>| new.saturating_sub(old.unwrap_or(0));
+    let (runs, aborts) = (since(now.runs, old.map(|old| old.runs)), since(now.aborts, old.map(|old| old.aborts)));
+    Contention { element: now.element.clone(), part: aborts as f64 / runs.max(1) as f64, most: now.most.clone() }
 }
 
 /// How busy threads were since a sample before.

@@ -1,7 +1,7 @@
 //! The table on a screen, and the keys that change what is seen of it.
 
 use super::model::{Busy, Order, Row, Table};
-use super::view::{HEAD, cells, port, threads, title};
+use super::view::{HEAD, cells, contention, port, threads, title};
 use super::{Args, NAP, Source};
 use crate::failure::Outcome;
 use crate::signals::Signals;
@@ -136,7 +136,8 @@ impl Screen {
     }
 
     fn draw(&mut self, table: &Table, frame: &mut Frame<'_>) {
-        let above: Vec<Line<'_>> = table.devices.iter().map(port).chain(threads(table, self.chosen.as_deref())).map(Line::from).collect();
+        let above: Vec<Line<'_>> =
+            table.devices.iter().map(port).chain(threads(table, self.chosen.as_deref())).chain(contention(table)).map(Line::from).collect();
         let devices = above.len() as u16;
         let [top, ports, middle, bottom] =
             Layout::vertical([Constraint::Length(1), Constraint::Length(devices), Constraint::Min(2), Constraint::Length(1)])

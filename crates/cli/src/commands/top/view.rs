@@ -1,6 +1,6 @@
 //! The table as lines of text.
 
-use super::model::{Busy, Row, Table};
+use super::model::{Busy, Contention, Row, Table};
 
 /// Threads that are told of in a line.
 const IN_A_LINE: usize = 4;
@@ -20,6 +20,7 @@ pub(super) fn lines(table: &Table) -> Vec<String> {
     std::iter::once(title(table) + &replicas)
         .chain(table.devices.iter().map(port))
         .chain(threads(table, None))
+        .chain(contention(table))
         .chain(rows.iter().map(line))
         .collect()
 }
@@ -45,6 +46,15 @@ pub(super) fn threads(table: &Table, chosen: Option<&str>) -> Vec<String> {
     };
     let all: Vec<String> = table.threads.iter().map(one).collect();
     all.chunks(IN_A_LINE).map(|some| format!("threads: {}", some.join(", "))).collect()
+}
+
+/// Elements that run as transactions, a line each.
+pub(super) fn contention(table: &Table) -> Vec<String> {
+    let one = |it: &Contention| {
+        let most = it.most.as_ref().map_or_else(String::new, |most| format!("; most so far: {most}"));
+        format!("{}: {:.1} % of transactions conflict{most}", it.element, it.part * 100.0)
+    };
+    table.contention.iter().map(one).collect()
 }
 
 pub(super) fn cells(row: &Row) -> [String; 7] {
@@ -74,7 +84,8 @@ pub(super) mod tests {
         let stats = |packets: u64| {
             json!({ "seconds": 3.5, "arrived": packets, "busy": 0.25,
             "elements": [{ "name": "in", "class": "FromDevice", "packets": 0, "out": [packets], "dropped": {}, "ns_per_packet": 12.34 },
-                         { "name": "q", "class": "Queue", "packets": packets, "out": [], "dropped": { "full": 2 } }],
+                         { "name": "q", "class": "Queue", "packets": packets, "out": [], "dropped": { "full": 2 },
+                           "transactions": { "commits": packets * 3, "aborts": packets, "locked": 0, "conflicts": [{ "about": "t", "key": "0a", "full": false, "lines": [7], "count": packets }] } }],
             "threads": [{ "name": "in order", "id": 5, "cpu_seconds": packets as f64 / 1e5, "core": 1, "packets": packets, "pinned": 1, "waiting": 2, "room": 4 }, { "name": "replica", "id": 6 + packets, "cpu_seconds": 1.0 }],
             "devices": [{ "name": "in", "received": packets, "sent": 0, "dropped": { "full": 1 } }] })
         };
@@ -90,6 +101,7 @@ pub(super) mod tests {
             "in: 50000 received, 0 sent, 1 dropped",
             // The other thread was not there before.
             "threads: in order 50 % on core 1 (pinned) 2/4",
+            "q: 25.0 % of transactions conflict; most so far: 50000 t 0a (line 7)",
             "element  class       packets/s  packets  dropped/s  dropped  ns/packet",
             "in       FromDevice     50.0 k    50000          0        0       12.3",
             "q        Queue          50.0 k    50000          0        2",

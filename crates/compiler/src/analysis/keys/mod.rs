@@ -50,6 +50,8 @@ pub struct Access {
     pub key: Vec<Byte>,
     /// The protocol of the IP header, where the way to the access tells it.
     pub protocol: Option<u8>,
+    /// The input that the packet came by, where the way tells it and ways are told apart by it.
+    pub input: Option<u32>,
     /// Where it stands.
     pub site: Site,
 }
@@ -65,6 +67,10 @@ pub struct Looks {
     pub marks: bool,
     /// It makes a header and says that this is the IP header.
     pub encapsulates: bool,
+    /// It may move the packet's head.
+    pub moves: bool,
+    /// It may change bytes of the packet.
+    pub stores: bool,
     /// Bytes that it takes away at the packet's head at most; none if that is not known.
     pub takes: Option<u32>,
 }
@@ -84,6 +90,24 @@ const FAR: i64 = 1 << 24;
 
 /// Looks at a handler; none if it has too many ways.
 pub fn looks(module: &Module, func: &Func) -> Option<Looks> {
+    walked(module, func, None)
+}
+
+/// The same, with ways told apart by the input that packets come by.
+pub fn looks_by_input(module: &Module, func: &Func) -> Option<Looks> {
+    let port = func.blocks.first()?.params.first().copied()?;
+    let inputs = module.all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
+    walked(module, func, Some(Input { port, inputs }))
+}
+
+/// The value that is the input's number, and how many inputs there are.
+#[derive(Clone, Copy)]
+struct Input {
+    port: Value,
+    inputs: u32,
+}
+
+fn walked(module: &Module, func: &Func, input: Option<Input>) -> Option<Looks> {
     let mark = module
         .info_fields
         .iter()
@@ -91,7 +115,8 @@ pub fn looks(module: &Module, func: &Func) -> Option<Looks> {
         .map(|field| i64::from(field.offset)..i64::from(field.offset + field.size));
     let cfg = Cfg::new(func);
     let live = liveness::at_starts(func, &cfg);
-    let mut walk = Walk { func, mark, live, relevant: Relevant::of(func), looks: Looks { takes: Some(0), ..Looks::default() } };
+    let looks = Looks { takes: Some(0), ..Looks::default() };
+    let mut walk = Walk { func, mark, live, relevant: Relevant::of(func), input, looks };
     walk.run()?;
     Some(walk.looks)
 }
@@ -134,6 +159,7 @@ struct State {
     pushed: i64,
     taken: i64,
     protocol: Option<u8>,
+    input: Option<u32>,
 }
 
 struct Walk<'f> {
@@ -141,6 +167,8 @@ struct Walk<'f> {
     mark: Option<std::ops::Range<i64>>,
     live: Vec<BTreeSet<Value>>,
     relevant: Relevant,
+    /// Whether ways are told apart by it.
+    input: Option<Input>,
     looks: Looks,
 }
 
@@ -194,12 +222,29 @@ impl Walk<'_> {
     fn assume(&self, state: &State, condition: Value, is: i64) -> State {
         let mut state = state.clone();
         state.values.insert(condition, Known::Number(Origin::Zero, is));
+        self.came_by(&mut state, condition, is);
         match self.func.op(condition) {
             Some(Op::Cmp(CmpOp::Eq, x, y)) if is == 1 => self.equal(&mut state, *x, *y),
             Some(Op::Cmp(CmpOp::Ne, x, y)) if is == 0 => self.equal(&mut state, *x, *y),
             _ => {}
         }
         state
+    }
+
+    /// What a condition says of the input: of two, it is the other if it is not one.
+    fn came_by(&self, state: &mut State, condition: Value, is: i64) {
+        let Some(Input { port, inputs }) = self.input else { return };
+        let one = match self.func.op(condition) {
+            Some(Op::Cmp(CmpOp::Eq, x, y)) if *x == port => self.func.constant(*y).map(|number| (number, is == 1)),
+            Some(Op::Cmp(CmpOp::Ne, x, y)) if *x == port => self.func.constant(*y).map(|number| (number, is == 0)),
+            _ if condition == port => Some((0, is == 0)),
+            _ => None,
+        };
+        match one {
+            Some((number, true)) => state.input = u32::try_from(number).ok(),
+            Some((number, false)) if inputs == 2 && number < 2 => state.input = Some(1 - number as u32),
+            _ => {}
+        }
     }
 
     fn equal(&self, state: &mut State, x: Value, y: Value) {
@@ -210,6 +255,9 @@ impl Walk<'_> {
 
     /// A value is known to be a number here.
     fn is(&self, state: &mut State, value: Value, number: u64) {
+        if self.input.is_some_and(|input| input.port == value) {
+            state.input = u32::try_from(number).ok();
+        }
         match self.bytes(state, value).split_first() {
             Some((Byte::Packet(Base::Network, PROTOCOL), rest)) if rest.iter().all(|byte| *byte == Byte::Zero) => {
                 state.protocol = u8::try_from(number).ok();
@@ -430,6 +478,7 @@ impl Walk<'_> {
     }
 
     fn store_in_packet(&mut self, state: &mut State, place: Option<(Origin, i64)>, size: i64) {
+        self.looks.stores = true;
         let stored = |base, at: i64| (at..at + size).map(move |at| (base, at));
         match place {
             Some((Origin::Network, at)) if at >= 0 && at + size <= ADDRESSES.end => {
@@ -450,7 +499,7 @@ impl Walk<'_> {
         match helper {
             Helper::Find(table) | Helper::Peek(table) | Helper::Insert(table) | Helper::DeleteEntry(table) => {
                 let key = args.first().map_or_else(Vec::new, |key| self.bytes(state, *key));
-                self.looks.accesses.insert(Access { table, key, protocol: state.protocol, site });
+                self.looks.accesses.insert(Access { table, key, protocol: state.protocol, input: state.input, site });
             }
             Helper::PushHead => state.pushed = (state.pushed + amount.map_or(0, |(_, by)| by)).clamp(0, FAR),
             Helper::PullHead => {
@@ -464,11 +513,13 @@ impl Walk<'_> {
             Helper::Copy(_, Space::Packet) => self.store_in_packet(state, None, 0),
             Helper::Receive(_) | Helper::Hold | Helper::Take | Helper::Create | Helper::Delete => {
                 (state.is_changed, state.is_marked) = (true, true);
+                self.looks.moves = true;
             }
             _ => {}
         }
         if helper.changes_geometry() && !matches!(helper, Helper::TrimTail | Helper::GrowTail) {
             state.is_moved = true;
+            self.looks.moves = true;
             let stays = |known: &Known| !matches!(known, Known::Number(Origin::Network | Origin::Transport | Origin::Moved, _));
             state.values.retain(|_, known| stays(known));
         }

@@ -11,13 +11,15 @@
 //! A replica that is taken out stays, with what it has counted, and is the first that comes back. One that is new gets what was written to handlers of replicas before; so much
 //! of that is kept, and if more was written there are no new ones.
 //!
+//! In the same way the sources change which replica has a packet ([`Flow`]): between two epochs. The last stage puts packets in their order by their numbers, so it does not matter to it.
+//!
 //! Left out: elements that keep state by flow, whose flows would move to replicas that do not have it.
 
 use super::channel::{Receiver, Sender, channel};
 use super::handlers::{Directory, Request};
 use super::workers::{Base, Ends, Ready, Workers, run_replica};
-use super::{Part, Stage, lock};
-use runtime::graph::ring::{Batch, Rings};
+use super::{Cores, Epochs, Making, Mode, Part, Placement, Stage, lock};
+use runtime::graph::ring::{Batch, Flow, Rings};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
@@ -36,15 +38,42 @@ pub(super) struct Change {
     active: AtomicUsize,
     /// How long the last change held up the sources, in nanoseconds.
     pause: AtomicU64,
+    /// Which replica is to have a packet, and which has it.
+    flow: Mutex<Flows>,
+    /// Epochs that the sources have handed over.
+    handed: AtomicU64,
+}
+
+/// Which replica has a packet, and what is to come of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flows {
+    /// At present.
+    pub active: Flow,
+    /// From the next epoch on.
+    pub wanted: Flow,
+}
+
+/// Why something cannot change.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fixed {
+    pub replicas: Option<&'static str>,
+    pub flow: Option<&'static str>,
 }
 
 impl Change {
-    pub(super) fn new(replicas: usize) -> Self {
-        Self { wanted: AtomicUsize::new(replicas), active: AtomicUsize::new(replicas), ..Self::default() }
+    pub(super) fn new(replicas: usize, flow: Flow) -> Self {
+        let flow = Mutex::new(Flows { active: flow, wanted: flow });
+        Self { wanted: AtomicUsize::new(replicas), active: AtomicUsize::new(replicas), flow, ..Self::default() }
     }
 
-    /// Changes how many batches an epoch has, if that is wanted.
-    pub(super) fn apply(&self, senders: &mut Vec<Sender>, batches: &mut Vec<Batch>) {
+    /// Changes how many batches the next epoch has, and which has a packet, if that is wanted.
+    pub(super) fn apply(&self, senders: &mut Vec<Sender>, batches: &mut Vec<Batch>, flow: &mut Flow) {
+        self.handed.fetch_add(1, Ordering::Relaxed);
+        {
+            let mut flows = lock(&self.flow);
+            flows.active = flows.wanted;
+            *flow = flows.wanted;
+        }
         if self.wanted.load(Ordering::Acquire) == batches.len() {
             return;
         }
@@ -59,6 +88,15 @@ impl Change {
 
     pub(super) fn active(&self) -> usize {
         self.active.load(Ordering::Acquire)
+    }
+
+    pub(super) fn flows(&self) -> Flows {
+        *lock(&self.flow)
+    }
+
+    /// Epochs that have been handed over.
+    pub(super) fn handed(&self) -> u64 {
+        self.handed.load(Ordering::Relaxed)
     }
 }
 
@@ -91,8 +129,8 @@ pub(super) struct Crew {
     /// Where batches go back to.
     returns: mpsc::Sender<Batch>,
     change: Arc<Change>,
-    /// Why there cannot be more or fewer.
-    fixed: Option<&'static str>,
+    /// Why there cannot be more or fewer, or other packets in each.
+    fixed: Fixed,
     made: usize,
     wanted: usize,
     coming: Option<Coming>,
@@ -100,13 +138,13 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// For replicas of that part, whose lanes' annotations are looked at or not; `fixed`: why there are always as many.
+    /// For replicas of that part, whose lanes' annotations are looked at or not; `fixed`: why that stays as it is.
     pub(super) fn new(
         base: Base,
         (part, annotated): (Arc<Part>, Vec<bool>),
         returns: mpsc::Sender<Batch>,
         change: Arc<Change>,
-        fixed: Option<&'static str>,
+        fixed: Fixed,
     ) -> Self {
         let made = change.active();
         Self { base, part, annotated, returns, change, fixed, made, wanted: made, coming: None, made_in: Duration::ZERO }
@@ -119,7 +157,7 @@ impl Crew {
 
     /// So many are wanted.
     pub(super) fn want(&mut self, replicas: usize, directory: &Directory) -> Result<(), String> {
-        if let Some(why) = &self.fixed {
+        if let Some(why) = self.fixed.replicas {
             return Err(format!("replicas can be neither added nor removed: {why}"));
         }
         if !(1..=MOST).contains(&replicas) {
@@ -130,6 +168,36 @@ impl Crew {
         }
         self.wanted = replicas;
         self.change.wanted.store(replicas.min(self.made), Ordering::Release);
+        Ok(())
+    }
+
+    pub(super) fn flows(&self) -> Flows {
+        self.change.flows()
+    }
+
+    /// Whether another replica is being made.
+    pub(super) fn is_making(&self) -> bool {
+        self.coming.is_some()
+    }
+
+    /// Replicas that come are those of another version.
+    pub(super) fn become_new(&mut self, making: Making, (part, annotated): (Arc<Part>, Vec<bool>), placement: &Placement) {
+        self.base.making = making;
+        (self.part, self.annotated) = (part, annotated);
+        self.fixed = Fixed { replicas: placement.keeps_replicas(), flow: placement.keeps_flow() };
+        *lock(&self.change.flow) = Flows { active: placement.flow, wanted: placement.flow };
+    }
+
+    /// Packets are to go to replicas by that.
+    pub(super) fn want_flow(&self, flow: Flow) -> Result<(), String> {
+        if flow == Flow::All {
+            return Err("all packets go to all replicas only where these keep the state of all".to_owned());
+        }
+        match self.fixed.flow {
+            Some(_) if self.flows().wanted == flow => {}
+            Some(why) => return Err(format!("packets cannot go to replicas by another function: {why}")),
+            None => lock(&self.change.flow).wanted = flow,
+        }
         Ok(())
     }
 
@@ -202,5 +270,27 @@ impl Crew {
         lock(&self.change.new).push(coming.sender);
         self.change.wanted.store(self.wanted.min(self.made), Ordering::Release);
         Ok(())
+    }
+}
+
+impl Cores {
+    /// Which replica has a packet, at present and from the next epoch on; none where there are no replicas of a stage.
+    pub fn flows(&self) -> Option<Flows> {
+        match &self.mode {
+            Mode::Total(Epochs { crew, .. }) => crew.as_deref().map(Crew::flows),
+            Mode::Flow(_) => None,
+        }
+    }
+
+    /// Lets packets go to replicas by that function, from the next epoch on.
+    ///
+    /// # Errors
+    /// Why it cannot change, or not to that.
+    pub fn set_flow(&mut self, flow: Flow) -> Result<Flows, String> {
+        let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode else {
+            let why = self.placement.keeps_flow().unwrap_or("there are no replicas of a stage");
+            return Err(format!("packets cannot go to replicas by another function: {why}"));
+        };
+        crew.want_flow(flow).map(|()| crew.flows())
     }
 }

@@ -17,7 +17,7 @@ use super::handlers::{Directory, Request};
 use super::threads::Gauge;
 use super::workers::{self, Base, Workers, numbers, serve, wait_for_go};
 use super::{Application, Cores, Error, Graph, Host, MOMENT, Making, Mode, NotMade, Part, Placement, Run, Stage, Teller};
-use super::{finish_graph, handlers, present, readers};
+use super::{finish_graph, handlers, present, readers, scheduled};
 use netil::app::{self, Body};
 use runtime::graph::ring::{ABSENT, Remote, Rings};
 use runtime::graph::{Common, Policy, Share};
@@ -54,7 +54,9 @@ impl Application {
         let (fails, faults) = mpsc::channel();
         let run = Arc::new(Run::default());
         let ended = Arc::new(AtomicUsize::new(0));
-        let (share, own) = of_replica(&making, Share { index: 0, replicas, common: Arc::clone(&common) });
+        let gauge = Arc::new(Gauge::new("replica 0", Stage::Replica));
+        let (share, mut own) = of_replica(&making, Share { index: 0, replicas, common: Arc::clone(&common) });
+        own.settings.home = scheduled::home(&gauge, true);
         // The first one compiles what the others then find in the cache.
         let first = part(&self.application, &placement, true);
         let mut rest = finish_graph(&first, own, Rings::default(), None, host).map_err(|error| self.not_made(error))?;
@@ -74,7 +76,6 @@ impl Application {
             rest.open();
         }
         let mode = Mode::Flow(Others { share, ended, left: false, closed: false });
-        let gauge = Gauge::new("replica 0", Stage::Replica);
         Ok(Cores {
             rest,
             mode,
@@ -89,6 +90,7 @@ impl Application {
             news: Vec::new(),
             planner: None,
             plans: Vec::new(),
+            renewal: None,
         })
     }
 }

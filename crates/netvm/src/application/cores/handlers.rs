@@ -3,11 +3,13 @@
 use super::super::RECORD;
 use super::agreed::{Agreed, agreed, settle};
 use super::channel::Relief;
+use super::cut::Part;
+use super::renew::Renewing;
 use super::threads::{Gauge, Thread, is_called};
 use super::{Graph, Stage, lock};
 use crate::control::why;
 use runtime::graph::ring::Elsewhere;
-use runtime::graph::{Described, Fault, Stats};
+use runtime::graph::{Described, Fault, Stats, Succession};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
@@ -32,6 +34,10 @@ pub(super) enum Request {
     Record(usize, Sender<Result<(), String>>),
     /// The packets whose ways are kept.
     Recorded(Sender<Vec<Value>>),
+    /// Another version of its part is to take its place, where the thread can do that.
+    Renew(Box<Renewing>),
+    /// What would become of its elements then.
+    Plan(Arc<Part>, Sender<Succession>),
     /// Outputs are to be completed.
     Finish(Sender<()>),
 }
@@ -56,6 +62,9 @@ pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Opti
         Request::Move => gauge.make_moves(),
         Request::Record(packets, reply) => drop(reply.send(graph.record(packets, RECORD))),
         Request::Recorded(reply) => drop(reply.send(why::packets(graph).unwrap_or_default())),
+        // Who asked hears that it hangs up.
+        Request::Renew(_) => {}
+        Request::Plan(part, reply) => drop(reply.send(graph.plan(&part.application))),
         Request::Finish(reply) => {
             let faults = graph.finish();
             let _ = reply.send(());
@@ -123,7 +132,7 @@ impl Worker {
         let _ = self.waker.as_ref().map(|mut waker| waker.write(&[1]));
     }
 
-    fn send(&self, request: Request) -> bool {
+    pub(super) fn send(&self, request: Request) -> bool {
         let sent = lock(&self.requests).as_ref().is_some_and(|requests| requests.send(request).is_ok());
         self.gauge.asks();
         self.wake();
@@ -131,7 +140,7 @@ impl Worker {
     }
 
     /// Asks, and waits for the answer: the thread gets on to it although who asks takes nothing from it meanwhile.
-    fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Option<T> {
+    pub(super) fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Option<T> {
         let (reply, answer) = channel();
         // A replica answers while it waits, too.
         let _held = (self.gauge.stage == Stage::Source).then(|| self.relief.hold());
@@ -145,13 +154,13 @@ pub(super) struct Directory {
     /// What was written to handlers of replicas; none if it was too much to be kept.
     written: Mutex<Option<Vec<Written>>>,
     /// By element.
-    stages: HashMap<String, Stage>,
+    stages: Mutex<HashMap<String, Stage>>,
     /// Elements whose state each replica has of all packets.
     replayed: HashSet<String>,
     /// Held by who writes to one of them.
     agreeing: Mutex<()>,
     /// What handlers said before there were packets.
-    bases: HashMap<String, u64>,
+    bases: Mutex<HashMap<String, u64>>,
 }
 
 /// A handler, and what was written.
@@ -171,14 +180,29 @@ impl Directory {
         replayed: HashSet<String>,
         bases: HashMap<String, u64>,
     ) -> Self {
-        let stage = |names: Vec<String>, stage| names.into_iter().map(move |name| (name, stage));
-        let stages = stage(sources, Stage::Source).chain(stage(replicas, Stage::Replica)).collect();
+        let (stages, bases) = (Mutex::new(by_name(sources, replicas)), Mutex::new(bases));
         let workers = Mutex::new(workers.into_iter().map(Arc::new).collect());
         Self { workers, written: Mutex::new(Some(Vec::new())), stages, replayed, agreeing: Mutex::new(()), bases }
     }
 
-    fn workers(&self) -> Vec<Arc<Worker>> {
+    pub(super) fn workers(&self) -> Vec<Arc<Worker>> {
         lock(&self.workers).clone()
+    }
+
+    /// What lets threads hand over epochs without room.
+    pub(super) fn relief(&self) -> Option<Arc<Relief>> {
+        lock(&self.workers).first().map(|worker| Arc::clone(&worker.relief))
+    }
+
+    /// Other elements are there, of which new ones said that before there were packets.
+    pub(super) fn become_new(&self, [sources, replicas]: [Vec<String>; 2], bases: HashMap<String, u64>) {
+        *lock(&self.stages) = by_name(sources, replicas);
+        lock(&self.bases).extend(bases);
+    }
+
+    /// What a handler said before there were packets.
+    fn base(&self, handler: &str) -> Option<u64> {
+        lock(&self.bases).get(handler).copied()
     }
 
     /// Another replica is asked, too, from now on.
@@ -256,7 +280,7 @@ impl Directory {
 
     fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, String> {
         let element = element_of(handler);
-        let stage = *self.stages.get(element).ok_or_else(|| format!("no element named '{element}'"))?;
+        let stage = lock(&self.stages).get(element).copied().ok_or_else(|| format!("no element named '{element}'"))?;
         Ok(self.workers().into_iter().filter(|worker| worker.gauge.stage == stage).collect())
     }
 
@@ -315,7 +339,7 @@ impl Elsewhere for Directory {
             workers.truncate(1);
         }
         let values = workers.into_iter().enumerate().map(ask).collect::<Result<Vec<String>, String>>()?;
-        together(handler, values, self.bases.get(handler).copied())
+        together(handler, values, self.base(handler))
     }
 
     fn write(&self, handler: &str, text: &str) -> Result<(), String> {
@@ -328,7 +352,8 @@ impl Elsewhere for Directory {
             return self.write_agreed(&workers, handler, text);
         }
         workers.iter().enumerate().try_for_each(ask)?;
-        if workers.iter().any(|worker| worker.gauge.stage == Stage::Replica) {
+        // A new replica has a thread of its own.
+        if workers.iter().any(|worker| worker.gauge.stage == Stage::Replica) && !handler.ends_with(".home_thread") {
             let mut written = lock(&self.written);
             match &mut *written {
                 Some(all) if all.len() < MOST_WRITTEN => all.push((handler.to_owned(), text.to_owned())),
@@ -345,12 +370,18 @@ impl Elsewhere for Directory {
             let text = crate::p4::of_replica(text, nth);
             values.push(worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))?);
         }
-        together(handler, values, self.bases.get(handler).copied())
+        together(handler, values, self.base(handler))
     }
 
     fn spread(&self, handler: &str, text: &str) -> Result<(), String> {
         if self.who_has(handler).is_ok() { self.write(handler, &crate::p4::of_replica(text, 1)) } else { Ok(()) }
     }
+}
+
+/// The stages of elements.
+fn by_name(sources: Vec<String>, replicas: Vec<String>) -> HashMap<String, Stage> {
+    let of = |names: Vec<String>, stage| names.into_iter().map(move |name| (name, stage));
+    of(sources, Stage::Source).chain(of(replicas, Stage::Replica)).collect()
 }
 
 fn element_of(handler: &str) -> &str {

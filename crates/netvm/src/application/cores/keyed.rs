@@ -9,15 +9,20 @@
 //! leave addresses and header as they arrived: what replicas get is decided by the frame that arrives. Keys from the packet that an ICMP error quotes are shown as well where the class promises that they
 //! are used for such errors only.
 //!
-//! Source: Maestro (NSDI 2024), section 3.3. Left out: keys of one address or of ports without a promise; addresses of IPv6.
+//! Keys that have less of a packet, such as one address, or bytes at fixed places of the frame, are told as [`Fields`]: replicas can get packets by these ([`super::by`]).
+//!
+//! Source: Maestro (NSDI 2024), section 3.3. Left out: ports, but at fixed places, without a promise; tables that are keyed in different ways; with the order of flows all but both addresses.
 
+use super::ports::{Promise, promise};
 use super::state::line_of;
+use super::told::fields_shown;
 use compiler::keys::{Access, Base, Byte, Looks, is_plain, looks};
 use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use netil::module::HandlerKind;
+use runtime::graph::ring::{Fields, Flow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What ICMP has in the IP header.
@@ -49,6 +54,8 @@ pub(super) struct Table {
     pub line: Option<u32>,
     /// It may be asked for an ICMP error by the addresses of the error's own header.
     errors: bool,
+    /// Bytes of the packet that all keys have, in the same places.
+    fields: BTreeSet<Fields>,
 }
 
 /// An element that finds something in tables.
@@ -58,6 +65,8 @@ pub(super) struct Keys {
     pub promised: bool,
     /// Why the IP header may be another than that of the frame that arrived.
     pub way: Option<String>,
+    /// The frame may not lie as it arrived.
+    moved: bool,
 }
 
 impl Keys {
@@ -79,6 +88,14 @@ impl Keys {
         why.or_else(|| self.way.clone()).filter(|_| self.promised)
     }
 
+    /// Bytes of the frame as it arrived that the keys of all tables have.
+    fn fields(&self) -> BTreeSet<Fields> {
+        let Some((first, others)) = self.tables.split_first() else { return BTreeSet::new() };
+        let arrived = |fields: &&Fields| if fields.header { self.way.is_none() } else { !self.moved };
+        let in_all = |fields: &&Fields| others.iter().all(|table| table.fields.contains(fields));
+        first.fields.iter().filter(arrived).filter(in_all).copied().collect()
+    }
+
     fn all_of_flow(&self) -> bool {
         !self.tables.is_empty() && self.way.is_none() && self.tables.iter().all(|table| table.verdict == Verdict::Flow)
     }
@@ -89,6 +106,8 @@ impl Keys {
 pub(super) struct Keyed {
     pub of: BTreeMap<usize, Keys>,
     refused: BTreeSet<usize>,
+    /// What is known of promises by ports.
+    pub ports: BTreeMap<usize, Promise>,
 }
 
 impl Keyed {
@@ -102,14 +121,17 @@ impl Keyed {
                 continue;
             };
             // What is before an element matters only where its own keys are those of flows.
-            let is_of_flow = promised(at) || tables.iter().all(|table| table.verdict == Verdict::Flow) && !tables.is_empty();
-            let way = if is_of_flow { way(application, at, &mut all) } else { None };
-            let keys = Keys { tables, promised: promised(at), way };
+            let of_packet = |table: &Table| table.verdict == Verdict::Flow || !table.fields.is_empty();
+            let matters = promised(at) || tables.iter().all(of_packet) && !tables.is_empty();
+            let way = if matters { way(application, at, &mut all) } else { None };
+            let moved = matters && moved(application, at, &mut all);
+            let keys = Keys { tables, promised: promised(at), way, moved };
             if instance.program().is_some_and(|program| keys.refuted(program).is_some()) {
                 keyed.refused.insert(at);
             }
             keyed.of.insert(at, keys);
         }
+        keyed.ports = application.by_port.iter().map(|of| (of.instance as usize, promise(application, of))).collect();
         keyed
     }
 
@@ -123,13 +145,18 @@ impl Keyed {
         self.of.get(&at).is_some_and(|keys| keys.all_of_flow() && !(by_quotes && keys.tables.iter().any(|table| table.errors)))
     }
 
+    /// Bytes of the frame as it arrived by which an element finds all that it keeps of packets.
+    pub fn fields(&self, at: usize) -> BTreeSet<Fields> {
+        self.of.get(&at).map(Keys::fields).unwrap_or_default()
+    }
+
     /// What refutes its promise.
     pub fn refused(&self, application: &Application, at: usize) -> Option<String> {
         self.of.get(&at).filter(|_| self.refused.contains(&at))?.refuted(application.instances[at].program()?)
     }
 
     /// How an element in replicas is known to keep things by flow, for people.
-    pub fn told(&self, application: &Application, at: usize) -> Option<String> {
+    pub fn told(&self, application: &Application, at: usize, flow: Flow) -> Option<String> {
         let keys = self.of.get(&at)?;
         let program = application.instances[at].program()?;
         if let Some(why) = keys.refuted(program) {
@@ -138,8 +165,13 @@ impl Keyed {
         match keys.unshown(program) {
             Some(why) => Some(format!("FLOW_STATE promised, not shown: {why}")),
             None if keys.promised => Some("FLOW_STATE promised, shown".to_owned()),
-            None if keys.all_of_flow() => Some("keyed by flow: shown without a promise".to_owned()),
-            None => None,
+            None => match flow {
+                Flow::Fields(fields) => {
+                    keys.fields().contains(&fields).then(|| format!("keyed by {}: shown without a promise", fields_shown(fields)))
+                }
+                _ if keys.all_of_flow() => Some("keyed by flow: shown without a promise".to_owned()),
+                _ => None,
+            },
         }
     }
 }
@@ -153,7 +185,7 @@ fn has_tables(program: &Verified) -> bool {
     !program.module().tables.is_empty()
 }
 
-fn pushed(program: &Verified) -> Option<Func> {
+pub(super) fn pushed(program: &Verified) -> Option<Func> {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
     optimised.ok().flatten().map(|(func, _)| func)
 }
@@ -174,6 +206,7 @@ fn tables(program: &Verified) -> Option<Vec<Table>> {
             key: "not known, as there are too many ways to them".to_owned(),
             line: None,
             errors: true,
+            fields: BTreeSet::new(),
         },
     };
     Some(changed.into_iter().map(table).collect())
@@ -192,23 +225,78 @@ pub(super) fn changed(program: &Verified, func: &Func) -> BTreeSet<u32> {
 }
 
 /// Where a key has the two ends of a packet: the places of the bytes of one and of the other.
-type Ends = BTreeSet<[usize; 4]>;
+type Ends = BTreeSet<Vec<usize>>;
 
-fn ends(key: &[Byte], base: Base, first: u32) -> Option<Ends> {
-    let place = |at: u32| key.iter().position(|byte| *byte == Byte::Packet(base, at));
-    let address = |from: u32| Some([place(from)?, place(from + 1)?, place(from + 2)?, place(from + 3)?]);
-    Some(BTreeSet::from([address(first)?, address(first + 4)?]))
+/// The places in a key of so many bytes of the packet from one on.
+fn places(key: &[Byte], base: Base, from: u32, len: u32) -> Option<Vec<usize>> {
+    (from..from + len).map(|at| key.iter().position(|byte| *byte == Byte::Packet(base, at))).collect()
+}
+
+/// Where a key has these bytes, if it has them.
+fn fixed(access: &Access, fields: Fields) -> Option<Ends> {
+    let base = if fields.header { Base::Network } else { Base::Start };
+    let of = |at: u16| places(&access.key, base, at.into(), fields.len.into());
+    let mut found = BTreeSet::from([of(fields.at)?]);
+    found.extend(fields.other.map(of).map_or(Some(None), |other| other.map(Some))?);
+    Some(found)
+}
+
+/// Whether a key has what only a header of IPv6 has there: the second half of its addresses.
+fn is_of_ipv6(key: &[Byte]) -> bool {
+    key.iter().any(|byte| matches!(byte, Byte::Packet(Base::Network, 20..40)))
+}
+
+/// Places where fields begin or end: in IP headers addresses of both versions; in frames Ethernet's addresses, and those of IP headers behind them.
+const EDGES: [&[u16]; 2] = [&[0, 6, 12, 22, 26, 30, 34, 38, 54], &[8, 12, 16, 20, 24, 40]];
+/// Pairs of fields that may come in either order: how they begin, and their length.
+const PAIRS: [&[(u16, u16, u16)]; 2] = [&[(0, 6, 6), (26, 30, 4), (22, 38, 16)], &[(12, 16, 4), (8, 24, 16)]];
+/// The most bytes of one field.
+const LONGEST: u16 = 40;
+
+/// Bytes of the packet that all keys have in the same places.
+fn fields(accesses: &[&Access]) -> BTreeSet<Fields> {
+    let Some((first, others)) = accesses.split_first() else { return BTreeSet::new() };
+    let same = |fields: &Fields| {
+        let at = fixed(first, *fields);
+        at.is_some() && others.iter().all(|access| fixed(access, *fields) == at)
+    };
+    [false, true].into_iter().flat_map(|header| candidates(&first.key, header)).filter(same).collect()
+}
+
+/// Rows of bytes of the packet that a key has, whole and up to where fields end, and pairs of fields.
+fn candidates(key: &[Byte], header: bool) -> Vec<Fields> {
+    let wanted = if header { Base::Network } else { Base::Start };
+    let at = |byte: &Byte| if let Byte::Packet(base, at) = byte { u16::try_from(*at).ok().filter(|_| *base == wanted) } else { None };
+    let bytes: BTreeSet<u16> = key.iter().filter_map(at).collect();
+    let pair = |(at, other, len): &(u16, u16, u16)| Fields { header, at: *at, len: *len, other: Some(*other) };
+    let mut found: Vec<Fields> = PAIRS[usize::from(header)].iter().map(pair).collect();
+    let is_edge = |at: u16| EDGES[usize::from(header)].contains(&at);
+    let begins = bytes.iter().copied().filter(|at| is_edge(*at) || at.checked_sub(1).is_none_or(|before| !bytes.contains(&before)));
+    for begin in begins {
+        let end = (begin..begin.saturating_add(LONGEST)).find(|at| !bytes.contains(at)).unwrap_or(begin + LONGEST);
+        let ends = (begin + 1..=end).filter(|at| *at == end || is_edge(*at));
+        found.extend(ends.map(|end| Fields { header, at: begin, len: end - begin, other: None }));
+    }
+    found
 }
 
 fn judged(program: &Verified, number: u32, accesses: &[&Access]) -> Table {
-    let own = |access: &Access| ends(&access.key, Base::Network, 12);
-    let quoted = |access: &Access| ends(&access.key, Base::Transport, compiler::keys::QUOTED.start);
+    // A key of one address of IPv6 has the bytes, too, where IPv4 has both.
+    let own = |access: &Access| match is_of_ipv6(&access.key) {
+        true => fixed(access, Fields { header: true, at: 8, len: 16, other: Some(24) }),
+        false => fixed(access, Fields { header: true, at: 12, len: 4, other: Some(16) }),
+    };
+    let quoted = |access: &Access| {
+        let start = compiler::keys::QUOTED.start;
+        Some(BTreeSet::from([places(&access.key, Base::Transport, start, 4)?, places(&access.key, Base::Transport, start + 4, 4)?]))
+    };
     let verdict = |access: &Access| match (own(access), quoted(access)) {
         (Some(_), _) => Verdict::Flow,
         (None, Some(_)) => Verdict::Quoted,
         _ if access.key.iter().all(|byte| is_plain(*byte) || is_address(*byte)) => Verdict::Other,
         _ => Verdict::Unknown,
     };
+    let fields = fields(accesses);
     // Where keys of two operations have the ends in different places, those of two flows may be equal.
     let places: BTreeSet<Ends> = accesses.iter().filter_map(|access| own(access).or_else(|| quoted(access))).collect();
     let worst = accesses.iter().max_by_key(|access| verdict(access));
@@ -221,20 +309,21 @@ fn judged(program: &Verified, number: u32, accesses: &[&Access]) -> Table {
             key: "both addresses, but not in the same places everywhere".to_owned(),
             line,
             errors,
+            fields,
         },
         verdict => {
             let key = worst.map_or_else(|| "not known".to_owned(), |access| described(&access.key));
-            Table { number, verdict, key, line, errors }
+            Table { number, verdict, key, line, errors, fields }
         }
     }
 }
 
 fn is_address(byte: Byte) -> bool {
-    matches!(byte, Byte::Packet(Base::Network, 12..20))
+    matches!(byte, Byte::Packet(Base::Network, 8..40))
 }
 
 /// What a key is made of.
-fn described(key: &[Byte]) -> String {
+pub(super) fn described(key: &[Byte]) -> String {
     let mut words: Vec<&str> = Vec::new();
     for byte in key.iter().rev() {
         let word = word(*byte);
@@ -254,6 +343,7 @@ fn word(byte: Byte) -> &'static str {
         Byte::Zero => "",
         Byte::Plain => "numbers that are no addresses",
         Byte::Unknown => "something not known",
+        // What this is of IPv6 stands in for the rest of it, which comes with it.
         Byte::Packet(Base::Network, 12..16) => "the source address",
         Byte::Packet(Base::Network, 16..20) => "the destination address",
         Byte::Packet(Base::Network, 9) => "the protocol",
@@ -294,6 +384,17 @@ fn way(application: &Application, at: usize, all: &mut BTreeMap<usize, Option<Lo
     let takes = |at: usize| if all.contains_key(&at) { of(&at).map_or(Some(0), |looks| looks.takes) } else { Some(0) };
     let far = distance(application, &before, at, &takes) > FIRST_HEADER;
     far.then(|| "elements before it take away more than the headers before the first IP header may have".to_owned())
+}
+
+/// Whether frames may not lie at an element as they arrived: an element before moves their heads or changes them behind Ethernet's addresses, or is one of the runtime that is no source.
+fn moved(application: &Application, at: usize, all: &mut BTreeMap<usize, Option<Looks>>) -> bool {
+    before(application, at).into_iter().any(|of| match application.instances[of].program() {
+        None => !super::placement::is_source(&application.instances[of]),
+        Some(program) => {
+            let found = all.entry(of).or_insert_with(|| looks(program.module(), &pushed(program)?));
+            found.as_ref().is_none_or(|looks| looks.moves || looks.readdresses || looks.stores)
+        }
+    })
 }
 
 /// The elements that packets may come from to an element.

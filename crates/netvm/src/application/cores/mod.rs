@@ -21,6 +21,7 @@
 //! Left out: timers in replicas, but in those of flows; TAP interfaces, which are open once only.
 
 mod agreed;
+mod by;
 mod channel;
 mod crew;
 mod cut;
@@ -32,6 +33,7 @@ mod planner;
 mod policy;
 mod ports;
 mod readers;
+mod renew;
 mod replay;
 mod report;
 mod scheduled;
@@ -41,10 +43,12 @@ mod timely;
 mod told;
 mod workers;
 
-pub use crew::Replicas;
+pub use crew::{Flows, Replicas};
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
+pub use renew::Place;
 pub use report::{Item, Sort};
+pub use runtime::graph::ring::Flow;
 pub(crate) use threads::is_called;
 pub use threads::{Thread, pin};
 
@@ -127,13 +131,15 @@ pub struct Cores {
     /// It has live devices, and time is the machine's.
     live: bool,
     /// The caller's thread.
-    gauge: Gauge,
+    gauge: Arc<Gauge>,
     /// What went wrong on the way of what was asked for, for people.
     news: Vec<String>,
     /// Who chooses the number of replicas, if somebody does.
     planner: Option<Planner>,
     /// What that chose, for people.
     plans: Vec<String>,
+    /// How another version takes its place, if it may.
+    renewal: Option<Arc<renew::Renewal>>,
 }
 
 /// What comes to the caller's graph.
@@ -150,6 +156,8 @@ struct Epochs {
     /// From each replica, or from the sources.
     inputs: Vec<Input>,
     begun: bool,
+    /// How many have come.
+    taken: u64,
     /// Who makes more replicas, where there are any.
     crew: Option<Box<Crew>>,
 }
@@ -185,13 +193,13 @@ impl Application {
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);
         let mut making = making;
-        making.settings.thread = scheduled::IN_ORDER;
+        let gauge = Arc::new(Gauge::new("in order", Stage::Rest));
+        making.settings.home = scheduled::home(&gauge, false);
         let mut rest = finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host)
             .map_err(|error| self.not_made(error))?;
         rest.open();
-        let gauge = Gauge::new("in order", Stage::Rest);
         inputs.iter().for_each(|input| gauge.waits(input.level()));
-        let mode = Mode::Total(Epochs { inbox, inputs, begun: false, crew: crew.map(Box::new) });
+        let mode = Mode::Total(Epochs { inbox, inputs, begun: false, taken: 0, crew: crew.map(Box::new) });
         Ok(Cores {
             rest,
             mode,
@@ -206,6 +214,7 @@ impl Application {
             news: Vec::new(),
             planner: None,
             plans: Vec::new(),
+            renewal: None,
         })
     }
 }
@@ -262,6 +271,7 @@ impl Epochs {
         match self.receive() {
             Next::Epoch(batches) => {
                 gauge.count(batches.iter().map(Batch::packets).sum());
+                self.taken += 1;
                 run_epoch(rest, &self.inbox, batches, &mut self.begun);
             }
             Next::Nothing if live => rest.run_up_to(now()),

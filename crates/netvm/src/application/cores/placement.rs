@@ -13,8 +13,10 @@
 
 use super::super::order::{Counters, Exempt, Place, first_trace};
 use super::super::scratch::Scratch;
+use super::by::By;
 use super::keyed::Keyed;
 use super::policy::{Policies, Policy, is_long, memory, not_again};
+use super::ports::Promise;
 use super::state::line_of;
 use super::{ports, readers};
 use compiler::mir::{Func, Helper, Op, Value};
@@ -119,7 +121,8 @@ impl Placement {
         let watched = watched(application);
         let keyed = Keyed::new(application);
         // Where all replicas have all packets, those of a flow are not one replica's.
-        let by_flow = By::new(application, &keyed, !policies.has(Policy::Replicate));
+        let gains = |at: usize| keeps(application, (at, &application.instances[at]), relaxed.contains(&at), true).is_none();
+        let by_flow = By::new(application, &keyed, !policies.has(Policy::Replicate), gains);
         let need = |(at, instance): (usize, &Instance)| match sources[at] {
             true => (false, None),
             false if asked.contains(&at) => (false, Some("the placement says so".to_owned())),
@@ -132,8 +135,7 @@ impl Placement {
         let replayed: BTreeSet<usize> = (0..stages.len()).filter(|at| again[*at] && in_replicas(*at)).collect();
         let flow = match (0..stages.len()).any(|at| in_replicas(at) && by_flow.has(at)) {
             _ if !replayed.is_empty() => Flow::All,
-            true if by_flow.quotes => Flow::Addresses,
-            true => Flow::Own,
+            true => by_flow.flow().unwrap_or_default(),
             false => Flow::Any,
         };
         let placement = Self { stages, reasons, flow, relaxed, replayed, keyed, ..Self::default() };
@@ -147,8 +149,8 @@ impl Placement {
     pub fn by_flow(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
         let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
         policies.check(application, Order::Flow)?;
-        let divided = Divided::of(application, &relaxed, &sources);
         let keyed = Keyed::new(application);
+        let divided = Divided::of(application, &relaxed, &sources, &keyed);
         let (mut stages, mut reasons) = (Vec::new(), Vec::new());
         for (at, _) in application.instances.iter().enumerate() {
             let (stage, reason) = match relaxed.contains(&at) {
@@ -200,10 +202,26 @@ impl Placement {
         if self.flow == Flow::All {
             return Some("each has the state of all packets, which a new one would lack");
         }
-        matches!(self.flow, Flow::Addresses | Flow::Own)
-            .then_some("elements keep state by flow, and flows would come to replicas that do not have theirs")
+        self.has_flows().then_some(ELSEWHERE)
+    }
+
+    /// Why packets always go to replicas by the same function, if so.
+    pub fn keeps_flow(&self) -> Option<&'static str> {
+        match self.order {
+            Order::Flow => Some("each has the whole configuration, and receives its packets itself"),
+            Order::Total if self.flow == Flow::All => Some("each has all packets"),
+            Order::Total => self.has_flows().then_some(ELSEWHERE),
+        }
+    }
+
+    /// Whether elements keep things by flow.
+    fn has_flows(&self) -> bool {
+        self.flow != Flow::Any
     }
 }
+
+/// What would be where flows go to other replicas.
+const ELSEWHERE: &str = "elements keep state by flow, and flows would come to replicas that do not have theirs";
 
 /// The elements that `relax` names.
 fn relaxed(application: &Application, relax: &[String]) -> Result<BTreeSet<usize>, String> {
@@ -237,11 +255,12 @@ struct Divided<'a> {
 }
 
 impl<'a> Divided<'a> {
-    fn of(application: &'a Application, relaxed: &BTreeSet<usize>, sources: &[bool]) -> Self {
+    fn of(application: &'a Application, relaxed: &BTreeSet<usize>, sources: &[bool], keyed: &Keyed) -> Self {
         let mut divided = Self::default();
         for of in application.by_port.iter().filter(|of| !relaxed.contains(&(of.instance as usize))) {
             let program = application.instances[of.instance as usize].program();
-            let together = application.shares(of.instance).then(|| TOGETHER.to_owned());
+            let refuted = keyed.ports.get(&(of.instance as usize)).and_then(Promise::refuted);
+            let together = application.shares(of.instance).then(|| TOGETHER.to_owned()).or(refuted);
             match together.or_else(|| keeps_beyond_flows(program?, variables(application, of.instance as usize), Keys::Ports)) {
                 None => divided.parts.push(of),
                 Some(why) => drop(divided.others.insert(of.instance as usize, why)),
@@ -354,7 +373,7 @@ fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) ->
     Some(described(program, kind, &func, trace, variables))
 }
 
-fn is_source(instance: &Instance) -> bool {
+pub(super) fn is_source(instance: &Instance) -> bool {
     matches!(instance.body, Body::Native(_)) && SOURCES.contains(&instance.class.as_str())
 }
 
@@ -407,26 +426,6 @@ fn stages(application: &Application, sources: &[bool], reasons: &[Option<String>
         _ => Stage::Replica,
     };
     sources.iter().zip(&rest).map(stage).collect()
-}
-
-/// Elements that keep what they keep by flow, where replicas get the packets of some flows each.
-struct By<'k> {
-    keyed: &'k Keyed,
-    promised: BTreeSet<usize>,
-    /// ICMP errors go where the packets go that they quote.
-    quotes: bool,
-    any: bool,
-}
-
-impl<'k> By<'k> {
-    fn new(application: &Application, keyed: &'k Keyed, any: bool) -> Self {
-        let promised: BTreeSet<usize> = (0..application.instances.len()).filter(|at| keyed.promised(application, *at)).collect();
-        Self { keyed, quotes: !promised.is_empty(), promised, any }
-    }
-
-    fn has(&self, at: usize) -> bool {
-        self.any && (self.promised.contains(&at) || self.keyed.shown(at, self.quotes))
-    }
 }
 
 /// Whether an element is in replicas because all of them do to its state what all packets do, and why it must see all packets in their order otherwise; none if it need not.

@@ -6,9 +6,15 @@
 //! Packets that come to the element on other ways, led back or from queues, are looked at one by one ([`runtime::graph`] says how). Left out: elements that change ports before such an
 //! element and divide them in another way.
 //!
+//! What a promise by ports says of keys is looked at, too ([`promise`]): a key that is made of other bytes of the packet only refutes it.
+//!
 //! Source: Maestro (NSDI 2024) looks for keys by which a network card's hash keeps all state apart; NFOS (EuroSys 2024) gives each core a part of a translator's ports.
 
+use super::keyed::{self, name};
+use super::state::line_of;
+use compiler::keys::{Access, Base, Byte, looks_by_input};
 use netil::app::{Application, ByPort, Toward};
+use netil::module::HandlerKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Built-in elements that find what they keep by addresses.
@@ -45,4 +51,66 @@ fn nearest(application: &Application, divided: &[&ByPort], source: u32) -> BTree
         edge = reached.into_iter().map(|to| to.instance).filter(|to| seen.insert(*to)).collect();
     }
     found
+}
+
+/// What is known of a promise by ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// All keys have the port of the end that counts, or what stands for it.
+    Shown,
+    /// It is believed.
+    Unshown(String),
+    /// It does not hold.
+    Refuted(String),
+}
+
+impl Promise {
+    /// What refutes it.
+    pub(super) fn refuted(&self) -> Option<String> {
+        if let Self::Refuted(why) = self { Some(why.clone()) } else { None }
+    }
+
+    /// For people.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Shown => "FLOW_STATE promised, shown".to_owned(),
+            Self::Unshown(why) => format!("FLOW_STATE promised, not shown: {why}"),
+            Self::Refuted(why) => why.clone(),
+        }
+    }
+}
+
+/// Looks at the keys of the tables that packets change. Ports that an element gives out itself are numbers of its own, of which nothing is known.
+pub(super) fn promise(application: &Application, of: &ByPort) -> Promise {
+    let unknown = || Promise::Unshown("there are too many ways to its keys".to_owned());
+    let Some(program) = application.instances[of.instance as usize].program() else { return unknown() };
+    let Some(func) = keyed::pushed(program) else { return unknown() };
+    let changed = keyed::changed(program, &func);
+    let Some(found) = looks_by_input(program.module(), &func) else { return unknown() };
+    let accesses: Vec<&Access> = found.accesses.iter().filter(|access| changed.contains(&access.table)).collect();
+    let told = |access: &Access| {
+        let line = line_of(program, HandlerKind::Push, access.site).map_or_else(String::new, |line| format!(" (line {line})"));
+        format!("the keys of table `{}` are {}{line}", name(program, access.table), keyed::described(&access.key))
+    };
+    if let Some(other) = accesses.iter().find(|access| has_other_bytes_only(&access.key)) {
+        return Promise::Refuted(format!("FLOW_STATE does not hold: {}, without a port", told(other)));
+    }
+    let end = |access: &Access| of.inputs.get(access.input? as usize).copied();
+    match accesses.iter().find(|access| end(access).is_none_or(|end| !has_port(&access.key, end))) {
+        Some(unshown) => Promise::Unshown(told(unshown)),
+        None => Promise::Shown,
+    }
+}
+
+/// Whether a key is made of bytes of the packet none of which are behind its IP header: all of them say which packets have it, and no port does.
+fn has_other_bytes_only(key: &[Byte]) -> bool {
+    let is_header = |byte: &Byte| matches!(byte, Byte::Packet(Base::Network, _));
+    key.iter().any(is_header) && key.iter().all(|byte| is_header(byte) || *byte == Byte::Zero)
+}
+
+/// Whether it has the port of that end, the identifier of an ICMP query, or the port of the other end of the packet that an ICMP error quotes.
+fn has_port(key: &[Byte], end: Toward) -> bool {
+    let has = |at: u32| (at..at + 2).all(|at| key.contains(&Byte::Packet(Base::Transport, at)));
+    let (own, quoted) = if end == Toward::Source { (0, 30) } else { (2, 28) };
+    has(own) || has(4) || has(quoted)
 }

@@ -12,6 +12,7 @@ use netil::Verified;
 use netil::app::{Application, Variable};
 use netil::module::HandlerKind;
 use netil::table::Space;
+use runtime::graph::ring::Flow;
 use std::fmt;
 
 /// What a table or a variable is to packets.
@@ -143,12 +144,18 @@ impl Placement {
             let sort = match keys {
                 _ if !changed.contains(&number) => Sort::ReadOnly,
                 Some(keys) if keys.verdict <= Verdict::Quoted => Sort::Flow,
+                Some(_) if self.is_by_fields(at) => Sort::Flow,
                 Some(keys) => Sort::Keyed(keys.key.clone()),
                 None => Sort::Keyed("something not known".to_owned()),
             };
             (true, name, sort, line)
         };
         (0..seen.program.module().tables.len() as u32).map(found).collect()
+    }
+
+    /// Whether packets go to replicas by bytes that the keys of all its tables have.
+    fn is_by_fields(&self, at: usize) -> bool {
+        matches!(self.flow, Flow::Fields(fields) if self.keyed.fields(at).contains(&fields))
     }
 
     /// How replicas have what an element keeps, and why.

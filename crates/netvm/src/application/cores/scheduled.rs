@@ -2,16 +2,30 @@
 //!
 //! Source: Click's element of that name, whose threads are cores here. An element's thread is that of its stage.
 
+use super::threads::Gauge;
 use super::{Cores, Order, Stage};
 use netil::app::{Application, Body, Instance};
+use runtime::graph::ring::Home;
+use std::sync::Arc;
 
 /// The number of the thread that runs what is in order; the sources' is 0, and those of replicas follow.
 pub(super) const IN_ORDER: usize = 1;
 
 /// The number of a thread, by its name; `alike`: all threads are replicas of the whole application.
 pub(super) fn number(name: &str, alike: bool) -> usize {
+    if name == "in order" {
+        return IN_ORDER;
+    }
     let replica = name.strip_prefix("replica ").and_then(|number| number.parse::<usize>().ok());
     replica.map_or(0, |replica| if alike { replica } else { IN_ORDER + 1 + replica })
+}
+
+/// The thread of that gauge, as its elements know it.
+pub(super) fn home(gauge: &Arc<Gauge>, alike: bool) -> Home {
+    let replica = gauge.name().strip_prefix("replica ").and_then(|number| number.parse().ok()).unwrap_or(0);
+    let moved = Arc::clone(gauge);
+    let moves = Arc::new(move |core| moved.move_to(core).map(drop));
+    Home { thread: number(gauge.name(), alike), replica, moves: Some(moves) }
 }
 
 /// Elements with their cores.
@@ -63,7 +77,7 @@ mod tests {
 
     #[test]
     fn threads_have_numbers() {
-        assert_eq!(["sources", "replica 0", "replica 3"].map(|name| number(name, false)), [0, 2, 5]);
+        assert_eq!(["sources", "in order", "replica 0", "replica 3"].map(|name| number(name, false)), [0, 1, 2, 5]);
         assert_eq!(["replica 0", "replica 3"].map(|name| number(name, true)), [0, 3]);
     }
 }

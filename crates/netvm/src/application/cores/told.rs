@@ -2,7 +2,7 @@
 
 use super::placement::{Order, Placement, Stage};
 use netil::app::{Application, Instance, Toward};
-use runtime::graph::ring::Flow;
+use runtime::graph::ring::{Fields, Flow};
 use std::fmt::Write as _;
 
 impl Placement {
@@ -10,7 +10,10 @@ impl Placement {
     pub fn policy_shown(&self, at: usize) -> String {
         match self.policies.get(&at) {
             Some((runtime::graph::Policy::Transaction(_), _)) => "transactions".to_owned(),
-            Some((runtime::graph::Policy::Parts(_), _)) => "each replica has the state of some ports".to_owned(),
+            Some((runtime::graph::Policy::Parts(_), _)) => {
+                let told = self.keyed.ports.get(&at).map_or_else(String::new, |promise| format!(" ({})", promise.told()));
+                format!("each replica has the state of some ports{told}")
+            }
             Some((runtime::graph::Policy::Noted(_), _)) => "read in copies without a lock, changed under a lock".to_owned(),
             Some((_, Some(why))) => format!("a lock ({why})"),
             Some((_, None)) => "a lock".to_owned(),
@@ -28,6 +31,10 @@ impl Placement {
             Flow::Any => "any replica".to_owned(),
             Flow::All => "all replicas: one runs them, the others only change their state".to_owned(),
             Flow::Own => "replicas by the two addresses of their own IP header, as the keys of tables have them".to_owned(),
+            Flow::Source => "replicas by the source address of their own IP header, as the keys of tables have it".to_owned(),
+            Flow::Destination => "replicas by the destination address of their own IP header, as the keys of tables have it".to_owned(),
+            Flow::Fields(fields) => format!("replicas by {}, which the keys of tables have", fields_shown(fields)),
+            Flow::Tuple => "replicas by the connection that they are of".to_owned(),
             Flow::Addresses if self.ends.is_empty() => "replicas by the two addresses of their flow".to_owned(),
             Flow::Addresses => format!("replicas by ports: {}", self.ends.iter().map(by_port).collect::<Vec<_>>().join(", ")),
         }
@@ -55,7 +62,9 @@ impl Placement {
                     (_, Stage::Replica) if self.policies.contains_key(&at) => &format!(": {}", self.policy_shown(at)),
                     (Some(why), Stage::Rest) => &format!(": {why}"),
                     (Some(why), Stage::Shared) => &format!(": {}: {why}", self.policy_shown(at)),
-                    (_, Stage::Replica) => &self.keyed.told(application, at).map_or_else(String::new, |told| format!(": {told}")),
+                    (_, Stage::Replica) => {
+                        &self.keyed.told(application, at, self.flow).map_or_else(String::new, |told| format!(": {told}"))
+                    }
                     (None, Stage::Rest) if self.order == Order::Total => ": behind such elements",
                     _ => "",
                 };
@@ -65,4 +74,21 @@ impl Placement {
         let _ = writeln!(text, "packets go to {}", self.flow_shown(application));
         text
     }
+}
+
+/// Which bytes they are, for people.
+pub(super) fn fields_shown(fields: Fields) -> String {
+    let Fields { header, at, len, other } = fields;
+    let word = match (header, at, len, other) {
+        (true, 12, 4, None) => return "the source address".to_owned(),
+        (true, 16, 4, None) => return "the destination address".to_owned(),
+        (true, 8, 16, None) => return "the source address of IPv6".to_owned(),
+        (true, 24, 16, None) => return "the destination address of IPv6".to_owned(),
+        (true, 12, 4, Some(16)) | (true, 8, 16, Some(24)) => return "both addresses, in either order".to_owned(),
+        (true, ..) => "IP header",
+        (false, ..) => "frame",
+    };
+    let places = |at: u16| if len == 1 { format!("{at}") } else { format!("{at} to {}", at + len - 1) };
+    let other = other.map_or_else(String::new, |other| format!(" and {}, in either order", places(other)));
+    format!("byte{} {}{other} of the {word}", if len == 1 && other.is_empty() { "" } else { "s" }, places(at))
 }

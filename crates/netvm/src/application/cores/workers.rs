@@ -1,7 +1,7 @@
 //! The threads of sources and replicas.
 
 use super::channel::{Receiver as Input, Relief, Sender as Output, channel};
-use super::crew::{Change, Crew};
+use super::crew::{Change, Crew, Fixed};
 use super::handlers::{Directory, Request, Worker, answer};
 use super::replay::{Replayed, Replica};
 use super::threads::Gauge;
@@ -81,7 +81,7 @@ impl Workers {
         let relief = Arc::clone(&self.base.relief);
         let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| channel(&relief)).unzip();
         let (returns, spare) = mpsc::channel();
-        let (flow, change) = (placement.flow, Arc::new(Change::new(count)));
+        let (flow, change) = (placement.flow, Arc::new(Change::new(count, placement.flow)));
         let link = Link { flow, senders, spare, change: Arc::clone(&change) };
         self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, link))?;
         let Some(middle) = middle.map(Arc::new) else { return Ok((receivers, None)) };
@@ -98,7 +98,8 @@ impl Workers {
             self.workers.last().into_iter().for_each(|worker| worker.gauge().waits(level.clone()));
             results.push(result);
         }
-        let crew = Crew::new(self.base.clone(), (middle, annotated), returns, change, placement.keeps_replicas());
+        let fixed = Fixed { replicas: placement.keeps_replicas(), flow: placement.keeps_flow() };
+        let crew = Crew::new(self.base.clone(), (middle, annotated), returns, change, fixed);
         Ok((results, Some(crew)))
     }
 
@@ -136,7 +137,7 @@ impl Workers {
         let (ready, made) = mpsc::channel();
         let Base { run, told, fails, .. } = self.base.clone();
         let gauge = Arc::new(Gauge::new(name, stage));
-        making.settings.thread = scheduled::number(name, making.settings.share.is_some());
+        making.settings.home = scheduled::home(&gauge, making.settings.share.is_some());
         let own = Own { making, run, told, fails, requests, ready, gauge: Arc::clone(&gauge) };
         let thread = Builder::new().name(name.to_owned()).spawn(move || {
             own.gauge.begin();
@@ -204,9 +205,11 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
     };
     let replicas = senders.len();
     let counted = if flow == Flow::All { 1 } else { usize::MAX };
-    let dispatcher = Dispatcher::new(replicas, flow, handover(Arc::clone(&run), senders, spare, (change, Arc::clone(&gauge), counted)));
+    let handover = handover(Arc::clone(&run), senders, spare, (Arc::clone(&change), Arc::clone(&gauge), counted));
+    let dispatcher = Dispatcher::new(replicas, flow, handover);
+    let dispatcher = if live { dispatcher.eager() } else { dispatcher };
     if let Some(ring) = part.to.first() {
-        graph.dispatch(&part.application, *ring, if live { dispatcher.eager() } else { dispatcher });
+        graph.dispatch(&part.application, *ring, dispatcher.clone());
     }
     let _ = ready.send(Ok(HashMap::new()));
     if !wait_for_go(&mut graph, &requests, &gauge) {
@@ -223,10 +226,20 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
         turns = turns.wrapping_add(1);
         if live || turns.is_multiple_of(TURNS) || gauge.is_asked() {
             note_progress(&mut graph, &run);
-            answer_all(&mut graph, &requests, &gauge);
+            for request in requests.try_iter() {
+                match request {
+                    Request::Renew(renewing) => {
+                        dispatcher.hand_over();
+                        renewing.sources(&mut graph, &dispatcher, change.handed());
+                    }
+                    request => drop(answer(&mut graph, request, &gauge)),
+                }
+            }
         }
     }
     graph.unlink();
+    // What is left is handed over, and nobody waits for more.
+    drop(dispatcher);
     serve(&mut graph, &requests, &fails, &gauge);
 }
 
@@ -238,7 +251,7 @@ fn handover(
     spare: Receiver<Batch>,
     (change, gauge, counted): (Arc<Change>, Arc<Gauge>, usize),
 ) -> Handover {
-    Box::new(move |batches| {
+    Box::new(move |batches, flow| {
         let width = batches.len();
         gauge.count(batches.iter().take(counted).map(Batch::packets).sum());
         let sent = batches.iter_mut().zip(&senders).all(|(batch, sender)| {
@@ -249,7 +262,7 @@ fn handover(
         if !sent {
             run.stop();
         }
-        change.apply(&mut senders, batches);
+        change.apply(&mut senders, batches, flow);
         sent
     })
 }
@@ -273,7 +286,7 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
     let Own { mut making, run, told, fails, requests, ready, gauge } = own;
     // Its packets come from the sources, with their times.
     making.settings.live.clear();
-    let (inbox, outbox) = (Arc::clone(&rings.inbox), Arc::clone(&rings.outbox));
+    let (inbox, outbox, own) = (Arc::clone(&rings.inbox), Arc::clone(&rings.outbox), rings.clone());
     let (mut graph, mut replica) = match replica_graphs(part, making, rings, &told, replays) {
         Ok(graphs) => graphs,
         Err(error) => return drop(ready.send(Err(error))),
@@ -285,7 +298,13 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
     graph.start();
     replica.iter_mut().for_each(|replica| replica.others.start());
     let mut begun = false;
-    while let Some(batch) = ends.receive(|| answer_all(&mut graph, &requests, &gauge)) {
+    let answer_all = |graph: &mut Graph| {
+        requests.try_iter().for_each(|request| match request {
+            Request::Renew(renewing) => renewing.replica(graph, &own),
+            request => drop(answer(graph, request, &gauge)),
+        });
+    };
+    while let Some(batch) = ends.receive(|| answer_all(&mut graph)) {
         let (span, width) = (batch.span(), batch.width());
         gauge.count(batch.packets());
         let emptied = match &mut replica {
@@ -297,11 +316,11 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
         let mut result = std::mem::take(&mut *lock(&outbox));
         result.spans(span);
         result.is_one_of(width);
-        if !ends.output.send(result, || answer_all(&mut graph, &requests, &gauge)) {
+        if !ends.output.send(result, || answer_all(&mut graph)) {
             run.stop();
             break;
         }
-        answer_all(&mut graph, &requests, &gauge);
+        answer_all(&mut graph);
     }
     drop(ends);
     graph.close();
@@ -364,11 +383,6 @@ pub(super) fn wait_for_go(graph: &mut Graph, requests: &Receiver<Request>, gauge
         answer(graph, request, gauge);
     }
     false
-}
-
-/// Answers requests that wait.
-fn answer_all(graph: &mut Graph, requests: &Receiver<Request>, gauge: &Gauge) {
-    requests.try_iter().for_each(|request| drop(answer(graph, request, gauge)));
 }
 
 /// Answers requests until nobody has any.

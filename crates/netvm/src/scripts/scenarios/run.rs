@@ -134,14 +134,30 @@ pub fn run_by_flow(
     })
 }
 
+/// Runs what somebody makes of the configuration, and does something between two turns.
+///
+/// # Errors
+/// As [`run`], and what `begin` says.
+pub fn run_while(
+    job: &Job<'_>,
+    folder: &Path,
+    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, String>,
+    between: impl FnMut(&mut Running),
+) -> Result<Found, String> {
+    start_while(job, folder, begin, between)
+}
+
 /// What runs.
-enum Running {
+pub enum Running {
+    /// On one thread.
     Graph(Box<Graph>),
+    /// On several.
     Cores(Box<Cores>),
 }
 
 impl Running {
-    fn graph(&mut self) -> &mut Graph {
+    /// The graph, or that of the caller's thread, by which handlers are called.
+    pub fn graph(&mut self) -> &mut Graph {
         match self {
             Self::Graph(graph) => graph,
             Self::Cores(cores) => cores.graph(),
@@ -149,17 +165,19 @@ impl Running {
     }
 
     /// Runs to the end. False if there is none.
-    fn run_out(&mut self) -> bool {
+    fn run_out(&mut self, mut between: impl FnMut(&mut Self)) -> bool {
         match self {
-            Self::Graph(graph) => {
-                graph.start();
-                !(0..MOST_TURNS).all(|_| graph.turn())
-            }
-            Self::Cores(cores) => {
-                cores.start();
-                !(0..MOST_TURNS).all(|_| cores.turn())
-            }
+            Self::Graph(graph) => graph.start(),
+            Self::Cores(cores) => cores.start(),
         }
+        let turn = |running: &mut Self| match running {
+            Self::Graph(graph) => graph.turn(),
+            Self::Cores(cores) => cores.turn(),
+        };
+        !(0..MOST_TURNS).all(|_| {
+            between(self);
+            turn(self)
+        })
     }
 
     fn stats(&self) -> Stats {
@@ -182,6 +200,15 @@ fn start(
     folder: &Path,
     begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, String>,
 ) -> Result<Found, String> {
+    start_while(job, folder, begin, |_| {})
+}
+
+fn start_while(
+    job: &Job<'_>,
+    folder: &Path,
+    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, String>,
+    between: impl FnMut(&mut Running),
+) -> Result<Found, String> {
     put_files(job, folder)?;
     let hide = |text: String| text.replace(&folder.display().to_string(), FOLDER);
     let application = application(job, folder).map_err(hide)?;
@@ -189,7 +216,7 @@ fn start(
     let (outputs, kept) = (settings.outputs.clone(), Kept::default());
     let mut running = begin(&application, settings, Box::new(kept.clone())).map_err(hide)?;
     let begun = Instant::now();
-    if !running.run_out() {
+    if !running.run_out(between) {
         return Err("the run does not end".to_owned());
     }
     let took = begun.elapsed();

@@ -33,7 +33,7 @@ information!(
     "StaticThreadSched",
     threads,
     "StaticThreadSched(ELEMENT THREAD, ...) -- with netvm run --place, runs the thread of an element on the core of that number\n\nElements of one stage have one thread; of replicas the first is meant. Of several cores (0/1) the \
-     first counts. The handler home_thread of an element is the number of its thread: 0 the sources, 1 what runs in order, from 2 on the replicas. Without --place there is one thread, and no effect."
+     first counts. The handler home_thread of an element is the number of its thread: 0 the sources, 1 what runs in order, from 2 on the replicas; written, it lets that thread run on that core. Without --place there is one thread, and no effect."
 );
 information!(
     BALANCED_THREAD_SCHED,

@@ -1,9 +1,12 @@
 //! The end of the first stage: arrivals are numbered and handed to replicas.
 
 use super::batch::{Batch, Plain};
+pub use crate::io::flow::Fields;
 use crate::io::{LinkType, flow};
+use netil::app::Toward;
 use netil::cluster::{Cluster, Host};
 use netil::pool::Pool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Arrivals of an epoch: a few bursts, so that handing over costs little for each, and few enough that their bytes stay in the caches.
 const EPOCH: u32 = 3072;
@@ -13,7 +16,7 @@ const RUN: u32 = 64;
 pub(super) const OWN_RUN: u32 = 256;
 
 /// Which replica has a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flow {
     /// Any.
     #[default]
@@ -22,17 +25,49 @@ pub enum Flow {
     Addresses,
     /// The same by the addresses of the packet's own IP header, which is another replica for ICMP errors.
     Own,
+    /// The same for the packets from one address.
+    Source,
+    /// The same for the packets to one address.
+    Destination,
+    /// The same for packets whose bytes are the same there.
+    Fields(Fields),
+    /// The same for the packets of one connection, either way: addresses, protocol and ports. Fragments go by the others.
+    Tuple,
     /// All have it. One of them, by its number, runs it; the others only do again what it does to state.
     All,
 }
 
 impl Flow {
+    /// The functions of which people may choose one, with their names.
+    pub const NAMED: [(&str, Self); 6] = [
+        ("any", Self::Any),
+        ("addresses", Self::Addresses),
+        ("header", Self::Own),
+        ("source", Self::Source),
+        ("destination", Self::Destination),
+        ("tuple", Self::Tuple),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMED.iter().find(|(_, flow)| *flow == self).map_or(if self == Self::All { "all" } else { "fields" }, |(name, _)| name)
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMED.iter().find(|(known, _)| *known == name).map(|(_, flow)| *flow)
+    }
+
     /// The replica, one of so many, for the arrival with that number.
     pub(in super::super) fn replica(self, number: u32, link: LinkType, bytes: &[u8], replicas: usize) -> usize {
         match self {
             Self::Any => (number / RUN) as usize % replicas,
             Self::Addresses => flow::replica(link, bytes, replicas),
             Self::Own => flow::own_replica(link, bytes, replicas),
+            Self::Source => flow::end_replica(link, bytes, Toward::Source, replicas),
+            Self::Destination => flow::end_replica(link, bytes, Toward::Destination, replicas),
+            Self::Fields(fields) => flow::fields_replica(link, bytes, fields, replicas),
+            Self::Tuple => flow::tuple_replica(link, bytes, replicas),
             // The first batch is what the others become copies of.
             Self::All => 0,
         }
@@ -44,11 +79,16 @@ impl Flow {
     }
 }
 
-/// Takes the batches of an epoch, one for each replica, and leaves empty ones: as many as there are replicas in the next epoch, one at least. False if nobody wants more.
-pub type Handover = Box<dyn FnMut(&mut Vec<Batch>) -> bool + Send>;
+/// Takes the batches of an epoch, one for each replica, and leaves empty ones: as many as there are replicas in the next epoch, one at least; and which replica has which of its packets. False if
+/// nobody wants more.
+pub type Handover = Box<dyn FnMut(&mut Vec<Batch>, &mut Flow) -> bool + Send>;
 
-/// Numbers arrivals, and hands them over an epoch at a time.
-pub struct Dispatcher {
+/// Numbers arrivals, and hands them over an epoch at a time. Clones are the same one, for who runs the graph that has it.
+#[derive(Clone)]
+pub struct Dispatcher(Arc<Mutex<Epoch>>);
+
+/// The epoch that is coming.
+struct Epoch {
     flow: Flow,
     batches: Vec<Batch>,
     number: u32,
@@ -63,16 +103,33 @@ impl Dispatcher {
     /// For so many replicas.
     pub fn new(replicas: usize, flow: Flow, handover: Handover) -> Self {
         let batches = (0..replicas.max(1)).map(|_| Batch::default()).collect();
-        Self { flow, batches, number: 0, first: None, last: 0, handover, wanted: true, eager: false }
+        let epoch = Epoch { flow, batches, number: 0, first: None, last: 0, handover, wanted: true, eager: false };
+        Self(Arc::new(Mutex::new(epoch)))
     }
 
     /// An epoch ends where nothing more has arrived: live packets do not wait for others.
     #[must_use]
-    pub fn eager(mut self) -> Self {
-        self.eager = true;
+    pub fn eager(self) -> Self {
+        self.epoch().eager = true;
         self
     }
 
+    fn epoch(&self) -> MutexGuard<'_, Epoch> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands over what has arrived, without more.
+    pub fn hand_over(&self) {
+        self.epoch().hand_over();
+    }
+
+    /// Which replica has a packet from now on; nothing waits to be handed over.
+    pub fn set_flow(&self, flow: Flow) {
+        self.epoch().flow = flow;
+    }
+}
+
+impl Epoch {
     fn add(&mut self, slot: u32, pool: &Pool) {
         let (bytes, it) = (pool.bytes(slot), pool.slot(slot));
         let link = LinkType::from_file(pool.tag(slot));
@@ -93,12 +150,12 @@ impl Dispatcher {
             others.iter_mut().for_each(|batch| batch.copy(first));
         }
         self.batches.iter_mut().for_each(|batch| batch.span = span);
-        self.wanted = (self.handover)(&mut self.batches);
+        self.wanted = (self.handover)(&mut self.batches, &mut self.flow);
         self.number = 0;
     }
 }
 
-impl Drop for Dispatcher {
+impl Drop for Epoch {
     /// The last epoch is what is left.
     fn drop(&mut self) {
         self.hand_over();
@@ -107,15 +164,16 @@ impl Drop for Dispatcher {
 
 impl Cluster for Dispatcher {
     fn run(&mut self, slots: &[u32], _: u32, pool: &mut Pool, _: &mut dyn Host) {
+        let mut epoch = self.epoch();
         for slot in slots {
-            self.add(*slot, pool);
-            if self.number >= EPOCH {
-                self.hand_over();
+            epoch.add(*slot, pool);
+            if epoch.number >= EPOCH {
+                epoch.hand_over();
             }
         }
         pool.give_back(slots);
-        if self.eager {
-            self.hand_over();
+        if epoch.eager {
+            epoch.hand_over();
         }
     }
 
@@ -138,7 +196,10 @@ mod tests {
             counts[Flow::Addresses.replica(n, LinkType::EN10MB, &frame, 4)] += 1;
         }
         assert!(counts.iter().all(|count| *count > 200), "{counts:?}");
-        assert!(Flow::Addresses.replica(0, LinkType::EN10MB, &[], 4) < 4 && Flow::Own.replica(0, LinkType::EN10MB, &[], 4) < 4);
+        for (name, flow) in Flow::NAMED {
+            assert!(flow.replica(0, LinkType::EN10MB, &[], 4) < 4 && flow.name() == name && Flow::named(name) == Some(flow));
+        }
+        assert!(Flow::named("all").is_none() && Flow::All.name() == "all");
         let replicas: Vec<usize> = [0, RUN - 1, RUN, 4 * RUN].map(|n| Flow::Any.replica(n, LinkType::EN10MB, &[], 4)).to_vec();
         assert_eq!(replicas, [0, 0, 1, 0]);
     }

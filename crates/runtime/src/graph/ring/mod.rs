@@ -19,7 +19,7 @@ mod dispatch;
 mod ends;
 
 pub use batch::{Batch, Inbox, Run};
-pub use dispatch::{Dispatcher, Flow, Handover};
+pub use dispatch::{Dispatcher, Fields, Flow, Handover};
 pub(super) use ends::make;
 pub use ends::{FROM_RING, Rings, TO_RING};
 
@@ -74,6 +74,43 @@ pub struct Remote(pub Arc<dyn Elsewhere>);
 impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Remote")
+    }
+}
+
+/// The thread that runs a graph.
+#[derive(Clone, Default)]
+pub struct Home {
+    /// Its number.
+    pub thread: usize,
+    /// Which replica of the graph's elements it runs.
+    pub replica: usize,
+    /// Lets the calling thread, which is it, run on one core only, or on any.
+    pub moves: Option<Arc<Moves>>,
+}
+
+/// How a thread moves itself.
+pub type Moves = dyn Fn(Option<usize>) -> Result<(), String> + Send + Sync;
+
+impl std::fmt::Debug for Home {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Home").field("thread", &self.thread).field("replica", &self.replica).finish_non_exhaustive()
+    }
+}
+
+impl Home {
+    /// Moves the thread where the handler `home_thread` is written: a core, or `any`; where there are replicas one for each of the first ones, and the others stay.
+    pub(super) fn write(&self, text: &str) -> Result<(), String> {
+        let core = |word: &str| match word {
+            "any" => Ok(None),
+            word => word.parse().map(Some).map_err(|_| format!("'{word}' is no core: a number, or any")),
+        };
+        let cores = text.split_whitespace().map(core).collect::<Result<Vec<Option<usize>>, String>>()?;
+        match (cores.get(self.replica), &self.moves) {
+            (None, _) if cores.is_empty() => Err("expected a core, or any".to_owned()),
+            (None, _) => Ok(()),
+            (Some(core), Some(moves)) => moves(*core),
+            (Some(_), None) => Err("the thread is that of the program around the graph, which moves it".to_owned()),
+        }
     }
 }
 

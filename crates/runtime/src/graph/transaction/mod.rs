@@ -15,45 +15,27 @@
 //! Source: NetTM paper (seed 003), sections 3 and 4: sections as large as handlers, restart after the next commit, a lock behind transactions. Leaves out: transactions of pull handlers
 //! and of timers, which hold the lock.
 
+mod counts;
+#[cfg(all(test, any(loom, shuttle)))]
+mod models;
+
+pub(super) use counts::Counts;
+pub use counts::{Conflict, Transactions};
+
 use super::Packet;
 use super::program::{Ended, Program};
-use super::share::{Memory, Slot, Sum, lock};
+use super::share::{Memory, Slot, Sum};
+use counts::{Asked, Place};
 use netil::exec::State;
 use netil::module::Entry;
 use netil::tables::{Full, Table};
 use std::any::Any;
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Runs of a packet as a transaction before it is run with the lock.
 const MOST_RUNS: u32 = 8;
-/// Looks at whether another has committed, before a run begins again.
-const MOST_LOOKS: u32 = 64;
 /// The most bytes of data memory that are copied for each run.
 pub const MOST_MEMORY: usize = 4096;
-/// Places of conflicts that are told apart.
-const MOST_PLACES: usize = 64;
-
-/// What came of an element's transactions, in all graphs.
-#[derive(Default)]
-pub(super) struct Counts {
-    commits: AtomicU64,
-    aborts: AtomicU64,
-    /// Runs with the lock behind transactions that conflicted.
-    locked: AtomicU64,
-    places: Mutex<BTreeMap<Place, u64>>,
-}
-
-/// Where runs conflict.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    Memory,
-    /// A table, and the key in limbs.
-    Entry(usize, Box<[u64]>),
-    Full(usize),
-}
 
 /// A run that has begun: what data memory and timers were.
 #[derive(Default)]
@@ -69,10 +51,16 @@ struct View {
     value_bytes: usize,
     /// Entries of exact tables are what their keys say; elsewhere several keys may find one entry.
     exact: bool,
-    /// Keys asked for, and the copies that they lead to.
-    keys: Vec<(Box<[u64]>, usize)>,
+    keys: Vec<Key>,
     copies: Vec<Copy>,
     steps: Vec<Step>,
+}
+
+/// A key that was asked for, how it was first, and the copy that it leads to.
+struct Key {
+    limbs: Box<[u64]>,
+    asked: Asked,
+    copy: usize,
 }
 
 /// An entry as it was read, and as it is now.
@@ -99,8 +87,8 @@ impl View {
     }
 
     /// The number of a key, which is read at its first use.
-    fn key(&mut self, key: &[u64], now: u64) -> usize {
-        if let Some(at) = self.keys.iter().position(|(known, _)| **known == *key) {
+    fn key(&mut self, key: &[u64], now: u64, asked: Asked) -> usize {
+        if let Some(at) = self.keys.iter().position(|known| *known.limbs == *key) {
             return at;
         }
         let mut state = self.slot.lock();
@@ -114,37 +102,37 @@ impl View {
         if same.is_none() {
             self.copies.push(Copy { handle, now: was.clone(), was, written: false });
         }
-        self.keys.push((key.into(), copy));
+        self.keys.push(Key { limbs: key.into(), asked, copy });
         self.keys.len() - 1
     }
 
     fn copy(&mut self, key: usize) -> (&mut Copy, u32) {
-        let copy = self.keys[key].1;
+        let copy = self.keys[key].copy;
         (&mut self.copies[copy], copy as u32 + 1)
     }
 
     /// The first key whose entry is not what it was, if there is one.
     fn conflict(&self, table: &mut dyn Table, now: u64) -> Option<Place> {
-        let differs = |(key, copy): &&(Box<[u64]>, usize)| {
-            let (handle, value) = read(table, key, now);
-            let copy = &self.copies[*copy];
+        let differs = |key: &&Key| {
+            let (handle, value) = read(table, &key.limbs, now);
+            let copy = &self.copies[key.copy];
             value != copy.was || (!self.exact && handle != copy.handle)
         };
-        self.keys.iter().find(differs).map(|(key, _)| Place::Entry(self.table, key.clone()))
+        self.keys.iter().find(differs).map(|key| Place::Entry(self.table, key.limbs.clone(), key.asked))
     }
 
     /// The keys of entries that the run has made, and when.
     fn made(&self) -> impl Iterator<Item = (&[u64], u64)> {
         self.steps.iter().filter_map(|step| {
             let Step::Insert(at, now) = step else { return None };
-            let (key, copy) = &self.keys[*at];
-            self.copies[*copy].was.is_none().then_some((&**key, *now))
+            let key = &self.keys[*at];
+            self.copies[key.copy].was.is_none().then_some((&*key.limbs, *now))
         })
     }
 
     /// Does again what the run did; there is room.
     fn apply(&self, table: &mut dyn Table) {
-        let key = |at: usize| &*self.keys[at].0;
+        let key = |at: usize| &*self.keys[at].limbs;
         for step in &self.steps {
             match step {
                 Step::Use(at, now) => _ = table.find(key(*at), *now, true),
@@ -155,9 +143,9 @@ impl View {
         let now = self.steps.last().map_or(0, |step| match step {
             Step::Use(_, now) | Step::Insert(_, now) | Step::Delete(_, now) => *now,
         });
-        for (key, copy) in &self.keys {
-            let Copy { now: Some(value), written: true, .. } = &self.copies[*copy] else { continue };
-            let entry = table.find(key, now, false);
+        for key in &self.keys {
+            let Copy { now: Some(value), written: true, .. } = &self.copies[key.copy] else { continue };
+            let entry = table.find(&key.limbs, now, false);
             if let Some(to) = table.value_mut(entry) {
                 to.copy_from_slice(value);
             }
@@ -193,7 +181,7 @@ fn read(table: &mut dyn Table, key: &[u64], now: u64) -> (u32, Option<Box<[u8]>>
 
 impl Table for View {
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
-        let at = self.key(key, now_ns);
+        let at = self.key(key, now_ns, Asked::Found);
         if refresh {
             self.steps.push(Step::Use(at, now_ns));
         }
@@ -205,7 +193,7 @@ impl Table for View {
         if !self.exact {
             return 0;
         }
-        let (at, bytes) = (self.key(key, now_ns), self.value_bytes);
+        let (at, bytes) = (self.key(key, now_ns, Asked::Inserted), self.value_bytes);
         self.steps.push(Step::Insert(at, now_ns));
         let (copy, entry) = self.copy(at);
         if copy.now.is_none() {
@@ -218,7 +206,7 @@ impl Table for View {
         if !self.exact {
             return false;
         }
-        let at = self.key(key, now_ns);
+        let at = self.key(key, now_ns, Asked::Deleted);
         self.steps.push(Step::Delete(at, now_ns));
         let (copy, _) = self.copy(at);
         copy.now.take().is_some()
@@ -290,8 +278,8 @@ impl Begun {
     fn commit(&self, state: &mut State, slot: &Slot, memory: &Memory, now: u64) -> Result<(), Place> {
         let mut shared = slot.lock();
         let shared = &mut **shared;
-        if !is_same(&self.data, &shared.data, memory) {
-            return Err(Place::Memory);
+        if let Some(at) = changed(&self.data, &shared.data, memory) {
+            return Err(Place::Memory(at));
         }
         let (views, tables) = (views(state).collect::<Vec<_>>(), &mut shared.tables);
         for view in &views {
@@ -313,15 +301,15 @@ impl Begun {
     }
 }
 
-/// Whether memory is what it was, but for sums and scratch.
-fn is_same(was: &[u8], is: &[u8], memory: &Memory) -> bool {
+/// The first byte of memory that is not what it was, sums and scratch aside.
+fn changed(was: &[u8], is: &[u8], memory: &Memory) -> Option<usize> {
     if was == is {
-        return true;
+        return None;
     }
     let exempt = |at: usize| {
         memory.sums.iter().any(|sum| (sum.at..sum.at + sum.bytes).contains(&at)) || memory.scratch.iter().any(|range| range.contains(&at))
     };
-    was.iter().zip(is).enumerate().all(|(at, (was, is))| was == is || exempt(at))
+    was.iter().zip(is).enumerate().find(|(at, (was, is))| was != is && !exempt(*at)).map(|(at, _)| at)
 }
 
 /// Writes what a run changed: sums grow, other bytes are replaced.
@@ -358,48 +346,6 @@ impl Sum {
     }
 }
 
-impl Counts {
-    fn conflicts(&self, place: Place) {
-        self.aborts.fetch_add(1, Ordering::Relaxed);
-        let mut places = lock(&self.places);
-        if places.len() < MOST_PLACES || places.contains_key(&place) {
-            *places.entry(place).or_default() += 1;
-        }
-    }
-
-    /// Waits until another has committed, or for some looks, more of them each time.
-    fn wait(&self, commits: u64, run: u32) {
-        for _ in 0..MOST_LOOKS << run.min(6) {
-            if self.commits.load(Ordering::Relaxed) != commits {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-        std::thread::yield_now();
-    }
-
-    /// For people: how many there were, and where they conflicted.
-    pub(super) fn shown(&self, program: &netil::Module) -> String {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let mut text = format!("commits {}\naborts {}\nlocked {}\n", of(&self.commits), of(&self.aborts), of(&self.locked));
-        let mut places: Vec<(Place, u64)> = lock(&self.places).iter().map(|(place, count)| (place.clone(), *count)).collect();
-        places.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let name = |table: usize| program.tables.get(table).map_or("?", |table| table.name.as_str());
-        for (place, count) in places {
-            let _ = match place {
-                Place::Memory => writeln!(text, "conflict variables {count}"),
-                Place::Full(table) => writeln!(text, "conflict {} full {count}", name(table)),
-                Place::Entry(table, key) => {
-                    let key: String = key.iter().rev().map(|limb| format!("{limb:016x}")).collect();
-                    let digits = program.tables.get(table).map_or(16, |table| usize::from(table.key_bits).div_ceil(4));
-                    writeln!(text, "conflict {} {} {count}", name(table), &key[key.len().saturating_sub(digits)..])
-                }
-            };
-        }
-        text
-    }
-}
-
 impl Program {
     /// Runs the push handler as a transaction, or with the lock if that conflicts too often.
     pub(super) fn transact(&mut self, slot: &Arc<Slot>, memory: &Memory, packet: &mut Packet, now: u64) -> Ended {
@@ -407,12 +353,12 @@ impl Program {
         let kept = packet.clone();
         let mut ended = None;
         for run in 0..MOST_RUNS {
-            let commits = slot.counts.commits.load(Ordering::Relaxed);
+            let commits = slot.counts.commits();
             begun.begin(&mut self.state, slot);
             let result = self.push(packet, now);
             match begun.commit(&mut self.state, slot, memory, packet.buffer.time_ns) {
                 Ok(()) => {
-                    slot.counts.commits.fetch_add(1, Ordering::Relaxed);
+                    slot.counts.committed();
                     ended = Some(result);
                     break;
                 }
@@ -429,7 +375,7 @@ impl Program {
         }
         self.begun = begun;
         ended.unwrap_or_else(|| {
-            slot.counts.locked.fetch_add(1, Ordering::Relaxed);
+            slot.counts.is_locked();
             self.with_lock(slot, |program| program.push(packet, now))
         })
     }
@@ -550,7 +496,69 @@ mod tests {
         assert_eq!(run(3, 1, &|_| {}), Ok(()));
         assert_eq!(run(4, 1, &|state| (state.data[0], state.data[7]) = (255, 1)), Ok(()));
         assert_eq!(slot.lock().data, [3, 1, 0, 0, 0, 7, 18, 1, 2, 0]);
-        assert_eq!(run(4, 1, &|state| state.data[9] = 1), Err(Place::Memory));
+        assert_eq!(run(4, 1, &|state| state.data[9] = 1), Err(Place::Memory(9)));
         assert_eq!(slot.lock().data, [3, 1, 0, 0, 0, 7, 18, 1, 2, 1]);
+    }
+
+    #[test]
+    fn conflicts_are_told_by_table_key_and_line() {
+        use netil::app::Variable;
+        use netil::module::{Handler, Inst};
+        use netil::table::Op;
+        let code = [(Op::TFind, 7), (Op::TInsert, 9), (Op::Push, 4), (Op::UmLoad32, 5), (Op::TFind, 11)];
+        let inst = |op| Inst::with(op, if op == Op::Push { 8 } else { 0 });
+        let push =
+            Handler { code: code.map(|(op, _)| inst(op)).to_vec(), lines: code.map(|(_, line)| line).to_vec(), ..Handler::default() };
+        let module = netil::Module { tables: vec![declaration(4)], push: Some(push), ..netil::Module::default() };
+        let variables = [Variable { name: "next".into(), at: 8, len: 4 }];
+        let counts = Counts::default();
+        let key = |n: u64| Place::Entry(0, Box::new([n]), Asked::Found);
+        for place in [key(5), Place::Memory(9), key(5), Place::Full(0), key(5), Place::Memory(9)] {
+            counts.conflicts(place);
+        }
+        let told = counts.told(&module, &variables);
+        let wanted = "commits 0\naborts 6\nlocked 0\nconflict t 0005 3 line 7,11\nconflict next 2 line 5\nconflict t full 1 line 9\n";
+        assert_eq!(told.to_string(), wanted);
+        // Of keys behind the first that are told apart is known of which table they are.
+        (100..300).for_each(|n| counts.conflicts(key(n)));
+        let told = counts.told(&module, &variables);
+        assert!(
+            told.conflicts.len() < 70 && told.conflicts.iter().any(|it| it.about == "t" && it.key.is_none() && !it.full && it.count > 100)
+        );
+        assert_eq!(told.conflicts.iter().map(|conflict| conflict.count).sum::<u64>(), told.aborts);
+    }
+
+    /// Threads that run at the same time: every addition is there at the end, in entries, sums and variables.
+    #[test]
+    fn threads_lose_no_addition() {
+        const THREADS: u64 = 4;
+        const RUNS: u64 = 2000;
+        let memory = Memory { sums: vec![Sum { at: 0, bytes: 4, big_endian: false }], ..Memory::default() };
+        let declaration = Declaration { timeout_ns: 0, ..declaration(16) };
+        let slot = slot(&declaration, memory.clone(), 6);
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (slot, declaration, memory) = (Arc::clone(&slot), &declaration, &memory);
+                scope.spawn(move || {
+                    let (mut state, mut begun, mut random) = (seeing(&slot, declaration), Begun::default(), Random(thread + 1));
+                    for _ in 0..RUNS {
+                        let key = random.within(0, KEYS);
+                        while {
+                            begun.begin(&mut state, &slot);
+                            let entry = state.tables[0].insert(&[key], 0);
+                            let value = state.tables[0].value_mut(entry).unwrap();
+                            let more = u16::from_le_bytes([value[0], value[1]]) + 1;
+                            value.copy_from_slice(&more.to_le_bytes());
+                            let sum = u32::from_le_bytes(state.data[..4].try_into().unwrap()) + 1;
+                            state.data[..4].copy_from_slice(&sum.to_le_bytes());
+                            begun.commit(&mut state, &slot, memory, 0).is_err()
+                        } {}
+                    }
+                });
+            }
+        });
+        let state = slot.lock();
+        let sum: u64 = state.tables[0].entries(0).iter().map(|entry| u64::from(u16::from_le_bytes([entry.value[0], entry.value[1]]))).sum();
+        assert_eq!((sum, u64::from(u32::from_le_bytes(state.data[..4].try_into().unwrap()))), (THREADS * RUNS, THREADS * RUNS));
     }
 }

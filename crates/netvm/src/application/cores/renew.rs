@@ -1,0 +1,366 @@
+//! Another version of a configuration takes the place of the one that runs on several threads (the order of all packets).
+//!
+//! ```text
+//!  sources    hand over what has come, rest ──▶ prepare ──┐
+//!  in order   takes all epochs up to there ───▶ prepare ──┼── all are ready ──▶ each takes its place ──▶ sources go on
+//!  replicas   have none left ─────────────────▶ prepare ──┘   one is not    ──▶ each gives up        ──▶ sources go on
+//! ```
+//!
+//! Each stage's graph is succeeded by itself ([`runtime::graph::Successor`]): elements that stay in their stage go on as they were, in each replica. Packets are on their way nowhere meanwhile; those that
+//! come wait in the devices' buffers, or in captures.
+//!
+//! Left out: replicas that keep the order of flows only, and those that have the state of all packets; versions with nothing for replicas, where there was something, or the other way round; elements that
+//! keep state by flow, if packets were to go to replicas by another function. They are told.
+
+use super::cut::{Cut, Part, cut};
+use super::handlers::{Directory, Request};
+use super::workers::numbers;
+use super::{Cores, Epochs, Flow, Making, Mode, Next, Order, Placement, Stage, present, run_epoch};
+use crate::application::{Application, Graph, Recipe, Replaced, Version};
+use netil::app;
+use runtime::graph::ring::{Batch, Dispatcher, Remote, Rings};
+use runtime::graph::{Fault, Settings, Succession, Successor};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Says where the elements of a version run.
+pub type Place = Box<dyn Fn(&Application) -> Result<Placement, String>>;
+
+/// How long threads may take until they rest, and to make their parts.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How another version is made.
+pub(super) struct Renewal {
+    recipe: Recipe,
+    place: Place,
+}
+
+/// What a thread is to do.
+pub(super) struct Renewing {
+    pub part: Arc<Part>,
+    pub making: Making,
+    flow: Flow,
+    annotated: Vec<bool>,
+    /// How many epochs it has handed over, now that it rests.
+    rests: Sender<u64>,
+    prepared: Sender<Result<(), Vec<Fault>>>,
+    go: Receiver<bool>,
+    done: Sender<Renewed>,
+}
+
+/// What came of it.
+pub(super) struct Renewed {
+    succession: Succession,
+    faults: Vec<Fault>,
+    /// What handlers of new elements say before there are packets.
+    bases: HashMap<String, u64>,
+}
+
+/// Who waits for a thread.
+struct Waiting {
+    stage: Stage,
+    rests: Receiver<u64>,
+    prepared: Receiver<Result<(), Vec<Fault>>>,
+    go: Sender<bool>,
+    done: Receiver<Renewed>,
+}
+
+impl Renewing {
+    /// On the sources' thread.
+    pub(super) fn sources(self, graph: &mut Graph, dispatcher: &Dispatcher, handed: u64) {
+        let settings = Settings { rings: Some(Rings::default()), waker: None, ..self.making.settings.clone() };
+        let (part, flow) = (Arc::clone(&self.part), self.flow);
+        self.work(graph, settings, handed, |graph| {
+            dispatcher.set_flow(flow);
+            if let Some(ring) = part.to.first() {
+                graph.dispatch(&part.application, *ring, dispatcher.clone());
+            }
+        });
+    }
+
+    /// On a replica's.
+    pub(super) fn replica(self, graph: &mut Graph, rings: &Rings) {
+        let rings = Rings { numbers: true, annotated: self.annotated.clone(), ..rings.clone() };
+        let mut settings = Settings { rings: Some(rings), ..self.making.settings.clone() };
+        // Its packets come from the sources, with their times.
+        settings.live.clear();
+        let (part, making) = (Arc::clone(&self.part), self.making.clone());
+        self.work(graph, settings, 0, |graph| link(graph, &part, &making));
+    }
+
+    fn work(self, graph: &mut Graph, settings: Settings, handed: u64, link: impl FnOnce(&mut Graph)) {
+        let Self { part, making, rests, prepared, go, done, .. } = self;
+        // Who asked may have gone; then nobody says that it is to go on with the new one.
+        let _ = rests.send(handed);
+        let successor = match prepare(graph, &part, &making, settings) {
+            Ok(successor) => successor,
+            Err(faults) => return drop(prepared.send(Err(faults))),
+        };
+        let _ = prepared.send(Ok(()));
+        if !matches!(go.recv(), Ok(true)) {
+            return successor.give_up(graph);
+        }
+        let (succession, faults) = accede(graph, successor, link);
+        let made: BTreeSet<&String> = succession.made.iter().collect();
+        let bases = numbers(graph, |element| made.contains(&element.to_owned()));
+        let _ = done.send(Renewed { succession, faults, bases });
+    }
+}
+
+fn prepare(graph: &mut Graph, part: &Part, making: &Making, settings: Settings) -> Result<Successor, Vec<Fault>> {
+    let engine = making.engine;
+    crate::application::with_factories(engine, making.engines, |factories| graph.prepare(&part.application, factories, settings))
+}
+
+/// The new graph in the place of the old one; what that could not complete.
+fn accede(graph: &mut Graph, successor: Successor, link: impl FnOnce(&mut Graph)) -> (Succession, Vec<Fault>) {
+    let (next, succession) = successor.accede(graph);
+    let mut old = std::mem::replace(graph, next);
+    link(graph);
+    (succession, old.finish())
+}
+
+/// Elements that cannot run as one run one after the other.
+fn link(graph: &mut Graph, part: &Part, making: &Making) {
+    let gathered = part.from.is_some_and(|from| part.to.is_empty() && graph.gather(&part.application, from));
+    if !gathered {
+        let _ = crate::application::link(&part.application, graph, making.engine.at_work(), making.engines);
+    }
+}
+
+impl Epochs {
+    /// Takes epochs until so many have come; how many packets they had.
+    fn take_up_to(&mut self, epochs: u64, rest: &mut Graph) -> Result<usize, String> {
+        let mut packets = 0;
+        let end = Instant::now() + PATIENCE;
+        while self.taken < epochs {
+            match self.receive() {
+                Next::Epoch(batches) => {
+                    self.taken += 1;
+                    packets += batches.iter().map(Batch::packets).sum::<usize>();
+                    run_epoch(rest, &self.inbox, batches, &mut self.begun);
+                }
+                Next::Nothing if Instant::now() < end => {}
+                Next::Nothing => return Err("packets do not come to rest".to_owned()),
+                Next::End => return Err("the run ends".to_owned()),
+            }
+        }
+        Ok(packets)
+    }
+}
+
+impl Cores {
+    /// Lets other versions of the configuration take its place ([`Cores::replace`]).
+    pub fn renew_by(&mut self, recipe: Recipe, place: Place) {
+        self.renewal = Some(Arc::new(Renewal { recipe, place }));
+    }
+
+    /// Puts another version in the place of the one that runs, or tells what would become of its elements.
+    ///
+    /// # Errors
+    /// What is wrong with it, or why this run cannot be replaced; then it goes on as it was.
+    pub fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
+        let renewal = self.renewal.clone().ok_or("the configuration of this run cannot be replaced")?;
+        let application =
+            renewal.recipe.read(version, false).and_then(|new| new.check().map(|()| new)).map_err(|error| error.to_string())?;
+        let placement = (renewal.place)(&application)?;
+        self.can_become(&placement)?;
+        let all = self.elements();
+        let before = STAGES.map(|stage| self.placement.of(stage).filter_map(|at| Some(all.get(at)?.name.clone())).collect());
+        let new = New::of(&renewal.recipe, &application, placement, before)?;
+        if plan {
+            let succession = self.planned_succession(&new);
+            return Ok(Replaced { succession, pause: Duration::ZERO, faults: Vec::new() });
+        }
+        self.renew(&application, new)
+    }
+
+    /// Why this run cannot go on with such a placement.
+    fn can_become(&self, new: &Placement) -> Result<(), String> {
+        let old = &self.placement;
+        let refused = |why: &str| Err(format!("this run cannot go on with another version: {why}"));
+        let Mode::Total(Epochs { crew, .. }) = &self.mode else {
+            return refused("each replica has the whole configuration (--order flow)");
+        };
+        match crew {
+            None => refused("nothing is for replicas in the one that runs"),
+            Some(crew) if crew.is_making() => refused("another replica is being made"),
+            Some(_) if new.order == Order::Flow || !old.replayed.is_empty() || !new.replayed.is_empty() => {
+                refused("replicas have the state of all packets")
+            }
+            Some(_) if new.of(Stage::Replica).next().is_none() => refused("nothing is for replicas in the new one"),
+            Some(_) if old.flow != new.flow && old.flow != Flow::Any && new.flow != Flow::Any => {
+                refused("packets would go to replicas by another function, and elements keep state by flow")
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn planned_succession(&self, new: &New) -> Succession {
+        let mut succession = Succession::default();
+        new.add(&mut succession, Stage::Rest, self.rest.plan(&new.rest.application));
+        for (stage, plan) in self.directory.plan([&new.sources, &new.replicas]) {
+            new.add(&mut succession, stage, plan);
+        }
+        succession
+    }
+
+    fn renew(&mut self, application: &Application, new: New) -> Result<Replaced, String> {
+        let begun = Instant::now();
+        let drawn = |faults: Vec<Fault>| application.drawn(faults).to_string();
+        let mut waiting = self.directory.renew(Stage::Source, |_| new.for_sources());
+        let found = self.rest_and_prepare(&new, &mut waiting);
+        let own = found.and_then(|own| waiting.iter().try_for_each(|it| it.is_prepared()).map(|()| own));
+        let own = match own {
+            Ok(own) => own,
+            Err(faults) => {
+                // Those that are told nothing give up as well.
+                waiting.iter().for_each(|it| _ = it.go.send(false));
+                return Err(match faults {
+                    NotReady::Faults(faults) => drawn(faults),
+                    NotReady::Other(why) => why,
+                });
+            }
+        };
+        waiting.iter().for_each(|it| _ = it.go.send(true));
+        let (part, making) = (Arc::clone(&new.rest), new.making.clone());
+        let (own, mut faults) = accede(&mut self.rest, own, |graph| link(graph, &part, &making));
+        let mut succession = Succession::default();
+        new.add(&mut succession, Stage::Rest, own);
+        let mut bases = HashMap::new();
+        for (it, renewed) in waiting.iter().filter_map(|it| Some((it, it.done.recv_timeout(PATIENCE).ok()?))) {
+            new.add(&mut succession, it.stage, renewed.succession);
+            faults.extend(renewed.faults);
+            bases.extend(renewed.bases);
+        }
+        let pause = begun.elapsed();
+        self.become_new(application.application(), new, bases);
+        Ok(Replaced { succession, pause, faults })
+    }
+
+    /// Lets all packets that are on their way go through, and all threads prepare their parts.
+    fn rest_and_prepare(&mut self, new: &New, waiting: &mut Vec<Waiting>) -> Result<Successor, NotReady> {
+        let Mode::Total(epochs) = &mut self.mode else { return Err(NotReady::Other(String::new())) };
+        let relief = self.directory.relief();
+        let held = relief.as_ref().map(|relief| relief.hold());
+        let other = |why: &str| NotReady::Other(why.to_owned());
+        let handed = waiting.iter().map(|it| it.rests.recv_timeout(PATIENCE)).collect::<Result<Vec<u64>, _>>();
+        let handed = handed.map_err(|_| other("the sources have ended"))?.into_iter().max().ok_or_else(|| other("there are no sources"))?;
+        self.gauge.count(epochs.take_up_to(handed, &mut self.rest).map_err(NotReady::Other)?);
+        drop(held);
+        waiting.extend(self.directory.renew(Stage::Replica, |_| new.for_replica()));
+        let rings = Rings { inbox: Arc::clone(&epochs.inbox), ..Rings::default() };
+        let elsewhere = Some(Remote(Arc::clone(&self.directory) as Arc<_>));
+        let settings = Settings { rings: Some(rings), elsewhere, ..new.making.settings.clone() };
+        prepare(&mut self.rest, &new.rest, &new.making, settings).map_err(NotReady::Faults)
+    }
+
+    fn become_new(&mut self, application: &app::Application, new: New, bases: HashMap<String, u64>) {
+        let New { placement, replicas, annotated, making, .. } = new;
+        let members = [Stage::Source, Stage::Replica].map(|stage| present(&placement, stage, application));
+        self.directory.become_new(members, bases);
+        if let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode {
+            crew.become_new(making, (replicas, annotated), &placement);
+        }
+        self.placement = placement;
+    }
+}
+
+/// Why a version is not ready.
+enum NotReady {
+    Faults(Vec<Fault>),
+    Other(String),
+}
+
+impl Waiting {
+    fn is_prepared(&self) -> Result<(), NotReady> {
+        match self.prepared.recv_timeout(PATIENCE) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(faults)) => Err(NotReady::Faults(faults)),
+            Err(_) => Err(NotReady::Other("a thread of the run does not answer".to_owned())),
+        }
+    }
+}
+
+/// A version, cut into stages.
+struct New {
+    placement: Placement,
+    sources: Arc<Part>,
+    replicas: Arc<Part>,
+    rest: Arc<Part>,
+    annotated: Vec<bool>,
+    making: Making,
+    /// The elements of each stage, and those of the version that runs.
+    names: [Vec<String>; 3],
+    before: [Vec<String>; 3],
+}
+
+const STAGES: [Stage; 3] = [Stage::Source, Stage::Replica, Stage::Rest];
+
+impl New {
+    fn of(recipe: &Recipe, application: &Application, placement: Placement, before: [Vec<String>; 3]) -> Result<Self, String> {
+        let Cut { sources, replicas, rest, annotated } = cut(application.application(), &placement);
+        let replicas = Arc::new(replicas.ok_or("nothing is for replicas in the new version")?);
+        let settings = application.own_settings(recipe.settings.clone());
+        let making = Making { engine: recipe.engine, engines: recipe.engines, settings };
+        let names = STAGES.map(|stage| present(&placement, stage, application.application()));
+        Ok(Self { placement, sources: Arc::new(sources), replicas, rest: Arc::new(rest), annotated, making, names, before })
+    }
+
+    fn for_sources(&self) -> (Renewing, Waiting) {
+        self.renewing(&self.sources, Stage::Source)
+    }
+
+    fn for_replica(&self) -> (Renewing, Waiting) {
+        self.renewing(&self.replicas, Stage::Replica)
+    }
+
+    fn renewing(&self, part: &Arc<Part>, stage: Stage) -> (Renewing, Waiting) {
+        let ((rests, rested), (prepared, ready), (go, goes), (done, renewed)) = (channel(), channel(), channel(), channel());
+        let (part, making, flow, annotated) = (Arc::clone(part), self.making.clone(), self.placement.flow, self.annotated.clone());
+        let renewing = Renewing { part, making, flow, annotated, rests, prepared, go: goes, done };
+        (renewing, Waiting { stage, rests: rested, prepared: ready, go, done: renewed })
+    }
+
+    /// Adds what became of the elements of a stage; replicas have the same ones.
+    fn add(&self, all: &mut Succession, stage: Stage, of: Succession) {
+        let at = STAGES.iter().position(|it| *it == stage).unwrap_or(0);
+        let own = |name: &String| self.names[at].contains(name);
+        let add = |to: &mut Vec<String>, names: Vec<String>, wanted: &dyn Fn(&String) -> bool| {
+            let new: Vec<String> = names.into_iter().filter(|name| wanted(name) && !to.contains(name)).collect();
+            to.extend(new);
+        };
+        add(&mut all.kept, of.kept, &own);
+        add(&mut all.made, of.made, &own);
+        // Elements of other stages are absent, and the ends of rings come and go: nobody knows of them.
+        let is_named =
+            |name: &String| self.before[at].contains(name) && (name.contains('@') || !self.names.iter().any(|names| names.contains(name)));
+        add(&mut all.gone, of.gone, &is_named);
+        of.tables.into_iter().for_each(|(table, entries)| *all.tables.entry(table).or_default() += entries);
+        all.entries_lost += of.entries_lost;
+        all.packets_lost += of.packets_lost;
+    }
+}
+
+impl Directory {
+    /// Asks the threads of a stage to go on with their parts of another version.
+    fn renew(&self, stage: Stage, make: impl Fn(usize) -> (Renewing, Waiting)) -> Vec<Waiting> {
+        let ask = |(nth, worker): (usize, &Arc<super::handlers::Worker>)| {
+            let (renewing, waiting) = make(nth);
+            worker.send(Request::Renew(Box::new(renewing))).then_some(waiting)
+        };
+        self.workers().iter().filter(|worker| worker.gauge().stage == stage).enumerate().filter_map(ask).collect()
+    }
+
+    /// What would become of the elements of sources, and of the first replica's.
+    fn plan(&self, parts: [&Arc<Part>; 2]) -> Vec<(Stage, Succession)> {
+        let stages = [Stage::Source, Stage::Replica];
+        let one = |(stage, part): (Stage, &Arc<Part>)| {
+            let worker = self.workers().into_iter().find(|worker| worker.gauge().stage == stage)?;
+            Some((stage, worker.ask(|reply| Request::Plan(Arc::clone(part), reply))?))
+        };
+        stages.into_iter().zip(parts).filter_map(one).collect()
+    }
+}

@@ -1,0 +1,249 @@
+//! Runs from seeds: an application, its traffic, where and how it runs, and what is done to it meanwhile are all drawn, and the result is that of the interpreter on one thread.
+//!
+//! Meanwhile threads move, replicas come and go, another flow function is chosen, entries that no packet finds come into tables and go again, and on one thread other versions of the configuration take
+//! over. `NETVM_SEEDS` says how many seeds (6), `NETVM_SEED` which is the first (0); a failure names its own.
+
+use super::placed::{APPS, App, compare_flows, counts, traffic};
+use super::{apps, folder, remove};
+use netvm::application::{Application, Cores, Described, Flow, Graph, Placement, Policies, Policy, Reading, Recipe, Settings, Version};
+use netvm::engines;
+use netvm::scripts::scenarios::run::{self, Job, Packets, Running};
+use netvm::scripts::scenarios::{Call, Config};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % most
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+}
+
+/// Where it runs.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    One,
+    Total(usize),
+    Replicate(usize),
+    Flow(usize, Policy),
+}
+
+impl Place {
+    fn drawn(random: &mut Random) -> Self {
+        let replicas = 1 + random.below(8);
+        match random.below(5) {
+            0 => Self::One,
+            1 | 2 => Self::Total(replicas),
+            3 => Self::Replicate(1 + random.below(3)),
+            _ => Self::Flow(replicas, random.one_of(&[Policy::Lock, Policy::Transaction, Policy::Copies, Policy::Auto])),
+        }
+    }
+
+    /// Begins the run; what cannot be placed so is told in the words of a user.
+    fn begin(self, application: &Application, settings: Settings, host: Box<dyn netvm::application::Host>) -> Result<Running, String> {
+        let (jit, none) = (engines::find("jit").unwrap(), engines::Settings::default());
+        let (placement, replicas) = match self {
+            Self::One => {
+                let graph = application.start(jit, none, settings, host).map_err(|error| error.to_string())?;
+                return Ok(Running::Graph(Box::new(graph)));
+            }
+            Self::Total(replicas) => (Placement::new(application.application(), &[])?, replicas),
+            Self::Replicate(replicas) => {
+                (Placement::total(application.application(), &[], &Policies(vec![(None, Policy::Replicate)]))?, replicas)
+            }
+            Self::Flow(replicas, policy) => {
+                (Placement::by_flow(application.application(), &[], &Policies(vec![(None, policy)]))?, replicas)
+            }
+        };
+        let cores = application.start_on(placement, replicas, jit, none, settings, host).map_err(|error| error.to_string())?;
+        Ok(Running::Cores(Box::new(cores)))
+    }
+}
+
+/// What was done to runs.
+#[derive(Debug, Default)]
+struct Done {
+    moves: usize,
+    replicas: usize,
+    flows: usize,
+    entries: usize,
+    swaps: usize,
+    /// Runs that were not possible as they were drawn.
+    refused: usize,
+}
+
+/// Does something to a run on several threads, or nothing.
+fn disturb(cores: &mut Cores, random: &mut Random, done: &mut Done) {
+    let there = std::thread::available_parallelism().map_or(1, usize::from);
+    match random.below(6) {
+        0 | 1 => {
+            let threads = cores.threads();
+            let name = threads[random.below(threads.len())].name.clone();
+            cores.move_thread(&name, random.one_of(&[None, Some(0), Some(there - 1)])).expect("it moves");
+            done.moves += 1;
+        }
+        2 => done.replicas += usize::from(cores.set_replicas(1 + random.below(6)).is_ok()),
+        3 => done.flows += usize::from(cores.set_flow(random.one_of(&Flow::NAMED).1).is_ok()),
+        _ => {}
+    }
+}
+
+/// The tables of its elements.
+fn tables_of(running: &Running) -> Vec<String> {
+    let elements = match running {
+        Running::Graph(graph) => graph.elements(),
+        Running::Cores(cores) => cores.elements(),
+    };
+    let tables = |it: Described| {
+        let lists = it.handlers.iter().filter_map(|handler| handler.name.strip_suffix(".list"));
+        lists.map(|table| format!("{}.{table}", it.name)).collect::<Vec<_>>()
+    };
+    elements.into_iter().flat_map(tables).collect()
+}
+
+/// Enters an entry that no packet finds, and takes it out again; both, or neither where there is no such table or no room.
+fn enter(graph: &mut Graph, tables: &[String], random: &mut Random, done: &mut Done) {
+    if tables.is_empty() {
+        return;
+    }
+    let table = &tables[random.below(tables.len())];
+    // A list tells how many digits keys and values have; the highest key is none of the traffic's.
+    let Ok(list) = graph.read(&format!("{table}.list"), "", None) else { return };
+    let Some((key, value)) = list.lines().next().and_then(|line| line.split_once(' ')) else { return };
+    if key.contains(['/', '-']) || list.contains(&"f".repeat(key.len())) {
+        return;
+    }
+    let (key, value) = ("f".repeat(key.len()), "0".repeat(value.len()));
+    if graph.write(&format!("{table}.add"), &format!("{key} {value}"), None).is_ok() {
+        graph.write(&format!("{table}.remove"), &key, None).expect("it was entered");
+        done.entries += 1;
+    }
+}
+
+/// The text with an element more, or without it.
+fn version(text: &str, with: bool) -> Version {
+    let more = if with { "\nIdle -> seeded :: Counter -> Discard;\n" } else { "" };
+    Version { text: format!("{text}{more}"), ..Version::default() }
+}
+
+/// The same on several threads. False if that could not be, since nothing more comes or a replica is being made.
+fn swap_on(cores: &mut Cores, text: &str, with: bool) -> bool {
+    match cores.replace(&version(text, with), false) {
+        Ok(replaced) => {
+            assert_eq!((replaced.succession.entries_lost, replaced.succession.packets_lost), (0, 0));
+            true
+        }
+        Err(why) => {
+            assert!(
+                ["have ended", "run ends", "is being made", "nothing is for replicas"].iter().any(|known| why.contains(known)),
+                "{why}"
+            );
+            false
+        }
+    }
+}
+
+/// Another version, with an element more or without it.
+fn swap(graph: &mut Graph, recipe: &Recipe, text: &str, with: bool) {
+    let replaced = recipe.replace(graph, &version(text, with)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((replaced.succession.entries_lost, replaced.succession.packets_lost), (0, 0));
+}
+
+fn one(seed: u64, done: &mut Done) {
+    let mut random = Random(seed);
+    random.below(2);
+    let App { config, devices, handlers, by_flow } = &APPS[random.below(APPS.len())];
+    let place = Place::drawn(&mut random);
+    let name = format!("seed {seed}: {config}, {place:?}");
+    let read = |handler: &&str| Call { line: 0, write: false, handler: (*handler).to_owned(), value: String::new(), error: None };
+    let calls: Vec<Call> = handlers.iter().map(read).collect();
+    let salt = 100 + random.below(1000) as u64;
+    let inputs: BTreeMap<String, Packets> =
+        devices.iter().zip(0..).map(|(name, n)| ((*name).to_owned(), traffic(config, salt + n))).collect();
+    let file = apps().join(config);
+    let job = Job {
+        config: &Config::File(file.clone()),
+        parameters: &BTreeMap::new(),
+        elements: &[],
+        files: &BTreeMap::new(),
+        inputs,
+        captures: Vec::new(),
+        texts: Vec::new(),
+        calls: &calls,
+    };
+    let at = folder("seeded");
+    let wanted =
+        run::run(&job, engines::find("interp").unwrap(), engines::Settings::default(), &at).unwrap_or_else(|e| panic!("{name}: {e}"));
+    remove(&at);
+    let (text, at) = (std::fs::read_to_string(&file).unwrap(), folder("seeded"));
+    let recipe: RefCell<Option<Recipe>> = RefCell::new(None);
+    let begin = |application: &Application, settings: Settings, host| {
+        let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
+        let (engine, engines, settings) = (engines::find("jit").unwrap(), engines::Settings::default(), settings);
+        *recipe.borrow_mut() = Some(Recipe { name: config.to_string(), reading, engine, engines, settings: settings.clone() });
+        let mut running = place.begin(application, settings, host)?;
+        if let Running::Cores(cores) = &mut running {
+            let recipe = recipe.borrow().clone().unwrap();
+            cores.renew_by(recipe, Box::new(|application| Placement::new(application.application(), &[])));
+        }
+        Ok(running)
+    };
+    let (mut tables, mut turns, mut with) = (None, 0_u32, false);
+    let between = |running: &mut Running| {
+        turns += 1;
+        if !turns.is_multiple_of(if matches!(place, Place::One) { 40 } else { 3 }) {
+            return;
+        }
+        match running {
+            Running::Cores(cores) if matches!(place, Place::Total(_)) && random.below(6) == 0 => {
+                with = !with;
+                done.swaps += usize::from(swap_on(cores, &text, with));
+            }
+            Running::Cores(cores) => disturb(cores, &mut random, done),
+            Running::Graph(graph) if random.below(8) == 0 => {
+                with = !with;
+                swap(graph, recipe.borrow().as_ref().unwrap(), &text, with);
+                done.swaps += 1;
+            }
+            Running::Graph(_) => {}
+        }
+        let tables = tables.get_or_insert_with(|| tables_of(running));
+        enter(running.graph(), tables, &mut random, done);
+    };
+    let found = run::run_while(&job, &at, begin, between);
+    remove(&at);
+    let found = match (found, place) {
+        (Ok(found), _) => found,
+        // What cannot be each replica's is told, with the element.
+        (Err(why), Place::Flow(..)) if why.contains('`') => return done.refused += 1,
+        (Err(why), _) => panic!("{name}: {why}"),
+    };
+    if let Place::Flow(..) = place {
+        return compare_flows(*by_flow, &found, &wanted, &name);
+    }
+    assert!(found.outputs == wanted.outputs, "{name}: packets differ");
+    let own = |count: &String| !count.starts_with("seeded") && !count.contains('@');
+    let counts_of = |found| counts(found).into_iter().filter(own).collect::<Vec<String>>();
+    assert_eq!(counts_of(&found), counts_of(&wanted), "{name}");
+    assert_eq!(found.calls, wanted.calls, "{name}");
+}
+
+fn number(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+#[test]
+fn seeded_runs_give_what_one_thread_gives() {
+    std::env::set_current_dir(apps().join("..")).unwrap();
+    let (first, seeds) = (number("NETVM_SEED", 0), number("NETVM_SEEDS", 6));
+    let mut done = Done::default();
+    (first..first + seeds).for_each(|seed| one(seed, &mut done));
+    eprintln!("{seeds} seeds: {done:?}");
+    assert!(seeds < 20 || done.moves > 20 && done.replicas > 0 && done.flows > 0 && done.entries > 20 && done.swaps > 5, "{done:?}");
+}
