@@ -197,7 +197,7 @@ fn link_management_is_as_in_tcpdump() {
         same(&dir, options, datagrams(messages.iter().map(String::as_str)));
     }
     let text = same(&dir, "", vec![udp(701, &bytes(&messages[0]))]);
-    assert!(text.ends_with("192.0.2.2.701: LMPv1 Config Message, length: 60\n"), "{text}");
+    assert!(text.ends_with("192.0.2.2.701: LMPv1 Config Message, length: 57\n"), "{text}");
 }
 
 #[test]
