@@ -1,7 +1,8 @@
 //! Pragmatic General Multicast (RFC 3208): the IP protocol, and with `-T pgm` over UDP. With `-v` what the message says and its options; with `-T pgm_zmtp1` the frames of ZMTP in its data.
 //!
-//! Three things are as in tcpdump, and not as in the RFC, so that lines are alike: the address family of a NAK's group is looked for behind it, the length of options without a fixed length is
-//! counted from behind their first two bytes, and a list of NAKs does not count its own header.
+//! Four things are as in tcpdump, and not as in the RFC, so that lines are alike: the address family of a NAK's group is looked for behind it, the length of options without a fixed length is
+//! counted from behind their first two bytes, a list of NAKs does not count its own header, and options of messages without
+//! a body are looked for in the header.
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
@@ -55,7 +56,7 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, native: bool, view: View<'_>) 
     header[8..14].iter().for_each(|byte| put!(line, "{byte:02x}"));
     line.put(" ");
     let kind = view.u8(4)?;
-    let mut rest = view.skip(HEADER + message(line, kind, view.skip(HEADER))?);
+    let mut rest = message(line, kind, view.skip(HEADER))?.map_or(view, |size| view.skip(HEADER + size));
     if view.u8(5)? & PRESENT != 0 {
         match options(line, rest)? {
             Some(size) => rest = rest.skip(size),
@@ -69,36 +70,37 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, native: bool, view: View<'_>) 
     }
 }
 
-/// Prints a message; how long it is.
-fn message(line: &mut Line<'_>, kind: u8, view: View<'_>) -> Result<usize, Cut> {
-    match kind {
-        0x00 => path(line, view),
-        0x01 => poll(line, view),
+/// Prints a message; how long it is. Behind those that have nothing but the header tcpdump looks for options in the header.
+fn message(line: &mut Line<'_>, kind: u8, view: View<'_>) -> Result<Option<usize>, Cut> {
+    let size = match kind {
+        0x00 => path(line, view)?,
+        0x01 => poll(line, view)?,
         0x02 => {
             view.take(0, 8)?;
             put!(line, "POLR seq {} round {}", view.u32(0)?, view.u16(4)?);
-            Ok(8)
+            8
         }
         0x04 | 0x05 => {
             view.take(0, 8)?;
             put!(line, "{} trail {} seq {}", if kind == 4 { "ODATA" } else { "RDATA" }, view.u32(4)?, view.u32(0)?);
-            Ok(8)
+            8
         }
-        0x08..=0x0a => missing(line, kind, view),
+        0x08..=0x0a => missing(line, kind, view)?,
         0x0b => {
             view.take(0, 8)?;
             put!(line, "ACK seq {}", view.u32(0)?);
-            Ok(8)
+            8
         }
         0x0c => {
             line.put("SPMR");
-            Ok(0)
+            return Ok(None);
         }
         _ => {
             put!(line, "UNKNOWN type 0x{kind:02x}");
-            Ok(0)
+            return Ok(None);
         }
-    }
+    };
+    Ok(Some(size))
 }
 
 /// The address of that family, and its length.

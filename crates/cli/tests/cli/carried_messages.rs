@@ -54,6 +54,8 @@ fn pgm_messages() -> Vec<String> {
         pgm(11, false, "00000001 00000002"),
         pgm(12, false, ""),
         pgm(7, false, "01"),
+        pgm(12, true, "0004 0008 0d040000"),
+        pgm(7, true, "0004 0008 0d040000"),
     ]
 }
 
