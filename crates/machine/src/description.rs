@@ -432,6 +432,7 @@ impl Machine {
         self.bus.iter().try_for_each(|(name, bus)| within(&format!("bus.{name}.service"), bus.service, 0, MOST_CYCLES))?;
         self.check_ports()?;
         self.scheduler.iter().try_for_each(crate::scheduler::Scheduler::check)?;
+        self.transactions.iter().try_for_each(Transactions::check)?;
         self.check_arrivals()?;
         self.check_places()
     }

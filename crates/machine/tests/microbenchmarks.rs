@@ -193,3 +193,11 @@ fn equal_inputs_give_equal_reports() {
         assert_eq!(run(&machine, &all, 500, scheme), run(&machine, &all, 500, scheme));
     }
 }
+
+#[test]
+fn signatures_have_a_limit() {
+    let text = netvm_machine::description::built_in().find(|(name, _)| *name == "netthreads").unwrap().1;
+    let of = |bits: &str| Machine::read(&text.replacen("signature_bits = 512", &format!("signature_bits = {bits}"), 1)).map(|_| ());
+    assert!(of("1048576").is_ok());
+    assert_eq!(of("4000000000").unwrap_err().to_string(), "transactions.signature_bits is 4000000000; it is at most 1048576");
+}

@@ -67,6 +67,10 @@ fn a_pipeline_tells_its_program_and_that_packets_end_the_same() {
     }
     let rated = run_args(&[&args[..], &["--saturate"]].concat());
     assert!(rated.err.contains("a pipeline takes a packet each few cycles"), "{}", rated.err);
+    let scheme = run_args(&[&args[..], &["--scheme", "transactions"]].concat());
+    assert!(scheme.err.contains("--scheme is for machines of threads"), "{}", scheme.err);
+    let p4 = run_args(&["simulate", "forward.p4", "--machine", "ixp1200", "-r", &trace]);
+    assert!(p4.err.contains("a P4 program is simulated as an element") && p4.err.contains("P4(forward.p4)"), "{}", p4.err);
     let file = format!("{}/../machine/x11/learner.netil", env!("CARGO_MANIFEST_DIR"));
     let learner = run_args(&["simulate", &file, "--machine", "x11", "-r", &trace]);
     assert!(learner.err.contains("table 0 is read at stage 10 and written at stage 21: within 4 packets"), "{}", learner.err);
@@ -78,10 +82,8 @@ fn a_pipeline_tells_its_program_and_that_packets_end_the_same() {
 fn threads_are_assigned_by_a_file() {
     let dir = Dir::new("threads");
     let trace = dir.trace("t.pcap", 5, 100);
-    let all: String = (0..16).map(|n| format!("{}.{} receive {n}\n", n / 4, n % 4)).collect();
-    let out: String = (0..8).map(|n| format!("{}.{} transmit {} {}\n", 4 + n / 4, n % 4, n, n + 8)).collect();
     let file = dir.file("threads.txt");
-    std::fs::write(&file, all + &out).expect("a file");
+    std::fs::write(&file, split()).expect("a file");
     let args = [
         "simulate",
         "--filter",
@@ -99,6 +101,8 @@ fn threads_are_assigned_by_a_file() {
     ];
     let told = run_args(&args).good();
     assert!(told.contains("threads: 16 receive, 8 transmit") && told.contains("partition     100.0 %"), "{told}");
+    let scheme = run_args(&[&args[..], &["--scheme", "cpu-affinity"]].concat());
+    assert!(scheme.err.contains("with --threads critical sections are locks of elements"), "{}", scheme.err);
     std::fs::write(&file, "0.0 receive 0\n").expect("a file");
     let wrong = run_args(&args);
     assert!(wrong.err.contains("port 0 has no thread that transmits"), "{}", wrong.err);
@@ -169,4 +173,27 @@ fn figures_of_papers_are_reproduced() {
     }
     let drawn = std::fs::read_to_string(std::path::Path::new(&out).join("x11-instructions.svg")).expect("a drawing");
     assert!(drawn.starts_with("<svg") && drawn.matches("<title>").count() == 48, "{drawn}");
+}
+
+/// A section of an element in which all threads meet: with `--threads`, too.
+#[test]
+fn threads_that_receive_wait_for_critical_sections() {
+    let dir = Dir::new("sections");
+    let (trace, threads) = (dir.trace("t.pcap", 5, 200), dir.file("threads.txt"));
+    std::fs::write(&threads, split()).expect("a file");
+    let file = format!("{}/../machine/workloads/classifier.click", env!("CARGO_MANIFEST_DIR"));
+    let map = format!("in={trace}");
+    let args =
+        ["simulate", &file, "--map", &map, "--machine", "ixp1200", "--threads", &threads, "--sizes", "64", "--arbitration", "check-out"];
+    let json: serde_json::Value = serde_json::from_str(&run_args(&[&args[..], &["--json"]].concat()).good()).expect("JSON");
+    let (run, report) = (&json["runs"][0], &json["runs"][0]["report"]);
+    assert!(report["section"].as_f64().unwrap() > 0.2 && report["sections_waited"].as_u64().unwrap() > 100, "{run}");
+    assert!(run["load"].as_f64().unwrap() < 0.9, "{run}");
+}
+
+/// Four engines receive and two transmit.
+fn split() -> String {
+    let receive: String = (0..16).map(|n| format!("{}.{} receive {n}\n", n / 4, n % 4)).collect();
+    let transmit: String = (0..8).map(|n| format!("{}.{} transmit {} {}\n", 4 + n / 4, n % 4, n, n + 8)).collect();
+    receive + &transmit
 }

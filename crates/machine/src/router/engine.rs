@@ -1,9 +1,11 @@
 //! Engines and threads, event by event. Events of the same cycle happen in the order in which they were made.
 
 use super::ports::{Cell, Fifo, In, Out, Waiting, wire_cycles};
+use super::sections::Sections;
 use super::{Busy, Lock, Ports, Report, Role, Setup};
 use crate::model::memory::Memories;
-use crate::steps::{Access, Step, Work};
+use crate::steps::{Access, Step};
+use crate::trace::mixed;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -13,6 +15,8 @@ enum Do {
     Compute(u32),
     Memory(Access),
     Register,
+    Enter(u32),
+    Leave(u32),
     Effect(Effect),
 }
 
@@ -70,7 +74,7 @@ pub(super) struct Model<'s> {
     events: BinaryHeap<Reverse<(u64, u64, What)>>,
     made: u64,
     frames: u64,
-    work: usize,
+    sections: Sections,
     report: Report,
     bits: [u64; 2],
     registers: (u64, u64),
@@ -94,7 +98,7 @@ impl<'s> Model<'s> {
             events: BinaryHeap::new(),
             made: 0,
             frames: 0,
-            work: 0,
+            sections: Sections::new(setup.machine.locks.mutexes, setup.assignment.roles.len()),
             report: Report::default(),
             bits: [0; 2],
             registers: (0, 0),
@@ -108,6 +112,7 @@ impl<'s> Model<'s> {
         let period = wire_cycles(first, self.ports, self.setup.machine.clock_mhz) as f64 / self.load;
         let start = |port: u32| (f64::from(port) * period / f64::from(self.ports.count)) as u64;
         (0..self.ports.count).for_each(|port| self.at(start(port), What::Arrive(port)));
+        self.stock();
         for n in 0..self.threads.len() {
             if self.setup.assignment.roles[n] != Role::Idle {
                 self.at(n as u64, What::Ready(n));
@@ -122,13 +127,25 @@ impl<'s> Model<'s> {
         self.reported()
     }
 
+    /// Frames that wait at each way out when it begins.
+    fn stock(&mut self) {
+        let sizes = self.setup.sizes;
+        for (port, out) in (0_u64..).zip(&mut self.outs) {
+            let size = |n: u64| sizes[(mixed(port << 32 | n) % sizes.len() as u64) as usize];
+            out.queue.extend((0..self.setup.queued.into()).map(|n| Waiting { bytes: size(n), sent: 0 }));
+        }
+    }
+
     fn reported(mut self) -> Report {
-        let seconds = self.setup.cycles as f64 / 2.0 / (self.setup.machine.clock_mhz * 1e6);
+        let seconds = self.setup.cycles as f64 / (self.setup.machine.clock_mhz * 1e6);
         let mbits = |bits: u64| bits as f64 / seconds / 1e6;
         (self.report.mbits, self.report.offered) = (mbits(self.bits[1]), mbits(self.bits[0]));
         self.report.register = self.registers.0 as f64 / self.registers.1.max(1) as f64;
-        let transmitting = self.setup.assignment.counts().1.max(1) as f64;
-        self.report.lock = self.lock as f64 / (self.setup.cycles as f64 * transmitting);
+        let (receiving, transmitting) = self.setup.assignment.counts();
+        let part = |cycles: u64, threads: usize| cycles as f64 / (self.setup.cycles as f64 * threads.max(1) as f64);
+        self.report.lock = part(self.lock, transmitting);
+        (self.report.sections, self.report.sections_waited) = (self.sections.count, self.sections.waited);
+        self.report.section = part(self.sections.cycles(self.setup.cycles), receiving);
         for (engine, busy) in self.engines.iter().zip(&mut self.report.busy) {
             *busy = engine.busy as f64 / self.setup.cycles as f64;
         }
@@ -144,7 +161,7 @@ impl<'s> Model<'s> {
         match what {
             What::Arrive(port) => self.arrive(port, now),
             What::Moved => self.moved(now),
-            What::Sent(port, last, bytes) => self.sent(port, last, bytes, now),
+            What::Sent(port, last, bytes) => self.sent(port, last, bytes),
             What::Answered(n) => {
                 let engine = self.threads[n].engine;
                 self.engines[engine].requests -= 1;
@@ -210,6 +227,17 @@ impl<'s> Model<'s> {
                     self.threads[n].asked = now;
                     let done = self.memories.request(&self.access("csr", false, 1), engine, now + 1);
                     return self.leave(engine, now, (done, What::Answered(n)));
+                }
+                Do::Enter(section) => {
+                    if !self.sections.enter(section, n, now) {
+                        self.engines[engine].running = false;
+                        return self.start(engine, now);
+                    }
+                }
+                Do::Leave(section) => {
+                    if let Some(next) = self.sections.leave(section, now) {
+                        self.at(now + u64::from(self.setup.machine.locks.cycles), What::Ready(next));
+                    }
                 }
                 Do::Effect(effect) => self.effect(n, effect, now),
             }
@@ -284,22 +312,23 @@ impl<'s> Model<'s> {
         ];
         if cell.first {
             todo.push(Do::Compute(self.ports.packet));
-            todo.extend(self.program());
+            todo.extend(self.program(cell.frame));
         }
         todo.push(Do::Effect(Effect::Received(port, cell)));
         self.next_first(n, todo);
     }
 
-    /// What is done for the next packet; there are no locks in it.
-    fn program(&mut self) -> Vec<Do> {
-        let work: &Work = &self.setup.work[self.work % self.setup.work.len()];
-        self.work += 1;
+    /// What is done for a frame: its own, if each packet of the work has its size.
+    fn program(&self, frame: u64) -> Vec<Do> {
+        let work = &self.setup.work[(frame % self.setup.work.len() as u64) as usize];
+        let asking = Do::Compute(self.setup.machine.locks.cycles);
         let one = |step: &Step| match step {
-            Step::Compute(count) => Some(Do::Compute(*count)),
-            Step::Access(access) => Some(Do::Memory(*access)),
-            Step::Enter(_) | Step::Leave(_) => None,
+            Step::Compute(count) => [Some(Do::Compute(*count)), None],
+            Step::Access(access) => [Some(Do::Memory(*access)), None],
+            Step::Enter(section) => [Some(asking), Some(Do::Enter(*section))],
+            Step::Leave(section) => [Some(Do::Leave(*section)), None],
         };
-        work.steps.iter().filter_map(one).collect()
+        work.steps.iter().flat_map(one).flatten().collect()
     }
 
     fn received(&mut self, n: usize, port: u32, cell: Cell) {
@@ -308,9 +337,9 @@ impl<'s> Model<'s> {
             return;
         }
         let size = self.setup.sizes[(cell.frame % self.setup.sizes.len() as u64) as usize];
-        // At random and evenly: in a block each port gets a frame of each size, if the numbers of ports and sizes have nothing in common.
-        let (count, block) = (u64::from(self.ports.count), u64::from(self.ports.count) * self.setup.sizes.len() as u64);
-        let out = ((crate::trace::mixed(cell.frame / block) % count + cell.frame) % count) as u32;
+        // Each of the other ports is as likely as any, whatever went before.
+        let others = self.ports.count - 1;
+        let out = if others == 0 { port } else { (port + 1 + (mixed(cell.frame) % u64::from(others)) as u32) % self.ports.count };
         let todo = [
             Do::Compute(4),
             Do::Memory(self.access("sram", true, 8)),
@@ -431,12 +460,10 @@ impl<'s> Model<'s> {
         self.drain(now);
     }
 
-    fn sent(&mut self, port: u32, last: bool, bytes: u32, now: u64) {
+    fn sent(&mut self, port: u32, last: bool, bytes: u32) {
         self.outs[port as usize].filled -= 1;
         self.report.sent += u64::from(last);
-        if now * 2 > self.setup.cycles {
-            self.bits[1] += u64::from(bytes) * 8;
-        }
+        self.bits[1] += u64::from(bytes) * 8;
     }
 
     /// A cell has come, and the next one begins.
@@ -448,9 +475,7 @@ impl<'s> Model<'s> {
         if let Some((frame, bytes, came)) = way.arriving.take() {
             let part = (bytes - came).min(cell_bytes);
             let (first, last) = (came == 0, came + part == bytes);
-            if now * 2 > self.setup.cycles {
-                self.bits[0] += u64::from(part) * 8;
-            }
+            self.bits[0] += u64::from(part) * 8;
             if way.buffer.len() >= depth && !way.broken {
                 way.broken = true;
                 self.report.dropped += 1;

@@ -8,19 +8,25 @@
 //! How threads come to entries of the FIFO is a policy that the machine's description has (`arbitration`). The FIFO waits at each
 //! entry until it is valid.
 //!
+//! A frame leaves by any of the other ports with the same probability. With an entry for each port, the FIFO sends as many cells to each port as to the one that gets fewest, and how far ports are apart is a random walk: its
+//! deviation grows with the square root of time, at any rate. No queue is long enough for ever, and what leaves a machine that began with empty queues is less than what comes, the more so the shorter the run. The paper's steady state
+//! is an interval in which data are always ready to be sent on all ports, so a run begins with frames in each queue ([`Setup::queued`], [`stock`]).
+//!
 //! Source: NP-Click paper, sections 2.2, 4.4, 4.5 and 5. Left out: the StrongARM, and frames that are damaged.
 
 mod arbitration;
 mod assignment;
 mod engine;
+pub mod hand;
 mod ports;
+mod sections;
 
 pub(crate) use arbitration::check_policies;
 pub use arbitration::{Arbitration, Busy, Entry, Lock};
 pub use assignment::{Assignment, Role};
 
 use crate::description::Machine;
-use crate::steps::{Access, Step, Work};
+use crate::steps::Work;
 use serde::Deserialize;
 
 /// Ports and what threads do for them, as data.
@@ -70,6 +76,8 @@ pub struct Setup<'a> {
     pub arbitration: &'a Arbitration,
     /// Cycles.
     pub cycles: u64,
+    /// Frames that wait at each way out when it begins.
+    pub queued: u32,
 }
 
 /// What came of it.
@@ -81,7 +89,7 @@ pub struct Report {
     pub dropped: u64,
     /// Frames that left.
     pub sent: u64,
-    /// Bits of frames that left in a second, in millions, in the second half of the time.
+    /// Bits of frames that left in a second, in millions.
     pub mbits: f64,
     /// The same of frames that came.
     pub offered: f64,
@@ -91,6 +99,12 @@ pub struct Report {
     pub longest_register: u64,
     /// Part of the transmit threads' time in which they wait for the lock.
     pub lock: f64,
+    /// Critical sections that were entered, and those that waited for their lock.
+    pub sections: u64,
+    /// The latter.
+    pub sections_waited: u64,
+    /// Part of the receive threads' time in which they wait for critical sections.
+    pub section: f64,
     /// By engine, the part of cycles in which it issued.
     pub busy: [f64; 6],
 }
@@ -100,7 +114,12 @@ pub fn run(setup: &Setup<'_>, ports: &Ports, load: f64) -> Report {
     engine::Model::new(setup, ports, load).run()
 }
 
-/// The highest rate at which nothing is dropped and what leaves is within 1 % of what comes, with its report; in halvings of what is left.
+/// Frames that wait at each way out when a rate is measured: half of what the queue holds, so that it can become shorter or longer.
+pub fn stock(ports: &Ports) -> u32 {
+    ports.queue / 2
+}
+
+/// The highest rate at which nothing is dropped and what leaves is within 1 % of what comes, with its report; in halvings of what is left. The rate is 0 if none that was tried is sustained.
 pub fn search(setup: &Setup<'_>, ports: &Ports) -> (f64, Report) {
     let holds = |report: &Report| report.dropped == 0 && report.mbits >= report.offered * 0.99;
     let full = run(setup, ports, 1.0);
@@ -120,40 +139,14 @@ pub fn search(setup: &Setup<'_>, ports: &Ports) -> (f64, Report) {
     (low, best)
 }
 
-/// The best assignment of threads to receiving and transmitting, by the rate that it sustains: engines are given to the one or the other.
-pub fn best<'a>(setup: &Setup<'a>, ports: &Ports) -> (Assignment, f64) {
+/// The best assignment of threads to receiving and transmitting, by the rate that it sustains with any of the policies: engines are given to the one or the other. Without, no assignment sustains a rate that was tried.
+pub fn best<'a>(setup: &Setup<'a>, ports: &Ports, policies: &[&'a Arbitration]) -> Option<(Assignment, f64)> {
     let engines = setup.machine.processor.cores;
-    let all = (1..engines).map(|receiving| Assignment::split(setup.machine, ports, receiving));
-    let rated = all.map(|assignment| {
-        let (load, _) = search(&Setup { assignment: &assignment, ..setup.clone() }, ports);
+    let rated = (1..engines).map(|receiving| {
+        let assignment = Assignment::split(setup.machine, ports, receiving);
+        let load = |arbitration: &&'a Arbitration| search(&Setup { assignment: &assignment, arbitration, ..setup.clone() }, ports).0;
+        let load = policies.iter().map(load).fold(0.0, f64::max);
         (assignment, load)
     });
-    rated.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_else(|| (setup.assignment.clone(), 0.0))
-}
-
-/// A router's header processing in the machine's own terms, as the reference design has it: the header is read once, looked at in registers, and written once.
-pub fn by_hand(machine: &Machine) -> Work {
-    let number = |name: &str| machine.memory.keys().position(|known| known == name).unwrap_or(0) as u32;
-    let access =
-        |memory: &str, write: bool, units: u32| Step::Access(Access { memory: number(memory), write, units, address: 0, shared: None });
-    let steps = vec![
-        // Ethernet and IP headers: 34 bytes are five units of SDRAM.
-        access("sdram", false, 5),
-        // Version, length, checksum over ten words, time to live.
-        Step::Compute(70),
-        // A trie of four steps, each with an index of a byte.
-        access("sram", false, 1),
-        Step::Compute(6),
-        access("sram", false, 1),
-        Step::Compute(6),
-        access("sram", false, 1),
-        Step::Compute(6),
-        access("sram", false, 1),
-        Step::Compute(20),
-        // The next hop's address and port.
-        access("sram", false, 4),
-        Step::Compute(20),
-        access("sdram", true, 5),
-    ];
-    Work { steps, flow: 0, bytes: 64 }
+    rated.filter(|(_, load)| *load > 0.0).reduce(|a, b| if b.1 > a.1 { b } else { a })
 }

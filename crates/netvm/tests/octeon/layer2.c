@@ -2,7 +2,7 @@
  * of its destination (4 to 7), or by port 8 if that is not known.
  *
  * Stations are in an open table, twice as large as it may be full, by a multiplicative hash of their addresses, with the address and the port in one word. An address of zeros is not told from an empty place by
- * the word alone, so ports are counted from 1 there. Packets lie so that what follows their Ethernet header is aligned. */
+ * the word alone, so ports are counted from 1 there. Packets lie so that what follows their Ethernet header is aligned; FORM 1 does not rely on it, as in hand.c. */
 #include "netvm.h"
 
 enum { STATIONS = 4096, PLACES = 2 * STATIONS };
@@ -10,7 +10,11 @@ enum { STATIONS = 4096, PLACES = 2 * STATIONS };
 static uint64_t stations[PLACES];
 static uint32_t count;
 
+#if FORM == 1
+#define FIELD(type, at) (((const struct { type v; } __attribute__((packed, may_alias)) *)(at))->v)
+#else
 #define FIELD(type, at) (*(const type __attribute__((may_alias)) *)(at))
+#endif
 
 /* The place of an address, whose bytes are the upper 48 bits, or the empty one where it would be. */
 static inline __attribute__((always_inline)) uint64_t *place(uint64_t address)

@@ -83,6 +83,7 @@ impl Observed {
                 self.program(&recorder, "filter", program)?;
             }
             (None, Some(file)) => {
+                no_p4(file)?;
                 let given = Given::alone(file.clone(), self.parameters.clone(), self.read.clone(), self.maps.clone());
                 match given.is_program() {
                     true => self.program(&recorder, &file.display().to_string(), Arc::new(load::program(file)?))?,
@@ -107,6 +108,7 @@ impl Observed {
         match (&self.filter, &self.file) {
             (Some(text), _) => Ok(Subject::Program(Filter::compile(text, self.link()?, &engines::ALL[0])?.program)),
             (None, Some(file)) => {
+                no_p4(file)?;
                 let given = Given::alone(file.clone(), self.parameters.clone(), self.read.clone(), self.maps.clone());
                 match given.is_program() {
                     true => Ok(Subject::Program(Arc::new(load::program(file)?))),
@@ -118,7 +120,7 @@ impl Observed {
     }
 
     /// The packets of the capture with their times, and lengths on the wire.
-    pub(super) fn packets(&self) -> Outcome<Vec<(u64, Vec<u8>, u32)>> {
+    pub(crate) fn packets(&self) -> Outcome<Vec<(u64, Vec<u8>, u32)>> {
         let mut capture = input::open(self.capture()?)?;
         let (mut all, most) = (Vec::new(), usize::try_from(self.count.unwrap_or(u64::MAX)).unwrap_or(usize::MAX));
         while all.len() < most {
@@ -175,6 +177,18 @@ impl Observed {
 
     fn capture_name(&self) -> String {
         self.read.as_deref().map(input::shown).unwrap_or_default()
+    }
+}
+
+/// A P4 program is observed as what it is in a graph.
+fn no_p4(file: &Path) -> Outcome {
+    match file.extension().is_some_and(|end| end.eq_ignore_ascii_case("p4")) {
+        true => Err(Failure::usage(format_args!(
+            "{}: a P4 program is simulated as an element; write a configuration, FromDevice(in) -> p4 :: P4({}) -> …, and give that",
+            file.display(),
+            file.display()
+        ))),
+        false => Ok(()),
     }
 }
 

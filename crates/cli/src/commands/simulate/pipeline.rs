@@ -1,7 +1,7 @@
 //! `netvm simulate --machine x11`: the slot program, and what it does with the packets.
 
-use super::Args;
 use super::observed::Subject;
+use super::{Args, SchemeArg};
 use crate::commands::shared::grouped;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
@@ -40,6 +40,12 @@ pub(super) fn run(args: &Args, machine: &Machine) -> Outcome {
         return Err(Failure::usage(
             "--rate, --saturate, --packets and --threads are for machines of threads: a pipeline takes a packet each few cycles, whatever it does",
         ));
+    }
+    if args.scheme != SchemeArg::Locks {
+        return Err(Failure::usage(format_args!(
+            "--scheme is for machines of threads: packets are in the pipeline of {} one behind the other",
+            machine.name
+        )));
     }
     let (made, names) = match args.observed.subject()? {
         Subject::Program(program) => (targets::x11(&program, machine)?, Vec::new()),

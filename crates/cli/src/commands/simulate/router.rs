@@ -1,10 +1,10 @@
 //! `netvm simulate --threads`: a router whose threads receive or transmit, with ports and a transmit FIFO between them.
 
 use super::Args;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, warning};
 use crate::out::Out;
-use machine::router::{Arbitration, Assignment, Ports, Report, Role, Setup, best, search};
-use machine::{Machine, Trace, steps};
+use machine::router::{Arbitration, Assignment, Ports, Report, Role, Setup, best, search, stock};
+use machine::{Machine, Scheme, Trace, steps};
 use serde::Serialize;
 use std::path::Path;
 
@@ -33,6 +33,9 @@ pub(super) fn run(args: &Args, machine: &Machine, trace: &Trace, threads: &str) 
     let Some(ports) = machine.ports else {
         return Err(Failure::usage(format_args!("{} describes no ports, so its threads do not receive or transmit", machine.name)));
     };
+    if super::schemes(args.scheme, machine)? != [Scheme::Locks] {
+        return Err(Failure::usage("with --threads critical sections are locks of elements: --scheme locks"));
+    }
     // What threads do for cells is the model's.
     let mut bare = machine.clone();
     for port in [&mut bare.receive, &mut bare.transmit] {
@@ -44,8 +47,12 @@ pub(super) fn run(args: &Args, machine: &Machine, trace: &Trace, threads: &str) 
     let policies = policies(&args.arbitration, machine)?;
     let split = Assignment::split(machine, &ports, (machine.processor.cores * 2).div_ceil(3));
     let Some((_, first)) = policies.first().copied() else { return Err(Failure::usage("the machine has no policy for its FIFO")) };
-    let setup = Setup { machine, work: &work, sizes: &sizes, assignment: &split, arbitration: first, cycles: CYCLES };
-    let assignment = if threads == "auto" { best(&setup, &ports).0 } else { read(threads, machine, &ports)? };
+    let setup =
+        Setup { machine, work: &work, sizes: &sizes, assignment: &split, arbitration: first, cycles: CYCLES, queued: stock(&ports) };
+    let assignment = match threads {
+        "auto" => found(&setup, &ports, &policies),
+        file => read(file, machine, &ports)?,
+    };
     let one = |(name, arbitration): (&str, &Arbitration)| {
         let (load, report) = search(&Setup { assignment: &assignment, arbitration, ..setup.clone() }, &ports);
         Run { arbitration: name.to_owned(), load, report }
@@ -64,6 +71,20 @@ pub(super) fn run(args: &Args, machine: &Machine, trace: &Trace, threads: &str) 
         false => out.put(&text(&results, machine))?,
     }
     out.flush()
+}
+
+/// What is best, or the split that two thirds receive by, with a warning that nothing is.
+fn found<'m>(setup: &Setup<'m>, ports: &Ports, policies: &[(&str, &'m Arbitration)]) -> Assignment {
+    let all: Vec<&Arbitration> = policies.iter().map(|(_, policy)| *policy).collect();
+    best(setup, ports, &all).map_or_else(
+        || {
+            warning(
+                "no number of receiving engines sustains a rate: no assignment is better than another; two thirds of the engines receive",
+            );
+            setup.assignment.clone()
+        },
+        |(assignment, _)| assignment,
+    )
 }
 
 /// The machine's policy of that name, or all.
@@ -102,10 +123,16 @@ fn lines(assignment: &Assignment, machine: &Machine) -> Vec<String> {
 fn text(results: &Results, machine: &Machine) -> String {
     let mut text = format!("{}: {}\n", machine.name, machine.description);
     text += &format!("threads: {} receive, {} transmit\n\n", results.receiving, results.transmitting);
-    text += &format!("{:<12} {:>8} {:>10} {:>18} {:>10}\n", "arbitration", "load", "Mb/s", "register, cycles", "locked");
+    text += &format!("{:<12} {:>8} {:>10} {:>18} {:>10} {:>10}\n", "arbitration", "load", "Mb/s", "register, cycles", "locked", "sections");
     for run in &results.runs {
-        let (r, load) = (&run.report, run.load * 100.0);
-        text += &format!("{:<12} {load:>6.1} % {:>10.1} {:>18.1} {:>8.1} %\n", run.arbitration, r.mbits, r.register, r.lock * 100.0);
+        let (r, name, load) = (&run.report, &run.arbitration, run.load * 100.0);
+        if run.load <= 0.0 {
+            text += &format!("{name:<12} no rate is sustained\n");
+            continue;
+        }
+        // What waited at the beginning leaves, too.
+        let (mbits, lock, section) = (r.mbits.min(r.offered), r.lock * 100.0, r.section * 100.0);
+        text += &format!("{name:<12} {load:>6.1} % {mbits:>10.1} {:>18.1} {lock:>8.1} % {section:>8.1} %\n", r.register);
     }
     text.push('\n');
     results.threads.iter().for_each(|line| text += &format!("{line}\n"));

@@ -88,3 +88,8 @@ pub(super) fn run(args: &Args) -> Outcome {
 fn written(folder: &Path, figure: &Figure) -> Outcome {
     out::write_file(Some(&folder.join(format!("{}.svg", figure.name))), figure.svg().as_bytes())
 }
+
+/// A figure without rows.
+fn figure(name: &'static str, title: impl Into<String>, unit: &'static str, columns: &[&str]) -> Figure {
+    Figure { name, title: title.into(), unit, columns: columns.iter().map(|column| (*column).to_owned()).collect(), rows: Vec::new() }
+}

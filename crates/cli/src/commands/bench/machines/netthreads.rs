@@ -1,6 +1,7 @@
 //! NetThreads and NetTM: throughput of the schemes (figure 7), commit rates (section 6.2), accesses in sections (table 2).
 //!
-//! The paper's programs are not public. NAT is netvm's; the others are programs of the same kind in crates/machine/workloads, whose headers say what they leave out.
+//! The paper's programs are not public. NAT is netvm's; the others are programs of the same kind in crates/machine/workloads, whose headers say what they leave out. Beside them are netvm's own applications of these kinds
+//! (apps/), with the traffic of `netvm synth`: they do more for a packet, and their sections are others.
 
 use super::traffic::{self, Folder, Packets};
 use crate::commands::simulate::observed::Observed;
@@ -34,7 +35,7 @@ struct Program {
     flow_locks: bool,
 }
 
-const PROGRAMS: [Program; 4] = [
+const PROGRAMS: [Program; 7] = [
     Program {
         name: "NAT",
         file: "apps/nat/forward.click",
@@ -75,6 +76,36 @@ const PROGRAMS: [Program; 4] = [
         accesses: [61.0, 3504.0, 11.0, 36.0],
         flow_locks: false,
     },
+    Program {
+        name: "apps/classifier",
+        file: "apps/classifier/classifier.click",
+        device: "in",
+        other: None,
+        traffic: traffic::services,
+        paper: [Some(20.0), None, Some(57.0), Some(78.0)],
+        accesses: [2433.0, 67873.0, 64.0, 573.0],
+        flow_locks: false,
+    },
+    Program {
+        name: "apps/intruder",
+        file: "apps/intruder/intruder.click",
+        device: "in",
+        other: None,
+        traffic: traffic::fragments,
+        paper: [None, None, Some(-8.0), Some(97.0)],
+        accesses: [95.0, 593.0, 16.0, 182.0],
+        flow_locks: false,
+    },
+    Program {
+        name: "apps/dhcp",
+        file: "apps/dhcp/dhcp.click",
+        device: "lan",
+        other: None,
+        traffic: traffic::hosts,
+        paper: [None, None, Some(54.0), Some(79.0)],
+        accesses: [61.0, 3504.0, 11.0, 36.0],
+        flow_locks: false,
+    },
 ];
 
 /// What one program does on the machine.
@@ -85,40 +116,34 @@ struct Measured {
     commits: f64,
     accesses: [f64; 4],
     windows: Vec<f64>,
+    /// Sections of a packet, instructions in one, and those of a packet.
+    lengths: [f64; 3],
 }
 
 pub(super) fn figures(sources: &Path, seconds: f64) -> Outcome<Vec<Figure>> {
     let machine = description::named("netthreads").ok_or_else(|| Failure::failed("the machine netthreads is not there"))?;
     let folder = Folder::new()?;
-    let columns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let mut gains = Figure {
-        name: "netthreads-throughput",
-        title: "NetTM, figure 7: throughput against locks alone".to_owned(),
-        unit: "%",
-        columns: columns(&["CPU affinity", "thread affinity", "transactions", "paper: affinity", "paper: transactions"]),
-        rows: Vec::new(),
-    };
-    let mut commits = Figure {
-        name: "netthreads-commits",
-        title: "NetTM, section 6.2: transactions that commit at once".to_owned(),
-        unit: "%",
-        columns: columns(&["ours", "paper"]),
-        rows: Vec::new(),
-    };
-    let mut accesses = Figure {
-        name: "netthreads-accesses",
-        title: "NetTM, table 2: accesses in a critical section".to_owned(),
-        unit: "words",
-        columns: columns(&["loads", "paper", "most", "paper ", "stores", "paper  ", "most ", "paper   "]),
-        rows: Vec::new(),
-    };
-    let mut conflicts = Figure {
-        name: "netthreads-conflicts",
-        title: "NetTM, figure 1: packets that conflict, by window".to_owned(),
-        unit: "% of pairs",
-        columns: columns(&["2", "4", "8", "16"]),
-        rows: Vec::new(),
-    };
+    let mut gains = super::figure(
+        "netthreads-throughput",
+        "NetTM, figure 7: throughput against locks alone",
+        "%",
+        &["CPU affinity", "thread affinity", "transactions", "paper: affinity", "paper: transactions"],
+    );
+    let mut commits = super::figure("netthreads-commits", "NetTM, section 6.2: transactions that commit at once", "%", &["ours", "paper"]);
+    let mut accesses = super::figure(
+        "netthreads-accesses",
+        "NetTM, table 2: accesses in a critical section",
+        "words",
+        &["loads", "paper", "most", "paper ", "stores", "paper  ", "most ", "paper   "],
+    );
+    let mut conflicts =
+        super::figure("netthreads-conflicts", "NetTM, figure 1: packets that conflict, by window", "% of pairs", &["2", "4", "8", "16"]);
+    let mut sections = super::figure(
+        "netthreads-sections",
+        "Critical sections",
+        "on average",
+        &["of a packet", "instructions in one", "instructions of a packet", "% of them in sections"],
+    );
     for program in &PROGRAMS {
         let found = measured(program, sources, &folder, &machine, seconds)?;
         let [cpu, thread, transactions] = found.gains;
@@ -130,8 +155,10 @@ pub(super) fn figures(sources: &Path, seconds: f64) -> Outcome<Vec<Figure>> {
         let pairs = found.accesses.iter().zip(program.accesses).flat_map(|(own, paper)| [Some(*own), Some(paper)]);
         accesses.row(program.name, pairs.collect());
         conflicts.row(program.name, found.windows.into_iter().map(Some).collect());
+        let [count, one, packet] = found.lengths;
+        sections.row(program.name, [count, one, packet, count * one / packet * 100.0].map(Some).to_vec());
     }
-    Ok(vec![gains, commits, accesses, conflicts])
+    Ok(vec![gains, commits, accesses, sections, conflicts])
 }
 
 /// The same with as many loads and stores in each section as the paper counts, of words that no other packet of that time touches: the fragment's own place in the array of its message, and
@@ -201,6 +228,7 @@ fn measured(program: &Program, sources: &Path, folder: &Folder, machine: &Machin
         ],
         commits: transactions.report.sections.commit_rate * 100.0,
         accesses: [found.loads_per_section, found.most_loads as f64, found.stores_per_section, found.most_stores as f64],
+        lengths: [found.sections_per_packet, found.instructions_per_section, found.instructions_per_packet],
         windows: found.windows.iter().map(|window| window.conflicts * 100.0).collect(),
     })
 }

@@ -35,13 +35,12 @@ pub(super) fn figures(sources: &Path) -> Outcome<Vec<Figure>> {
 
 /// Cycles of filters, without what is done to receive and send.
 fn filters(machine: &Machine, folder: &Folder) -> Outcome<Figure> {
-    let mut figure = Figure {
-        name: "octeon-filters",
-        title: "NetVM, figure 10(b): filters on one core of the Octeon".to_owned(),
-        unit: "cycles",
-        columns: ["ours", "paper: NetVM", "paper: native"].map(str::to_owned).to_vec(),
-        rows: Vec::new(),
-    };
+    let mut figure = super::figure(
+        "octeon-filters",
+        "NetVM, figure 10(b): filters on one core of the Octeon",
+        "cycles",
+        &["ours", "paper: NetVM", "paper: native"],
+    );
     // The paper's packet, for which all of a filter is done.
     let packet = traffic::ip([10, 1, 1, 1], [10, 2, 2, 2], [20, 30], 6, &[]);
     let capture = folder.capture("filter.pcap", &vec![(0, packet); WARM])?;
@@ -68,13 +67,7 @@ fn cycles(machine: &Machine, packets: &[Parts], plan: &Plan, by_flow: bool) -> O
 
 /// How much of a core's time is searching, with the DFA unit and in software.
 fn share(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
-    let mut figure = Figure {
-        name: "octeon-search",
-        title: "NetVM, table 1: time spent in string matching".to_owned(),
-        unit: "%",
-        columns: ["ours", "paper"].map(str::to_owned).to_vec(),
-        rows: Vec::new(),
-    };
+    let mut figure = super::figure("octeon-search", "NetVM, table 1: time spent in string matching", "%", &["ours", "paper"]);
     let one = Plan::completion(trace.elements.len(), 1);
     let all = |machine: &Machine| cycles(machine, &stages::parts(trace, machine), &one, false);
     let without = all(&Machine { search: None, ..machine.clone() })?;

@@ -1,6 +1,8 @@
 //! Traffic for the figures, in which packets belong to conversations; the same each time.
 
 use crate::failure::{Failure, Outcome};
+use netvm::io::Timestamp;
+use netvm::io::synth::{dhcp::Hosts, messages::Messages, services::Services};
 use std::path::{Path, PathBuf};
 
 /// A plain generator (Knuth's constants).
@@ -119,6 +121,25 @@ pub(super) fn leases(count: usize) -> Packets {
     (0..count).map(one).collect()
 }
 
+/// What `netvm synth` makes of 64 TCP connections of application protocols at a time.
+pub(super) fn services(count: usize) -> Packets {
+    made(Services::new(1, 64), count)
+}
+
+/// Of messages of 256 flows in shuffled fragments.
+pub(super) fn fragments(count: usize) -> Packets {
+    made(Messages::new(1, 256), count)
+}
+
+/// Of 48 hosts that ask for addresses.
+pub(super) fn hosts(count: usize) -> Packets {
+    made(Hosts::new(1, 48), count)
+}
+
+fn made(packets: impl Iterator<Item = (Timestamp, Vec<u8>)>, count: usize) -> Packets {
+    packets.take(count).map(|(time, packet)| (u64::try_from(time.as_nanos()).unwrap_or(0), packet)).collect()
+}
+
 /// A capture in a folder of its own, which goes with it.
 pub(super) struct Folder(PathBuf);
 
@@ -127,6 +148,10 @@ impl Folder {
         let folder = std::env::temp_dir().join(format!("netvm-machines-{}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|error| Failure::failed(format_args!("cannot make {}: {error}", folder.display())))?;
         Ok(Self(folder))
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
     }
 
     pub(super) fn text(&self, name: &str, text: &str) -> Outcome<PathBuf> {
