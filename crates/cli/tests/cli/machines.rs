@@ -197,3 +197,34 @@ fn split() -> String {
     let transmit: String = (0..8).map(|n| format!("{}.{} transmit {} {}\n", 4 + n / 4, n % 4, n, n + 8)).collect();
     receive + &transmit
 }
+
+/// Rows of a figure by their names.
+fn rows<'j>(figures: &'j serde_json::Value, name: &str) -> Vec<(&'j str, Vec<Option<f64>>)> {
+    let figure = figures.as_array().unwrap().iter().find(|figure| figure["name"] == name).unwrap();
+    let values = |row: &'j serde_json::Value| row["values"].as_array().unwrap().iter().map(serde_json::Value::as_f64).collect();
+    figure["rows"].as_array().unwrap().iter().map(|row| (row["label"].as_str().unwrap(), values(row))).collect()
+}
+
+fn figures(machine: &str, more: &[&str]) -> serde_json::Value {
+    let sources = format!("{}/../..", env!("CARGO_MANIFEST_DIR"));
+    let args = ["bench", "--machines", machine, "--sources", &sources, "--json"];
+    serde_json::from_str(&run_args(&[&args[..], more].concat()).good()).expect("JSON")
+}
+
+/// NP-Click, figure 6: the shared variable is slowest and does not depend on the size; an entry for each port reaches the program by hand but for short frames, and is within 7 % on the mix.
+#[test]
+fn figure_6_is_in_the_papers_order() {
+    let json = figures("ixp1200", &[]);
+    let rates = rows(&json, "ixp1200-router");
+    for (size, values) in &rates {
+        let [Some(shared), Some(check_out), Some(partition), Some(hand)] = values[..] else { panic!("{size}: {values:?}") };
+        assert!(shared > 0.0 && shared < 0.9 * check_out && shared < 0.9 * partition && partition <= hand, "{size}: {values:?}");
+    }
+    let shared: Vec<f64> = rates[..7].iter().map(|(_, values)| values[0].unwrap()).collect();
+    let (least, most) = (shared.iter().copied().fold(f64::MAX, f64::min), shared.iter().copied().fold(0.0, f64::max));
+    assert!(most <= 1.15 * least, "{shared:?}");
+    for (row, values) in rows(&json, "ixp1200-ratios") {
+        let ours = values[2].unwrap();
+        assert!(values[3].is_none_or(|paper| ours >= paper), "{row}: {values:?}");
+    }
+}
