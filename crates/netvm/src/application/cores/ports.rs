@@ -95,8 +95,16 @@ pub(super) fn promise(application: &Application, of: &ByPort) -> Promise {
     if let Some(other) = accesses.iter().find(|access| has_other_bytes_only(&access.key)) {
         return Promise::Refuted(format!("FLOW_STATE does not hold: {}, without a port", told(other)));
     }
-    let end = |access: &Access| of.inputs.get(access.input? as usize).copied();
-    match accesses.iter().find(|access| end(access).is_none_or(|end| !has_port(&access.key, end))) {
+    // Where the way does not depend on the input, packets of each come that way.
+    let ends = |access: &Access| match access.input {
+        Some(input) => of.inputs.get(input as usize).into_iter().copied().collect(),
+        None => of.inputs.clone(),
+    };
+    let shows = |access: &Access| {
+        let ends: Vec<Toward> = ends(access);
+        !ends.is_empty() && ends.iter().all(|end| has_port(&access.key, *end))
+    };
+    match accesses.iter().find(|access| !shows(access)) {
         Some(unshown) => Promise::Unshown(told(unshown)),
         None => Promise::Shown,
     }
