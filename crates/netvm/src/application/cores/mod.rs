@@ -63,6 +63,7 @@ use netil::app;
 use planner::Planner;
 use runtime::graph::Described;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -139,7 +140,7 @@ pub struct Cores {
     /// What that chose, for people.
     plans: Vec<String>,
     /// How another version takes its place, if it may.
-    renewal: Option<Arc<renew::Renewal>>,
+    renewal: Option<Rc<renew::Renewal>>,
 }
 
 /// What comes to the caller's graph.

@@ -21,6 +21,7 @@ use netil::app;
 use runtime::graph::ring::{Batch, Dispatcher, Remote, Rings};
 use runtime::graph::{Fault, Settings, Succession, Successor};
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -154,7 +155,7 @@ impl Epochs {
 impl Cores {
     /// Lets other versions of the configuration take its place ([`Cores::replace`]).
     pub fn renew_by(&mut self, recipe: Recipe, place: Place) {
-        self.renewal = Some(Arc::new(Renewal { recipe, place }));
+        self.renewal = Some(Rc::new(Renewal { recipe, place }));
     }
 
     /// Puts another version in the place of the one that runs, or tells what would become of its elements.
