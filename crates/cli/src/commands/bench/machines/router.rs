@@ -184,14 +184,14 @@ fn by_hand(machine: &Machine, sent: &[Vec<u8>]) -> Outcome<Vec<Work>> {
     if packets.len() != sent.len() {
         return Err(Failure::failed(format_args!("of {} packets the elements sent {}", packets.len(), sent.len())));
     }
-    let one = |(n, ((_, mut frame), sent)): (usize, ((u64, Vec<u8>), &Vec<u8>))| {
+    let one = |n: usize, mut frame: Vec<u8>, sent: &Vec<u8>| {
         let (port, work) = hand::route(machine, &table, &mut frame);
         match port.is_some() && frame == *sent {
             true => Ok(work),
             false => Err(Failure::failed(format_args!("packet {n}: the router by hand sends another frame than the elements"))),
         }
     };
-    packets.into_iter().zip(sent).enumerate().map(one).collect()
+    packets.into_iter().zip(sent).enumerate().map(|(n, ((_, frame), sent))| one(n, frame, sent)).collect()
 }
 
 /// How many elements a packet comes to.
