@@ -158,7 +158,8 @@ fn queues_that_are_cut_through_do_what_queues_do() {
     for (name, text, reads, queues) in CONFIGURATIONS {
         let mut found = through(text, &folder, &input);
         let mut wanted: Vec<String> = queues.iter().map(|name| (*name).to_owned()).collect();
-        (found.sort(), wanted.sort());
+        found.sort();
+        wanted.sort();
         assert_eq!(found, wanted, "{name}");
         let wanted = compare(name, text, reads, &folder, &input);
         assert!(wanted.captures.iter().flatten().any(|file| file.len() > 100), "{name}: nothing was written");
