@@ -365,7 +365,7 @@ fn payloads_are_printed_as_what_they_are_said_to_be() {
     assert_eq!(run(&format!("filter -t -r {file}")).good(), format!("{ends}UDP, length 29\n"));
     assert_eq!(run(&format!("filter -t -T domain -r {file}")).good(), format!("{ends}7+ A? example. (29)\n"));
     assert!(run(&format!("filter -t -T vxlan -r {file}")).good().starts_with(&format!("{ends}VXLAN, flags [invalid] (0x00), vni 256")));
-    assert!(run(&format!("filter -T nonsense -r {file}")).bad(2).contains("possible values: aodv, carp, cnfp, domain, gtp, ptp"));
+    assert!(run(&format!("filter -T nonsense -r {file}")).bad(2).contains("possible values: aodv, carp, cnfp, domain, gtp, lmp, pgm"));
 }
 
 #[test]
