@@ -39,7 +39,7 @@ fn declarations_and_connections() {
     assert_eq!(rows("a :: Idle; b :: Idle; a -> b; a -> b; a->b"), ["a -> b"]);
     assert_eq!(flat("require( compact_config, );\n # 3 \"f\"\nx/y::Z"), "require(compact_config);\nx/y :: Z;\n");
     assert_eq!(flat("an/identifier :: Idle//too/many\n;"), "an/identifier :: Idle;\n");
-    assert_eq!(rows("input, output :: Idle; input -> { input -> Null -> output } -> output"), ["input -> Null@1 -> output"]);
+    assert_eq!(rows("input, output :: Idle; input -> { input -> Null -> output } -> output"), ["input -> @3/Null@1 -> output"]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn faults_are_told_all_at_once_with_their_places() {
             "an element is missing: `input` has a meaning in compounds and groups only"
         ]
     );
-    assert_eq!(faults("elementclass Foo { input -> output; output :: Idle } Foo"), ["`output` cannot be an element's name"]);
+    assert_eq!(faults("elementclass Foo { input -> output; output :: Idle } Idle -> Foo -> Idle"), ["`output` cannot be an element's name"]);
     assert_eq!(faults("7 :: Idle; b/8 :: Idle"), ["`7` cannot be an element's name", "`b/8` cannot be an element's name"]);
     assert_eq!(
         faults("a :: Idle; a [70000] -> a; € ->; $é"),
