@@ -182,7 +182,10 @@ fn faults_are_told_all_at_once_with_their_places() {
             "an element is missing: `input` has a meaning in compounds and groups only"
         ]
     );
-    assert_eq!(faults("elementclass Foo { input -> output; output :: Idle } Idle -> Foo -> Idle"), ["`output` cannot be an element's name"]);
+    assert_eq!(
+        faults("elementclass Foo { input -> output; output :: Idle } Idle -> Foo -> Idle"),
+        ["`output` cannot be an element's name"]
+    );
     assert_eq!(faults("7 :: Idle; b/8 :: Idle"), ["`7` cannot be an element's name", "`b/8` cannot be an element's name"]);
     assert_eq!(
         faults("a :: Idle; a [70000] -> a; € ->; $é"),
