@@ -22,13 +22,13 @@ PARAM(u32, interval, "INTERVAL", OPTIONAL(0));
 #include "udp_encap.h"
 
 static u16 next_id;
-static u16 sport, dport;
+static u16 current_sport, current_dport;
 static u32 in_interval;
 
 void init(void)
 {
-    sport = source_port;
-    dport = destination_port;
+    current_sport = source_port;
+    current_dport = destination_port;
 }
 
 static void count(void)
@@ -37,13 +37,13 @@ static void count(void)
     if (interval == 0 || in_interval != interval)
         return;
     in_interval = 0;
-    sport += 1;
-    dport += 1;
+    current_sport += 1;
+    current_dport += 1;
 }
 
 void packet(int port)
 {
-    udp_encapsulate(sport, dport);
+    udp_encapsulate(current_sport, current_dport);
     ip_encapsulate(PROTOCOL_UDP, source, destination, next_id);
     next_id += 1;
     if (with_checksum)
