@@ -563,6 +563,8 @@ fn a_file_is_not_begun_while_a_command_works_on_its_name() {
             injector.send(&frame(number, 60)).expect("a frame is sent");
             std::thread::sleep(Duration::from_millis(100));
         }
+        // What comes while a command is waited for is in the kernel until then.
+        std::thread::sleep(Duration::from_secs(1));
         capturing.signal("-TERM");
         capturing.end()
     });
