@@ -1,6 +1,6 @@
-//! A router's header processing by hand for a machine of the IXP1200's kind: what [`program`] does is what it costs.
+//! A router's header processing by hand for a machine of the IXP1200's kind: what `program` does is what it costs.
 //!
-//! The program is written against an engine's own instructions ([`Engine`]), one method each: arithmetic on 32-bit registers, with a shift of the second operand and with carry, branches, and reads and writes of memories through
+//! The program is written against an engine's own instructions (`Engine`), one method each: arithmetic on 32-bit registers, with a shift of the second operand and with carry, branches, and reads and writes of memories through
 //! transfer registers. They act on the packet and on the tables, and each is counted with the weight that the machine's description gives its class. So results and costs are those of the same run.
 //!
 //! It is the reference design's plan (NP-Click paper, section 5.3, which names it without its code): the headers are read into registers with one access, looked at there, and written back with another; the next hop
