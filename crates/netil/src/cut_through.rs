@@ -42,29 +42,55 @@ pub fn state() -> Option<State> {
     State::new(program()?, &|_| None).ok()
 }
 
+/// How often all queues are looked at: what is behind one that is cut through may be before another one that was looked at earlier.
+const PASSES: usize = 8;
+
 /// The application in which what is cut through is a [program](program()), for what decides which elements run as one.
 pub fn applied<'a>(app: &'a Application, role: &dyn Fn(u32) -> Option<Role>) -> Cow<'a, Application> {
-    let mut applied = Cow::Borrowed(app);
-    // What is behind a queue that is cut through may be before another one.
-    while let (Some(program), Some(way)) = (program(), first(&applied, role)) {
-        let instances = &mut applied.to_mut().instances;
-        way.iter().for_each(|n| instances[*n as usize].body = Body::Program(Arc::clone(program)));
+    let (mut applied, Some(program)) = (Cow::Borrowed(app), program()) else { return Cow::Borrowed(app) };
+    let native = |n: &u32| app.instances[*n as usize].program().is_none();
+    let mut roles: Vec<_> = (0..app.instances.len() as u32).map(|n| Some(n).filter(native).and_then(role)).collect();
+    let ends = Ends::of(app);
+    for _ in 0..PASSES {
+        let mut changed = false;
+        for queue in (0..roles.len()).filter(|n| roles[*n] == Some(Role::Queue)).collect::<Vec<_>>() {
+            let way = Found { app: &applied, roles: &roles, ends: &ends }.way(queue as u32);
+            for n in way.unwrap_or_default() {
+                applied.to_mut().instances[n as usize].body = Body::Program(Arc::clone(program));
+                roles[n as usize] = None;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
     }
     applied
 }
 
-/// What is cut through first of that which is not yet.
-fn first(app: &Application, role: &dyn Fn(u32) -> Option<Role>) -> Option<Vec<u32>> {
-    let native = |n: &u32| app.instances[*n as usize].program().is_none();
-    let roles: Vec<_> = (0..app.instances.len() as u32).map(|n| Some(n).filter(native).and_then(role)).collect();
-    let found = Found { app, roles: &roles };
-    found.queues().find_map(|queue| found.way(queue))
+/// An application's wires by the instances that they lead to and come from.
+struct Ends<'a> {
+    into: Vec<Vec<&'a Wire>>,
+    out_of: Vec<Vec<&'a Wire>>,
+}
+
+impl<'a> Ends<'a> {
+    fn of(app: &'a Application) -> Self {
+        let none = || vec![Vec::new(); app.instances.len()];
+        let mut ends = Self { into: none(), out_of: none() };
+        for wire in &app.wires {
+            ends.into[wire.to.instance as usize].push(wire);
+            ends.out_of[wire.from.instance as usize].push(wire);
+        }
+        ends
+    }
 }
 
 /// An application, and what its built-in elements are.
-struct Found<'a> {
-    app: &'a Application,
-    roles: &'a [Option<Role>],
+struct Found<'f> {
+    app: &'f Application,
+    roles: &'f [Option<Role>],
+    ends: &'f Ends<'f>,
 }
 
 impl Found<'_> {
@@ -72,16 +98,12 @@ impl Found<'_> {
         self.roles[instance as usize]
     }
 
-    fn queues(&self) -> impl Iterator<Item = u32> {
-        (0..self.roles.len() as u32).filter(|n| self.role(*n) == Some(Role::Queue))
-    }
-
     fn into(&self, instance: u32) -> impl Iterator<Item = &Wire> {
-        self.app.wires.iter().filter(move |wire| wire.to.instance == instance)
+        self.ends.into[instance as usize].iter().copied()
     }
 
     fn out_of(&self, instance: u32) -> impl Iterator<Item = &Wire> {
-        self.app.wires.iter().filter(move |wire| wire.from.instance == instance)
+        self.ends.out_of[instance as usize].iter().copied()
     }
 
     /// The element behind, if one wire leads there from output 0, and none elsewhere.
