@@ -9,6 +9,7 @@ mod detours;
 pub mod gains;
 pub mod moves;
 mod p4;
+mod papers;
 mod sides;
 pub mod sizes;
 pub mod whole;
@@ -106,23 +107,29 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
 
 /// The same applications on several threads, with so many replicas each.
 pub fn measure_cores(rounds: usize, only: &[String], replicas: &[usize]) -> Vec<cores::Row> {
-    let makers: [(&str, Maker, &[usize]); 13] = [
-        ("p4-forward", p4::forward, &ROUTES[..1]),
-        ("p4-paper", p4::paper, &ROUTES[..1]),
-        ("p4-acl", p4::acl, &[10_000]),
-        ("p4-meters", p4::meters, &FLOWS[..1]),
-        ("router", router, &ROUTES[..2]),
-        ("full-router", |entries| full_router("full router", entries, PORTS), &ROUTES[1..2]),
-        ("nat", nat, &[4096]),
+    let makers: [(&str, fn(usize) -> cores::Subject, &[usize]); 18] = [
+        ("p4-forward", |n| p4::forward(n).into(), &ROUTES[..1]),
+        ("p4-paper", |n| p4::paper(n).into(), &ROUTES[..1]),
+        ("p4-acl", |n| p4::acl(n).into(), &[10_000]),
+        ("p4-meters", |n| p4::meters(n).into(), &FLOWS[..1]),
+        ("router", |n| router(n).into(), &ROUTES[..2]),
+        ("full-router", |n| full_router("full router", n, PORTS).into(), &ROUTES[1..2]),
+        ("nat", |n| nat(n).into(), &[4096]),
         // All packets are of one flow, which only replicated state lets several cores have.
-        ("nat-one", nat, &[1]),
-        ("switch", switch, &STATIONS[1..2]),
-        ("firewall", firewall, &RULES[1..2]),
-        ("stateful", stateful, &FLOWS[..1]),
-        ("count", count, &FLOWS[..1]),
-        ("balancer", balancer, &FLOWS[..1]),
+        ("nat-one", |n| nat(n).into(), &[1]),
+        ("nat-few", |n| nat(n).into(), &[16]),
+        ("switch", |n| switch(n).into(), &STATIONS[1..2]),
+        ("firewall", |n| firewall(n).into(), &RULES[1..2]),
+        ("stateful", |n| stateful(n).into(), &FLOWS[..1]),
+        ("count", |n| count(n).into(), &FLOWS[..1]),
+        ("balancer", |n| balancer(n).into(), &FLOWS[..1]),
+        // Of the NetTM paper.
+        ("classifier", papers::classifier, &[16, 4096]),
+        ("intruder", papers::intruder, &[16, 4096]),
+        ("dhcp", papers::dhcp, &[48, 20_000]),
+        ("full-nat", |n| full_nat(n).into(), &[4096]),
     ];
-    rows(&makers, only, |case, entries| cores::row(case, entries, rounds, replicas))
+    rows(&makers, only, |subject, entries| cores::row(subject, entries, rounds, replicas))
 }
 
 /// Threads moved and replicas changed while packets flow.
@@ -133,7 +140,7 @@ pub fn measure_moves() -> Vec<moves::Row> {
 }
 
 /// The rows of those applications that are chosen.
-fn rows<T>(makers: &[(&str, Maker, &[usize])], only: &[String], row: impl Fn(Case, usize) -> Result<T, String>) -> Vec<T> {
+fn rows<C, T>(makers: &[(&str, fn(usize) -> C, &[usize])], only: &[String], row: impl Fn(C, usize) -> Result<T, String>) -> Vec<T> {
     let chosen = makers.iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|chosen| chosen == name));
     let all = chosen.flat_map(|(_, make, sizes)| sizes.iter().map(move |entries| (make, *entries)));
     let _cleared = sides::Cleared;

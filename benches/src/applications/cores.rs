@@ -10,6 +10,7 @@ use netvm::application::{Application, Cores, Placement, Policies, Policy, Readin
 use netvm::engines;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -54,9 +55,10 @@ enum Way {
     Flow(Policy),
 }
 
-const WAYS: [(&str, Way); 5] = [
+const WAYS: [(&str, Way); 6] = [
     ("order of all", Way::Total),
     ("order of all, replicated", Way::Replicate),
+    ("order of flows, as analysed", Way::Flow(Policy::Auto)),
     ("order of flows, lock", Way::Flow(Policy::Lock)),
     ("order of flows, transactions", Way::Flow(Policy::Transaction)),
     ("order of flows, copies", Way::Flow(Policy::Copies)),
@@ -64,6 +66,34 @@ const WAYS: [(&str, Way); 5] = [
 
 /// Packets that are timed, about.
 const TIMED: usize = 10_000_000;
+
+/// An application and its packets.
+pub struct Subject {
+    /// Its name.
+    pub application: &'static str,
+    /// The configuration.
+    pub file: PathBuf,
+    /// Folders with its elements.
+    pub elements: Vec<PathBuf>,
+    /// Values of its parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// What arrives, by device.
+    pub inputs: BTreeMap<String, Vec<Vec<u8>>>,
+    /// From one packet to the next, in nanoseconds.
+    pub interval: u64,
+    /// Packets that are timed, about.
+    pub timed: usize,
+}
+
+impl From<Case> for Subject {
+    fn from(case: Case) -> Self {
+        let of_port =
+            |port: usize| case.packets.iter().filter(move |packet| packet.port as usize == port).map(|packet| packet.bytes.to_vec());
+        let inputs = case.inputs.iter().enumerate().map(|(port, device)| (device.clone(), of_port(port).collect())).collect();
+        let Case { application, file, elements, parameters, interval, .. } = case;
+        Self { application, file, elements, parameters, inputs, interval, timed: TIMED }
+    }
+}
 
 /// What a run gave.
 struct Ran {
@@ -117,13 +147,13 @@ fn sides(bench: &Bench, replicas: &[usize]) -> Result<Vec<(&'static str, Way, us
 ///
 /// # Errors
 /// Its configuration cannot be read, or not be placed.
-pub fn row(case: Case, entries: usize, rounds: usize, replicas: &[usize]) -> Result<Row, String> {
-    let name = case.application;
-    let bench = Bench::of(case)?;
+pub fn row(subject: Subject, entries: usize, rounds: usize, replicas: &[usize]) -> Result<Row, String> {
+    let (name, timed) = (subject.application, subject.timed);
+    let bench = Bench::of(subject)?;
     let placement = bench.placement(Way::Flow(Policy::Lock))?;
     let shared =
         placement.of(netvm::application::Stage::Shared).map(|at| bench.application.application().instances[at].class.clone()).collect();
-    let passes = (TIMED / bench.packets).max(2) as u64;
+    let passes = (timed / bench.packets).max(2) as u64;
     let sides = sides(&bench, replicas)?;
     let mut runs: Vec<Vec<Result<Ran, String>>> = sides.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
@@ -168,14 +198,13 @@ fn timing((side, replicas): (&'static str, usize), runs: Vec<Result<Ran, String>
 }
 
 impl Bench {
-    pub(super) fn of(case: Case) -> Result<Self, String> {
-        let text = std::fs::read_to_string(&case.file).map_err(|error| format!("{}: {error}", case.file.display()))?;
-        let reading = Reading { parameters: case.parameters, elements: case.elements, ..Reading::default() };
-        let application = Application::read(&case.file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
-        let of_port =
-            |port: usize| case.packets.iter().filter(move |packet| packet.port as usize == port).map(|packet| packet.bytes.to_vec());
-        let inputs = case.inputs.iter().enumerate().map(|(port, device)| (device.clone(), of_port(port).collect())).collect();
-        Ok(Self { application, inputs, interval: case.interval, packets: case.packets.len() })
+    pub(super) fn of(subject: impl Into<Subject>) -> Result<Self, String> {
+        let Subject { file, elements, parameters, inputs, interval, .. } = subject.into();
+        let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let reading = Reading { parameters, elements, ..Reading::default() };
+        let application = Application::read(&file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
+        let packets = inputs.values().map(Vec::len).sum();
+        Ok(Self { application, inputs, interval, packets })
     }
 
     fn placement(&self, way: Way) -> Result<Placement, String> {
