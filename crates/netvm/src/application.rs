@@ -249,6 +249,7 @@ impl Application {
     ///
     /// # Errors
     /// What has no counterpart there, drawn where it is declared.
+    #[cfg(feature = "machines")]
     pub fn x11(&self, machine: &machine::x11::Machine) -> Result<(targets::X11, Vec<String>), Error> {
         self.check()?;
         let devices = targets::x11_devices(&self.application);

@@ -8,6 +8,7 @@ mod freestanding;
 mod opencl;
 mod vpp;
 mod walk;
+#[cfg(feature = "machines")]
 mod x11;
 mod xdp;
 
@@ -21,7 +22,9 @@ pub use compiler::backends::c::freestanding::Division;
 pub use compiler::backends::ebpf::Program as XdpProgram;
 pub use compiler::backends::ebpf::World as XdpWorld;
 pub(crate) use walk::device as device_of;
+#[cfg(feature = "machines")]
 pub use x11::{X11, compile as x11, hazards as x11_hazards};
+#[cfg(feature = "machines")]
 pub(crate) use x11::{devices as x11_devices, of_configuration as x11_of_configuration};
 pub use xdp::{Action, Handed, HandedRow, XDP_QUEUES, XdpApplication, XdpLoaded, XdpProcess, compile as xdp, load as load_xdp};
 pub(crate) use xdp::{load_divided as load_xdp_divided, make as make_xdp};
@@ -77,7 +80,17 @@ pub struct Options {
 
 /// All of them.
 pub const ALL: &[Target] =
-    &[xdp::TARGET, cores::AARCH64, cores::RISCV64, cores::X86_64, cores::OCTEON, opencl::TARGET, vpp::TARGET, x11::TARGET];
+    &[
+    xdp::TARGET,
+    cores::AARCH64,
+    cores::RISCV64,
+    cores::X86_64,
+    cores::OCTEON,
+    opencl::TARGET,
+    vpp::TARGET,
+    #[cfg(feature = "machines")]
+    x11::TARGET,
+];
 
 /// The target with that name.
 pub fn find(name: &str) -> Option<&'static Target> {

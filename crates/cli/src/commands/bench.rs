@@ -1,5 +1,6 @@
 //! `netvm bench`: engines side by side on packets in memory, their verdicts compared first.
 
+#[cfg(feature = "machines")]
 mod machines;
 
 use super::shared::{self, Expression, grouped};
@@ -29,6 +30,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum What {
     Filter(FilterArgs),
+    #[cfg(feature = "machines")]
     #[command(long_flag = "machines")]
     Machines(machines::Args),
 }
@@ -66,6 +68,7 @@ struct FilterArgs {
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
         What::Filter(args) => filter(args),
+        #[cfg(feature = "machines")]
         What::Machines(args) => machines::run(args),
     }
 }

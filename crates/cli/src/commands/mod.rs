@@ -1,5 +1,7 @@
 //! The subcommands, one file each.
 
+#[cfg(not(feature = "machines"))]
+mod absent;
 mod asm;
 mod bench;
 mod build;
@@ -14,12 +16,15 @@ mod explain;
 mod explain_svg;
 mod filter;
 mod graph;
+#[cfg(feature = "machines")]
 mod machines;
 mod man;
 mod p4;
+#[cfg(feature = "machines")]
 mod profile_conflicts;
 mod run;
 mod shared;
+#[cfg(feature = "machines")]
 mod simulate;
 mod stats;
 mod synth;
@@ -45,9 +50,15 @@ pub(crate) enum Command {
     Graph(graph::Args),
     Elements(elements::Args),
     Test(test::Args),
+    #[cfg(feature = "machines")]
     Simulate(simulate::Args),
+    #[cfg(feature = "machines")]
     Machines(machines::Args),
+    #[cfg(feature = "machines")]
     ProfileConflicts(profile_conflicts::Args),
+    #[cfg(not(feature = "machines"))]
+    #[command(name = "simulate", aliases = ["machines", "profile-conflicts"], hide = true)]
+    Absent(absent::Args),
     Synth(synth::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
@@ -74,9 +85,14 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Graph(args) => graph::run(args),
         Command::Elements(args) => elements::run(args),
         Command::Test(args) => test::run(args),
+        #[cfg(feature = "machines")]
         Command::Simulate(args) => simulate::run(args),
+        #[cfg(feature = "machines")]
         Command::Machines(args) => machines::run(args),
+        #[cfg(feature = "machines")]
         Command::ProfileConflicts(args) => profile_conflicts::run(args),
+        #[cfg(not(feature = "machines"))]
+        Command::Absent(args) => absent::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Asm(args) => asm::run(args),
         Command::Disasm(args) => disasm::run(args),
