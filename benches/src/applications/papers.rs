@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Packets in a trace.
 const PACKETS: usize = 32_768;
 /// Packets that are timed: these applications take microseconds for some.
-const TIMED: usize = 1_000_000;
+const TIMED: usize = 200_000;
 
 /// So many TCP connections of application protocols at a time.
 pub fn classifier(connections: usize) -> Subject {
