@@ -1,7 +1,7 @@
 //! Arithmetic on values of 1 to 2,048 bits in little-endian 64-bit limbs.
 //!
 //! Invariant: a value of `width` bits has [`limbs`]`(width)` limbs and the bits above the width are 0. Every function
-//! takes and gives such values. Simple loops, not fast ones: this is the meaning that compiled code is tested against.
+//! takes and gives such values. This is the meaning that compiled code is tested against, and what compiled code calls for widths that it has no registers for.
 
 use crate::ops::{BinOp, CmpOp, UnOp};
 use std::cmp::Ordering;
@@ -31,8 +31,8 @@ pub fn bin(op: BinOp, width: u16, a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
         BinOp::Add => add(a, b, 0).0,
         BinOp::Sub => sub(a, b).0,
         BinOp::Mul => mul(a, b),
-        BinOp::Div => div_rem(width, a, b)?.0,
-        BinOp::Mod => div_rem(width, a, b)?.1,
+        BinOp::Div => div_rem(a, b)?.0,
+        BinOp::Mod => div_rem(a, b)?.1,
         BinOp::And => zip(a, b, |x, y| x & y),
         BinOp::Or => zip(a, b, |x, y| x | y),
         BinOp::Xor => zip(a, b, |x, y| x ^ y),
@@ -175,55 +175,118 @@ fn mul(a: &[u64], b: &[u64]) -> Vec<u64> {
     r
 }
 
-/// Schoolbook division, a bit at a time. The partial remainder stays below the divisor, so doubling it overflows the limbs
-/// only when its top bit is set; then it exceeds any divisor and the subtraction wraps back to the right value.
-fn div_rem(width: u16, a: &[u64], b: &[u64]) -> Option<(Vec<u64>, Vec<u64>)> {
-    if bit_length(b) == 0 {
-        return None;
+/// Quotient and remainder; `None` for a division by zero.
+fn div_rem(a: &[u64], b: &[u64]) -> Option<(Vec<u64>, Vec<u64>)> {
+    let limbs = b.iter().rposition(|limb| *limb != 0)? + 1;
+    if limbs > 1 {
+        return Some(long_division(a, &b[..limbs]));
     }
     let (mut q, mut r) = (vec![0; a.len()], vec![0; a.len()]);
-    for i in (0..u32::from(width)).rev() {
-        let overflow = r[r.len() - 1] >> 63 == 1;
-        shift_in(&mut r, bit(a, i));
-        if overflow || compare(&r, b).is_ge() {
-            take_away(&mut r, b);
-            q[i as usize / 64] |= 1 << (i % 64);
-        }
+    for i in (0..a.len()).rev() {
+        let part = u128::from(r[0]) << 64 | u128::from(a[i]);
+        q[i] = (part / u128::from(b[0])) as u64;
+        r[0] = (part % u128::from(b[0])) as u64;
     }
     Some((q, r))
 }
 
-/// Doubles a value and adds a bit.
-fn shift_in(v: &mut [u64], bit: bool) {
-    let mut low = u64::from(bit);
-    for limb in v {
-        (*limb, low) = (*limb << 1 | low, *limb >> 63);
+/// Long division by two limbs or more, of which the highest is not 0 (Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D).
+fn long_division(a: &[u64], b: &[u64]) -> (Vec<u64>, Vec<u64>) {
+    let (n, spare) = (b.len(), b[b.len() - 1].leading_zeros());
+    let mut divisor = b.to_vec();
+    shift_left(&mut divisor, spare);
+    let mut rest = [a, &[0]].concat();
+    shift_left(&mut rest, spare);
+    let mut q = vec![0; a.len()];
+    for at in (0..(a.len() + 1).saturating_sub(n)).rev() {
+        q[at] = quotient_limb(&mut rest[at..=at + n], &divisor);
+    }
+    rest.truncate(a.len());
+    shift_right(&mut rest, spare);
+    (q, rest)
+}
+
+/// One limb of a quotient, with that many times the divisor taken from `rest`, which has a limb more.
+fn quotient_limb(rest: &mut [u64], divisor: &[u64]) -> u64 {
+    let n = divisor.len();
+    let (high, next) = (u128::from(divisor[n - 1]), u128::from(divisor[n - 2]));
+    let top = u128::from(rest[n]) << 64 | u128::from(rest[n - 1]);
+    let (mut guess, mut left) = (top / high, top % high);
+    // At most two too much, with the second limb looked at.
+    while left >> 64 == 0 && (guess >> 64 != 0 || guess * next > (left << 64 | u128::from(rest[n - 2]))) {
+        (guess, left) = (guess - 1, left + high);
+    }
+    if !take_times(rest, divisor, guess as u64) {
+        return guess as u64;
+    }
+    // One too much after all.
+    let mut carry = 0;
+    for (limb, d) in rest.iter_mut().zip(divisor.iter().chain(&[0])) {
+        let sum = u128::from(*limb) + u128::from(*d) + carry;
+        (*limb, carry) = (sum as u64, sum >> 64);
+    }
+    guess as u64 - 1
+}
+
+/// Takes `times` the divisor from a value. True if it was less.
+fn take_times(from: &mut [u64], divisor: &[u64], times: u64) -> bool {
+    let (mut carry, mut borrow) = (0u128, false);
+    for (limb, d) in from.iter_mut().zip(divisor.iter().chain(&[0])) {
+        let product = u128::from(*d) * u128::from(times) + carry;
+        carry = product >> 64;
+        let (difference, first) = limb.overflowing_sub(product as u64);
+        let (difference, second) = difference.overflowing_sub(borrow.into());
+        (*limb, borrow) = (difference, first | second);
+    }
+    borrow
+}
+
+/// By any number of bits.
+fn shift_left(v: &mut [u64], by: u32) {
+    let (limbs, bits) = (by as usize / 64, by % 64);
+    for i in (0..v.len()).rev() {
+        let limb = |at: Option<usize>| at.map_or(0, |at| v[at]);
+        let low = limb(i.checked_sub(limbs + 1)).checked_shr(64 - bits).unwrap_or(0);
+        v[i] = limb(i.checked_sub(limbs)) << bits | low;
     }
 }
 
-fn take_away(a: &mut [u64], b: &[u64]) {
-    let mut borrow = false;
-    for (x, y) in a.iter_mut().zip(b) {
-        let (difference, first) = x.overflowing_sub(*y);
-        let (difference, second) = difference.overflowing_sub(borrow.into());
-        (*x, borrow) = (difference, first | second);
+/// By any number of bits.
+fn shift_right(v: &mut [u64], by: u32) {
+    let (limbs, bits) = (by as usize / 64, by % 64);
+    for i in 0..v.len() {
+        let limb = |at: usize| v.get(at).copied().unwrap_or(0);
+        v[i] = limb(i + limbs) >> bits | limb(i + limbs + 1).checked_shl(64 - bits).unwrap_or(0);
     }
 }
 
 fn shift(op: BinOp, width: u16, a: &[u64], by: u32) -> Vec<u64> {
     let w = u32::from(width);
-    let sign = op == BinOp::Shr && bit(a, w - 1);
-    let source = |i: u32| match op {
-        BinOp::Shl => i.checked_sub(by).is_some_and(|s| bit(a, s)),
-        BinOp::Rol => bit(a, (i + w - by % w) % w),
-        BinOp::Ror => bit(a, (i + by % w) % w),
-        _ => i.checked_add(by).filter(|s| *s < w).map_or(sign, |s| bit(a, s)),
-    };
-    let mut r = vec![0; a.len()];
-    for i in (0..w).filter(|i| source(*i)) {
-        r[i as usize / 64] |= 1 << (i % 64);
+    let mut r = a.to_vec();
+    match op {
+        BinOp::Shl => shift_left(&mut r, by),
+        BinOp::Rol => rotate_left(width, &mut r, by % w),
+        BinOp::Ror => rotate_left(width, &mut r, (w - by % w) % w),
+        BinOp::Shr if bit(a, w - 1) => {
+            // The bits that come in are ones: those of the complement are zeros.
+            r = not(&r);
+            normalise(width, &mut r);
+            shift_right(&mut r, by);
+            r = not(&r);
+        }
+        _ => shift_right(&mut r, by),
     }
+    normalise(width, &mut r);
     r
+}
+
+fn rotate_left(width: u16, v: &mut [u64], by: u32) {
+    let mut out = v.to_vec();
+    shift_right(&mut out, u32::from(width) - by);
+    shift_left(v, by);
+    for (limb, out) in v.iter_mut().zip(out) {
+        *limb |= out;
+    }
 }
 
 /// One spare bit holds the exact result; clamping it to the range of the width gives the saturated one.
@@ -323,6 +386,82 @@ mod tests {
                 assert_eq!(run(BinOp::Shr), v128(((a as i128) >> by.min(127)) as u128));
                 assert_eq!(run(BinOp::Rol), v128(a.rotate_left(by)));
                 assert_eq!(run(BinOp::Ror), v128(a.rotate_right(by)));
+            }
+        }
+    }
+
+    /// Numbers with runs of ones and zeros, which carry and borrow far.
+    fn numbers(width: u16) -> Vec<Vec<u64>> {
+        let mut state = u64::from(width) | 1;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 11
+        };
+        let mut all = Vec::new();
+        for _ in 0..24 {
+            let limb = |random: &mut dyn FnMut() -> u64| match random() % 6 {
+                0 => 0,
+                1 => u64::MAX,
+                2 => 1 << (random() % 64),
+                3 => u64::MAX << (random() % 64),
+                _ => random() << 20 ^ random(),
+            };
+            let mut v: Vec<u64> = (0..limbs(width)).map(|_| limb(&mut random)).collect();
+            let kept = random() as usize % (v.len() + 1);
+            v[kept..].fill(0);
+            normalise(width, &mut v);
+            all.push(v);
+        }
+        all
+    }
+
+    /// A bit at a time: the partial remainder has a limb more.
+    fn divided_by_bits(width: u16, a: &[u64], b: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let (mut q, mut r) = (vec![0; a.len()], vec![0; a.len() + 1]);
+        let b = [b, &[0]].concat();
+        for i in (0..u32::from(width)).rev() {
+            shift_left(&mut r, 1);
+            r[0] |= u64::from(bit(a, i));
+            if compare(&r, &b).is_ge() {
+                r = sub(&r, &b).0;
+                q[i as usize / 64] |= 1 << (i % 64);
+            }
+        }
+        r.truncate(a.len());
+        (q, r)
+    }
+
+    fn shifted_by_bits(op: BinOp, width: u16, a: &[u64], by: u32) -> Vec<u64> {
+        let w = u32::from(width);
+        let sign = op == BinOp::Shr && bit(a, w - 1);
+        let source = |i: u32| match op {
+            BinOp::Shl => i.checked_sub(by).is_some_and(|s| bit(a, s)),
+            BinOp::Rol => bit(a, (i + w - by % w) % w),
+            BinOp::Ror => bit(a, (i + by % w) % w),
+            _ => i.checked_add(by).filter(|s| *s < w).map_or(sign, |s| bit(a, s)),
+        };
+        let mut r = vec![0; a.len()];
+        for i in (0..w).filter(|i| source(*i)) {
+            r[i as usize / 64] |= 1 << (i % 64);
+        }
+        r
+    }
+
+    #[test]
+    fn limbs_at_a_time_are_bits_at_a_time() {
+        for width in [65, 72, 127, 128, 129, 192, 200, 576, 2048] {
+            let numbers = numbers(width);
+            for (a, b) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (a, b))) {
+                let whole = divided_by_bits(width, a, b);
+                let wanted = b.iter().any(|limb| *limb != 0).then_some(whole);
+                assert_eq!(div_rem(a, b), wanted, "{width} bits: {a:x?} / {b:x?}");
+            }
+            for a in &numbers {
+                for by in [0, 1, 7, 63, 64, 65, 127, 128, 130, u32::from(width) - 1, width.into(), u32::from(width) + 1, u32::MAX] {
+                    for op in [BinOp::Shl, BinOp::Shr, BinOp::UShr, BinOp::Rol, BinOp::Ror] {
+                        assert_eq!(shift(op, width, a, by), shifted_by_bits(op, width, a, by), "{width} bits: {a:x?} {op:?} {by}");
+                    }
+                }
             }
         }
     }
