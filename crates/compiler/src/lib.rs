@@ -25,6 +25,7 @@ pub mod translate;
 mod vector;
 
 pub use analysis::cost::CostModel;
+pub use analysis::facts::each_block;
 pub use analysis::keys;
 pub use target::Target;
 

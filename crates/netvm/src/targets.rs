@@ -79,8 +79,7 @@ pub struct Options {
 }
 
 /// All of them.
-pub const ALL: &[Target] =
-    &[
+pub const ALL: &[Target] = &[
     xdp::TARGET,
     cores::AARCH64,
     cores::RISCV64,

@@ -4,7 +4,8 @@
 //! A fact holds where the edge that told it dominates, for a value is defined once on every way there.
 
 use super::ranges::{self, Range};
-use crate::mir::{Def, Edge, Func, Op, Terminator, Value};
+use crate::mir::cfg::Cfg;
+use crate::mir::{Block, Def, Edge, Func, Op, Terminator, Value};
 use netil::Module;
 use netil::ops::{BinOp, CmpOp, UnOp, mask};
 use std::collections::HashMap;
@@ -135,6 +136,25 @@ impl Facts {
     fn of(&self, func: &Func, v: Value) -> Known {
         self.known.get(&v).cloned().unwrap_or_else(|| Known { range: ranges::of(func, v), not: Vec::new() })
     }
+}
+
+/// Goes over the blocks that can be reached, with the least and the greatest number that a value of at most 64 bits may be there by what branches told before.
+pub fn each_block(func: &Func, mut look: impl FnMut(Block, &dyn Fn(Value) -> (u64, u64))) {
+    let cfg = Cfg::new(func);
+    let only = cfg.only_edges(func);
+    let enter = |facts: &mut Facts, block: Block| {
+        let mark = facts.mark();
+        if let Some((from, edge)) = only[block.0 as usize] {
+            facts.learn_edge(func, &func.block(from).end, edge);
+        }
+        let told = |v: Value| {
+            let range = facts.of(func, v).range;
+            (range.low, range.high)
+        };
+        look(block, &told);
+        mark
+    };
+    cfg.walk(&mut Facts::default(), enter, Facts::back_to);
 }
 
 /// Evaluates values at the end of a block, or in the block that one of its edges leads to.

@@ -22,6 +22,14 @@ pub(super) struct Exempt {
     pub scratch: Scratch,
 }
 
+impl Exempt {
+    /// Whether a copy is to and from such bytes, and memory that does not stay.
+    fn copy(&self, places: [Option<Place>; 2], spaces: [Space; 2]) -> bool {
+        let is_scratch = |place: Option<Place>| place.is_some_and(|place| self.scratch.holds(&place));
+        spaces.into_iter().zip(places).all(|(space, place)| !is_kept(space) || is_scratch(place))
+    }
+}
+
 /// The first operation by which a program keeps something of a packet, or sees what was kept of others.
 pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> Option<Value> {
     let mut counters = Counters::of(program, func);
@@ -31,11 +39,10 @@ pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> O
         Op::Random(_) => exempt.random,
         Op::ExceptionLoad(_) | Op::ExceptionStore(..) => false,
         Op::Load(space, ..) | Op::Store(space, ..) => {
-            let stored = if let Op::Store(.., stored, _) = op { *stored } else { value };
-            !is_kept(*space)
-                || counters.place(func, op, stored).is_some_and(|place| exempt.scratch.holds(&place))
-                || counters.may_be(func, value, op)
+            let is_scratch = || counters.place(value).is_some_and(|place| exempt.scratch.holds(&place));
+            !is_kept(*space) || is_scratch() || counters.may_be(func, value, op)
         }
+        Op::Helper(Helper::Copy(from, to), ..) if exempt.copy(counters.copied(value), [*from, *to]) => true,
         Op::Helper(helper, ..) if exempt.tables && is_of_table(*helper) => true,
         // The lookup of an older packet would make an entry younger.
         Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => !ages(table),
@@ -100,6 +107,18 @@ impl Range {
         Some(Self { low, high, step: divisor(self.step, other.step) })
     }
 
+    /// Those that are within bounds; as before if none is.
+    fn within(self, low: u64, high: u64) -> Self {
+        let step = self.step.max(1);
+        let up = low.saturating_sub(self.low).div_ceil(step) * step;
+        let down = self.high.saturating_sub(high).div_ceil(step) * step;
+        match (self.low.checked_add(up), self.high.checked_sub(down)) {
+            (Some(low), Some(high)) if low < high => Self { low, high, ..self },
+            (Some(low), Some(high)) if low == high => Self::one(low),
+            _ => self,
+        }
+    }
+
     fn times(self, factor: u64) -> Option<Self> {
         Some(Self { low: self.low.checked_mul(factor)?, high: self.high.checked_mul(factor)?, step: self.step.checked_mul(factor)? })
     }
@@ -109,6 +128,9 @@ impl Range {
 fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
+
+/// What branches tell of values.
+type Told<'f> = &'f dyn Fn(Value) -> (u64, u64);
 
 /// How far numbers are followed back.
 const DEPTH: u32 = 12;
@@ -121,6 +143,8 @@ struct Follow<'f> {
     edges: &'f Edges,
     /// A value that is known to be below a number here.
     below: Option<(Value, u64)>,
+    /// The least and the greatest number that a value may be here, as branches tell.
+    told: Option<Told<'f>>,
     /// Of an address: the size of the memory. What lies behind does not count, as an access there is a trap.
     behind: Option<u64>,
 }
@@ -134,7 +158,9 @@ impl Follow<'_> {
             Some((known, below)) if known == value => Some(Range { low: 0, high: below - 1, step: 1 }),
             _ => self.operation(value, depth.checked_sub(1)?),
         };
-        found.filter(|range| range.high <= all).or(whole)
+        let found = found.filter(|range| range.high <= all).or(whole)?;
+        let (low, high) = self.told.filter(|_| width <= 64).map_or((0, all), |told| told(value));
+        Some(found.within(low, high))
     }
 
     fn operation(&self, value: Value, depth: u32) -> Option<Range> {
@@ -151,6 +177,9 @@ impl Follow<'_> {
             Some(Op::Bin(BinOp::Add, a, b)) => part(a, b).zip(part(b, a)).and_then(|(a, b)| a.plus(b)),
             Some(Op::Bin(BinOp::Mul, a, b)) => constant(b).zip(of(a)).and_then(|(factor, a)| a.times(factor)),
             Some(Op::Bin(BinOp::Shl, a, b)) => constant(b).zip(of(a)).and_then(|(by, a)| a.times(1_u64.checked_shl(by as u32)?)),
+            Some(Op::Bin(BinOp::UShr, a, b)) => {
+                constant(b).filter(|by| *by < 64).zip(of(a)).map(|(by, a)| Range { low: a.low >> by, high: a.high >> by, step: 1 })
+            }
             Some(Op::Bin(BinOp::And, _, b)) => constant(b).map(|mask| Range { low: 0, high: mask, step: 1 }),
             Some(Op::Div(BinOp::Mod, _, b, _)) => constant(b).filter(|b| *b > 0).map(|b| Range { low: 0, high: b - 1, step: 1 }),
             Some(Op::Bin(BinOp::Or, a, b)) => of(a).zip(of(b)).map(|(a, b)| Range {
@@ -159,7 +188,12 @@ impl Follow<'_> {
                 step: 1,
             }),
             Some(_) => None,
-            None => self.edges.get(&value).and_then(|from| from.iter().map(of).reduce(|a, b| Some(a?.or(b?)))).flatten(),
+            // What is known here need not be known of what was passed at another time.
+            None => {
+                let before = Self { below: None, told: None, ..inside };
+                let passed = self.edges.get(&value)?.iter().map(|value| before.range(*value, depth));
+                passed.reduce(|a, b| Some(a?.or(b?))).flatten()
+            }
         }
     }
 
@@ -193,12 +227,51 @@ fn edges(func: &Func) -> Edges {
     edges
 }
 
-/// Places that are stored to: each is added to, and what was there is for nothing else.
-pub(super) struct Counters {
-    places: Vec<Place>,
+/// Where a function accesses memory.
+struct Accesses<'f> {
+    func: &'f Func,
     edges: Edges,
     /// Bytes of data and of shared memory.
     sizes: [u64; 2],
+}
+
+impl Accesses<'_> {
+    fn place(&self, value: Value, op: &Op, told: Told<'_>) -> Option<Place> {
+        let (Op::Load(space, order, at, offset, _) | Op::Store(space, order, at, offset, ..)) = op else { return None };
+        let accessed = if let Op::Store(.., stored, _) = op { *stored } else { value };
+        let at = self.follow(self.size(*space)?, told).range(*at, DEPTH)?.plus(Range::one(u64::from(*offset)))?;
+        Some(Place { space: *space, order: *order, bytes: u64::from(self.func.width(accessed) / 8), at })
+    }
+
+    /// So many bytes from an address on, to the end of the memory at most.
+    fn range(&self, space: Space, at: Value, length: Value, told: Told<'_>) -> Option<Place> {
+        let size = self.size(space)?;
+        let at = self.follow(size, told).range(at, DEPTH)?;
+        let most = self.follow(u64::MAX, told).range(length, DEPTH)?.high.min(size.saturating_sub(at.low));
+        Some(Place { space, order: Order::Little, bytes: most, at })
+    }
+
+    fn follow<'f>(&'f self, size: u64, told: Told<'f>) -> Follow<'f> {
+        Follow { func: self.func, edges: &self.edges, below: None, told: Some(told), behind: Some(size) }
+    }
+
+    /// Of a memory that stays.
+    fn size(&self, space: Space) -> Option<u64> {
+        match space {
+            Space::Data => Some(self.sizes[0]),
+            Space::Shared => Some(self.sizes[1]),
+            Space::Packet | Space::Info | Space::Initialised => None,
+        }
+    }
+}
+
+/// Places that are stored to: each is added to, and what was there is for nothing else.
+pub(super) struct Counters {
+    places: Vec<Place>,
+    /// By load or store, where it may be.
+    accessed: HashMap<Value, Place>,
+    /// By copy, from where and to where.
+    copied: HashMap<Value, [Option<Place>; 2]>,
     /// How often each value is used.
     uses: Vec<u32>,
 }
@@ -214,11 +287,21 @@ impl Counters {
                 count(*value);
             }
         }
-        let sizes = [program.module().data_size, program.shared_size()].map(u64::from);
-        let mut all = Self { places: Vec::new(), edges: edges(func), sizes, uses };
-        let stored = |(_, op): (Value, &Op)| if let Op::Store(.., value, _) = op { all.place(func, op, *value) } else { None };
-        all.places = ops(func).filter_map(stored).collect();
-        all
+        let accesses = Accesses { func, edges: edges(func), sizes: [program.module().data_size, program.shared_size()].map(u64::from) };
+        let (mut accessed, mut copied) = (HashMap::new(), HashMap::new());
+        compiler::each_block(func, |block, told| {
+            for (value, op) in func.block(block).ops.iter().filter_map(|value| Some((*value, func.op(*value)?))) {
+                match op {
+                    Op::Helper(Helper::Copy(from, to), args, _) => {
+                        copied.insert(value, [(from, args[0]), (to, args[1])].map(|(space, at)| accesses.range(*space, at, args[2], told)));
+                    }
+                    _ => accessed.extend(accesses.place(value, op, told).map(|place| (value, place))),
+                }
+            }
+        });
+        let is_store = |(value, op): (Value, &Op)| matches!(op, Op::Store(..)).then(|| accessed.get(&value).copied()).flatten();
+        let places = ops(func).filter_map(is_store).collect();
+        Self { places, accessed, copied, uses }
     }
 
     fn is_empty(&self) -> bool {
@@ -229,34 +312,30 @@ impl Counters {
     pub fn sums(&self, func: &Func) -> Vec<Place> {
         let is_access = |op: &Op| matches!(op, Op::Load(space, ..) | Op::Store(space, ..) if is_kept(*space));
         let others = ops(func).filter(|(value, op)| is_access(op) && !self.may_be(func, *value, op));
-        let stored = |(value, op): (Value, &Op)| self.place(func, op, if let Op::Store(.., stored, _) = op { *stored } else { value });
         // Of an access to any place, nothing is known.
-        let Some(others) = others.map(stored).collect::<Option<Vec<Place>>>() else { return Vec::new() };
+        let Some(others) = others.map(|(value, _)| self.place(value)).collect::<Option<Vec<Place>>>() else { return Vec::new() };
         self.places.iter().filter(|place| !others.iter().any(|other| overlap(*other, **place))).copied().collect()
     }
 
     /// Whether an access is one of a counter, or looks at what is none and not stored to.
     fn may_be(&self, func: &Func, value: Value, op: &Op) -> bool {
         match op {
-            Op::Store(.., sum, _) => self.place(func, op, *sum).is_some_and(|to| self.is_apart(to) && self.is_sum(func, *sum, op)),
-            _ => match self.place(func, op, value) {
+            Op::Store(.., sum, _) => self.place(value).is_some_and(|to| self.is_apart(to) && self.is_sum(func, *sum, op)),
+            _ => match self.place(value) {
                 Some(from) => !self.places.iter().any(|place| overlap(*place, from)) || self.is_only_added(func, value, op),
                 None => self.places.is_empty(),
             },
         }
     }
 
-    /// The places that an access to memory that stays may be at, if that is known; `value` is what is loaded or stored.
-    pub fn place(&self, func: &Func, op: &Op, value: Value) -> Option<Place> {
-        let (Op::Load(space, order, at, offset, _) | Op::Store(space, order, at, offset, ..)) = op else { return None };
-        let size = match space {
-            Space::Data => self.sizes[0],
-            Space::Shared => self.sizes[1],
-            Space::Packet | Space::Info | Space::Initialised => return None,
-        };
-        let follow = Follow { func, edges: &self.edges, below: None, behind: Some(size) };
-        let at = follow.range(*at, DEPTH)?.plus(Range::one(u64::from(*offset)))?;
-        Some(Place { space: *space, order: *order, bytes: u64::from(func.width(value) / 8), at })
+    /// The places that an access to memory that stays may be at, if that is known.
+    pub fn place(&self, access: Value) -> Option<Place> {
+        self.accessed.get(&access).copied()
+    }
+
+    /// Where a copy reads memory that stays, and where it writes such, as far as that is known.
+    pub fn copied(&self, copy: Value) -> [Option<Place>; 2] {
+        self.copied.get(&copy).copied().unwrap_or_default()
     }
 
     /// Whether no other place reaches into one of those: others are as large, and the same or beside them.

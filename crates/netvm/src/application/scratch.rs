@@ -1,10 +1,10 @@
 //! Bytes of data memory that hold nothing from one run of a program to the next: every load of them is behind stores to them in the same run.
 //!
-//! A forward analysis over the blocks of each handler: which bytes have surely been stored to. Bytes that a load may read otherwise, that people read by a handler, or that a
-//! copy may reach are not among them.
+//! A forward analysis over the blocks of each handler: which bytes have surely been stored to. Bytes that a load or a copy may read otherwise, or that people read by a handler, are not
+//! among them.
 
 use super::order::{Counters, Place};
-use compiler::mir::{Func, Helper, Op};
+use compiler::mir::{Func, Helper, Op, Value};
 use compiler::passes;
 use netil::Verified;
 use netil::module::{Control, HandlerKind};
@@ -69,9 +69,13 @@ impl Scratch {
     fn take_computed(&mut self, program: &Verified, func: &Func) {
         let places = Counters::of(program, func);
         for value in func.blocks.iter().flat_map(|block| &block.ops) {
-            let Some(op @ (Op::Load(Space::Data, ..) | Op::Store(Space::Data, ..))) = func.op(*value) else { continue };
-            let accessed = if let Op::Store(.., stored, _) = op { *stored } else { *value };
-            match places.place(func, op, accessed) {
+            let copies = |op: &Op| matches!(op, Op::Helper(Helper::Copy(from, to), ..) if [from, to].contains(&&Space::Data));
+            match func.op(*value) {
+                Some(Op::Load(Space::Data, ..) | Op::Store(Space::Data, ..)) => {}
+                Some(op) if copies(op) => return self.0.fill(false),
+                _ => continue,
+            }
+            match places.place(*value) {
                 Some(place) if place.at.low == place.at.high => {}
                 Some(place) => self.take(place.at.low as usize..(place.at.high + place.bytes) as usize),
                 None => self.0.fill(false),
@@ -92,8 +96,8 @@ impl Scratch {
         let mut open = vec![0_usize];
         while let Some(block) = open.pop() {
             let mut bytes = stored[block].clone().unwrap_or_default();
-            for op in func.blocks[block].ops.iter().filter_map(|value| func.op(*value)) {
-                note_store(&places, func, op, &mut bytes);
+            for value in &func.blocks[block].ops {
+                note_store(&places, func, *value, &mut bytes);
             }
             for edge in func.blocks[block].end.edges() {
                 let to = edge.block.0 as usize;
@@ -107,11 +111,11 @@ impl Scratch {
             for value in &block.ops {
                 let Some(op) = func.op(*value) else { continue };
                 match op {
-                    Op::Load(Space::Data, ..) => self.note_load(places.place(func, op, *value), &bytes),
-                    Op::Helper(Helper::Copy(from, to), ..) if [from, to].contains(&&Space::Data) => self.0.fill(false),
+                    Op::Load(Space::Data, ..) => self.note_load(places.place(*value), &bytes),
+                    Op::Helper(Helper::Copy(Space::Data, _), ..) => self.note_load(places.copied(*value)[0], &bytes),
                     _ => {}
                 }
-                note_store(&places, func, op, &mut bytes);
+                note_store(&places, func, *value, &mut bytes);
             }
         }
     }
@@ -126,9 +130,9 @@ impl Scratch {
 }
 
 /// A store to one place stores all of its bytes.
-fn note_store(places: &Counters, func: &Func, op: &Op, bytes: &mut [bool]) {
-    let Op::Store(Space::Data, .., value, _) = op else { return };
-    let Some(place) = places.place(func, op, *value).filter(|place| place.at.low == place.at.high) else { return };
+fn note_store(places: &Counters, func: &Func, value: Value, bytes: &mut [bool]) {
+    let Some(Op::Store(Space::Data, ..)) = func.op(value) else { return };
+    let Some(place) = places.place(value).filter(|place| place.at.low == place.at.high) else { return };
     let (low, end) = (place.at.low as usize, (place.at.low + place.bytes) as usize);
     if end <= bytes.len() {
         bytes[low..end].fill(true);
@@ -173,5 +177,30 @@ mod tests {
         // On one way only.
         assert_eq!(of(&format!("push 0 upload.8 j.eq on {} on: {}", store(8), show(8))), [8, 9, 10, 11]);
         assert_eq!(of(&format!("{} push 0 upload.8 umload.8 push 0 pstore.8", store(0))), (0..16).collect::<Vec<_>>());
+    }
+
+    /// A number that a branch bounds is one of a range; so is a part of it.
+    #[test]
+    fn branches_tell_what_an_access_may_reach() {
+        let stored = [4, 8].map(|at| format!("pbl push {at} mstore.32")).join(" ");
+        let asked = |less: u32, index: &str| {
+            format!("{stored} push 0 upload.8 push {less} jcmp.ge end push 0 upload.8 {index} push 4 add umload.8 push 0 pstore.8 end:")
+        };
+        assert_eq!(of(&asked(8, "")), [0_usize; 0]);
+        assert_eq!(of(&asked(9, "")), (4..13).collect::<Vec<_>>());
+        assert_eq!(of(&asked(32, "push 2 ushr")), [0_usize; 0]);
+        assert_eq!(of(&asked(33, "push 2 ushr")), (4..13).collect::<Vec<_>>());
+    }
+
+    /// Of a copy, the bytes that it may read count; where its length is not known, all to the end of memory.
+    #[test]
+    fn copies_read_what_they_may_reach() {
+        let stored = [4, 8, 12].map(|at| format!("pbl push {at} mstore.32")).join(" ");
+        let copied = |from: u32, length: &str| format!("{stored} push {from} push 0 {length} dpcopy");
+        assert_eq!(of(&copied(4, "push 12")), [0_usize; 0]);
+        assert_eq!(of(&copied(8, "push 0 upload.8")), [0_usize; 0]);
+        assert_eq!(of(&copied(2, "push 4")), [2, 3, 4, 5]);
+        assert_eq!(of(&copied(0, "push 0 upload.8")), (0..16).collect::<Vec<_>>());
+        assert_eq!(of(&format!("push 0 push 0 push 4 pdcopy {}", copied(4, "push 4"))), [0_usize; 0]);
     }
 }

@@ -515,9 +515,7 @@ fn variables(application: &Application, at: usize) -> &[Variable] {
 
 /// The variable that an access is to, with its name.
 fn accessed(program: &Verified, func: &Func, access: Value, variables: &[Variable]) -> String {
-    let op = func.op(access);
-    let value = if let Some(Op::Store(.., stored, _)) = op { *stored } else { access };
-    let place = op.and_then(|op| Counters::of(program, func).place(func, op, value)).filter(|place| place.space == Space::Data);
+    let place = Counters::of(program, func).place(access).filter(|place| place.space == Space::Data);
     let holds = |variable: &&Variable, place: &Place| (variable.at.into()..u64::from(variable.at + variable.len)).contains(&place.at.low);
     let named = place.and_then(|place| variables.iter().find(|variable| holds(variable, &place)));
     named.map_or("a variable".to_owned(), |variable| format!("variable `{}`", variable.name))

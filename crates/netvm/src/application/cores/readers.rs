@@ -140,9 +140,8 @@ pub(super) fn looks_at(reader: &Verified) -> Vec<Range<usize>> {
     let counters = Counters::of(reader, &func);
     let load = |value: &Value| {
         let op = func.op(*value).filter(|op| matches!(op, Op::Load(Space::Data, ..) | Op::Helper(Helper::Copy(Space::Data, _), ..)))?;
-        let place =
-            counters.place(&func, op, *value).map(|place| place.at.low as usize..place.at.high.saturating_add(place.bytes) as usize);
-        Some(place.unwrap_or(0..size))
+        let place = if matches!(op, Op::Helper(..)) { counters.copied(*value)[0] } else { counters.place(*value) };
+        Some(place.map_or(0..size, |place| place.at.low as usize..place.at.high.saturating_add(place.bytes) as usize))
     };
     func.blocks.iter().flat_map(|block| &block.ops).filter_map(load).collect()
 }

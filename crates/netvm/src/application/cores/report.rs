@@ -248,10 +248,10 @@ impl Seen<'_> {
     fn line_of(&self, variable: &Variable) -> Option<u32> {
         let func = self.written?;
         let counters = Counters::of(self.program, func);
-        let stores = ops(func)
-            .filter_map(|(_, op)| if let Op::Store(Space::Data, .., value, token) = op { Some((op, *value, *token)) } else { None });
-        let mut here = stores.filter(|(op, value, _)| counters.place(func, op, *value).is_some_and(|place| reaches(&place, variable)));
-        let (_, _, token) = here.next()?;
+        let stores =
+            ops(func).filter_map(|(value, op)| if let Op::Store(Space::Data, .., token) = op { Some((value, *token)) } else { None });
+        let mut here = stores.filter(|(value, _)| counters.place(*value).is_some_and(|place| reaches(&place, variable)));
+        let (_, token) = here.next()?;
         match func.op(token) {
             Some(Op::Check(_, extents) | Op::Proved(_, extents)) => {
                 extents.first().and_then(|Extent { site, .. }| line_of(self.program, self.kind, *site))
@@ -268,10 +268,10 @@ fn ops(func: &Func) -> impl Iterator<Item = (Value, &Op)> {
 /// Accesses to data memory: whether each stores, and where, if that is known.
 fn accesses<'a>(counters: &'a Counters, func: &'a Func) -> impl Iterator<Item = (bool, Option<Place>)> + 'a {
     ops(func).filter_map(|(value, op)| match op {
-        Op::Load(Space::Data, ..) => Some((false, counters.place(func, op, value))),
-        Op::Store(Space::Data, .., stored, _) => Some((true, counters.place(func, op, *stored))),
-        Op::Helper(Helper::Copy(_, Space::Data), ..) => Some((true, None)),
-        Op::Helper(Helper::Copy(Space::Data, _), ..) => Some((false, None)),
+        Op::Load(Space::Data, ..) => Some((false, counters.place(value))),
+        Op::Store(Space::Data, ..) => Some((true, counters.place(value))),
+        Op::Helper(Helper::Copy(_, Space::Data), ..) => Some((true, counters.copied(value)[1])),
+        Op::Helper(Helper::Copy(Space::Data, _), ..) => Some((false, counters.copied(value)[0])),
         _ => None,
     })
 }
