@@ -18,5 +18,5 @@ check[1] -> out;
 
 // Whole messages; those with attacks are written to another device, in frames of the experimental type.
 fragments[1] -> search :: SignatureSearch(OWN $OWN);
-search[0] -> EtherEncap(0x88b5, 02:00:00:00:00:01, 02:00:00:00:00:02) -> Queue -> ToDevice(alerts);
+search[0] -> alert :: LastAlert -> EtherEncap(0x88b5, 02:00:00:00:00:01, 02:00:00:00:00:02) -> Queue -> ToDevice(alerts);
 search[1] -> Discard;

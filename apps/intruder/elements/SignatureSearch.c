@@ -6,10 +6,9 @@
  *
  *   OWN  a signature of yours, number 9
  *
- * Handlers: attacks, clean (read): messages of each sort; top (read): a line for each signature that was found: how often, and its number; last (read): flow and number of the last message
- * with an attack.
+ * Handlers: attacks, clean (read): messages of each sort; top (read): a line for each signature that was found: how often, and its number.
  *
- * Source: the paper of NetTM, Table 1 (Intruder2); Aho and Corasick, Efficient string matching (1975). See also: Reassembler, StringSwitch.
+ * Source: the paper of NetTM, Table 1 (Intruder2); Aho and Corasick, Efficient string matching (1975). See also: Reassembler, LastAlert, StringSwitch.
  */
 #include <netvm.h>
 #include "click.h"
@@ -19,13 +18,11 @@ PARAM(string, own, "OWN", KEYWORD("\x01\x02\x03\x04 no signature"));
 
 enum { SIGNATURES = 9, HEADER = 6 };
 
-struct key { be32 flow; be16 message; };
 STRINGS(signatures, "/bin/sh -c 'cat /etc/shadow'", "../../../../etc/passwd", "<script>document.cookie", "' OR '1'='1' --", "cmd.exe /c ping",
         "wget http://198.51.100.6/x.sh", "${jndi:ldap://", "() { :; }; echo", own);
 
 static u64 found[SIGNATURES];
 static u64 attacks, clean;
-static struct key last;
 
 void packet(int port)
 {
@@ -35,7 +32,6 @@ void packet(int port)
         clean += 1;
         emit(1);
     }
-    last = *header(struct key, 0);
     found[which] += 1;
     attacks += 1;
     info(paint) = (u8) (which + 1);
@@ -53,14 +49,6 @@ static void print_found(void)
         }
 }
 
-static void print_last(void)
-{
-    print_uint(ntohl(last.flow));
-    print(" ");
-    print_uint(ntohs(last.message));
-}
-
 READ(attacks, u64, attacks);
 READ(clean, u64, clean);
 READ_CALL(top, text, print_found);
-READ_CALL(last, text, print_last);

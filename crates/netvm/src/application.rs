@@ -35,6 +35,7 @@ mod order;
 mod replace;
 pub mod report;
 mod scratch;
+mod searches;
 mod standins;
 mod watched;
 

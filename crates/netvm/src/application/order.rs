@@ -4,6 +4,7 @@
 //! Left out: what is written and read by the same run only, and entries of tables as counters.
 
 use super::scratch::Scratch;
+use super::searches::Searches;
 use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op, Order, Terminator, Value};
 use netil::Verified;
@@ -20,6 +21,8 @@ pub(super) struct Exempt {
     pub random: bool,
     /// Bytes of data memory that each run writes before it reads them.
     pub scratch: Scratch,
+    /// Coprocessors from which each run takes only what it has searched for.
+    pub searches: Searches,
 }
 
 impl Exempt {
@@ -43,6 +46,7 @@ pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> O
             !is_kept(*space) || is_scratch() || counters.may_be(func, value, op)
         }
         Op::Helper(Helper::Copy(from, to), ..) if exempt.copy(counters.copied(value), [*from, *to]) => true,
+        Op::Helper(helper, ..) if exempt.searches.has(*helper) => true,
         Op::Helper(helper, ..) if exempt.tables && is_of_table(*helper) => true,
         // The lookup of an older packet would make an entry younger.
         Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => !ages(table),

@@ -13,6 +13,7 @@
 
 use super::super::order::{Counters, Exempt, Place, first_trace};
 use super::super::scratch::Scratch;
+use super::super::searches::Searches;
 use super::by::By;
 use super::keyed::Keyed;
 use super::policy::{Policies, Policy, is_long, memory, not_again};
@@ -368,7 +369,12 @@ fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) ->
     let kind = program.module().handler(HandlerKind::Push).map_or(HandlerKind::Pull, |_| HandlerKind::Push);
     let optimised = compiler::optimised(program, kind, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return Some("its handler is too large to be looked at".to_owned()) };
-    let exempt = Exempt { tables: keys != Keys::Other, random: keys == Keys::Ports, scratch: Scratch::of(program) };
+    let exempt = Exempt {
+        tables: keys != Keys::Other,
+        random: keys == Keys::Ports,
+        scratch: Scratch::of(program),
+        searches: Searches::of(program, &func),
+    };
     let trace = first_trace(program, &func, &exempt)?;
     Some(described(program, kind, &func, trace, variables))
 }
@@ -495,7 +501,8 @@ fn program_keeps(program: &Verified, variables: &[Variable], relaxed: bool, by_f
     if relaxed {
         return None;
     }
-    let trace = first_trace(program, &func, &Exempt { tables: by_flow, scratch: Scratch::of(program), ..Exempt::default() })?;
+    let exempt = Exempt { tables: by_flow, random: false, scratch: Scratch::of(program), searches: Searches::of(program, &func) };
+    let trace = first_trace(program, &func, &exempt)?;
     Some(described(program, HandlerKind::Push, &func, trace, variables))
 }
 
