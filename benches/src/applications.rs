@@ -106,7 +106,7 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
 }
 
 /// The same applications on several threads, with so many replicas each.
-pub fn measure_cores(rounds: usize, only: &[String], replicas: &[usize]) -> Vec<cores::Row> {
+pub fn measure_cores(rounds: usize, only: &[String], chosen: &cores::Chosen<'_>) -> Vec<cores::Row> {
     let makers: [(&str, fn(usize) -> cores::Subject, &[usize]); 18] = [
         ("p4-forward", |n| p4::forward(n).into(), &ROUTES[..1]),
         ("p4-paper", |n| p4::paper(n).into(), &ROUTES[..1]),
@@ -129,7 +129,7 @@ pub fn measure_cores(rounds: usize, only: &[String], replicas: &[usize]) -> Vec<
         ("dhcp", papers::dhcp, &[48, 20_000]),
         ("full-nat", |n| full_nat(n).into(), &[4096]),
     ];
-    rows(&makers, only, |subject, entries| cores::row(subject, entries, rounds, replicas))
+    rows(&makers, only, |subject, entries| cores::row(subject, entries, rounds, chosen))
 }
 
 /// Threads moved and replicas changed while packets flow.

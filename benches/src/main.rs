@@ -66,6 +66,10 @@ struct Args {
     #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = [2_usize])]
     replicas: Vec<usize>,
 
+    /// Sides of the section `cores`, by words in their names, such as `analysed,lock` [default: all]
+    #[arg(long, value_name = "WORD,WORD…", value_delimiter = ',')]
+    sides: Vec<String>,
+
     /// Packets in the mixed trace
     #[arg(long, default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
     packets: u32,
@@ -204,7 +208,11 @@ fn measure(args: &Args) -> Result<Results, String> {
     in_memory(args, &mut results)?;
     machine::unpin(processors);
     if args.wants(Section::Cores) {
-        results.cores = applications::measure_cores(args.rounds as usize, &args.only, &args.replicas);
+        results.cores = applications::measure_cores(
+            args.rounds as usize,
+            &args.only,
+            &applications::cores::Chosen { replicas: &args.replicas, sides: &args.sides },
+        );
     }
     if args.wants(Section::Moves) {
         results.moves = applications::measure_moves();

@@ -64,6 +64,14 @@ const WAYS: [(&str, Way); 6] = [
     ("order of flows, copies", Way::Flow(Policy::Copies)),
 ];
 
+/// What is measured beside one thread.
+pub struct Chosen<'a> {
+    /// How many replicas.
+    pub replicas: &'a [usize],
+    /// Words in the names of sides; all if there are none.
+    pub sides: &'a [String],
+}
+
 /// Packets that are timed, about.
 const TIMED: usize = 10_000_000;
 
@@ -136,10 +144,11 @@ pub(super) struct Bench {
 }
 
 /// The sides: one thread, and each way with each number of replicas. Nothing is replicated where all elements with state are found by flow, or none has any.
-fn sides(bench: &Bench, replicas: &[usize]) -> Result<Vec<(&'static str, Way, usize)>, String> {
+fn sides(bench: &Bench, chosen: &Chosen<'_>) -> Result<Vec<(&'static str, Way, usize)>, String> {
     let replicates = !bench.placement(Way::Replicate)?.replayed.is_empty();
-    let ways = WAYS.iter().filter(|(_, way)| *way != Way::Replicate || replicates);
-    let all = replicas.iter().flat_map(|replicas| ways.clone().map(|(side, way)| (*side, *way, *replicas)));
+    let is_chosen = |side: &str| chosen.sides.is_empty() || chosen.sides.iter().any(|word| side.contains(word.as_str()));
+    let ways = WAYS.iter().filter(|(side, way)| is_chosen(side) && (*way != Way::Replicate || replicates));
+    let all = chosen.replicas.iter().flat_map(|replicas| ways.clone().map(|(side, way)| (*side, *way, *replicas)));
     Ok([("one thread", Way::One, 1)].into_iter().chain(all).collect())
 }
 
@@ -147,14 +156,14 @@ fn sides(bench: &Bench, replicas: &[usize]) -> Result<Vec<(&'static str, Way, us
 ///
 /// # Errors
 /// Its configuration cannot be read, or not be placed.
-pub fn row(subject: Subject, entries: usize, rounds: usize, replicas: &[usize]) -> Result<Row, String> {
+pub fn row(subject: Subject, entries: usize, rounds: usize, chosen: &Chosen<'_>) -> Result<Row, String> {
     let (name, timed) = (subject.application, subject.timed);
     let bench = Bench::of(subject)?;
     let placement = bench.placement(Way::Flow(Policy::Lock))?;
     let shared =
         placement.of(netvm::application::Stage::Shared).map(|at| bench.application.application().instances[at].class.clone()).collect();
     let passes = (timed / bench.packets).max(2) as u64;
-    let sides = sides(&bench, replicas)?;
+    let sides = sides(&bench, chosen)?;
     let mut runs: Vec<Vec<Result<Ran, String>>> = sides.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
         for ((_, way, replicas), runs) in sides.iter().zip(&mut runs).filter(|(_, runs)| runs.iter().all(Result::is_ok)) {
