@@ -5,10 +5,12 @@ use super::{apps, folder, remove};
 use netvm::application::{Policies, Policy};
 use netvm::engines;
 use netvm::io::Timestamp;
+use netvm::io::between::Between;
 use netvm::io::synth::{self, dhcp::Hosts, messages::Messages, services::Services};
 use netvm::scripts::scenarios::run::{self, Found, Job, Packets};
 use netvm::scripts::scenarios::{Call, Config};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 /// What of a run must be the same where flows are in their order.
 #[derive(Clone, Copy, PartialEq)]
@@ -29,7 +31,7 @@ pub struct App {
     pub by_flow: ByFlow,
 }
 
-pub const APPS: [App; 9] = [
+pub const APPS: [App; 10] = [
     App { config: "count/count.click", devices: &["in"], handlers: &[], by_flow: ByFlow::Packets },
     App {
         config: "firewall/firewall.click",
@@ -44,6 +46,8 @@ pub const APPS: [App; 9] = [
     App { config: "classifier/classifier.click", devices: &["in"], handlers: &["protocols.table"], by_flow: ByFlow::Packets },
     App { config: "intruder/intruder.click", devices: &["in"], handlers: &["fragments.messages"], by_flow: ByFlow::Packets },
     App { config: "dhcp/dhcp.click", devices: &["lan"], handlers: &["server.list"], by_flow: ByFlow::Count },
+    // Forwards to known next hops: nothing is kept, so replicas come and go, and packets go to them by any function.
+    App { config: "router/forward.click", devices: &["in"], handlers: &[], by_flow: ByFlow::Packets },
 ];
 
 fn timed(packets: impl Iterator<Item = (Timestamp, Vec<u8>)>) -> Packets {
@@ -56,6 +60,10 @@ pub fn traffic(config: &str, n: u64) -> Packets {
         Some("classifier") => timed(Services::new(7 + n, 40).take(1200)),
         Some("intruder") => timed(Messages::new(7 + n, 64).take(1200)),
         Some("dhcp") => timed(Hosts::new(7 + n, 30).take(300)),
+        Some("router") => {
+            let network = |first| Some((Ipv4Addr::new(first, 0, 0, 0), 8));
+            timed(Between { ether: Some([2, 0, 0, 0, 0, 1]), src: network(10), dst: network(4), arp: false }.packets(7 + n).take(20_000))
+        }
         _ => timed(synth::mixed_trace(7 + n, 700).into_iter()),
     }
 }
