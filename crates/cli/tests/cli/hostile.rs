@@ -129,6 +129,22 @@ fn long_configurations_are_checked_in_time_linear_in_their_length() {
     }
 }
 
+/// Machine code of a chain of elements that are alike took time by the cube of its length; up to a number they are compiled as one, more run one after the other.
+#[test]
+fn long_chains_run_soon() {
+    let dir = Dir::new("long-chain");
+    let capture = dir.file("one.pcap");
+    assert_eq!(run(&format!("synth {capture} -c 1")).status, 0);
+    for n in [2000, 20_000] {
+        let text = format!("FromDump({capture}, STOP true) -> {}c :: Counter -> Discard;", "Null -> ".repeat(n));
+        let file = dir.write("t.click", &text);
+        let begun = std::time::Instant::now();
+        let ended = run(&format!("run {file} --engine jit -h c.count"));
+        assert_eq!((ended.status, ended.out.as_str()), (0, "c.count:\n1\n"), "{n}: {}", ended.err);
+        assert!(begun.elapsed().as_secs() < 30, "{n} elements: {:?}", begun.elapsed());
+    }
+}
+
 /// Tees behind one another: of the million copies of a packet as many as may be are made, the others are counted,
 /// and every engine does the same.
 #[test]

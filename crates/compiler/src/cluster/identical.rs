@@ -12,6 +12,7 @@ use super::{Member, ops};
 use crate::mir::{FastPath, Op};
 use netil::cluster::Way;
 use netil::table::Space;
+use std::collections::HashMap;
 
 /// By member the first of those that share its code, itself if none do.
 pub struct Identical(Vec<usize>);
@@ -31,8 +32,10 @@ impl Identical {
     pub fn by(members: &[&Member<'_>], same: impl Fn(usize, usize) -> bool) -> Self {
         let mut all = Self(firsts(members.len(), same));
         loop {
-            let leads: Vec<Vec<(u32, Lead)>> = members.iter().map(|member| all.leads(member)).collect();
-            let next = firsts(members.len(), |a, b| all.0[a] == all.0[b] && leads[a] == leads[b]);
+            // A chain of elements that are alike takes as many rounds as it is long.
+            let mut known = HashMap::new();
+            let alike = members.iter().enumerate().map(|(n, member)| *known.entry((all.0[n], all.leads(member))).or_insert(n));
+            let next: Vec<usize> = alike.collect();
             if next == all.0 {
                 return all;
             }
@@ -86,7 +89,7 @@ impl Identical {
 }
 
 /// Where a port leads.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq, Eq, Hash)]
 enum Lead {
     Member(usize),
     Exit,

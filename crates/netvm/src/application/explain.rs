@@ -36,7 +36,9 @@ impl Application {
     /// How its elements run when they are linked; whether arrivals run in bursts is known when they are made.
     pub fn explain(&self, graph: Option<&Graph>) -> Account {
         let app = &*linked::cut_through(self.application());
+        let too_many = linked::too_many(app);
         let of = |(at, instance): (usize, &netil::app::Instance)| match instance.program() {
+            Some(_) if let Some(why) = &too_many => Err(why.clone()),
             Some(_) if app.shares(at as u32) => Err("it has a table or a variable together with others".to_owned()),
             Some(program) => linked::linkable(program, Settings::default()),
             None => Err("the runtime's own".to_owned()),

@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// There is no compiler of C, or it fails.
 pub(super) fn link(application: &Application, settings: Settings) -> Result<Option<Made>, Error> {
     let application = &*cut_through(application);
+    if too_many(application).is_some() {
+        return Ok(None);
+    }
     let programs: Vec<Option<&Arc<Verified>>> = application.instances.iter().map(|instance| instance.program()).collect();
     let funcs: Vec<Option<Func>> = programs.iter().map(|program| program.and_then(|p| handler(p, settings))).collect();
     let plan = plan(application, &|instance| funcs[instance as usize].is_some());
@@ -49,6 +52,15 @@ pub(super) fn cut_through(application: &Application) -> Cow<'_, Application> {
         let instance = &application.instances[instance as usize];
         if let Body::Native(arguments) = &instance.body { native::role(&instance.class, arguments) } else { None }
     })
+}
+
+/// Elements that are compiled as one, at most; a longer configuration runs element by element. Compilers take more than linear time for one function.
+const MOST_MEMBERS: usize = 2048;
+
+/// Why the elements of a configuration are not compiled as one.
+pub(super) fn too_many(application: &Application) -> Option<String> {
+    let programs = application.instances.iter().filter(|instance| instance.program().is_some()).count();
+    (programs > MOST_MEMBERS).then(|| format!("there are {programs} elements; up to {MOST_MEMBERS} are compiled as one"))
 }
 
 /// Which elements are linked of those that may be: each member's tables are its own, and its graph's.
@@ -82,6 +94,9 @@ fn sends_to(application: &Application, instance: u32) -> Option<String> {
 
 /// Which elements can be fused in machine code, less some; `None` if there are none.
 pub(super) fn fusible(application: &Application, graph: &Graph, but: &BTreeSet<u32>) -> Option<(Plan, Vec<chain::Member>)> {
+    if too_many(application).is_some() {
+        return None;
+    }
     let application = cut_through(application);
     let through = cut_through::program().filter(|_| matches!(application, Cow::Owned(_)));
     let through = through.and_then(|program| JitEngine::new(Arc::clone(program)).ok());
