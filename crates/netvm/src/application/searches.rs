@@ -9,7 +9,7 @@ use netil::copro::{REGEXP, STRINGMATCHING};
 use std::collections::BTreeSet;
 
 /// Those that search.
-const SEARCHING: [&str; 2] = [STRINGMATCHING.name, REGEXP.name];
+pub(super) const SEARCHING: [&str; 2] = [STRINGMATCHING.name, REGEXP.name];
 
 /// Units of a program, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

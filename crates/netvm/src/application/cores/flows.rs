@@ -107,7 +107,8 @@ fn part(application: &app::Application, placement: &Placement, first: bool) -> P
     let mut application = application.clone();
     // A transaction is one element's.
     let transacts = |at: &usize| matches!(placement.policies.get(at), Some((Policy::Transaction(_), _)));
-    application.apart = placement.of(Stage::Shared).filter(transacts).map(|at| at as u32).chain(placement.seldom.iter().copied()).collect();
+    let transacting = placement.of(Stage::Shared).filter(transacts).map(|at| at as u32);
+    application.apart = transacting.chain(placement.seldom.iter().chain(&placement.apart).copied()).collect();
     readers::place(&mut application, &placement.readers);
     for at in placement.of(Stage::Rest).filter(|_| !first) {
         (application.instances[at].class, application.instances[at].body) = (ABSENT.to_owned(), Body::Native(Vec::new()));

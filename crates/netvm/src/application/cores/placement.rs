@@ -82,6 +82,8 @@ pub struct Placement {
     pub readers: BTreeMap<usize, Arc<Verified>>,
     /// Elements in common to which few packets come: they are run by themselves, so that no lock of theirs is held for others.
     pub seldom: BTreeSet<u32>,
+    /// Elements whose lock is held for runs of their own only.
+    pub apart: BTreeSet<u32>,
     /// By source: the end of its packets whose port says which replica has them, where not their addresses do.
     pub ends: BTreeMap<usize, Toward>,
     /// Elements to whose state each replica does what all packets do.
@@ -183,10 +185,10 @@ impl Placement {
             }
         }
         shared_by.extend(divided.parts.iter().map(|of| (of.instance as usize, (runtime::graph::Policy::Parts((*of).clone()), None))));
-        let (flow, order) = (Flow::Addresses, Order::Flow);
+        let (flow, order, apart) = (Flow::Addresses, Order::Flow, super::policy::apart(application, &stages, &shared_by));
         let (ends, readers) = (divided.ends, read);
         let placement =
-            Self { stages, reasons, flow, order, relaxed, policies: shared_by, readers, seldom, ends, keyed, ..Self::default() };
+            Self { stages, reasons, flow, order, relaxed, policies: shared_by, readers, seldom, apart, ends, keyed, ..Self::default() };
         placement.keeps_policies(application, policies).map(|()| placement)
     }
 

@@ -4,7 +4,8 @@
 
 use super::super::order::Counters;
 use super::super::scratch::Scratch;
-use super::placement::Order as Kept;
+use super::super::searches::SEARCHING;
+use super::placement::{Order as Kept, Stage};
 use compiler::mir::{Func, Helper, Op, Order, Value};
 use compiler::passes;
 use netil::Verified;
@@ -13,6 +14,8 @@ use netil::module::HandlerKind;
 use netil::table::Space;
 use runtime::graph::transaction::MOST_MEMORY;
 use runtime::graph::{Memory, Sum};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// How runs of an element whose state replicas have in common come one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +108,21 @@ const LONG: usize = 4000;
 pub(super) fn is_long(program: &Verified) -> bool {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
     matches!(optimised, Ok(Some((func, _))) if ops(&func).count() >= LONG)
+}
+
+/// Of elements with a lock those that run by themselves: where another element of the replicas takes long, or searches, a lock held for a burst of the two would hold up all replicas.
+pub(super) fn apart(
+    application: &Application,
+    stages: &[Stage],
+    policies: &BTreeMap<usize, (runtime::graph::Policy, Option<String>)>,
+) -> BTreeSet<u32> {
+    let locked = policies.iter().filter(|(_, (policy, _))| matches!(policy, runtime::graph::Policy::Lock)).map(|(at, _)| *at as u32);
+    let is_dear = |program: &Arc<Verified>| {
+        let units = &program.module().coprocessors;
+        units.iter().any(|unit| SEARCHING.contains(&unit.name.as_str())) || is_long(program)
+    };
+    let replicas = application.instances.iter().zip(stages).filter(|(_, stage)| **stage == Stage::Replica);
+    if replicas.filter_map(|(instance, _)| instance.program()).any(is_dear) { locked.collect() } else { BTreeSet::new() }
 }
 
 /// The largest array of sums that are told apart.
