@@ -145,6 +145,40 @@ fn long_chains_run_soon() {
     }
 }
 
+/// Elements that differ in nothing but the name have one program: what 100,000 of them take
+/// is what their names, wires and variables take.
+#[test]
+fn a_hundred_thousand_elements_that_are_alike_have_one_program() {
+    const N: usize = 100_000;
+    let dir = Dir::new("alike");
+    for (text, wrong) in [
+        (format!("Idle -> {}Discard;", "Counter -> ".repeat(N)), false),
+        (format!("Idle -> {}Discard;", "CheckIPHeader -> ".repeat(N)), false),
+    ] {
+        let file = dir.write("t.click", &text);
+        let begun = std::time::Instant::now();
+        // 2 KB of address space for each element, and what the program itself needs.
+        let line = format!("ulimit -v {}; exec {} check {file}", 2 * N + 300_000, env!("CARGO_BIN_EXE_netvm"));
+        let ended = ended(std::process::Command::new("sh").args(["-c", &line]).output().expect("a shell"));
+        let head: String = text.chars().take(60).collect();
+        assert_eq!((ended.status == 0, ended.err.contains("more than 262144 elements")), (!wrong, wrong), "{head}: {}", ended.err);
+        assert!(begun.elapsed().as_secs() < 15, "{head}: {:?}", begun.elapsed());
+    }
+}
+
+/// The names of elements that have one program are told all the same.
+#[test]
+fn a_trap_is_told_with_the_name_of_its_element() {
+    let dir = Dir::new("alike-names");
+    let capture = dir.trace("in.pcap", 1, 3);
+    let strips = "first :: Strip(40) -> second :: Strip(40)";
+    let file = dir.write("t.click", format!("FromDump({capture}, STOP true) -> {strips} -> Strip(40) -> third :: Strip(2000) -> Discard;"));
+    for engine in ["interp", "jit", "aot"] {
+        let ended = run(&format!("run --engine {engine} {file}"));
+        assert!(ended.err.contains("second: ") && !ended.err.contains("first: "), "{engine}: {}", ended.err);
+    }
+}
+
 /// Tees behind one another: of the million copies of a packet as many as may be are made, the others are counted,
 /// and every engine does the same.
 #[test]

@@ -224,15 +224,6 @@ pub struct Compiled {
     pub refused: Vec<String>,
 }
 
-impl Compiled {
-    /// The same for an instance that differs in nothing but the name.
-    #[must_use]
-    pub fn named(&self, name: &str) -> Self {
-        let module = Module { name: name.to_owned(), ..self.module.clone() };
-        Self { module, ..self.clone() }
-    }
-}
-
 /// A handler for people.
 #[derive(Clone, Debug)]
 pub struct Handler {

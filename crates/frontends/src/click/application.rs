@@ -28,11 +28,13 @@ use crate::c::{self, Compiled, FlowState, InfoLayout, Instance, Source, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use crate::pcap_filter::suggest::nearest;
 use files::Piece;
+use netil::Verified;
 use netil::app::{self, Application, Body, ByPort, End, PieceOf, TableOf, Wire};
 use netil::module::{Entry, Module, TableKind};
 use netil::wide::from_be_bytes;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Classes that are listed where one is not there; more are too many to read.
@@ -202,8 +204,8 @@ struct Maker<'a> {
     parts: Vec<c::Diagnostics>,
 }
 
-/// Programs that are to be verified, by the elements' numbers.
-type Modules = HashMap<usize, Compiled>;
+/// Programs that are to be verified, by the elements' numbers; elements that differ in nothing but the name have one.
+type Modules = HashMap<usize, Rc<Compiled>>;
 /// Files that elements print into, by the elements' numbers.
 type Files = Vec<(usize, String)>;
 
@@ -306,7 +308,7 @@ impl<'a> Maker<'a> {
             let file = match &known[element.class.as_str()] {
                 Known::File(file) => file,
                 Known::Foreign(_) => {
-                    modules.extend(self.foreign(element, [&kinds.inputs[n], &kinds.outputs[n]]).map(|module| (n, module)));
+                    modules.extend(self.foreign(element, [&kinds.inputs[n], &kinds.outputs[n]]).map(|module| (n, Rc::new(module))));
                     continue;
                 }
                 Known::Native(_) | Known::Gone => continue,
@@ -320,9 +322,8 @@ impl<'a> Maker<'a> {
             };
             files.extend(file.class.prints_into(&instance.values).map(|name| (n, name.to_owned())));
             let alike = alike(&file.name, &instance);
-            let same = alike.as_ref().and_then(|alike| modules.get(made.get(alike)?));
-            let same = same.map(|same| same.named(&element.name));
-            if let Some(module) = same.or_else(|| self.module(element, file, &instance, &mut info)) {
+            let same = alike.as_ref().and_then(|alike| modules.get(made.get(alike)?)).map(Rc::clone);
+            if let Some(module) = same.or_else(|| self.module(element, file, &instance, &mut info).map(Rc::new)) {
                 module.refused.iter().for_each(|wrong| self.fault(element, wrong));
                 modules.insert(n, module);
                 made.extend(alike.map(|alike| (alike, n)));
@@ -367,9 +368,9 @@ impl<'a> Maker<'a> {
     }
 
     /// An element's program, unless it is refused.
-    fn verified(&mut self, element: &Element, module: Module) -> Option<Body> {
+    fn verified(&mut self, element: &Element, module: Module) -> Option<Arc<Verified>> {
         let wrong = match netil::verify(module) {
-            Ok(program) => return Some(Body::Program(Arc::new(program))),
+            Ok(program) => return Some(Arc::new(program)),
             Err(wrong) => wrong,
         };
         wrong.iter().for_each(|wrong| self.fault(element, format!("its program is refused: {wrong}")));
@@ -380,7 +381,7 @@ impl<'a> Maker<'a> {
     fn instances(
         &mut self,
         known: &HashMap<&str, Known>,
-        mut modules: Modules,
+        modules: Modules,
         (info, files): (InfoLayout, Files),
         back: &[Connection],
         shared: &scopes::Together,
@@ -388,16 +389,17 @@ impl<'a> Maker<'a> {
         let (names, info_size) = (Names::of(self.graph).0, info.size());
         let (mut instances, mut numbers, mut arguments) = (Vec::new(), HashMap::new(), Vec::new());
         let (mut by_flow, mut by_port, mut variables, mut layouts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut data = Vec::new();
+        let (mut data, mut programs) = (Vec::new(), HashMap::new());
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
             let (mut part, mut statics, mut fields, mut own) = (None, Vec::new(), Vec::new(), Vec::new());
-            let body = match modules.remove(&n) {
+            let body = match modules.get(&n) {
                 None => Some(Body::Native(named::arguments(element, &names.at(&element.name)))),
                 Some(compiled) => {
-                    own = scopes::data(&compiled, instances.len() as u32);
-                    let Compiled { module, part: at, statics: named, layouts: made, .. } = compiled;
-                    (part, statics, fields) = (at, named, made);
-                    self.verified(element, Module { info_size, info_fields: info.fields.clone(), ..module })
+                    own = scopes::data(compiled, instances.len() as u32);
+                    (part, statics, fields) = (compiled.part, compiled.statics.clone(), compiled.layouts.clone());
+                    let module = || Module { info_size, info_fields: info.fields.clone(), ..compiled.module.clone() };
+                    let program = programs.entry(Rc::as_ptr(compiled)).or_insert_with(|| self.verified(element, module()));
+                    program.clone().map(Body::Program)
                 }
             };
             let Some(body) = body else { continue };

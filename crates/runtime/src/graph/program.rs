@@ -57,11 +57,13 @@ pub(super) struct Program {
     together: Together,
     /// Its pull handler looks for packets itself.
     asks: bool,
-    /// Who knows the meaning of its state.
+    /// The element's name: others may have the same program.
+    name: String,
     /// What its variables are called, for people.
     variables: Vec<Variable>,
     /// The same of the fields of its tables.
     pub(super) layouts: Vec<Layout>,
+    /// Who knows the meaning of its state.
     pub(super) plane: Option<Box<dyn ControlPlane>>,
 }
 
@@ -138,14 +140,16 @@ impl Program {
             together,
             asks,
             plane: None,
+            name: String::new(),
             variables: Vec::new(),
             layouts: Vec::new(),
         })
     }
 
-    /// What its control plane is, and what its variables and tables are made of.
+    /// What its control plane is, what it is called, and what its variables and tables are made of.
     pub(super) fn with_plane(mut self, plane: Option<Box<dyn ControlPlane>>, application: &Application, index: usize) -> Self {
         self.plane = plane;
+        self.name = application.instances.get(index).map_or_else(String::new, |instance| instance.name.clone());
         self.variables = application.variables.get(index).cloned().unwrap_or_default();
         self.layouts = application.layouts.get(index).cloned().unwrap_or_default();
         self
@@ -410,7 +414,7 @@ impl Program {
             Disposition::Drop(DropReason::Program(code)) => Ended::Dropped(self.reason(code)),
             Disposition::Drop(DropReason::NoInput) => Ended::Nothing,
             Disposition::Drop(DropReason::Verdict) => Ended::Dropped("dropped".to_owned()),
-            Disposition::Trap(trap) => Ended::Trapped(self.program.describe(&trap)),
+            Disposition::Trap(trap) => Ended::Trapped(self.program.describe_of(&self.name, &trap)),
         }
     }
 

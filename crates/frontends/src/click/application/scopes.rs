@@ -11,6 +11,7 @@ use crate::click::syntax::names::innermost;
 use netil::app::{Datum, Kept, Scope};
 use netil::module::Table;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// A table or variable: the element's number, and its own among those of its program.
 pub(super) type At = (usize, usize);
@@ -180,9 +181,15 @@ impl Scopes<'_> {
 fn gather(group: &[At], graph: &Graph, modules: &mut Modules, wrong: &mut Wrong) {
     let mut all = Vec::new();
     for (n, table) in group {
-        all.extend(modules.get_mut(n).map(|compiled| std::mem::take(&mut compiled.module.tables[*table].entries)).unwrap_or_default());
+        let compiled = modules.get_mut(n).filter(|compiled| !compiled.module.tables[*table].entries.is_empty());
+        all.extend(compiled.map(|compiled| std::mem::take(&mut Rc::make_mut(compiled).module.tables[*table].entries)).unwrap_or_default());
     }
-    let Some(first) = modules.get_mut(&group[0].0).map(|compiled| &mut compiled.module.tables[group[0].1]) else { return };
+    // Elements whose tables are empty keep their program in common.
+    if all.is_empty() {
+        return;
+    }
+    let first = modules.get_mut(&group[0].0).map(|compiled| &mut Rc::make_mut(compiled).module.tables[group[0].1]);
+    let Some(first) = first else { return };
     if all.len() > first.capacity as usize {
         let (name, room) = (&graph.elements[group[0].0].name, first.capacity);
         wrong.push((
