@@ -108,11 +108,12 @@ impl<'a> Expander<'a> {
     fn place(&mut self, body: Body<'a>, prefix: &str, values: &Rc<Values>, depth: usize) -> Vec<(usize, usize)> {
         body.faults.into_iter().for_each(|fault| self.fault(fault));
         let mut nodes = vec![(usize::MAX, usize::MAX); body.elements.len()];
+        let ports = used(&body.links, body.elements.len());
         // Those of compounds come behind those beside them.
         for compounds in [false, true] {
             for (declared, node) in body.elements.iter().zip(0..) {
                 if matches!(*declared.meaning, Meaning::Compound(_)) == compounds && self.nodes.len() < ELEMENTS {
-                    nodes[node] = self.element(declared, &body.links, node, prefix, values, depth);
+                    nodes[node] = self.element(declared, ports[node], prefix, values, depth);
                 }
             }
         }
@@ -128,20 +129,13 @@ impl<'a> Expander<'a> {
         nodes
     }
 
-    fn element(
-        &mut self,
-        declared: &Declared<'a>,
-        links: &[Link],
-        number: usize,
-        prefix: &str,
-        values: &Rc<Values>,
-        depth: usize,
-    ) -> (usize, usize) {
+    /// `ports`: how many inputs and outputs of it are connected.
+    fn element(&mut self, declared: &Declared<'a>, ports: [u32; 2], prefix: &str, values: &Rc<Values>, depth: usize) -> (usize, usize) {
         let arguments = self.arguments(declared, values);
         let chosen = match &*declared.meaning {
             Meaning::Tunnel => return self.nothing(),
             Meaning::Primitive(class) => Some(Chosen::Primitive(class.clone())),
-            Meaning::Compound(definition) => self.choose(definition, declared, &arguments, used(links, number)),
+            Meaning::Compound(definition) => self.choose(definition, declared, &arguments, ports),
         };
         let name = format!("{prefix}{}", declared.name);
         match chosen {
@@ -275,10 +269,16 @@ fn reached(nodes: &[Option<usize>], from: &HashMap<(usize, u32), Vec<(usize, u32
     all
 }
 
-/// The ports of an element that are connected: how many inputs and outputs.
-fn used(links: &[Link], element: usize) -> [u32; 2] {
-    let count = |ends: &mut dyn Iterator<Item = (usize, u32)>| ends.filter(|end| end.0 == element).map(|end| end.1 + 1).max().unwrap_or(0);
-    [count(&mut links.iter().map(|l| l.to)), count(&mut links.iter().map(|l| l.from))]
+/// The ports of each of so many elements that are connected: how many inputs and outputs.
+fn used(links: &[Link], elements: usize) -> Vec<[u32; 2]> {
+    let mut ports = vec![[0; 2]; elements];
+    for Link { from, to, .. } in links {
+        for (side, end) in [to, from].into_iter().enumerate() {
+            let count = &mut ports[end.0][side];
+            *count = (*count).max(end.1 + 1);
+        }
+    }
+    ports
 }
 
 /// How many ports a compound's side has; none may be left out.
