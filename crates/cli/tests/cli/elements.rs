@@ -97,3 +97,13 @@ fn a_slip_in_a_class_is_seen_through() {
     assert!(run("elements counter").bad(1).contains("did you mean 'Counter'?"));
     assert!(run("elements Zzyzx").bad(1).contains("`netvm elements` lists"));
 }
+
+#[test]
+fn handlers_that_are_read_and_written_are_listed_once() {
+    let dir = Dir::new("handlers-once");
+    let file = dir.write("t.click", "Idle -> e :: VLANEncap(5) -> Discard;");
+    let list = run(&format!("run {file} -h e.handlers")).good();
+    assert!(list.contains("\nvlan_id\trw\n"), "{list}");
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_once('\t')).map(|(name, _)| name).collect();
+    assert_eq!(names.len(), names.iter().collect::<std::collections::BTreeSet<_>>().len(), "{list}");
+}

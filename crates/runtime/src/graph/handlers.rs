@@ -317,7 +317,7 @@ impl Graph {
 
     fn handler_list(&self, node: usize) -> String {
         let generic = GENERIC.iter().map(|name| Control { name: (*name).to_owned(), read: true, write: *name == HOME });
-        self.all_controls(node).chain(generic).fold(String::new(), |mut list, control| {
+        merged(self.all_controls(node).chain(generic)).iter().fold(String::new(), |mut list, control| {
             let mode = [if control.read { "r" } else { "" }, if control.write { "w" } else { "" }].concat();
             let _ = writeln!(list, "{}\t{mode}", control.name);
             list
@@ -424,6 +424,18 @@ fn lines<T: std::fmt::Display>(items: impl Iterator<Item = T>) -> String {
         let _ = writeln!(list, "{item}");
         list
     })
+}
+
+/// Each name once: a handler that is read and one that is written are one for people.
+fn merged(controls: impl Iterator<Item = Control>) -> Vec<Control> {
+    let mut all: Vec<Control> = Vec::new();
+    for control in controls {
+        match all.iter_mut().find(|known| known.name == control.name) {
+            Some(known) => (known.read, known.write) = (known.read || control.read, known.write || control.write),
+            None => all.push(control),
+        }
+    }
+    all
 }
 
 fn busy(handler: &str) -> String {
