@@ -348,6 +348,8 @@ fn hosts_have_the_addresses_that_a_file_gives_them() {
     // The machine's own file is read where that has no such name; the name is in every one.
     assert_eq!(count("dst host server and not host localhost"), "100 packets\n");
     let told = run_args(&["filter", "-r", &trace, "--hosts", &hosts, "host no-such-host"]).bad(2);
+    assert!(told.contains("no host `no-such-host` in the given file of hosts or in /etc/hosts, and nothing else"), "{told}");
+    let told = run_args(&["filter", "-r", &trace, "host no-such-host"]).bad(2);
     assert!(told.contains("no host `no-such-host` in /etc/hosts, and nothing else is looked up"), "{told}");
     let wrong = dir.write("wrong", "server 192.0.2.80\n");
     assert!(run(&format!("filter -r {trace} --hosts {wrong} tcp")).bad(1).contains("line 1: 'server' is not an address"));

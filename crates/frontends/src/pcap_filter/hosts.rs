@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 
 use super::ast::{Id, Kind, Node, Proto, Quals};
-use super::error::{Errors, Span};
+use super::error::{Error, Errors, Span};
+use super::lower::unknown_host;
 use super::{names, parser};
 
-/// The filter with addresses in the place of names that a text in the form of /etc/hosts has; other names stay.
+/// The filter with addresses in the place of names that a text in the form of /etc/hosts has; those of /etc/hosts itself stay.
 ///
 /// ```
 /// use netvm_frontends::pcap_filter::with_hosts;
@@ -16,10 +17,20 @@ use super::{names, parser};
 /// ```
 ///
 /// # Errors
-/// Where the source leaves the grammar.
+/// Where the source leaves the grammar, or has a host that is in neither.
 pub fn with_hosts(source: &str, hosts: &str) -> Result<String, Errors> {
     let ast = parser::parse(source)?;
-    let mut places: Vec<(Span, String)> = ast.nodes.iter().filter_map(|(node, _)| named(node, &ast.source, hosts)).collect();
+    let (mut places, mut unknown) = (Vec::new(), Vec::new());
+    for (node, _) in &ast.nodes {
+        match named(node, &ast.source, hosts) {
+            Ok(place) => places.extend(place),
+            Err(error) => unknown.push(error),
+        }
+    }
+    if !unknown.is_empty() {
+        unknown.sort_by_key(|error| error.span.start);
+        return Err(Errors(unknown));
+    }
     places.sort_by_key(|(at, _)| std::cmp::Reverse(at.start));
     let mut text = ast.source;
     for (at, addresses) in places {
@@ -28,21 +39,23 @@ pub fn with_hosts(source: &str, hosts: &str) -> Result<String, Errors> {
     Ok(text)
 }
 
-/// The place of a host's name, and its addresses.
-fn named(node: &Node, source: &str, hosts: &str) -> Option<(Span, String)> {
-    let Node::Id { quals: Quals { proto, kind: Kind::Default | Kind::Host, .. }, id: Id::Name, at } = *node else { return None };
+/// The place of a host's name, and its addresses; nothing of what is no such name, or is in /etc/hosts only.
+fn named(node: &Node, source: &str, hosts: &str) -> Result<Option<(Span, String)>, Error> {
+    let Node::Id { quals: Quals { proto, kind: Kind::Default | Kind::Host, .. }, id: Id::Name, at } = *node else { return Ok(None) };
     if matches!(proto, Some(Proto::Link | Proto::Decnet)) {
-        return None;
+        return Ok(None);
     }
     let wanted = |address: &IpAddr| match proto {
         Some(Proto::Ip6) => address.is_ipv6(),
         Some(_) => address.is_ipv4(),
         None => true,
     };
-    let addresses: Vec<String> = names::host_in_file(hosts, at.text(source)).iter().filter(|a| wanted(a)).map(IpAddr::to_string).collect();
+    let name = at.text(source);
+    let addresses: Vec<String> = names::host_in_file(hosts, name).iter().filter(|a| wanted(a)).map(IpAddr::to_string).collect();
     match &addresses[..] {
-        [] => None,
-        [one] => Some((at, one.clone())),
-        _ => Some((at, format!("({})", addresses.join(" or ")))),
+        [] if names::host(name).iter().any(wanted) => Ok(None),
+        [] => Err(unknown_host(name, at, "the given file of hosts or in /etc/hosts")),
+        [one] => Ok(Some((at, one.clone()))),
+        _ => Ok(Some((at, format!("({})", addresses.join(" or "))))),
     }
 }

@@ -195,6 +195,15 @@ impl Lower<'_> {
     }
 }
 
+/// Says that a host is in none of the files that are read.
+pub(in crate::pcap_filter) fn unknown_host(name: &str, at: Span, files: &str) -> Error {
+    let error = Error::new(at, format!("no host `{name}` in {files}, and nothing else is looked up"));
+    match suggest::word(name) {
+        Some(word) => error.help(format!("did you mean the keyword `{word}`? a host is written as its address or by such a name")),
+        None => error.help("write its address, so that the filter means the same tomorrow and elsewhere"),
+    }
+}
+
 /// Names.
 impl Lower<'_> {
     fn name(&mut self, quals: Quals) -> Res<IrId> {
@@ -217,7 +226,7 @@ impl Lower<'_> {
                 let number = self.protocol_name(&name, proto)?;
                 self.protochain(number, proto)
             }
-            Kind::Gateway => Err(self.unknown_host(&name)),
+            Kind::Gateway => Err(unknown_host(&name, self.at, "/etc/hosts")),
         }
     }
 
@@ -249,15 +258,7 @@ impl Lower<'_> {
                 _ => {}
             }
         }
-        if tests.is_empty() { Err(self.unknown_host(name)) } else { Ok(self.or(&tests)) }
-    }
-
-    fn unknown_host(&self, name: &str) -> Error {
-        let error = self.error(format!("no host `{name}` in /etc/hosts, and nothing else is looked up"));
-        match suggest::word(name) {
-            Some(word) => error.help(format!("did you mean the keyword `{word}`? a host is written as its address or by such a name")),
-            None => error.help("write its address, so that the filter means the same tomorrow and elsewhere"),
-        }
+        if tests.is_empty() { Err(unknown_host(name, self.at, "/etc/hosts")) } else { Ok(self.or(&tests)) }
     }
 
     fn unknown_network(&self, name: &str) -> Error {

@@ -32,6 +32,8 @@ use super::ir::{Cmp, Elem, Field, Ir, IrId, Test, Value, ValueId};
 use super::link::LinkType;
 use super::parser::Res;
 
+pub(super) use id::unknown_host;
+
 /// Errors reported at most.
 const MAX_ERRORS: usize = 20;
 
