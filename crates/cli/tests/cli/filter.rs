@@ -211,6 +211,22 @@ fn times_are_cut_out() {
     assert!(run(&format!("filter -r {trace} --from yesterday")).bad(2).contains("not a time"));
 }
 
+/// Files with which the command fails are not lost at once, and are as bounded as the others.
+#[test]
+fn of_files_that_a_command_fails_with_one_of_each_name_is_kept() {
+    let dir = Dir::new("rotate-failed");
+    let trace = dir.trace("t.pcap", 1, 3000);
+    let ours = Dir::new("rotate-failed-ours");
+    // There is such a file already, which is nobody's to replace.
+    ours.write("o.pcap1.1", "mine");
+    let ended = run(&format!("filter -r {trace} -w {} -C 50k -W 3 -z false", ours.file("o.pcap")));
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert!(ended.err.matches("-z false failed with ").count() > 6, "several laps: {}", ended.err);
+    let names = ["o.pcap0", "o.pcap0.1", "o.pcap1", "o.pcap1.1", "o.pcap1.2", "o.pcap2", "o.pcap2.1"];
+    assert_eq!(ours.names(), names);
+    assert_eq!(std::fs::read_to_string(ours.file("o.pcap1.1")).unwrap(), "mine");
+}
+
 /// Files with the names and packets that tcpdump gives them.
 #[test]
 fn outputs_go_on_in_other_files_as_those_of_tcpdump() {

@@ -2,7 +2,8 @@
 //!
 //! Names, numbers and moments are tcpdump's: a file ends before the packet that finds it larger than `-C`, or older than `-G`. The age is that of
 //! this machine's clock on an interface, and of the packets' times in files. A file is not begun while `-z`'s command runs with its name: it
-//! would be emptied under the command's hands, and removed by it. A file with which the command failed is not replaced but renamed.
+//! would be emptied under the command's hands, and removed by it. A file with which the command failed is not replaced but renamed; with `-W`, which
+//! bounds the files, only the last one of each name is kept so.
 
 use crate::failure::{self, Failure, Outcome};
 use crate::input::Flow;
@@ -10,6 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use netvm::io::{Burst, Plan, Writer};
 use netvm::netil::exec::Selection;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -54,6 +56,8 @@ pub(super) struct Output {
     by_time: u32,
     /// Commands that may still run or have failed, each with its file.
     children: Vec<(PathBuf, Child)>,
+    /// With -W, files with which the command failed, each with the name that its last one has now.
+    kept: HashMap<PathBuf, PathBuf>,
 }
 
 impl Output {
@@ -72,8 +76,8 @@ impl Output {
                 name.display()
             ));
         }
-        let (name, children) = (name.to_owned(), Vec::new());
-        let mut output = Self { args, name, plan, live, every_packet, present: None, began: now(), by_size: 0, by_time: 0, children };
+        let (name, children, kept) = (name.to_owned(), Vec::new(), HashMap::new());
+        let mut output = Self { args, name, plan, live, every_packet, present: None, began: now(), by_size: 0, by_time: 0, children, kept };
         if !wait {
             output.open()?;
         }
@@ -179,8 +183,11 @@ impl Output {
         }
         self.children.retain(|(file, _)| file != path);
         if let (true, Some(command)) = (failed && path.is_file(), &self.args.command) {
-            let kept = set_aside(path).map_or_else(|error| error.to_string(), |kept| format!("it is now {}", kept.display()));
-            failure::warning(format_args!("-z {command} failed with {}: {kept}", path.display()));
+            let before = self.kept.get(path).map(PathBuf::as_path);
+            let kept = set_aside(path, before);
+            let told = kept.as_ref().map_or_else(ToString::to_string, |kept| format!("it is now {}", kept.display()));
+            failure::warning(format_args!("-z {command} failed with {}: {told}", path.display()));
+            self.kept.extend(kept.ok().filter(|_| self.args.files.is_some()).map(|kept| (path.to_owned(), kept)));
         }
     }
 
@@ -207,15 +214,16 @@ impl Output {
     }
 }
 
-/// Gives a file a number behind its name that no file has.
-fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
+/// Gives a file the name of one that was set aside before, which it replaces, or a number behind its name that no file has.
+fn set_aside(path: &Path, before: Option<&Path>) -> std::io::Result<PathBuf> {
     let numbered = |number: u32| {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{number}"));
         PathBuf::from(name)
     };
-    let free = (1..=u32::MAX).map(numbered).find(|name| !name.exists()).unwrap_or_else(|| path.to_owned());
-    std::fs::rename(path, &free).map(|()| free)
+    let free = || (1..=u32::MAX).map(numbered).find(|name| !name.exists()).unwrap_or_else(|| path.to_owned());
+    let name = before.map_or_else(free, Path::to_owned);
+    std::fs::rename(path, &name).map(|()| name)
 }
 
 /// Whether strftime(3) would put anything into a name.
