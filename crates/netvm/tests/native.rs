@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// More of them, with what the native build does itself: copies that are led back, outputs of queues, several devices' places.
-const MORE: [(&str, &str, &[&str]); 5] = [
+const MORE: [(&str, &str, &[&str]); 6] = [
     (
         "copies that are led back until they were often enough",
         "FromDump(IN, STOP true) -> a :: Counter -> p :: Paint(2) -> t :: Tee(2); t[0] -> p; t[1] -> b :: Counter -> Queue(20000) -> ToDump(OUT0);",
@@ -35,6 +35,11 @@ const MORE: [(&str, &str, &[&str]); 5] = [
         "where packets have texts of lists and expressions",
         "FromDump(IN, STOP true) -> a :: Finder -> b :: Finder(WANTED nowhere) -> Queue -> ToDump(OUT0);",
         &["a.seen", "a.word_at", "a.word_end", "a.literal_at", "a.expression_at", "a.expression_end", "b.seen", "b.word_at"],
+    ),
+    (
+        "an element's names that the header's members, its macros and C have as well",
+        "FromDump(IN, STOP true) -> c :: Clash -> Queue -> ToDump(OUT0);",
+        &["c.sport", "c.addr", "c.text", "c.errno", "c.data", "c.byte", "c.first"],
     ),
     (
         "handlers of every type",

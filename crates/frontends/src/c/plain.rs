@@ -2,7 +2,10 @@
 //!
 //! What CONFIG's syntax made of an instance's arguments stands in CONFIG's place. Declarations of `netvm.h` stay as they are written: the
 //! compiler reads them with that header, which the caller puts before. Comments are lost. Variables that several instances have stand in the text of one of them, and
-//! not in the others'.
+//! not in the others'. The file's own names are
+//! given new ones (`rename`).
+
+mod rename;
 
 use super::ast::{BaseKind, Declaration, Item};
 use super::faults::{Diagnostics, Faults};
@@ -10,13 +13,12 @@ use super::token::{Kind, Token};
 use super::tree::{HANDLERS, Pattern, Static};
 use super::{Class, Instance, Source, Table, TableScope, deep, front, parse, preprocess};
 use crate::diagnostics::Sources;
+use rename::renamed;
 use std::collections::BTreeSet;
 
 /// A class's file for one instance.
 #[derive(Clone, Debug, Default)]
 pub struct Plain {
-    /// Its text.
-    pub text: String,
     /// All names at file level, which two instances must not share: parameters, tables, functions, data, tags, types, enumerators.
     pub names: BTreeSet<String>,
     /// The handlers among its functions.
@@ -25,16 +27,23 @@ pub struct Plain {
     pub tables: Vec<Table>,
     /// Its variables that other instances may have as well.
     pub variables: Vec<PlainVariable>,
-    /// The text in pieces, some of which are the declaration of one of those.
-    pieces: Vec<(Option<String>, String)>,
+    /// The tokens in pieces, some of which are the declaration of one of those.
+    pieces: Vec<(Option<String>, Vec<Token>)>,
 }
 
 impl Plain {
-    /// The text without the declarations of some of the variables that others have as well.
+    /// The text with other names in place of [its own](Self::names), without the declarations of some of the variables that others have as well.
     #[must_use]
-    pub fn without(&self, is_declared: impl Fn(&str) -> bool) -> String {
-        let kept = |(name, text): &(Option<String>, String)| (!name.as_deref().is_some_and(&is_declared)).then(|| text.clone());
-        self.pieces.iter().filter_map(kept).collect()
+    pub fn text(&self, called: impl Fn(&str) -> String, is_declared: impl Fn(&str) -> bool) -> String {
+        let kept = self.pieces.iter().filter(|(name, _)| !name.as_deref().is_some_and(&is_declared));
+        let called = |name: &str| self.names.contains(name).then(|| called(name));
+        kept.map(|(_, tokens)| text(&renamed(tokens, &called))).collect()
+    }
+
+    /// Whether that name stands in it.
+    #[must_use]
+    pub fn says(&self, name: &str) -> bool {
+        self.pieces.iter().flat_map(|(_, tokens)| tokens).any(|token| token.is_name(name))
     }
 }
 
@@ -68,7 +77,7 @@ pub fn plain(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>, inst
         let names = names(&program.class, &program.patterns, &items, &|at| sources.line(at).0 != "netvm.h");
         let handlers = HANDLERS.iter().filter(|name| names.contains(**name)).map(|name| (*name).to_owned()).collect();
         let (tables, pieces) = (program.class.tables, pieces(&own, &shared));
-        Plain { text: text(&own), names, handlers, tables, variables, pieces }
+        Plain { names, handlers, tables, variables, pieces }
     });
     faults.result(plain, sources, &output.uses)
 }
@@ -84,8 +93,8 @@ fn plain_variable(variable: &Static, items: &[Item]) -> PlainVariable {
     PlainVariable { name: variable.name.to_string(), scope: variable.scope.clone(), is_plain }
 }
 
-/// The text of each item, with the name of the variable that it declares if that is one of these.
-fn pieces(tokens: &[Token], variables: &[&Static]) -> Vec<(Option<String>, String)> {
+/// The tokens of each item, with the name of the variable that it declares if that is one of these.
+fn pieces(tokens: &[Token], variables: &[&Static]) -> Vec<(Option<String>, Vec<Token>)> {
     let (mut pieces, mut item, mut depth) = (Vec::new(), Vec::new(), 0usize);
     for token in tokens {
         depth = (depth + usize::from(token.is("{"))).saturating_sub(usize::from(token.is("}")));
@@ -93,7 +102,7 @@ fn pieces(tokens: &[Token], variables: &[&Static]) -> Vec<(Option<String>, Strin
         if depth == 0 && (token.is(";") || token.is("}")) {
             let declares = |variable: &&&Static| item.iter().any(|token| token.span == variable.span);
             let name = variables.iter().find(declares).map(|variable| variable.name.to_string());
-            pieces.push((name, text(&std::mem::take(&mut item))));
+            pieces.push((name, std::mem::take(&mut item)));
         }
     }
     pieces
@@ -195,10 +204,11 @@ mod tests {
     #[test]
     fn text_stands_for_itself() {
         let plain = of("static const u32 wanted[] = { 7 };\nenum { wanted_count = 1 };\n");
-        assert!(!plain.text.contains('#') && !plain.text.contains("TWICE") && !plain.text.contains("CONFIG"), "{}", plain.text);
-        assert!(plain.text.contains("static const u32 wanted[] = { 7 };"), "{}", plain.text);
-        assert!(plain.text.contains("    return ((n)+(n)) - -1;"), "{}", plain.text);
-        assert!(!plain.text.contains("rewrite_spec"), "{}", plain.text);
+        let text = plain.text(str::to_owned, |_| false);
+        assert!(!text.contains('#') && !text.contains("TWICE") && !text.contains("CONFIG"), "{text}");
+        assert!(text.contains("static const u32 wanted[] = { 7 };"), "{text}");
+        assert!(text.contains("    return ((n)+(n)) - -1;"), "{text}");
+        assert!(!text.contains("rewrite_spec"), "{text}");
     }
 
     #[test]

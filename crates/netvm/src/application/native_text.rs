@@ -239,22 +239,19 @@ impl Writer<'_> {
         self.tables.insert(element, plain.tables.iter().map(|table| format!("{e}_{}", table.name)).collect());
         let shared: BTreeMap<&str, String> =
             plain.variables.iter().filter_map(|v| Some((v.name.as_str(), self.shared(element, &program.class.name, v)?))).collect();
-        for name in &plain.names {
-            let own = format!("{e}_{name}");
-            let _ = writeln!(self.out, "#define {name} {}", shared.get(name.as_str()).unwrap_or(&own));
-        }
+        let called = |name: &str| shared.get(name).cloned().unwrap_or_else(|| format!("{e}_{name}"));
         for param in &program.class.params {
-            self.out += &literal::parameter(param, program.instance.values.get(&param.name));
+            self.out += &literal::parameter(&called(&param.name), param, program.instance.values.get(&param.name));
         }
         // The first that has a variable declares it.
-        self.out += &plain.without(|name| shared.get(name).is_some_and(|name| self.variables.contains(name)));
+        self.out += &plain.text(called, |name| shared.get(name).is_some_and(|name| self.variables.contains(name)));
         self.variables.extend(shared.into_values());
         self.out += &literal::fill(&e, &plain.tables, &program.instance.entries);
-        for name in plain.names.iter().map(String::as_str).chain(["nv_self", "NINPUTS", "NOUTPUTS"]).chain(PRINTS) {
+        for name in ["nv_self", "NINPUTS", "NOUTPUTS"].into_iter().chain(PRINTS) {
             let _ = writeln!(self.out, "#undef {name}");
         }
         let Element { name, .. } = &self.flat.elements[element];
-        self.out += &self.wires.program(element, name, &plain.handlers, plain.text.contains("clone("));
+        self.out += &self.wires.program(element, name, &plain.handlers, plain.says("clone"));
     }
 
     /// The name in the program of a variable that several elements have.

@@ -6,9 +6,9 @@ use netil::module::{Entry, TableKind};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The definition of a parameter with the value given, or else the one that its declaration names.
-pub(super) fn parameter(param: &Param, given: Option<&Value>) -> String {
-    let (name, ty) = (&param.name, type_name(&param.ctype));
+/// The definition of a parameter by that name, with the value given, or else the one that its declaration names.
+pub(super) fn parameter(name: &str, param: &Param, given: Option<&Value>) -> String {
+    let ty = type_name(&param.ctype);
     let preset = match &param.mode {
         Mode::Optional(Some(Preset::Const(value))) | Mode::Keyword(Some(Preset::Const(value))) => value,
         _ => &Value::Int(0),
@@ -18,7 +18,7 @@ pub(super) fn parameter(param: &Param, given: Option<&Value>) -> String {
         return format!("static const {ty} {name} = {};\n", literal(&param.ctype, value));
     }
     if param.ctype == Type::Text {
-        return texts(param, value);
+        return texts(name, param, value);
     }
     // A list that is not given is the number 0.
     let bytes: &[u8] = if let Value::Bytes(bytes) = value { bytes } else { &[] };
@@ -29,7 +29,7 @@ pub(super) fn parameter(param: &Param, given: Option<&Value>) -> String {
 }
 
 /// A list of texts; one without any has an empty one that nobody reads.
-fn texts(param: &Param, value: &Value) -> String {
+fn texts(name: &str, param: &Param, value: &Value) -> String {
     let preset = match &param.mode {
         Mode::Optional(Some(Preset::Text(text))) | Mode::Keyword(Some(Preset::Text(text))) => text.as_str(),
         _ => "",
@@ -41,7 +41,6 @@ fn texts(param: &Param, value: &Value) -> String {
     };
     let some = if texts.is_empty() { &[String::new()][..] } else { &texts };
     let elements: String = some.iter().map(|text| format!("    {},\n", string(text.as_bytes()))).collect();
-    let name = &param.name;
     format!("enum {{ {name}_count = {} }};\nstatic const string {name}[] = {{\n{elements}}};\n", texts.len())
 }
 
@@ -115,7 +114,7 @@ pub(super) fn fill(e: &str, tables: &[Table], entries: &BTreeMap<String, Vec<Ent
         for entry in rows {
             let _ = writeln!(text, "        {}", string(&row(entry, table.kind, &table.key, &table.value)));
         }
-        let _ = write!(text, "        ;\n\n    nv_table_fill({}.nv_table, nv_rows{n}, {});\n", table.name, rows.len());
+        let _ = write!(text, "        ;\n\n    nv_table_fill({e}_{}.nv_table, nv_rows{n}, {});\n", table.name, rows.len());
     }
     text + "}\n"
 }
