@@ -225,3 +225,49 @@ fn pulling_through_many_large_elements_fits_into_a_small_stack() {
         assert_eq!(ended.err.contains("pulled through too many elements"), counted == "0", "{engine}, {elements}: {}", ended.err);
     }
 }
+
+/// Runs the program with a compiler of C that may take, in each of its programs, what the size of an input allows; whether it went well, and how often the compiler ran.
+fn with_bounded_compiler(dir: &Dir, bytes: usize, line: &str) -> (super::tools::Ended, usize) {
+    let (log, compiler) = (dir.file("compiled"), dir.file("cc"));
+    let limits = format!("ulimit -t {}; ulimit -v {}", 10 + bytes / 1000, 400_000 + 8 * bytes);
+    fs::write(&compiler, format!("#!/bin/sh\n{limits}\n[ \"$1\" = --version ] || echo >>{log}\nexec cc \"$@\"\n")).expect("a script");
+    fs::set_permissions(&compiler, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a program");
+    fs::write(&log, "").expect("a file");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_netvm"));
+    command.args(line.split_whitespace()).env("NETVM_CC", &compiler).env("NETVM_NO_CACHE", "1").env("XDG_CACHE_HOME", dir.file("cache"));
+    (ended(command.output().expect("the program starts")), fs::read_to_string(&log).expect("a file").lines().count())
+}
+
+/// Whatever is written in C of texts that their authors made large, the compiler of C takes time and memory in proportion to the text.
+#[test]
+fn the_compiler_of_c_takes_what_the_size_of_a_text_allows() {
+    let dir = Dir::new("compiler");
+    let capture = dir.trace("in.pcap", 1, 100);
+    let terms: Vec<String> =
+        (0..300).map(|n| format!("(ip[{}] & {} = {} and udp[{}] > {})", n % 60, 1 + n % 254, n % 7, n % 31, n % 200)).collect();
+    let filter = terms.join(" or ");
+    let pairs: Vec<String> = (0..2000).map(|n| format!("(tcp port {} and host 10.{}.{}.1)", n + 1, n % 250, n / 250)).collect();
+    let chain: String = (0..100).map(|n| format!("Strip({}) -> Paint({n}) -> ", 1 + n % 2)).collect();
+    for (text, line) in [
+        (filter, format!("filter -r {capture} --count --engine aot -F")),
+        (pairs.join(" or "), format!("filter -r {capture} --count --engine aot -F")),
+        (format!("FromDump({capture}, STOP true) -> {chain}Discard;"), "run --engine aot".to_owned()),
+    ] {
+        let bytes = text.len();
+        let (ended, compiled) = with_bounded_compiler(&dir, bytes, &format!("{line} {}", dir.write("t.click", &text)));
+        assert_eq!((ended.status, compiled > 0), (0, true), "{line}, {bytes} bytes, {compiled} times: {}", ended.err);
+    }
+}
+
+/// The same of the program that a configuration becomes.
+#[test]
+fn a_native_program_compiles_within_what_its_configuration_allows() {
+    let dir = Dir::new("native-bounded");
+    let chain = "CheckIPHeader(14) -> Paint(3) -> Counter -> ".repeat(20);
+    let (text, program) = (format!("Idle -> {chain}Discard;"), dir.file("program.c"));
+    fs::write(&program, run(&format!("compile {} --emit native", dir.write("t.click", &text))).good()).expect("a file");
+    let bounds = format!("ulimit -t {}; ulimit -v {}", 10 + text.len() / 100, 400_000 + 8 * text.len());
+    let line = format!("{bounds}; exec cc -O1 -w -o {} {program}", dir.file("program"));
+    let ended = ended(std::process::Command::new("sh").args(["-c", &line]).output().expect("a shell"));
+    assert_eq!(ended.status, 0, "{}", ended.err);
+}

@@ -64,7 +64,8 @@ impl Place {
             && is(tokens.get(at + 1), &[";", ",", "["]);
         let member = declared || is(before(1), &[".", "->"]);
         let handler = is(before(1), &["("]) && named(before(2), &HANDLER);
-        let field = is(before(1), &["("]) && named(before(2), &["info"]) || named(tokens.first(), &["INFO"]) && is(tokens.get(at + 1), &[")"]);
+        let field =
+            is(before(1), &["("]) && named(before(2), &["info"]) || named(tokens.first(), &["INFO"]) && is(tokens.get(at + 1), &[")"]);
         member || handler || field
     }
 }
