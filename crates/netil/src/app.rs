@@ -109,6 +109,8 @@ pub enum Kept {
 }
 
 /// What keys and values of a table are made of; nothing where that has no names.
+///
+/// Scalars are numbers, addresses too: in keys the most significant byte stands first, in values, which lie in memory, the least significant one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Scalars of the key, counted from its most significant byte.
@@ -135,12 +137,10 @@ pub struct Field {
 pub enum Form {
     /// As a number.
     Number {
-        /// The most significant byte stands first.
-        big_endian: bool,
         /// It may be below 0.
         signed: bool,
     },
-    /// As an address of IPv4, of which the first byte stands first; or as a number.
+    /// As an address of IPv4, or as a number.
     Address,
     /// As an address of Ethernet.
     Mac,

@@ -201,6 +201,25 @@ fn tables_are_loaded_from_files() {
     assert!(answers[1].contains("cannot be taken back"), "{answers:?}");
 }
 
+/// What is told of entries by the names of their fields is what elements in C have, and what is added so is what they use.
+#[test]
+fn entries_are_told_and_added_by_the_names_of_their_fields() {
+    let dir = Dir::new("control-fields");
+    for engine in ["interp", "jit", "aot"] {
+        let run = Running::start(ENDLESS, &PathBuf::from(dir.file("c.sock")), &["--engine", engine]);
+        run.says(&["write", "rt.add", "10.9.0.0/16 192.0.2.9 0"]);
+        let told = run.says(&["table", "dump", "rt.routes"]);
+        assert_eq!(told, "key=10.0.0.0/8 -> gateway=0.0.0.0 port=0\nkey=10.9.0.0/16 -> gateway=192.0.2.9 port=0\n");
+        run.says(&["table", "add", "rt.routes", "key=198.51.100.0/24 -> gateway=192.0.2.17 port=0"]);
+        let table = run.says(&["read", "rt.table"]);
+        assert!(table.contains("198.51.100.0/24\t192.0.2.17\t0"), "{table}");
+        assert_eq!(run.says(&["read", "rt.routes.count"]).trim(), "3");
+        run.says(&["table", "delete", "rt.routes", "key=10.9.0.0/16"]);
+        assert!(!run.says(&["table", "dump", "rt.routes"]).contains("10.9.0.0"));
+        run.says(&["stop"]);
+    }
+}
+
 /// Sources give no more, and what waits goes on before the run ends.
 #[test]
 fn a_run_is_drained() {

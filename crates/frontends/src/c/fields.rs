@@ -1,6 +1,6 @@
 //! What the keys and values of tables are made of, by the names that the class gives, for people.
 //!
-//! A key is the row of its scalars as numbers, the first most significant; in a value they lie as in C, packed. Types with more than [`MOST`] scalars have no names.
+//! A key is the row of its scalars as numbers, the first most significant; in a value they lie as in C, packed, each the least significant byte first. Types with more than [`MOST`] scalars have no names.
 
 use super::types::Type;
 use netil::app::{Field, Form, Layout};
@@ -10,33 +10,33 @@ const MOST: usize = 64;
 
 /// Of a table with such keys and values.
 pub(super) fn layout(key: &Type, value: &Type) -> Layout {
-    Layout { key: fields(key, "key", true), value: fields(value, "value", false) }
+    Layout { key: fields(key, "key"), value: fields(value, "value") }
 }
 
-/// The scalars of a type; none if there are too many. `name`: what a scalar is called that is no member. `big_endian`: numbers lie so whatever their type.
-fn fields(of: &Type, name: &str, big_endian: bool) -> Vec<Field> {
+/// The scalars of a type; none if there are too many. `name`: what a scalar is called that is no member.
+fn fields(of: &Type, name: &str) -> Vec<Field> {
     let mut found = Vec::new();
-    let all = add(of, "", 0, big_endian, &mut found) && found.len() <= MOST;
+    let all = add(of, "", 0, &mut found) && found.len() <= MOST;
     found.iter_mut().filter(|field| field.name.is_empty() || field.name.starts_with('[')).for_each(|field| field.name.insert_str(0, name));
     if all { found } else { Vec::new() }
 }
 
-fn add(of: &Type, name: &str, at: u32, big_endian: bool, found: &mut Vec<Field>) -> bool {
+fn add(of: &Type, name: &str, at: u32, found: &mut Vec<Field>) -> bool {
     let form = match of {
-        Type::Bool => Form::Number { big_endian, signed: false },
-        Type::Int { signed, .. } => Form::Number { big_endian, signed: *signed },
+        Type::Bool => Form::Number { signed: false },
+        Type::Int { signed, .. } => Form::Number { signed: *signed },
         Type::Be(32) => Form::Address,
-        Type::Be(_) => Form::Number { big_endian: true, signed: false },
+        Type::Be(_) => Form::Number { signed: false },
         Type::Mac => Form::Mac,
         Type::In6 => Form::Address6,
         Type::Struct(of) => {
             let named =
                 |member: &str| if name.is_empty() || member.is_empty() { format!("{name}{member}") } else { format!("{name}.{member}") };
             let mut each = of.members.iter();
-            return each.all(|it| found.len() <= MOST && add(&it.ctype, &named(&it.name), at + it.offset, big_endian, found));
+            return each.all(|it| found.len() <= MOST && add(&it.ctype, &named(&it.name), at + it.offset, found));
         }
         Type::Array(of, count) => {
-            return (0..*count).all(|n| found.len() <= MOST && add(of, &format!("{name}[{n}]"), at + n * of.size(), big_endian, found));
+            return (0..*count).all(|n| found.len() <= MOST && add(of, &format!("{name}[{n}]"), at + n * of.size(), found));
         }
         _ => return false,
     };

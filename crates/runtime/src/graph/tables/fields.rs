@@ -1,6 +1,6 @@
 //! Entries of tables by the names of their fields: `src=10.0.0.1 dst=10.0.0.2 port=80 -> packets=5 bytes=300`.
 //!
-//! Behind `->` stands the value; fields of it that are not given are 0. A key of a prefix or ternary table may have a mask behind each field: a number of bits, `dst=10.0.0.0/8`, or, in hexadecimal,
+//! Keys are numbers of which the first field is the most significant part; values are memory of programs, which is little-endian whatever the type of a field. Behind `->` stands the value; fields of it that are not given are 0. A key of a prefix or ternary table may have a mask behind each field: a number of bits, `dst=10.0.0.0/8`, or, in hexadecimal,
 //! `/0xff00ff00`; without, all bits count, and of a field that is not given none. Tables with priorities have `priority=N` before `->`. Leaves out: ranges of more than one field.
 
 use netil::app::{Field, Form, Layout};
@@ -12,6 +12,15 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 /// Where the value begins.
 const VALUE: &str = "->";
 const PRIORITY: &str = "priority";
+
+/// Where a field is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// In a key: the most significant byte stands first.
+    Key,
+    /// In a value, as programs have it in memory: the least significant one does.
+    Value,
+}
 
 /// Whether entries of a table have names for all of their bytes.
 pub(super) fn has_names(table: &Declaration, layout: &Layout) -> bool {
@@ -30,10 +39,10 @@ pub(super) fn shown(table: &Declaration, layout: &Layout, entry: &Entry) -> Stri
     let (key, mask) = (key_bytes(&entry.key, table.key_bits), key_bytes(&entry.mask, table.key_bits));
     let mut line = String::new();
     for field in &layout.key {
-        let _ = write!(line, "{}={}", field.name, number(field, &key));
+        let _ = write!(line, "{}={}", field.name, number(field, &key, Side::Key));
         match table.kind {
             TableKind::Exact => {}
-            TableKind::Range => _ = write!(line, "-{}", number(field, &mask)),
+            TableKind::Range => _ = write!(line, "-{}", number(field, &mask, Side::Key)),
             TableKind::Prefix | TableKind::Ternary => line += &mask_of(part(field, &mask)),
         }
         line.push(' ');
@@ -42,7 +51,7 @@ pub(super) fn shown(table: &Declaration, layout: &Layout, entry: &Entry) -> Stri
         let _ = write!(line, "{PRIORITY}={} ", entry.priority);
     }
     line += VALUE;
-    layout.value.iter().for_each(|field| _ = write!(line, " {}={}", field.name, number(field, &entry.value)));
+    layout.value.iter().for_each(|field| _ = write!(line, " {}={}", field.name, number(field, &entry.value, Side::Value)));
     line.push('\n');
     line
 }
@@ -71,7 +80,7 @@ pub(super) fn parsed(table: &Declaration, layout: &Layout, text: &str, values: b
     let mut data = vec![0; if values { table.value_bytes as usize } else { 0 }];
     for word in value.split_whitespace().filter(|_| values) {
         let (name, text) = word.split_once('=').ok_or_else(|| format!("expected FIELD=VALUE, not '{word}'"))?;
-        put(named(&layout.value, name)?, text, &mut data)?;
+        put(named(&layout.value, name)?, text, &mut data, Side::Value)?;
     }
     let mask = if table.kind == TableKind::Exact { Box::default() } else { limbs(&mask, table.key_bits) };
     Ok(Entry { key: limbs(&bytes, table.key_bits), mask, priority, value: data.into() })
@@ -85,10 +94,10 @@ fn named<'f>(fields: &'f [Field], name: &str) -> Result<&'f Field, String> {
 /// A field of a key, with its mask or the end of its range.
 fn put_key(kind: TableKind, field: &Field, text: &str, (bytes, mask): (&mut [u8], &mut [u8])) -> Result<(), String> {
     match kind {
-        TableKind::Exact => put(field, text, bytes),
+        TableKind::Exact => put(field, text, bytes, Side::Key),
         TableKind::Range => {
             let (low, high) = text.split_once('-').unwrap_or((text, text));
-            put(field, low, bytes).and_then(|()| put(field, high, mask))
+            put(field, low, bytes, Side::Key).and_then(|()| put(field, high, mask, Side::Key))
         }
         TableKind::Prefix | TableKind::Ternary => {
             let (text, bits) = text.split_once('/').map_or((text, None), |(text, bits)| (text, Some(bits)));
@@ -99,8 +108,8 @@ fn put_key(kind: TableKind, field: &Field, text: &str, (bytes, mask): (&mut [u8]
                     parsed_mask(bits, wide).ok_or_else(|| format!("'{bits}' is no mask of {}: bits, or 0x and a mask", field.name))?
                 }
             };
-            put(field, text, bytes)?;
-            set(field, ones & full(wide), true, mask);
+            put(field, text, bytes, Side::Key)?;
+            set(field, ones & full(wide), mask, Side::Key);
             let place = field.at as usize..(field.at + field.bytes) as usize;
             // Bits that do not count are 0, as tables have them.
             place.for_each(|at| bytes[at] &= mask[at]);
@@ -136,29 +145,28 @@ fn part<'b>(field: &Field, bytes: &'b [u8]) -> &'b [u8] {
     bytes.get(field.at as usize..(field.at + field.bytes) as usize).unwrap_or_default()
 }
 
-fn is_big_endian(field: &Field) -> bool {
-    !matches!(field.form, Form::Number { big_endian: false, .. })
-}
-
 /// A field as people write it.
-fn number(field: &Field, bytes: &[u8]) -> String {
+fn number(field: &Field, bytes: &[u8], side: Side) -> String {
     let bytes = part(field, bytes);
     let add = |value: u128, byte: &u8| value << 8 | u128::from(*byte);
-    let value = if is_big_endian(field) { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) };
+    let value = match side {
+        Side::Key => bytes.iter().fold(0, add),
+        Side::Value => bytes.iter().rev().fold(0, add),
+    };
     match field.form {
-        Form::Number { signed: true, .. } => {
+        Form::Number { signed: true } => {
             let unused = 128 - 8 * field.bytes.clamp(1, 16);
             ((value << unused) as i128 >> unused).to_string()
         }
         Form::Number { .. } => value.to_string(),
         Form::Address => Ipv4Addr::from(value as u32).to_string(),
         Form::Address6 => Ipv6Addr::from(value).to_string(),
-        Form::Mac => bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":"),
+        Form::Mac => value.to_be_bytes()[10..].iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":"),
     }
 }
 
 /// Reads a field into its place.
-fn put(field: &Field, text: &str, bytes: &mut [u8]) -> Result<(), String> {
+fn put(field: &Field, text: &str, bytes: &mut [u8], side: Side) -> Result<(), String> {
     let value = match field.form {
         Form::Address => text.parse::<Ipv4Addr>().ok().map(|address| u32::from(address).into()),
         Form::Address6 => text.parse::<Ipv6Addr>().ok().map(u128::from),
@@ -168,7 +176,7 @@ fn put(field: &Field, text: &str, bytes: &mut [u8]) -> Result<(), String> {
     let value = value
         .or_else(|| integer(text, 8 * field.bytes))
         .ok_or_else(|| format!("'{text}' is no {} of {} bits", field.name, 8 * field.bytes))?;
-    set(field, value, is_big_endian(field), bytes);
+    set(field, value, bytes, side);
     Ok(())
 }
 
@@ -187,11 +195,11 @@ fn mac(text: &str) -> Option<u128> {
     bytes.filter(|bytes| bytes.len() == 6).map(|bytes| bytes.iter().fold(0, |value, byte| value << 8 | u128::from(*byte)))
 }
 
-fn set(field: &Field, value: u128, big_endian: bool, bytes: &mut [u8]) {
+fn set(field: &Field, value: u128, bytes: &mut [u8], side: Side) {
     let Some(to) = bytes.get_mut(field.at as usize..(field.at + field.bytes) as usize) else { return };
     let last = to.len().saturating_sub(1);
     for (n, byte) in to.iter_mut().enumerate() {
-        *byte = (value >> (8 * if big_endian { last - n } else { n })) as u8;
+        *byte = (value >> (8 * if side == Side::Key { last - n } else { n })) as u8;
     }
 }
 
@@ -217,12 +225,12 @@ mod tests {
         Field { name: name.into(), at, bytes, form }
     }
 
-    const BIG: Form = Form::Number { big_endian: true, signed: false };
-    const LITTLE: Form = Form::Number { big_endian: false, signed: true };
+    const NUMBER: Form = Form::Number { signed: false };
+    const SIGNED: Form = Form::Number { signed: true };
 
     fn layout() -> Layout {
-        let key = vec![field("src", 0, 4, Form::Address), field("port", 4, 2, BIG)];
-        Layout { key, value: vec![field("mac", 0, 6, Form::Mac), field("delta", 6, 2, LITTLE)] }
+        let key = vec![field("src", 0, 4, Form::Address), field("port", 4, 2, NUMBER)];
+        Layout { key, value: vec![field("mac", 0, 6, Form::Mac), field("delta", 6, 2, SIGNED)] }
     }
 
     fn declaration(kind: TableKind, key_bits: u16) -> Declaration {
@@ -240,8 +248,10 @@ mod tests {
             assert!(has_names(&table, &layout()));
             assert_eq!(shown(&table, &layout(), &parsed(&table, &layout(), line, true).unwrap()), line);
         }
-        let entry = parsed(&declaration(TableKind::Exact, 48), &layout(), "port=0x50 src=10.0.0.1 -> delta=258", true).unwrap();
-        assert_eq!((&*entry.key, &*entry.value), (&[0x0a00_0001_0050][..], &[0, 0, 0, 0, 0, 0, 2, 1][..]));
+        let entry =
+            parsed(&declaration(TableKind::Exact, 48), &layout(), "port=0x50 src=10.0.0.1 -> delta=258 mac=02:00:00:00:00:09", true)
+                .unwrap();
+        assert_eq!((&*entry.key, &*entry.value), (&[0x0a00_0001_0050][..], &[9, 0, 0, 0, 0, 2, 2, 1][..]));
         let wide = Layout { key: vec![field("ip", 0, 16, Form::Address6)], value: layout().value };
         let line = "ip=2001:db8::1-2001:db8::ff priority=1 -> mac=00:00:00:00:00:00 delta=0\n";
         let table = declaration(TableKind::Range, 128);
