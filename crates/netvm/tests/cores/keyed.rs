@@ -33,7 +33,7 @@ fn tables_keyed_by_both_addresses_are_each_replicas_own_without_a_promise() {
     assert_eq!((&table.sort, table.line.is_some(), &table.cheaper), (&Sort::Flow, true, &None), "{table}");
     let folder = folder("pairs");
     let input = folder.join("in.pcap");
-    let reads = ["d.count", "f.pairs.count"];
+    let reads = ["d.count", "f.pairs.count", "f.pairs.list", "f.pairs.dump"];
     let wanted = run(PAIRS, &reads, engines::find("interp").unwrap(), &folder, &input);
     assert!(wanted.captures.iter().flatten().all(|file| file.len() > 1000), "both outputs have packets");
     for engine in engines_there() {

@@ -4,6 +4,7 @@ use super::super::RECORD;
 use super::agreed::{Agreed, agreed, settle};
 use super::channel::Relief;
 use super::cut::Part;
+use super::entries;
 use super::renew::Renewing;
 use super::threads::{Gauge, Thread, is_called};
 use super::{Graph, Stage, lock};
@@ -278,6 +279,12 @@ impl Directory {
         settle(&waits).unwrap_or_else(gone)
     }
 
+    /// Whether entries were made in a table of replicas from outside.
+    fn has_added(&self, table: &str) -> bool {
+        let adds = |handler: &str| handler.strip_suffix(".add") == Some(table);
+        table.contains('.') && lock(&self.written).as_ref().is_none_or(|written| written.iter().any(|(handler, _)| adds(handler)))
+    }
+
     fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, String> {
         let element = element_of(handler);
         let stage = lock(&self.stages).get(element).copied().ok_or_else(|| format!("no element named '{element}'"))?;
@@ -338,6 +345,10 @@ impl Elsewhere for Directory {
         if self.replayed.contains(element_of(handler)) {
             workers.truncate(1);
         }
+        // An entry that was made from outside is in each of them, and is one.
+        if let Some(table) = handler.strip_suffix(".count").filter(|table| self.has_added(table)) {
+            return Ok(entries::distinct(&self.read(&format!("{table}.list"), text)?).to_string());
+        }
         let values = workers.into_iter().enumerate().map(ask).collect::<Result<Vec<String>, String>>()?;
         together(handler, values, self.base(handler))
     }
@@ -395,7 +406,10 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
         return Ok(values.join(" "));
     }
     if handler.ends_with(".list") && values.iter().any(|value| *value != values[0]) {
-        return Ok(merged(&values));
+        return Ok(entries::listed(&values));
+    }
+    if handler.ends_with(".dump") && values.iter().any(|value| *value != values[0]) {
+        return Ok(entries::dumped(&values));
     }
     let numbers: Option<Vec<u64>> = values.iter().map(|value| value.trim().parse().ok()).collect();
     if let (Some(numbers), Some(base)) = (numbers, base) {
@@ -412,12 +426,6 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
     }
 }
 
-/// The lines of all, each once, in the order of their texts, which begin with keys.
-fn merged(values: &[String]) -> String {
-    let lines: std::collections::BTreeSet<&str> = values.iter().flat_map(|value| value.lines()).collect();
-    lines.into_iter().fold(String::new(), |text, line| text + line + "\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::together;
@@ -427,6 +435,7 @@ mod tests {
         let of = |handler: &str, values: [&str; 2]| together(handler, values.map(str::to_owned).to_vec(), Some(1)).unwrap();
         assert_eq!(of("f.counts.list", ["02 b\n01 a\n", "03 c\n01 a\n"]), "01 a\n02 b\n03 c\n");
         assert_eq!(of("f.counts.list", ["02 b\n01 a\n", "02 b\n01 a\n"]), "02 b\n01 a\n");
+        assert_eq!(of("f.counts.dump", ["key=10 -> n=1\n", "key=9 -> n=2\n"]), "key=9 -> n=2\nkey=10 -> n=1\n");
         assert_eq!(of("f.home_thread", ["2", "3"]), "2 3");
     }
 

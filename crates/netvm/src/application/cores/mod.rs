@@ -25,6 +25,7 @@ mod by;
 mod channel;
 mod crew;
 mod cut;
+mod entries;
 mod flows;
 mod handlers;
 mod keyed;
