@@ -203,6 +203,25 @@ fn what_elements_keep_is_told() {
     assert!(shared(&flow) && !shared(&json), "{flow}");
 }
 
+/// What packets only read is told, too, and what would be cheaper is what the element's promise leaves.
+#[test]
+fn what_packets_only_read_is_told() {
+    let dir = Dir::new("read");
+    let text = "FromDevice(in) -> Strip(14) -> CheckIPHeader -> GetIPAddress(16) -> RadixIPLookup(0.0.0.0/0 0) -> Discard; FromDevice(arp) -> r :: ARPResponder(10.0.0.1 2:0:0:0:0:1) -> Discard;";
+    let told = run(&format!("check {}", dir.write("read.click", text))).good();
+    let line = told.lines().find(|line| line.starts_with("kept: r :: ARPResponder, table entries: ")).unwrap_or_else(|| panic!("{told}"));
+    assert!(line.contains("packets only read it (line ") && line.ends_with("; each replica has its own"), "{line}");
+    assert!(told.contains(":: RadixIPLookup, table routes: packets only read it; each replica has its own\n"), "{told}");
+    let nat = format!("{}/../../apps/nat/nat.click", env!("CARGO_MANIFEST_DIR"));
+    let cheaper = |more: &str| {
+        let json: serde_json::Value = serde_json::from_str(&run(&format!("check {nat} --placement {more} --json")).good()).expect("JSON");
+        let all = json["state"].as_array().unwrap();
+        all.iter().find(|item| item["element"] == "nat" && item["name"] == "brief").unwrap()["cheaper"].clone()
+    };
+    assert!(cheaper("").as_str().is_some_and(|told| told.starts_with("--order flow, where each replica has a part of the ports")));
+    assert!(cheaper("--order flow").is_null());
+}
+
 /// Captures may be in memory, and kinds of devices that there are not are told.
 #[test]
 fn captures_are_repeated_from_memory() {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Check a Click configuration or a P4 program
 ///
 /// Reads it, looks its classes up, and checks ports, push and pull, and arguments. Captures need not be there, and devices need not be mapped: that is needed to run. What is found
-/// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back. For each table that packets change a line
+/// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back. For each table that packets change or ask a line
 /// tells what its keys are, where in its class that is decided, how replicas on several cores would have it (netvm run --place), and what would make that cheaper; --placement and --json tell the
 /// same of variables.
 ///

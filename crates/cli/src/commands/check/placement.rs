@@ -16,7 +16,7 @@ pub(super) fn json(application: &Application, placement: &Placement) -> Value {
     json!({ "elements": application.instances.iter().enumerate().map(element).collect::<Vec<_>>(), "flow": placement.flow_shown(application), "state": items(&placement.items(application)) })
 }
 
-/// What packets change, and how replicas would have it that keep the order of all packets; nothing where there are no sources of packets.
+/// What packets change or read, and how replicas would have it that keep the order of all packets; nothing where there are no sources of packets.
 pub(super) fn kept(application: &netvm::application::Application) -> Vec<Item> {
     let placement = Placement::new(application.application(), &[]);
     placement.map_or_else(|_| Vec::new(), |placement| lines(application, &placement))
@@ -24,7 +24,7 @@ pub(super) fn kept(application: &netvm::application::Application) -> Vec<Item> {
 
 /// The same of a placement.
 pub(super) fn lines(application: &netvm::application::Application, placement: &Placement) -> Vec<Item> {
-    placement.items(application.application()).into_iter().filter(Item::is_kept).collect()
+    placement.items(application.application())
 }
 
 /// All of a configuration.

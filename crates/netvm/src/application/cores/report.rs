@@ -1,4 +1,4 @@
-//! How the state of a configuration is shared, one by one: each table and each variable that packets change, what it is, on which line that is decided, and what would make it cheaper.
+//! How the state of a configuration is shared, one by one: each table and each variable that packets change or read, what it is, on which line that is decided, and what would make it cheaper.
 
 use super::super::order::{Counters, Place, Range};
 use super::super::scratch::Scratch;
@@ -104,7 +104,7 @@ impl Placement {
         let found = self.tables(at, &seen).into_iter().chain(seen.variables(variables));
         let item = |(is_table, name, sort, line)| {
             let (shared, why) = self.how(at, &sort);
-            let cheaper = self.cheaper(at, &sort);
+            let cheaper = self.cheaper(application, at, &sort);
             let (element, class) = (instance.name.clone(), instance.class.clone());
             Item { element, class, is_table, name, sort, line, shared, why, cheaper }
         };
@@ -140,7 +140,7 @@ impl Placement {
         let found = |number: u32| {
             let name = keyed::name(seen.program, number).to_owned();
             let keys = keys.and_then(|keys| keys.tables.iter().find(|table| table.number == number));
-            let line = keys.and_then(|keys| keys.line).or_else(|| seen.line_of_table(number));
+            let line = keys.and_then(|keys| keys.line).or_else(|| seen.line_of_table(number)).or_else(|| seen.line_of_lookup(number));
             let sort = match keys {
                 _ if !changed.contains(&number) => Sort::ReadOnly,
                 Some(keys) if keys.verdict <= Verdict::Quoted => Sort::Flow,
@@ -179,11 +179,15 @@ impl Placement {
         }
     }
 
-    fn cheaper(&self, at: usize, sort: &Sort) -> Option<String> {
+    fn cheaper(&self, application: &Application, at: usize, sort: &Sort) -> Option<String> {
         if self.stages[at] == Stage::Replica || self.stages[at] == Stage::Source || self.reasons[at].is_none() {
             return None;
         }
+        let is_by_port = || application.by_port.iter().any(|of| of.instance as usize == at);
         match sort {
+            // Its keys have ports, not both addresses.
+            Sort::Flow | Sort::Keyed(_) | Sort::General if is_by_port() => (self.order == Order::Total)
+                .then(|| "--order flow, where each replica has a part of the ports, and nothing is in common".to_owned()),
             Sort::Keyed(key) if key.contains("address") && !key.contains("quoted") => {
                 Some("keys with both addresses of the packet, so that each replica has the entries of its flows".to_owned())
             }
@@ -216,6 +220,16 @@ impl Seen<'_> {
             Op::Helper(Helper::Insert(table) | Helper::DeleteEntry(table) | Helper::EntryStore(table, _), _, site) => {
                 (*table == number).then_some(*site)
             }
+            _ => None,
+        };
+        let site = ops(self.func).find_map(|(_, op)| of(op))?;
+        line_of(self.program, self.kind, site)
+    }
+
+    /// The line on which a table is first asked.
+    fn line_of_lookup(&self, number: u32) -> Option<u32> {
+        let of = |op: &Op| match op {
+            Op::Helper(Helper::Find(table) | Helper::Peek(table), _, site) => (*table == number).then_some(*site),
             _ => None,
         };
         let site = ops(self.func).find_map(|(_, op)| of(op))?;
