@@ -410,5 +410,14 @@ fn stats(client: &mut Client, json: bool, out: &mut Out) -> Outcome {
         let dropped: u64 = element["dropped"].as_object().into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum();
         out.line(&format!("{name} :: {}\t{} in\t{dropped} dropped", element["class"].as_str().unwrap_or_default(), element["packets"]))?;
     }
+    stats["threads"].as_array().into_iter().flatten().filter_map(thread_line).try_for_each(|line| out.line(&line))?;
     out.line(&format!("arrived\t{}", stats["arrived"]))
+}
+
+/// A thread that packets come to, and what waits for it.
+fn thread_line(thread: &Value) -> Option<String> {
+    let (name, packets) = (thread["name"].as_str()?, thread["packets"].as_u64()?);
+    let cost = thread["ns_per_packet"].as_f64().map_or_else(String::new, |cost| format!("\t{cost:.0} ns/packet"));
+    let waits = thread["waiting"].as_u64().map_or_else(String::new, |waiting| format!("\t{waiting} of {} epochs wait", thread["room"]));
+    Some(format!("thread {name}\t{packets} packets{cost}{waits}"))
 }

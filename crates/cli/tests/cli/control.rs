@@ -116,7 +116,8 @@ fn a_run_is_asked_changed_and_ended() {
     assert_eq!(run.says(&["read", "d.count", "s.switch"]), format!("d.count:\n{stopped}\n\ns.switch:\n1\n\n"));
     let stats = run.says(&["stats", "--json"]);
     assert!(stats.contains(r#""name":"c""#) && stats.contains(r#""arrived""#), "{stats}");
-    assert!(run.says(&["stats"]).contains("c :: Counter\t"));
+    let stats = run.says(&["stats"]);
+    assert!(stats.contains("c :: Counter\t") && stats.contains("\nthread main\t"), "{stats}");
     for (args, why) in [
         (&["read", "x.count"][..], "no element named 'x'"),
         (&["read", "c.cuont"], "no handler named 'c.cuont'"),

@@ -125,7 +125,16 @@ fn families(stats: &Value) -> Vec<(&'static str, &'static str, &'static str, Sam
         ("netvm_run_seconds", "gauge", "How long the control socket has been open.", one(&stats["seconds"])),
         ("netvm_arrivals_total", "counter", "Packets that came from captures and devices.", one(&stats["arrived"])),
         ("netvm_busy_ratio", "gauge", "The part of the time in which the run did not wait for devices.", one(&stats["busy"])),
-        ("netvm_thread_cpu_seconds_total", "counter", "For how long a thread of the run was on a core.", threads(stats)),
+        ("netvm_thread_cpu_seconds_total", "counter", "For how long a thread of the run was on a core.", threads(stats, "cpu_seconds")),
+        ("netvm_thread_packets_total", "counter", "Packets that came to a thread.", threads(stats, "packets")),
+        (
+            "netvm_thread_nanoseconds_per_packet",
+            "gauge",
+            "Time of a thread on a core for a packet, since it began.",
+            threads(stats, "ns_per_packet"),
+        ),
+        ("netvm_thread_waiting_epochs", "gauge", "Epochs of packets that wait for a thread.", threads(stats, "waiting")),
+        ("netvm_thread_room_epochs", "gauge", "The most epochs that wait for a thread while packets flow.", threads(stats, "room")),
         ("netvm_element_packets_total", "counter", "Packets that came to an element.", of_elements(stats, "packets")),
         ("netvm_element_output_packets_total", "counter", "Packets that left an element by an output.", outputs(stats)),
         ("netvm_element_drops_total", "counter", "Packets that an element dropped, by reason.", drops(stats)),
@@ -149,9 +158,9 @@ fn label(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_default().to_owned()
 }
 
-fn threads(stats: &Value) -> Samples {
+fn threads(stats: &Value, what: &str) -> Samples {
     let labels = |of: &Value| vec![("thread", label(of, "name")), ("id", of["id"].to_string())];
-    list(stats, "threads").filter_map(|of| Some((labels(of), of["cpu_seconds"].as_f64()?))).collect()
+    list(stats, "threads").filter_map(|of| Some((labels(of), of[what].as_f64()?))).collect()
 }
 
 fn element(of: &Value) -> Vec<(&'static str, String)> {
@@ -229,7 +238,7 @@ mod tests {
     fn both_formats_have_the_same_numbers() {
         let stats = json!({ "seconds": 1.5, "arrived": 7, "elements": [
             { "name": "q\"\\", "class": "Queue", "packets": 5, "out": [3, 1], "traps": 0, "dropped": { "queue full": 2 }, "ns_per_packet": null },
-        ], "threads": [{ "name": "replica", "id": 7, "cpu_seconds": 0.5, "core": 1 }], "devices": [{ "device": "in", "name": "dev:eth0", "received": 9, "sent": { "a": 1, "b": 2 }, "dropped": { "full": 4 } }] });
+        ], "threads": [{ "name": "replica", "id": 7, "cpu_seconds": 0.5, "core": 1, "packets": 5, "ns_per_packet": 1e8, "waiting": 2, "room": 4 }], "devices": [{ "device": "in", "name": "dev:eth0", "received": 9, "sent": { "a": 1, "b": 2 }, "dropped": { "full": 4 } }] });
         let old = text(&stats, Format::Prometheus);
         for line in [
             "# TYPE netvm_arrivals_total counter\nnetvm_arrivals_total 7\n",
@@ -238,11 +247,15 @@ mod tests {
             "netvm_element_drops_total{element=\"q\\\"\\\\\",class=\"Queue\",reason=\"queue full\"} 2\n",
             "netvm_device_frames_total{device=\"in\",interface=\"dev:eth0\",direction=\"sent\"} 3\n",
             "netvm_thread_cpu_seconds_total{thread=\"replica\",id=\"7\"} 0.5\n",
+            "netvm_thread_packets_total{thread=\"replica\",id=\"7\"} 5\n",
+            "netvm_thread_nanoseconds_per_packet{thread=\"replica\",id=\"7\"} 100000000\n",
+            "netvm_thread_waiting_epochs{thread=\"replica\",id=\"7\"} 2\n",
+            "netvm_thread_room_epochs{thread=\"replica\",id=\"7\"} 4\n",
             "netvm_device_drops_total{device=\"in\",interface=\"dev:eth0\",reason=\"full\"} 4\n",
         ] {
             assert!(old.contains(line), "{line} is not in\n{old}");
         }
-        assert!(!old.contains("nanoseconds") && !old.contains("# EOF"));
+        assert!(!old.contains("netvm_element_nanoseconds") && !old.contains("# EOF"));
         let new = text(&stats, Format::OpenMetrics);
         assert!(new.contains("# TYPE netvm_arrivals counter\nnetvm_arrivals_total 7\n") && new.ends_with("# EOF\n"), "{new}");
     }

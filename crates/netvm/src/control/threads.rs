@@ -27,7 +27,7 @@ pub fn replicas(Replicas { active, wanted, pause, made_in }: Replicas, auto: Opt
     json!({ "active": active, "wanted": wanted, "pause_us": pause.as_nanos() as f64 / 1e3, "made_ms": made_in.as_secs_f64() * 1e3, "auto": auto })
 }
 
-/// All of them, by their numbers: `name`, `id`, `cpu_seconds`, and `core`, the one that it ran on last. Those that packets come to have `packets`, `pinned` (the core that it is to run on, or
+/// All of them, by their numbers: `name`, `id`, `cpu_seconds`, and `core`, the one that it ran on last. Those that packets come to have `packets`, `ns_per_packet` (the time on a core since the thread began, by packets), `pinned` (the core that it is to run on, or
 /// null), `active`, and where epochs wait for them `waiting` and `room`.
 pub fn threads(known: &[Thread]) -> Value {
     let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -51,6 +51,7 @@ fn thread(folder: &Path, known: &[Thread]) -> Option<(u64, Value)> {
     if let Some(it) = known.iter().find(|it| u64::from(it.id) == id) {
         told["name"] = it.name.clone().into();
         told["packets"] = it.packets.into();
+        told["ns_per_packet"] = (it.packets > 0).then(|| nanoseconds as f64 / it.packets as f64).into();
         told["pinned"] = it.core.into();
         told["active"] = it.active.into();
         if let Some((waiting, room)) = it.waiting {
@@ -92,10 +93,17 @@ mod tests {
         };
         let worker = std::thread::Builder::new().name("works hard".to_owned()).spawn(work).unwrap();
         hears.recv().unwrap();
-        let all = threads(&[]);
+        let find = |name: &str, known: &[Thread]| {
+            threads(known).as_array().unwrap().iter().find(|thread| thread["name"] == name).cloned().unwrap()
+        };
+        let seen = find("works hard", &[]);
+        let id = seen["id"].as_u64().unwrap() as u32;
+        let known = Thread { name: "replica 0".to_owned(), id, core: None, packets: 10, waiting: Some((1, 4)), active: true };
+        let told = find("replica 0", &[known]);
         drop(stops);
         worker.join().unwrap();
-        let seen = all.as_array().unwrap().iter().find(|thread| thread["name"] == "works hard").unwrap();
+        assert!(told["ns_per_packet"].as_f64().unwrap() >= seen["cpu_seconds"].as_f64().unwrap() * 1e8, "{told}");
+        assert!(told["waiting"] == 1 && told["room"] == 4 && seen["ns_per_packet"].is_null(), "{told}");
         assert!(seen["cpu_seconds"].as_f64().unwrap() > 0.0, "{seen}");
     }
 }
