@@ -28,9 +28,13 @@ impl Drop for Running {
 
 impl Running {
     fn start(config: &str, socket: &Path, more: &[&str]) -> Self {
+        Self::of(&["-e", config], socket, more)
+    }
+
+    fn of(configuration: &[&str], socket: &Path, more: &[&str]) -> Self {
         let control = format!("--control={}", socket.display());
-        let mut command = netvm(["run", "-e", config, &control]);
-        let child = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = netvm(["run", &control]);
+        let child = command.args(configuration).args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let running = Self { child, socket: socket.to_owned() };
         running.wait(|| UnixStream::connect(socket).is_ok());
         running
@@ -219,6 +223,31 @@ fn entries_are_told_and_added_by_the_names_of_their_fields() {
         assert!(!run.says(&["table", "dump", "rt.routes"]).contains("10.9.0.0"));
         run.says(&["stop"]);
     }
+}
+
+/// Tables of which replicas have parts are told as one; an entry that was added to all is one.
+#[test]
+fn tables_in_replicas_are_one_table() {
+    let dir = Dir::new("control-replicas");
+    let capture = dir.file("in.pcap");
+    assert!(netvm(["synth", &capture, "--src", "10.1.0.0/24", "--dst", "198.51.100.0/24", "-c", "500"]).status().unwrap().success());
+    let firewall = format!("{}/../../apps/firewall/firewall.click", env!("CARGO_MANIFEST_DIR"));
+    let (inside, outside) = (format!("inside=mem:{capture}:1000000"), format!("outside=mem:{capture}:1"));
+    let run = Running::of(&[&firewall, "--map", &inside, "--map", &outside], &PathBuf::from(dir.file("c.sock")), &["--place", "rtc:2"]);
+    // All have come once, and none is new.
+    let arrived = || serde_json::from_str::<serde_json::Value>(&run.says(&["stats", "--json"])).unwrap()["arrived"].as_u64().unwrap();
+    run.wait(|| arrived() > 20_000);
+    let count = run.number("known.brief.count");
+    let dump = run.says(&["table", "dump", "known.brief"]);
+    assert!(count > 100 && dump.lines().count() as u64 == count, "{count}: {dump}");
+    let entry = "inside=10.1.0.77 outside=198.51.100.77 inside_port=7 outside_port=77 protocol=17 -> began_inside=1 is_answered=0 closes=0";
+    run.says(&["table", "add", "known.brief", entry]);
+    assert_eq!(run.number("known.brief.count"), count + 1);
+    assert_eq!(run.says(&["table", "dump", "known.brief"]).lines().filter(|line| *line == entry).count(), 1);
+    let stats = run.says(&["stats"]);
+    let replica = stats.lines().find(|line| line.starts_with("thread replica 1\t")).unwrap_or_else(|| panic!("{stats}"));
+    assert!(replica.contains(" ns/packet\t") && replica.ends_with(" epochs wait"), "{replica}");
+    run.says(&["stop"]);
 }
 
 /// Sources give no more, and what waits goes on before the run ends.
