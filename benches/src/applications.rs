@@ -64,12 +64,12 @@ type Judged<'s> = (&'s Side, Option<String>);
 /// What a packet takes, and one of the first pass.
 type Medians = (Option<f64>, Option<f64>);
 
-/// Makes an application with so many entries.
-type Maker = fn(usize) -> Case;
+/// What is measured: a name, what makes it with so many entries, and these numbers.
+type Measured<'a, C> = (&'a str, fn(usize) -> C, &'a [usize]);
 
 /// Those with these names, or everything if there are none; what cannot be run is left out, and told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
-    let makers: [(&str, Maker, &[usize]); 31] = [
+    let makers: [Measured<'_, Case>; 31] = [
         ("router", router, &ROUTES),
         ("router-zipf", |entries| mixed("router, Zipf", router(entries), Mix::Zipf), &ROUTES[1..2]),
         ("router-trains", |entries| mixed("router, trains", router(entries), Mix::Trains), &ROUTES[1..2]),
@@ -107,7 +107,7 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
 
 /// The same applications on several threads, with so many replicas each.
 pub fn measure_cores(rounds: usize, only: &[String], chosen: &cores::Chosen<'_>) -> Vec<cores::Row> {
-    let makers: [(&str, fn(usize) -> cores::Subject, &[usize]); 18] = [
+    let makers: [Measured<'_, cores::Subject>; 18] = [
         ("p4-forward", |n| p4::forward(n).into(), &ROUTES[..1]),
         ("p4-paper", |n| p4::paper(n).into(), &ROUTES[..1]),
         ("p4-acl", |n| p4::acl(n).into(), &[10_000]),
@@ -140,7 +140,7 @@ pub fn measure_moves() -> Vec<moves::Row> {
 }
 
 /// The rows of those applications that are chosen.
-fn rows<C, T>(makers: &[(&str, fn(usize) -> C, &[usize])], only: &[String], row: impl Fn(C, usize) -> Result<T, String>) -> Vec<T> {
+fn rows<C, T>(makers: &[Measured<'_, C>], only: &[String], row: impl Fn(C, usize) -> Result<T, String>) -> Vec<T> {
     let chosen = makers.iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|chosen| chosen == name));
     let all = chosen.flat_map(|(_, make, sizes)| sizes.iter().map(move |entries| (make, *entries)));
     let _cleared = sides::Cleared;
@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn sides_send_the_same_and_all_that_is_measured_gets_through() {
         let _cleared = sides::Cleared;
-        let makers: [(Maker, usize, usize); 15] = [
+        let makers: [(fn(usize) -> Case, usize, usize); 15] = [
             (router, 1000, 4),
             (switch, 8, 4),
             (router6, 1000, 3),
