@@ -107,7 +107,7 @@ docs: ## docs/netil.md, netvm.h, manual pages, and the crates' documentation
 
 build: ## the program and the C library (PROFILE=demo is quicker to build)
 	cargo rustc --profile $(PROFILE) -p netvm-cli --bin netvm $(FEATURES) -- $(if $(filter release,$(PROFILE)),$$(scripts/link-flags))
-	cargo rustc --profile $(PROFILE) -p netvm-capi --lib --crate-type cdylib,staticlib
+	cargo rustc --profile $(PROFILE) -p netvm-capi $(FEATURES) --lib --crate-type cdylib,staticlib
 
 install: build ## netvm, its manual pages, completions and applications, and the C library under PREFIX (default /usr/local); builds what is not built
 	DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' DEBUGDIR='$(DEBUGDIR)' scripts/install $(BUILT) $(PREFIX)

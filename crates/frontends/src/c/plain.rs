@@ -2,8 +2,7 @@
 //!
 //! What CONFIG's syntax made of an instance's arguments stands in CONFIG's place. Declarations of `netvm.h` stay as they are written: the
 //! compiler reads them with that header, which the caller puts before. Comments are lost. Variables that several instances have stand in the text of one of them, and
-//! not in the others'. The file's own names are
-//! given new ones (`rename`).
+//! not in the others'. The file's own names are given new ones (`rename`).
 
 mod rename;
 

@@ -336,6 +336,7 @@ impl Graph {
         if !self.devices.are_live() {
             return self.host.sleep(nanoseconds);
         }
+        self.devices.flush_captures();
         let begun = self.host.clock().unwrap_or(0);
         if let Err(error) = self.devices.wait(self.settings.waker.as_deref().map(AsFd::as_fd), nanoseconds.min(LONGEST_WAIT)) {
             self.host.write(Stream::Err, format!("devices: {error}\n").as_bytes());
@@ -356,6 +357,11 @@ impl Graph {
         }
         self.ended = true;
         false
+    }
+
+    /// Passes on what was written a second ago to captures of a live run. A graph that waits for devices does so by itself.
+    pub fn flush_captures(&mut self) {
+        self.devices.flush_captures();
     }
 
     /// Ends the run after the present turn.

@@ -116,6 +116,9 @@ pub(super) fn run_text(args: &Args, file: Option<&Path>, text: &str, first: impl
     for map in maps {
         mapping::device(map, &application, &mut settings)?;
     }
+    if !settings.live.is_empty() {
+        signals.end_with_terminal()?;
+    }
     let server = control::open(args, &application, &mut settings)?;
     if let Some(place) = &args.place {
         return cores::run(args, place, &application, (settings, server), &signals, &reading);

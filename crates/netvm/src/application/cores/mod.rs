@@ -276,7 +276,10 @@ impl Epochs {
                 self.taken += 1;
                 run_epoch(rest, &self.inbox, batches, &mut self.begun);
             }
-            Next::Nothing if live => rest.run_up_to(now()),
+            Next::Nothing if live => {
+                rest.flush_captures();
+                rest.run_up_to(now());
+            }
             Next::Nothing => {}
             Next::End => {
                 self.inputs.clear();

@@ -132,6 +132,7 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
         fault: None,
         slots: Vec::new(),
         share: setup.settings.share.clone(),
+        grows: !setup.settings.live.is_empty(),
     }))
 }
 
@@ -139,7 +140,21 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
 #[derive(Default)]
 pub(in super::super) struct Devices {
     captures: HashMap<String, (Weak<Written>, Plan)>,
+    /// Those that have their name while they grow.
+    growing: Vec<Weak<Written>>,
     pub(super) live: super::live::Open,
+}
+
+impl Devices {
+    /// Passes on what was written to growing captures a second ago. What fails is told at the next packet.
+    pub(in super::super) fn flush_captures(&mut self) {
+        self.growing.retain(|output| output.strong_count() > 0);
+        for output in self.growing.iter().filter_map(Weak::upgrade) {
+            if let Some(writer) = &mut *lock(&output.0) {
+                let _ = writer.flush_due();
+            }
+        }
+    }
 }
 
 /// What elements of one graph write together.
@@ -163,6 +178,8 @@ struct ToDump {
     /// Packets just pulled.
     slots: Vec<u32>,
     share: Option<Share>,
+    /// Packets come from live devices: what is written must be there whatever ends the run.
+    grows: bool,
 }
 
 impl ToDump {
@@ -188,6 +205,9 @@ impl ToDump {
             None => {}
         }
         let output = Rc::new(Written(self.create(path, &plan)?));
+        if self.grows {
+            devices.growing.push(Rc::downgrade(&output));
+        }
         if self.device {
             devices.captures.insert(self.name.clone(), (Rc::downgrade(&output), plan));
         }
@@ -195,7 +215,8 @@ impl ToDump {
     }
 
     fn create(&self, path: &Path, plan: &Plan) -> Result<Arc<Output>, String> {
-        let create = || Writer::create(path, plan).map_err(|error| error.to_string());
+        let make = if self.grows { Writer::create_growing } else { Writer::create };
+        let create = || make(path, plan).map_err(|error| error.to_string());
         match &self.share {
             Some(share) => share.common.capture(path, plan, create),
             None => Ok(Arc::new(Mutex::new(Some(create()?)))),

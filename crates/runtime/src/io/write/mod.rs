@@ -207,6 +207,11 @@ impl Writer {
         self.guarded(|writer| writer.sink.flush().map_err(|source| writer.sink.error(source)))
     }
 
+    /// The same of a growing file, if a second has passed since the last time, or a megabyte was written.
+    pub fn flush_due(&mut self) -> Result<(), WriteError> {
+        if self.failed { Ok(()) } else { self.guarded(Self::flush_if_due) }
+    }
+
     /// Packets written so far.
     pub fn packets(&self) -> u64 {
         self.packets
