@@ -326,12 +326,12 @@ fn without_privilege_the_remedy_is_told() {
 }
 
 /// A frame of ours with so many bytes after the header.
-fn frame(number: u8, len: usize) -> Vec<u8> {
+pub fn frame(number: u8, len: usize) -> Vec<u8> {
     [&[0xff; 6][..], &SOURCE, &[0x88, 0xb5], &vec![number; len]].concat()
 }
 
 /// Waits until a capture that still grows has so many packets.
-fn grown(path: &str, count: usize) {
+pub fn grown(path: &str, count: usize) {
     let end = Instant::now() + PATIENCE;
     let have = || {
         let mut capture = Capture::open(path).expect("a capture from the beginning on");

@@ -15,6 +15,7 @@ mod explain;
 mod filter;
 mod formats;
 mod graph;
+mod growing;
 mod help;
 mod hostile;
 mod install;

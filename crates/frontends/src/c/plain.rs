@@ -36,7 +36,7 @@ impl Plain {
     pub fn text(&self, called: impl Fn(&str) -> String, is_declared: impl Fn(&str) -> bool) -> String {
         let kept = self.pieces.iter().filter(|(name, _)| !name.as_deref().is_some_and(&is_declared));
         let called = |name: &str| self.names.contains(name).then(|| called(name));
-        kept.map(|(_, tokens)| text(&renamed(tokens, &called))).collect()
+        text(&kept.flat_map(|(_, tokens)| renamed(tokens, &called)).collect::<Vec<Token>>())
     }
 
     /// Whether that name stands in it.
