@@ -402,7 +402,9 @@ mod tests {
     #[test]
     fn sides_send_the_same_and_all_that_is_measured_gets_through() {
         let _cleared = sides::Cleared;
-        let makers: [(fn(usize) -> Case, usize, usize); 15] = [
+        /// Makes it, with so many entries; sides that there are.
+        type Told = (fn(usize) -> Case, usize, usize);
+        let makers: [Told; 15] = [
             (router, 1000, 4),
             (switch, 8, 4),
             (router6, 1000, 3),
