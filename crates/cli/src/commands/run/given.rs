@@ -31,6 +31,7 @@ pub(crate) struct Given {
 
 impl Given {
     /// That file by itself, with its captures.
+    #[cfg(feature = "machines")]
     pub(crate) fn alone(file: PathBuf, parameters: Vec<String>, read: Option<PathBuf>, maps: Vec<String>) -> Self {
         Self { file, parameters, read, maps, elements: Vec::new() }
     }
