@@ -197,7 +197,7 @@ fn one(seed: u64, done: &mut Done) {
     let (mut tables, mut turns, mut with) = (None, 0_u32, false);
     let between = |running: &mut Running| {
         turns += 1;
-        if !turns.is_multiple_of(if matches!(place, Place::One) { 40 } else { 3 }) {
+        if !turns.is_multiple_of(if matches!(place, Place::One) { 40 } else { 1 }) {
             return;
         }
         match running {
