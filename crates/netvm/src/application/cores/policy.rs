@@ -110,19 +110,26 @@ pub(super) fn is_long(program: &Verified) -> bool {
     matches!(optimised, Ok(Some((func, _))) if ops(&func).count() >= LONG)
 }
 
-/// Of elements with a lock those that run by themselves: where another element of the replicas takes long, or searches, a lock held for a burst of the two would hold up all replicas.
+/// Of elements with a lock those that run by themselves: behind an element of the replicas that takes long, or searches, a lock held for a burst of the two would hold up all replicas. One
+/// before such an element is better held for bursts: all packets take it.
 pub(super) fn apart(
     application: &Application,
     stages: &[Stage],
     policies: &BTreeMap<usize, (runtime::graph::Policy, Option<String>)>,
 ) -> BTreeSet<u32> {
-    let locked = policies.iter().filter(|(_, (policy, _))| matches!(policy, runtime::graph::Policy::Lock)).map(|(at, _)| *at as u32);
     let is_dear = |program: &Arc<Verified>| {
         let units = &program.module().coprocessors;
         units.iter().any(|unit| SEARCHING.contains(&unit.name.as_str())) || is_long(program)
     };
-    let replicas = application.instances.iter().zip(stages).filter(|(_, stage)| **stage == Stage::Replica);
-    if replicas.filter_map(|(instance, _)| instance.program()).any(is_dear) { locked.collect() } else { BTreeSet::new() }
+    let locked = |at: &u32| matches!(policies.get(&(*at as usize)), Some((runtime::graph::Policy::Lock, _)));
+    let replicas = application.instances.iter().zip(stages).zip(0..).filter(|((_, stage), _)| **stage == Stage::Replica);
+    let dear = replicas.filter(|((instance, _), _)| instance.program().is_some_and(is_dear)).map(|(_, at)| at);
+    let (mut behind, mut open): (BTreeSet<u32>, Vec<u32>) = (BTreeSet::new(), dear.collect());
+    while let Some(from) = open.pop() {
+        let next = application.wires.iter().filter(|wire| wire.from.instance == from).map(|wire| wire.to.instance);
+        open.extend(next.filter(|to| behind.insert(*to)));
+    }
+    behind.into_iter().filter(locked).collect()
 }
 
 /// The largest array of sums that are told apart.
