@@ -181,6 +181,23 @@ fn promises_of_applications_are_shown() {
     }
 }
 
+/// Scratch variables and searches are of each replica; a lock behind them is held for runs of its element only, one before them for bursts.
+#[test]
+fn elements_that_search_run_in_replicas_and_hold_no_lock_of_others() {
+    for (config, searching, common, apart) in [
+        ("classifier/classifier.click", "apps", &["protocols"][..], "protocols"),
+        ("intruder/intruder.click", "search", &["fragments", "alert"], "alert"),
+    ] {
+        let application = of_apps(config).0;
+        let placement = Placement::by_flow(application.application(), &[], &Policies::default()).unwrap();
+        let named = |at: usize| application.application().instances[at].name.as_str();
+        let shared: Vec<&str> = placement.of(Stage::Shared).map(named).collect();
+        assert_eq!(shared, common, "{config}");
+        assert!(placement.of(Stage::Replica).any(|at| named(at) == searching), "{config}");
+        assert_eq!(placement.apart.iter().map(|at| named(*at as usize)).collect::<Vec<_>>(), [apart], "{config}");
+    }
+}
+
 /// Words that choose nothing but refuse what is not so.
 #[test]
 fn affinity_and_shard_are_accepted_where_they_hold() {
