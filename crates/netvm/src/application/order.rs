@@ -192,13 +192,15 @@ impl Follow<'_> {
                 step: 1,
             }),
             Some(_) => None,
-            // What is known here need not be known of what was passed at another time.
-            None => {
-                let before = Self { below: None, told: None, ..inside };
-                let passed = self.edges.get(&value)?.iter().map(|value| before.range(*value, depth));
-                passed.reduce(|a, b| Some(a?.or(b?))).flatten()
-            }
+            None => inside.passed(value, depth),
         }
+    }
+
+    /// What a parameter of a block may be. What is known here need not be known of what was passed at another time.
+    fn passed(&self, parameter: Value, depth: u32) -> Option<Range> {
+        let before = Self { below: None, told: None, ..*self };
+        let passed = self.edges.get(&parameter)?.iter().map(|value| before.range(*value, depth));
+        passed.reduce(|a, b| Some(a?.or(b?))).flatten()
     }
 
     fn choice(&self, condition: Value, a: Value, b: Value, depth: u32) -> Option<Range> {
