@@ -6,6 +6,7 @@ use super::fold::{Join, Kind, Panel, Shape, panels};
 use super::labels::{self, Area};
 use super::layers::{Edge, Layout, layout};
 use super::{Drawing, escaped};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// A character of the monospaced font of 12 and of 10 pixels, and a line of the former.
@@ -100,14 +101,14 @@ fn arranged(panel: &Panel, gap: f64) -> Layout {
 
 /// A panel's picture, and its size.
 fn drawn(panel: &Panel, labels: &[Vec<String>]) -> (String, (f64, f64)) {
-    let Arranged { layout, lines, places } = labelled(panel, labels);
+    let Arranged { layout, lines, places, left } = labelled(panel, labels);
     let mut out = String::new();
     let mut size = layout.size;
     for ((join, line), (route, label)) in panel.joins.iter().zip(&lines).zip(layout.routes.iter().zip(labels)) {
         out += &path(join, line, route, label);
     }
-    for (shape, corner) in panel.shapes.iter().zip(&layout.corners) {
-        out += &boxed(shape, *corner);
+    for (n, (shape, corner)) in panel.shapes.iter().zip(&layout.corners).enumerate() {
+        out += &boxed(shape, *corner, &left[n]);
     }
     for (label, place) in labels.iter().zip(places) {
         let Some((x, y)) = place else { continue };
@@ -131,6 +132,25 @@ struct Arranged {
     layout: Layout,
     lines: Vec<Vec<Curve>>,
     places: Vec<Option<(f64, f64)>>,
+    left: Vec<Leftward>,
+}
+
+/// Ports of a box, by side and number, whose lines lead to the right: their labels stand left of them, so that no line crosses them.
+type Leftward = HashSet<(usize, usize)>;
+
+fn leftward(panel: &Panel, layout: &Layout) -> Vec<Leftward> {
+    let mut left = vec![Leftward::new(); panel.shapes.len()];
+    for (join, route) in panel.joins.iter().zip(&layout.routes) {
+        let ([first, second, ..], [.., before, last]) = (&route[..], &route[..]) else { continue };
+        let [(from, output), (to, input)] = join.ends;
+        if second.0 > first.0 {
+            left[from].insert((1, output));
+        }
+        if before.0 > last.0 {
+            left[to].insert((0, input));
+        }
+    }
+    left
 }
 
 /// Where everything is, with as little space between layers as labels need.
@@ -142,11 +162,13 @@ fn labelled(panel: &Panel, labels: &[Vec<String>]) -> Arranged {
     loop {
         let layout = arranged(panel, gap);
         let lines: Vec<Vec<Curve>> = layout.routes.iter().zip(&layout.upward).map(|(route, upward)| curves(route, *upward)).collect();
-        let taken: Vec<Area> = panel.shapes.iter().zip(&layout.corners).flat_map(|(shape, corner)| covered(shape, *corner)).collect();
+        let left = leftward(panel, &layout);
+        let boxes = panel.shapes.iter().zip(&layout.corners).zip(&left);
+        let taken: Vec<Area> = boxes.flat_map(|((shape, corner), left)| covered(shape, *corner, left)).collect();
         let places = labels::places(&lines, &sizes, &taken);
         match gaps.find(|wider| *wider > gap) {
             Some(wider) if places.iter().flatten().count() < wanted => gap = wider,
-            _ => return Arranged { layout, lines, places },
+            _ => return Arranged { layout, lines, places, left },
         }
     }
 }
@@ -189,26 +211,28 @@ fn edge(panel: &Panel, join: &Join) -> Edge {
 }
 
 /// Where the labels of a box's ports stand: left, and the line of writing.
-fn port_labels(shape: &Shape, corner: (f64, f64)) -> Vec<(f64, f64, &str)> {
+fn port_labels<'a>(shape: &'a Shape, corner: (f64, f64), left: &Leftward) -> Vec<(f64, f64, &'a str)> {
     let (width, height) = size(shape);
     let mut out = Vec::new();
-    for (ports, y) in [(&shape.ports[0], corner.1 - 3.0), (&shape.ports[1], corner.1 + height + 10.0)] {
+    for (side, y) in [(0, corner.1 - 3.0), (1, corner.1 + height + 10.0)] {
+        let ports = &shape.ports[side];
         for (n, label) in ports.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
-            out.push((corner.0 + part(n, ports.len()) * width + 3.0, y, label.as_str()));
+            let beside = if left.contains(&(side, n)) { -3.0 - label.chars().count() as f64 * SMALL } else { 3.0 };
+            out.push((corner.0 + part(n, ports.len()) * width + beside, y, label.as_str()));
         }
     }
     out
 }
 
 /// What a box and the labels of its ports cover.
-fn covered(shape: &Shape, corner: (f64, f64)) -> Vec<Area> {
+fn covered(shape: &Shape, corner: (f64, f64), left: &Leftward) -> Vec<Area> {
     let (width, height) = size(shape);
     let label = |(x, y, text): (f64, f64, &str)| [x - 3.0, y - 9.0, x + text.chars().count() as f64 * SMALL, y + 2.0];
-    let labels = port_labels(shape, corner).into_iter().map(label);
+    let labels = port_labels(shape, corner, left).into_iter().map(label);
     labels.chain([[corner.0, corner.1, corner.0 + width, corner.1 + height]]).collect()
 }
 
-fn boxed(shape: &Shape, corner: (f64, f64)) -> String {
+fn boxed(shape: &Shape, corner: (f64, f64), left: &Leftward) -> String {
     let ((x, y), (width, height)) = (corner, size(shape));
     let class = match shape.kind {
         Kind::Element => "box",
@@ -224,7 +248,7 @@ fn boxed(shape: &Shape, corner: (f64, f64)) -> String {
         let (x, y) = (x + width / 2.0, y + MARGIN.1 + LINE * (n as f64 + 0.78));
         let _ = writeln!(out, "      <text {} x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>", paint(class), escaped(&line));
     }
-    for (x, y, label) in port_labels(shape, corner) {
+    for (x, y, label) in port_labels(shape, corner, left) {
         let _ = writeln!(out, "      <text {} x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>", paint("small"));
     }
     out + "    </g>\n"
@@ -261,4 +285,27 @@ fn legend(drawing: &Drawing) -> Vec<String> {
         format!("{} packets arrived{time}; lines: packets, their share of these, packets in a second", super::grouped(traffic.arrivals))
     };
     std::iter::once(lines).chain(drawing.traffic.map(told)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(ports: [&[&str]; 2]) -> Shape {
+        let ports = ports.map(|side| side.iter().map(|label| (*label).to_owned()).collect());
+        Shape { kind: Kind::Element, title: "Null".to_owned(), short: String::new(), tooltip: String::new(), drops: 0, ports }
+    }
+
+    #[test]
+    fn ports_are_labelled_on_the_side_that_their_lines_leave_free() {
+        let join = |output, to| Join { ends: [(0, output), (to, 0)], pulled: false, back: false, packets: 0 };
+        let shapes = vec![shape([&[], &["0", "1"]]), shape([&[""], &[]]), shape([&[""], &[]])];
+        let panel = Panel { heading: String::new(), shapes, joins: vec![join(0, 1), join(1, 2)] };
+        let Arranged { layout, left, .. } = labelled(&panel, &[Vec::new(), Vec::new()]);
+        let ports = port_labels(&panel.shapes[0], layout.corners[0], &left[0]);
+        let starts: Vec<f64> = layout.routes.iter().map(|route| route[0].0).collect();
+        let ends: Vec<f64> = layout.routes.iter().map(|route| route[1].0).collect();
+        assert!(ends[0] < starts[0] && ends[1] > starts[1], "{starts:?} {ends:?}");
+        assert!(ports[0].0 > starts[0] && ports[1].0 + SMALL < starts[1], "{ports:?}");
+    }
 }
