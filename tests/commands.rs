@@ -19,7 +19,7 @@ pub fn p4_entries(bytes: &[u8]) {
     let mut switch = Switch::start(program(), &engines::ALL[0], Settings::default()).unwrap_or_else(|e| panic!("{e}"));
     for line in String::from_utf8_lossy(bytes).lines().take(64) {
         if let Err(why) = stf::configure(&mut switch, line) {
-            assert!(!why.is_empty());
+            assert!(!why.text().is_empty());
         }
     }
     let _ = switch.receive(3, bytes, 0);

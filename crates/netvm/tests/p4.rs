@@ -163,7 +163,7 @@ fn the_control_plane_reads_what_the_program_keeps() {
     assert_eq!(digests.len(), 1, "the other address is known: {digests:?}");
     assert_eq!((digests[0].name.as_str(), digests[0].values.as_slice()), ("seen_t", &seen[..]));
     assert!(switch.digests().is_empty(), "they are told once");
-    let mut tell = |command: &str| p4::commands::run(&mut switch, command);
+    let mut tell = |command: &str| p4::commands::run(&mut switch, command).map_err(String::from);
     assert_eq!(tell("register_read sums"), Ok(vec!["sums = 0, 0, 30, 0".to_owned()]));
     assert_eq!(tell("register_write In.sums 1 0x11"), Ok(vec![]));
     assert_eq!(tell("register_read sums 1"), Ok(vec!["sums[1] = 17".to_owned()]));
@@ -188,7 +188,7 @@ fn a_digest_of_psa_has_the_name_of_its_object() {
 #[test]
 fn what_cannot_be_done_is_refused() {
     let mut switch = switch("profiles.p4", &engines::ALL[0]);
-    let mut refused = |command: &str| p4::commands::run(&mut switch, command).expect_err(command);
+    let mut refused = |command: &str| p4::commands::run(&mut switch, command).map_err(String::from).expect_err(command);
     assert!(refused("add routes route:1 to(port:1)").contains("names a member or a group"));
     assert_eq!(refused("add routes route:1 group(0)"), "In.ways has no group 0");
     assert_eq!(refused("act_prof_create_group marks"), "In.marks is no action selector, and has no groups");
@@ -196,13 +196,13 @@ fn what_cannot_be_done_is_refused() {
     assert!(refused("act_prof_create_member ways to").contains("needs `port`"));
     assert!(refused("meter_set_rates m 0 1:1").starts_with("expected RATE:BURST"));
     let mut sets = self::switch("sets.p4", &engines::ALL[0]);
-    let mut refused_set = |command: &str| p4::commands::run(&mut sets, command).expect_err(command);
+    let mut refused_set = |command: &str| p4::commands::run(&mut sets, command).map_err(String::from).expect_err(command);
     assert_eq!(refused_set("pvs_add kinds 0x100"), "Read.kinds: 0x100 does not fit a part of 8 bits");
     assert_eq!(refused_set("pvs_add pairs 1 2 3"), "a member of Read.pairs has 2 parts, not 3");
     assert!(refused_set("pvs_add pairs 1 -1").contains("does not fit") && refused_set("pvs_add pairs 1 x").contains("is no number"));
     assert!(refused("pvs_add s 1").starts_with("there is no value set"));
     assert!(refused("set_crc16_parameters calc 1 2 3 True False").starts_with("there is no calculation"));
-    let mut done = |command: &str| p4::commands::run(&mut switch, command).unwrap();
+    let mut done = |command: &str| p4::commands::run(&mut switch, command).map_err(String::from).unwrap();
     (0..4).for_each(|_| drop(done("act_prof_create_member marks NoAction")));
     assert!(p4::commands::run(&mut switch, "act_prof_create_member marks NoAction").is_err(), "the profile is full");
 }
@@ -211,12 +211,12 @@ fn what_cannot_be_done_is_refused() {
 #[test]
 fn commands_of_bmv2_ask_and_take_back() {
     let mut sets = self::switch("sets.p4", &engines::ALL[0]);
-    let mut set = |command: &str| p4::commands::run(&mut sets, command);
+    let mut set = |command: &str| p4::commands::run(&mut sets, command).map_err(String::from);
     assert_eq!(set("show_pvs").unwrap(), ["Read.kinds", "Read.pairs"]);
     set("pvs_add pairs 0x02 0x10&&&0xf0").unwrap();
     assert_eq!(set("pvs_get pairs").unwrap(), ["0x210&&&0xfff0"]);
     let mut forward = self::switch("forward.p4", &engines::ALL[0]);
-    let mut done = |command: &str| p4::commands::run(&mut forward, command);
+    let mut done = |command: &str| p4::commands::run(&mut forward, command).map_err(String::from);
     assert!(done("show_tables").unwrap().iter().any(|line| line.starts_with("In.routes\t0\t")));
     for n in 0..3 {
         done(&format!("add routes h.ip.dst:10.{n}.0.0/16 to(mac:1, port:{n})")).unwrap();
@@ -376,9 +376,9 @@ V1Switch(P(), N(), I(), E(), N(), D()) main;";
         assert_eq!(again.receive(0, &packet, 0), switch.receive(0, &packet, 0), "{packet:?}");
     }
     assert_eq!(again.dump(Some("u")).unwrap().len(), 2);
-    assert!(again.dump(Some("x")).unwrap_err().contains("there is no table `x`"));
+    assert!(again.dump(Some("x")).unwrap_err().text().contains("there is no table `x`"));
     let refused = stf::configure(&mut again, "setdefault u to(port:1, b:1)").unwrap_err();
-    assert!(refused.contains("the default action of table I.u is constant"), "{refused}");
+    assert!(refused.text().contains("the default action of table I.u is constant"), "{refused}");
 }
 
 /// Of a group only members are chosen whose port is up, if they watch one.

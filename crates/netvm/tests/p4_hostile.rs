@@ -97,7 +97,7 @@ fn damaged_commands_do_no_harm() {
             match stf::configure(&mut switch, &line) {
                 Ok(_) => done += 1,
                 Err(why) => {
-                    assert!(why.len() > 8, "{line:?}: {why:?}");
+                    assert!(why.text().len() > 8, "{line:?}: {why:?}");
                     refused += 1;
                 }
             }

@@ -2,6 +2,7 @@
 
 use crate::proto::google::rpc;
 use crate::proto::p4::v1;
+use netvm::p4::SwitchError;
 use prost::Message;
 use tonic::{Code, Status};
 
@@ -18,9 +19,15 @@ pub(crate) fn fault<T>(code: Code, message: impl Into<String>) -> Done<T> {
 }
 
 /// What the switch says.
-pub(crate) fn refused(message: String) -> Fault {
-    let full = message.contains("full") || message.contains("has its");
-    Fault { code: if full { Code::ResourceExhausted } else { Code::InvalidArgument }, message }
+pub(crate) fn refused(error: SwitchError) -> Fault {
+    let code = match &error {
+        SwitchError::NotFound(_) => Code::NotFound,
+        SwitchError::Exists(_) => Code::AlreadyExists,
+        SwitchError::Full(_) => Code::ResourceExhausted,
+        SwitchError::InUse(_) => Code::FailedPrecondition,
+        SwitchError::Invalid(_) => Code::InvalidArgument,
+    };
+    Fault { code, message: error.into() }
 }
 
 impl From<Fault> for Status {

@@ -77,7 +77,7 @@ impl Device {
         let number = match (kind, known) {
             (UpdateType::Delete, Some(number)) => {
                 self.unused(profile, &ActionType::ActionProfileMemberId(id))?;
-                switch.member_delete(&name, number).map_err(|m| Fault { code: Code::FailedPrecondition, message: m })?;
+                switch.member_delete(&name, number).map_err(refused)?;
                 self.book.profiles.entry(profile).or_default().members.remove(&id);
                 return Ok(());
             }

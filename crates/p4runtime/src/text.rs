@@ -15,7 +15,7 @@ use crate::proto::p4::v1::table_action::Type as ActionType;
 use crate::proto::p4::v1::update::Type as UpdateType;
 use crate::proto::p4::v1::write_request::Atomicity;
 use crate::proto::p4::v1::{self, Entity, FieldMatch, TableEntry, Update};
-use netvm::p4::{P4Info, Switch};
+use netvm::p4::{P4Info, Switch, SwitchError};
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// How deep messages may be nested.
@@ -40,11 +40,39 @@ struct Parser<'a> {
     line: u32,
 }
 
-type Parsed<T> = Result<T, String>;
+/// What is wrong with a text, and on which line where that is known.
+struct TextError {
+    line: Option<u32>,
+    what: String,
+}
+
+impl TextError {
+    /// With that line, if it has none of its own.
+    fn within(self, line: u32) -> Self {
+        Self { line: self.line.or(Some(line)), ..self }
+    }
+}
+
+impl From<String> for TextError {
+    fn from(what: String) -> Self {
+        Self { line: None, what }
+    }
+}
+
+impl From<TextError> for SwitchError {
+    fn from(error: TextError) -> Self {
+        Self::Invalid(match error.line {
+            Some(line) => format!("line {line}: {}", error.what),
+            None => error.what,
+        })
+    }
+}
+
+type Parsed<T> = Result<T, TextError>;
 
 impl Parser<'_> {
     fn wrong<T>(&self, what: &str) -> Parsed<T> {
-        Err(format!("line {}: {what}", self.line))
+        Err(TextError { line: Some(self.line), what: what.to_owned() })
     }
 
     /// The next byte that is neither blank nor comment.
@@ -170,7 +198,9 @@ impl Message {
             Some(digits) => i64::from_str_radix(digits, 16).ok(),
             None => word.parse::<i64>().ok(),
         };
-        number.and_then(|n| T::try_from(n).ok()).ok_or_else(|| format!("line {line}: `{word}` is no number for {name}"))
+        number
+            .and_then(|n| T::try_from(n).ok())
+            .ok_or_else(|| TextError { line: Some(line), what: format!("`{word}` is no number for {name}") })
     }
 
     /// The weight of a member; one that says none counts once.
@@ -196,7 +226,7 @@ impl Message {
         } else if let Some(m) = one("optional") {
             FieldMatchType::Optional(field_match::Optional { value: m.bytes("value") })
         } else {
-            return Err("a match says neither exact, lpm, ternary, range nor optional".to_owned());
+            return Err("a match says neither exact, lpm, ternary, range nor optional".to_owned().into());
         };
         Ok(FieldMatch { field_id: self.number("field_id")?, field_match_type: Some(kind) })
     }
@@ -277,7 +307,7 @@ impl Message {
                 let (session_id, replicas) = (m.number("session_id")?, m.replicas()?);
                 Replication::CloneSessionEntry(v1::CloneSessionEntry { session_id, replicas, ..Default::default() })
             }
-            (None, None) => return Err("an entity is of a kind that is not read from files".to_owned()),
+            (None, None) => return Err("an entity is of a kind that is not read from files".to_owned().into()),
         };
         Ok(Kind::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry { r#type: Some(kind) }))
     }
@@ -287,9 +317,9 @@ impl Message {
             "INSERT" => UpdateType::Insert,
             "MODIFY" => UpdateType::Modify,
             "DELETE" => UpdateType::Delete,
-            other => return Err(format!("`{other}` is no type of updates")),
+            other => return Err(format!("`{other}` is no type of updates").into()),
         };
-        let Some(entity) = self.message("entity") else { return Err("the update has no entity".to_owned()) };
+        let Some(entity) = self.message("entity") else { return Err("the update has no entity".to_owned().into()) };
         Ok(Update { r#type: kind as i32, entity: Some(Entity { entity: Some(entity.entity()?) }) })
     }
 }
@@ -298,7 +328,7 @@ impl Message {
 ///
 /// # Errors
 /// The text is no such text, or an update is refused; with its line. The updates before it are done.
-pub fn enter(switch: &mut Switch, info: &P4Info, text: &str) -> Result<(), String> {
+pub fn enter(switch: &mut Switch, info: &P4Info, text: &str) -> Result<(), SwitchError> {
     let whole = Parser { text: text.as_bytes(), at: 0, line: 1 }.message(0, 0)?;
     let info = Info::new(&info.to_wire()).map_err(|error| error.to_string())?;
     let settings = Settings { address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), device: 0, cpu_port: switch.cpu_port() };
@@ -306,13 +336,13 @@ pub fn enter(switch: &mut Switch, info: &P4Info, text: &str) -> Result<(), Strin
     device.begin(switch);
     let lines = whole.0.iter().filter(|(name, ..)| name == "updates").map(|(_, line, _)| line);
     for (update, line) in whole.messages("updates").zip(lines) {
-        let update = update.update().map_err(|why| if why.starts_with("line") { why } else { format!("line {line}: {why}") })?;
+        let update = update.update().map_err(|error| error.within(*line))?;
         if device.has(&update) {
             continue;
         }
         let done = device.write(switch, &[update], Atomicity::ContinueOnError);
         if let Some(Err(fault)) = done.into_iter().next() {
-            return Err(format!("line {line}: {}", fault.message));
+            return Err(format!("line {line}: {}", fault.message).into());
         }
     }
     Ok(())

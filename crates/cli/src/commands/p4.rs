@@ -4,7 +4,7 @@ use super::shared::EngineArg;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use netvm::Settings;
-use netvm::p4::{Digest, Filling, Optimisation, Pipeline, Port, Switch, optimisation, shadowed, stf};
+use netvm::p4::{Digest, Filling, Optimisation, Pipeline, Port, Switch, SwitchError, optimisation, shadowed, stf};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ impl ReadingArgs {
 }
 
 /// What is made of the text of a file; a fault is told with the file's name.
-fn of_file<T>(path: &Path, made: impl FnOnce(&str) -> Result<T, String>) -> Outcome<T> {
+fn of_file<T>(path: &Path, made: impl FnOnce(&str) -> Result<T, SwitchError>) -> Outcome<T> {
     let wrong = |why: &dyn std::fmt::Display| Failure::failed(format_args!("{}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
     made(&text).map_err(|why| wrong(&why))

@@ -6,6 +6,7 @@ use super::Switch;
 use super::commands::{Told, Words, needed};
 use super::control::find;
 use super::dump;
+use super::error::{SwitchError, invalid, missing};
 use super::values::number;
 use p4::pipeline::{ArrayKind, TableMeta};
 
@@ -43,7 +44,7 @@ pub(super) fn of_profiles(command: &str) -> Option<String> {
 /// Runs a command, if it is one of these.
 pub(super) fn run(switch: &mut Switch, command: &str, mut words: Words<'_>) -> Option<Told> {
     if let Some((_, why)) = NOT_HERE.iter().find(|(name, _)| *name == command) {
-        return Some(Err(format!("`{command}` is not supported: {why}")));
+        return Some(Err(invalid(format!("`{command}` is not supported: {why}"))));
     }
     let words = &mut words;
     Some(match command {
@@ -107,7 +108,7 @@ fn entry(switch: &mut Switch, words: &mut Words<'_>) -> Told {
 /// Members as values with masks.
 fn members(switch: &mut Switch, words: &mut Words<'_>) -> Told {
     let (_, meta) = find(&switch.pipeline.sets, |set| &set.name, needed(words, "a value set")?, "value set")?;
-    let table = switch.state.tables.get_mut(meta.table as usize).ok_or("no such table")?;
+    let table = switch.state.tables.get_mut(meta.table as usize).ok_or_else(|| missing("no such table"))?;
     let ones = (super::BigInt::from(1) << meta.fields.iter().map(|field| field.1).sum::<u32>()) - 1;
     let number = |limbs: &[u64]| {
         let bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
@@ -128,7 +129,7 @@ fn groups(switch: &Switch) -> Vec<String> {
 }
 
 /// All that commands can set is what it was at the start.
-fn reset(switch: &mut Switch) -> Result<(), String> {
+fn reset(switch: &mut Switch) -> Result<(), SwitchError> {
     for table in switch.pipeline.tables.clone() {
         switch.clear(&table.name)?;
         switch.reset_default(&table.name)?;

@@ -2,6 +2,7 @@
 //!
 //! What is there before is kept, and put back if a command is refused: entries with what they have counted, registers, counters and meters, members, groups and sessions.
 
+use super::SwitchError;
 use super::profiles::Profile;
 use super::replication::Replication;
 use super::{Switch, stf};
@@ -57,8 +58,8 @@ impl Kept {
 pub(super) fn run(
     switch: &mut Switch,
     commands: &str,
-    suits: impl FnOnce(&mut Switch) -> Result<(), String>,
-) -> Result<Vec<String>, String> {
+    suits: impl FnOnce(&mut Switch) -> Result<(), SwitchError>,
+) -> Result<Vec<String>, SwitchError> {
     // One command does nothing if it is refused.
     let is_batch = commands.lines().filter(|line| !line.trim().is_empty()).nth(1).is_some();
     let kept = is_batch.then(|| Kept::of(switch));
@@ -107,9 +108,9 @@ mod tests {
         run(&mut switch, BEFORE, |_| Ok(())).unwrap();
         let before = all(&mut switch);
         let refused = run(&mut switch, &format!("{BATCH}\nregister_read none 1"), |_| Ok(())).unwrap_err();
-        assert!(refused.starts_with("line 13: "), "{refused}");
+        assert!(refused.text().starts_with("line 13: "), "{refused}");
         assert_eq!(all(&mut switch), before);
-        assert_eq!(run(&mut switch, BATCH, |_| Err("no".to_owned())).unwrap_err(), "no");
+        assert_eq!(run(&mut switch, BATCH, |_| Err("no".into())).unwrap_err(), "no".into());
         assert_eq!(all(&mut switch), before);
         let mut frame = vec![0; 60];
         (frame[5], frame[12]) = (9, 8);

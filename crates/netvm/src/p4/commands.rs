@@ -3,6 +3,7 @@
 //! What a command tells comes back as lines. Source: p4c, `tools/stf`; BMv2, `tools/runtime_CLI.py`, whose commands keep their names and their order of arguments.
 
 use super::control::find;
+use super::error::{SwitchError, exists, invalid, missing};
 use super::values::{action_of, arguments, key_of, name, number, part, value_of};
 use super::{Indirect, Parameters, Rate, Switch, asked};
 use p4::entries::KeyMatch;
@@ -10,9 +11,9 @@ use p4::pipeline::{ArrayKind, Match, TableMeta};
 use std::collections::BTreeMap;
 
 pub(super) type Words<'a> = std::str::SplitWhitespace<'a>;
-pub(super) type Told = Result<Vec<String>, String>;
+pub(super) type Told = Result<Vec<String>, SwitchError>;
 
-fn silent(done: Result<(), String>) -> Told {
+fn silent(done: Result<(), SwitchError>) -> Told {
     done.map(|()| Vec::new())
 }
 
@@ -45,7 +46,7 @@ pub fn run(switch: &mut Switch, line: &str) -> Told {
         "set_crc16_parameters" => crc(switch, 16, words),
         "set_crc32_parameters" => crc(switch, 32, words),
         "wait" => Ok(Vec::new()),
-        other => Err(unknown(other)),
+        other => Err(invalid(unknown(other))),
     }
 }
 
@@ -56,19 +57,19 @@ fn unknown(command: &str) -> String {
     format!("no command is called `{command}`; docs/p4.md lists them")
 }
 
-pub(super) fn needed<'a>(words: &mut Words<'a>, what: &str) -> Result<&'a str, String> {
-    words.next().ok_or_else(|| format!("expected {what}"))
+pub(super) fn needed<'a>(words: &mut Words<'a>, what: &str) -> Result<&'a str, SwitchError> {
+    words.next().ok_or_else(|| invalid(format!("expected {what}")))
 }
 
 fn stf(switch: &mut Switch, command: &str, rest: &str) -> Told {
     match command {
         "add" => add(switch, rest).map(|_| Vec::new()),
         "setdefault" => {
-            let (table, action) = rest.split_once(char::is_whitespace).ok_or("expected a table and an action")?;
+            let (table, action) = rest.split_once(char::is_whitespace).ok_or_else(|| invalid("expected a table and an action"))?;
             let (action, args) = action_of(action.trim())?;
             silent(switch.set_default(&name(table), &action, &args))
         }
-        _ if rest != "all" => Err("expected `remove all`; `table_delete` takes one entry out".to_owned()),
+        _ if rest != "all" => Err(invalid("expected `remove all`; `table_delete` takes one entry out")),
         _ => {
             let all: Vec<String> = switch.pipeline.tables.iter().map(|t| t.name.clone()).collect();
             silent(all.iter().try_for_each(|table| switch.clear(table)))
@@ -77,16 +78,16 @@ fn stf(switch: &mut Switch, command: &str, rest: &str) -> Told {
 }
 
 /// `add TABLE [PRIORITY] KEY:VALUE ... ACTION(ARG:NUMBER, ...)`, or `member(N)` or `group(N)`; the table and the entry's handle.
-pub(super) fn add(switch: &mut Switch, rest: &str) -> Result<(String, u64), String> {
-    let (table, rest) = rest.split_once(char::is_whitespace).ok_or("expected a table and an entry")?;
+pub(super) fn add(switch: &mut Switch, rest: &str) -> Result<(String, u64), SwitchError> {
+    let (table, rest) = rest.split_once(char::is_whitespace).ok_or_else(|| invalid("expected a table and an entry"))?;
     let meta = switch.table(&name(table))?.clone();
-    let open = rest.find('(').ok_or("expected ACTION(ARG:NUMBER, ...)")?;
+    let open = rest.find('(').ok_or_else(|| invalid("expected ACTION(ARG:NUMBER, ...)"))?;
     let front = rest[..open].trim_end();
     let start = front.char_indices().rev().find(|(_, c)| c.is_whitespace()).map_or(0, |(n, c)| n + c.len_utf8());
     let (action, args) = action_of(&rest[start..])?;
-    let behind = rest[open..].split_once(')').ok_or("expected `)` behind the arguments")?.1.trim();
+    let behind = rest[open..].split_once(')').ok_or_else(|| invalid("expected `)` behind the arguments"))?.1.trim();
     if !behind.is_empty() && !behind.starts_with('=') {
-        return Err(format!("nothing stands behind the action, and here is `{behind}`"));
+        return Err(invalid(format!("nothing stands behind the action, and here is `{behind}`")));
     }
     let (mut priority, mut keys): (u32, BTreeMap<usize, KeyMatch>) = (1, BTreeMap::new());
     for word in rest[..start].split_whitespace() {
@@ -95,7 +96,7 @@ pub(super) fn add(switch: &mut Switch, rest: &str) -> Result<(String, u64), Stri
             Some((key, value)) => {
                 let at = key_of(&meta, &name(key))?;
                 if keys.insert(at, value_of(value, &meta.keys[at])?).is_some() {
-                    return Err(format!("the key `{}` is given twice", meta.keys[at].name));
+                    return Err(invalid(format!("the key `{}` is given twice", meta.keys[at].name)));
                 }
             }
         }
@@ -104,7 +105,7 @@ pub(super) fn add(switch: &mut Switch, rest: &str) -> Result<(String, u64), Stri
     for (n, key) in meta.keys.iter().enumerate().filter(|(_, k)| k.kind != Match::Selector) {
         match keys.remove(&n) {
             Some(value) => all.push(value),
-            None if key.kind == Match::Exact => return Err(format!("the key `{}` is missing", key.name)),
+            None if key.kind == Match::Exact => return Err(invalid(format!("the key `{}` is missing", key.name))),
             None => all.push(KeyMatch::Any),
         }
     }
@@ -116,8 +117,8 @@ pub(super) fn add(switch: &mut Switch, rest: &str) -> Result<(String, u64), Stri
     Ok((meta.name, handle))
 }
 
-fn small(n: &super::BigInt) -> Result<u32, String> {
-    u32::try_from(n).map_err(|_| format!("{n} is no number of a member or group"))
+fn small(n: &super::BigInt) -> Result<u32, SwitchError> {
+    u32::try_from(n).map_err(|_| invalid(format!("{n} is no number of a member or group")))
 }
 
 fn tables(switch: &mut Switch, command: &str, rest: &str) -> Told {
@@ -153,19 +154,19 @@ fn tables(switch: &mut Switch, command: &str, rest: &str) -> Told {
         }
         "table_delete" => silent(switch.delete(&table, number(words.next(), "handle")?)),
         "table_clear" => silent(switch.clear(&table)),
-        other => Err(unknown(other)),
+        other => Err(invalid(unknown(other))),
     }
 }
 
 /// As BMv2 does: an entry of the same keys is not replaced.
-fn refuse_twin(switch: &mut Switch, table: &str, keys: &[KeyMatch], priority: u32) -> Result<(), String> {
+fn refuse_twin(switch: &mut Switch, table: &str, keys: &[KeyMatch], priority: u32) -> Result<(), SwitchError> {
     match switch.handle_of(table, keys, priority)? {
-        Some(handle) => Err(format!("{table} has an entry of these keys, with handle {handle}")),
+        Some(handle) => Err(exists(format!("{table} has an entry of these keys, with handle {handle}"))),
         None => Ok(()),
     }
 }
 
-fn told_handle(handle: Result<u64, String>) -> Told {
+fn told_handle(handle: Result<u64, SwitchError>) -> Told {
     handle.map(|handle| vec![format!("Entry has been added with handle {handle}")])
 }
 
@@ -177,10 +178,10 @@ fn row<'a>(words: &mut Words<'a>) -> (Vec<&'a str>, Vec<&'a str>) {
 }
 
 /// Keys in the order of the table; the priority is the last argument where it is needed, and is taken off.
-fn matches_of(meta: &TableMeta, keys: &[&str], args: &mut Vec<&str>) -> Result<(Vec<KeyMatch>, u32), String> {
+fn matches_of(meta: &TableMeta, keys: &[&str], args: &mut Vec<&str>) -> Result<(Vec<KeyMatch>, u32), SwitchError> {
     let wanted: Vec<_> = meta.keys.iter().filter(|k| k.kind != Match::Selector).collect();
     if keys.len() != wanted.len() {
-        return Err(format!("table {} has {} keys, not {}", meta.name, wanted.len(), keys.len()));
+        return Err(invalid(format!("table {} has {} keys, not {}", meta.name, wanted.len(), keys.len())));
     }
     let values = keys.iter().zip(wanted).map(|(text, key)| match (*text, key.kind) {
         // A range of everything or a mask of zeros, as BMv2's commands leave them out.
@@ -227,18 +228,18 @@ fn profiles(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
                 _ => silent(switch.group_remove(profile, member, group)),
             }
         }
-        other => Err(unknown(other)),
+        other => Err(invalid(unknown(other))),
     }
 }
 
 /// `ACTION NUMBER ...` or `ACTION(ARG:NUMBER, ...)`.
-fn member_action(words: &mut Words<'_>) -> Result<super::values::Call, String> {
+fn member_action(words: &mut Words<'_>) -> Result<super::values::Call, SwitchError> {
     let rest: Vec<&str> = words.collect();
     let text = rest.join(" ");
     if text.contains('(') {
         return action_of(&text);
     }
-    let action = rest.first().ok_or("expected an action")?;
+    let action = rest.first().ok_or_else(|| invalid("expected an action"))?;
     Ok((name(action), arguments(rest[1..].iter().copied())?))
 }
 
@@ -249,15 +250,15 @@ fn sets(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
         "pvs_add" => silent(switch.set_add(set, &parts)),
         "pvs_remove" => silent(switch.set_remove(set, &parts)),
         "pvs_clear" => silent(switch.set_clear(set)),
-        other => Err(unknown(other)),
+        other => Err(invalid(unknown(other))),
     }
 }
 
 /// `RATE:BURST`.
-fn rate(word: Option<&str>) -> Result<Rate, String> {
-    let word = word.ok_or("expected RATE:BURST for the committed rate, and for the peak rate")?;
-    let (rate, burst) = word.split_once(':').ok_or_else(|| format!("`{word}` is not RATE:BURST"))?;
-    let per_us = rate.parse().map_err(|_| format!("`{rate}` is no rate"))?;
+fn rate(word: Option<&str>) -> Result<Rate, SwitchError> {
+    let word = word.ok_or_else(|| invalid("expected RATE:BURST for the committed rate, and for the peak rate"))?;
+    let (rate, burst) = word.split_once(':').ok_or_else(|| invalid(format!("`{word}` is not RATE:BURST")))?;
+    let per_us = rate.parse().map_err(|_| invalid(format!("`{rate}` is no rate")))?;
     Ok(Rate { per_us, burst: number(Some(burst), "burst")? })
 }
 
@@ -276,7 +277,7 @@ fn meters(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
                 Some((c, p)) => format!("{meter}[{index}]: committed {}:{}, peak {}:{}", c.per_us, c.burst, p.per_us, p.burst),
             }])
         }
-        other => Err(unknown(other)),
+        other => Err(invalid(unknown(other))),
     }
 }
 
@@ -304,12 +305,12 @@ fn counters(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
             let cells = switch.cells(counter, ArrayKind::Counter)?;
             silent((0..cells).try_for_each(|n| switch.counter_write(counter, n.into(), 0, 0)))
         }
-        other => Err(unknown(other)),
+        other => Err(invalid(unknown(other))),
     }
 }
 
 /// A cell, or of a direct counter an entry by its handle.
-pub(super) fn read_counter(switch: &mut Switch, counter: &str, index: u64) -> Result<(u64, u64), String> {
+pub(super) fn read_counter(switch: &mut Switch, counter: &str, index: u64) -> Result<(u64, u64), SwitchError> {
     match table_counted(switch, counter) {
         Some(_) => switch.direct_counter(counter, index),
         None => switch.counter_read(counter, index),
@@ -338,11 +339,11 @@ fn registers(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told 
         },
         "register_write" => {
             let index = number(words.next(), "index")?;
-            let value = arguments(words.take(1))?.pop().ok_or("expected a value")?.1;
+            let value = arguments(words.take(1))?.pop().ok_or_else(|| invalid("expected a value"))?.1;
             silent(switch.register_write(register, index, &value))
         }
         "register_reset" => silent(switch.register_reset(register)),
-        other => Err(unknown(other)),
+        other => Err(invalid(unknown(other))),
     }
 }
 
@@ -353,20 +354,20 @@ fn mirroring(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told 
         "mirroring_add_mc" => switch.mirroring_add(session, None, Some(number(words.next(), "group")?)),
         "mirroring_delete" => switch.mirroring_delete(session),
         "mirroring_get" => {
-            let (port, group) = switch.mirroring_get(session).ok_or_else(|| format!("there is no session {session}"))?;
+            let (port, group) = switch.mirroring_get(session).ok_or_else(|| missing(format!("there is no session {session}")))?;
             let say = |what: &str, n: Option<u32>| n.map(|n| format!("{what} {n}"));
             let to: Vec<String> = [say("port", port), say("group", group)].into_iter().flatten().collect();
             return Ok(vec![format!("session {session}: {}", to.join(", "))]);
         }
-        other => return Err(unknown(other)),
+        other => return Err(invalid(unknown(other))),
     }
     Ok(Vec::new())
 }
 
 /// A port that the architecture has.
-fn port(switch: &Switch, word: Option<&str>) -> Result<u32, String> {
+fn port(switch: &Switch, word: Option<&str>) -> Result<u32, SwitchError> {
     let (port, last) = (number(word, "port")?, switch.last_port());
-    if port <= last { Ok(port) } else { Err(format!("there is no port {port}: the last one is {last}")) }
+    if port <= last { Ok(port) } else { Err(missing(format!("there is no port {port}: the last one is {last}"))) }
 }
 
 fn groups(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
@@ -387,7 +388,7 @@ fn groups(switch: &mut Switch, command: &str, words: &mut Words<'_>) -> Told {
         }
         "mc_node_associate" => switch.node_associate(number(words.next(), "group")?, number(words.next(), "node")?)?,
         "mc_node_dissociate" => switch.node_dissociate(number(words.next(), "group")?, number(words.next(), "node")?)?,
-        other => return Err(unknown(other)),
+        other => return Err(invalid(unknown(other))),
     }
     Ok(Vec::new())
 }
@@ -400,11 +401,11 @@ fn crc(switch: &mut Switch, width: u32, words: &mut Words<'_>) -> Told {
     let mut flag = || match words.next().map(str::to_ascii_lowercase).as_deref() {
         Some("true" | "1") => Ok(true),
         Some("false" | "0") => Ok(false),
-        other => Err(format!("`{}` is neither True nor False", other.unwrap_or(""))),
+        other => Err(invalid(format!("`{}` is neither True nor False", other.unwrap_or("")))),
     };
     let (reflect_data, reflect_remainder) = (flag()?, flag()?);
     if width == 16 && (polynomial | initial | final_xor) > 0xffff {
-        return Err("parameters of a check of 16 bits have 16 bits".to_owned());
+        return Err(invalid("parameters of a check of 16 bits have 16 bits"));
     }
     silent(switch.crc_set(calculation, Parameters { width, polynomial, initial, final_xor, reflect_data, reflect_remainder }))
 }

@@ -27,14 +27,17 @@ impl Handlers for Ruled<'_> {
     fn read(&mut self, name: &str, text: &str) -> Result<String, String> {
         match handler(name) {
             "tables" => Ok(dump::tables(&self.switch.pipeline, &self.switch.state)),
-            "command" => batch::run(self.switch, text, |_| Ok(())).map(|told| told.into_iter().map(|line| line + "\n").collect()),
+            "command" => {
+                let told = batch::run(self.switch, text, |_| Ok(()))?;
+                Ok(told.into_iter().map(|line| line + "\n").collect())
+            }
             _ => Err(format!("no handler '{name}'; there are {NAME}.command and {NAME}.tables")),
         }
     }
 
     fn write(&mut self, name: &str, text: &str) -> Result<(), String> {
         match handler(name) {
-            "command" => batch::run(self.switch, text, |_| Ok(())).map(drop),
+            "command" => Ok(batch::run(self.switch, text, |_| Ok(())).map(drop)?),
             "stop" => {
                 *self.stopped = true;
                 Ok(())

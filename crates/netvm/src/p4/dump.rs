@@ -2,6 +2,7 @@
 //!
 //! In commands keys of kind lpm are told with the length of the prefix, ternary ones with a mask, ranges by their ends. Behind `#` stand an entry's handle and what it has counted.
 
+use super::SwitchError;
 use super::control::find;
 use super::{BigInt, Indirect, KeyMatch, Sign, Switch};
 use netil::exec::State;
@@ -54,7 +55,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such table.
-    pub fn dump(&mut self, table: Option<&str>) -> Result<Vec<String>, String> {
+    pub fn dump(&mut self, table: Option<&str>) -> Result<Vec<String>, SwitchError> {
         let chosen = table.map(|name| find(&self.pipeline.tables, |t| &t.name, name, "table").map(|(at, _)| at)).transpose()?;
         let all = (0..self.pipeline.tables.len()).filter(|at| chosen.is_none_or(|chosen| chosen == *at));
         Ok(all.flat_map(|at| self.dump_one(at)).collect())
@@ -74,7 +75,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such table.
-    pub fn entries(&mut self, table: &str) -> Result<Vec<Entered>, String> {
+    pub fn entries(&mut self, table: &str) -> Result<Vec<Entered>, SwitchError> {
         let (at, _) = find(&self.pipeline.tables, |t| &t.name, table, "table")?;
         Ok(self.entries_of(at))
     }
@@ -89,7 +90,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such table.
-    pub fn default_action(&self, table: &str) -> Result<Option<NamedAction>, String> {
+    pub fn default_action(&self, table: &str) -> Result<Option<NamedAction>, SwitchError> {
         self.table(table).map(|meta| self.default_of(meta))
     }
 

@@ -4,6 +4,7 @@
 //! What the control plane enters is in the module from the start: tables have it as their entries, and data memory as the init handler leaves it. It is
 //! what a [`Switch`] has that ran the same commands.
 
+use super::SwitchError;
 use super::{Filling, Pipeline, Reading, Switch, batch, dump, is_protobuf};
 use crate::application::Made;
 use crate::frontends::click::config::unquote;
@@ -138,7 +139,7 @@ struct Plane {
 
 impl Plane {
     /// With what a file enters.
-    fn new(pipeline: Pipeline, filling: &Filling) -> Result<Self, String> {
+    fn new(pipeline: Pipeline, filling: &Filling) -> Result<Self, SwitchError> {
         let switch = Switch::start(pipeline, &engines::ALL[0], Settings::default()).map_err(|error| error.to_string())?;
         let mut plane = Self { switch, members: Vec::new() };
         plane.run(|switch| filling.enter(switch).and_then(|told| suits(switch).map(|()| told)))?;
@@ -146,7 +147,7 @@ impl Plane {
     }
 
     /// Lets the control plane do something; what it tells.
-    fn run(&mut self, change: impl FnOnce(&mut Switch) -> Result<Vec<String>, String>) -> Result<Vec<String>, String> {
+    fn run(&mut self, change: impl FnOnce(&mut Switch) -> Result<Vec<String>, SwitchError>) -> Result<Vec<String>, SwitchError> {
         let told = change(&mut self.switch);
         let Some(groups) = self.switch.pipeline.groups else { return told };
         let wanted = members(&self.switch);
@@ -156,13 +157,16 @@ impl Plane {
             }
             // Those that do not fit any more are taken out again by the next change.
             self.members = wanted;
-            self.members.iter().try_for_each(|entry| table.add(entry, 0)).map_err(|full| format!("multicast groups: {full}"))?;
+            self.members
+                .iter()
+                .try_for_each(|entry| table.add(entry, 0))
+                .map_err(|why| SwitchError::Full(format!("multicast groups: {why}")))?;
         }
         told
     }
 
     /// The module with what the switch's state has.
-    fn filled(&self) -> Result<Module, String> {
+    fn filled(&self) -> Result<Module, SwitchError> {
         let mut module = self.switch.pipeline.module.clone();
         for (own, table) in module.tables.iter_mut().zip(&self.switch.state.tables) {
             own.entries = table.entries(0);
@@ -172,7 +176,7 @@ impl Plane {
     }
 
     /// Runs commands on a state.
-    fn with(&mut self, state: &mut State, commands: &str) -> Result<Vec<String>, String> {
+    fn with(&mut self, state: &mut State, commands: &str) -> Result<Vec<String>, SwitchError> {
         std::mem::swap(&mut self.switch.state, state);
         let told = self.run(|switch| batch::run(switch, commands, suits));
         std::mem::swap(&mut self.switch.state, state);
@@ -188,24 +192,24 @@ impl ControlPlane for Plane {
     fn read(&mut self, handler: &str, text: &str, state: &mut State) -> Result<String, String> {
         match handler {
             "tables" => Ok(dump::tables(&self.switch.pipeline, state)),
-            _ => self.with(state, text).map(|told| told.into_iter().map(|line| line + "\n").collect()),
+            _ => Ok(self.with(state, text)?.into_iter().map(|line| line + "\n").collect()),
         }
     }
 
     fn write(&mut self, _: &str, text: &str, state: &mut State) -> Result<(), String> {
-        self.with(state, text).map(drop)
+        Ok(self.with(state, text).map(drop)?)
     }
 }
 
 /// Refuses groups and sessions that an element has no use for; they are forgotten.
-fn suits(switch: &mut Switch) -> Result<(), String> {
+fn suits(switch: &mut Switch) -> Result<(), SwitchError> {
     if switch.replication.has_sessions() {
         switch.replication.forget_sessions();
-        return Err("mirroring sessions need the switch around a program, and this one is an element of a graph".to_owned());
+        return Err("mirroring sessions need the switch around a program, and this one is an element of a graph".into());
     }
     if switch.pipeline.groups.is_none() && switch.replication.has_groups() {
         switch.replication.forget_groups();
-        return Err("this program has no use for multicast groups".to_owned());
+        return Err("this program has no use for multicast groups".into());
     }
     Ok(())
 }
@@ -255,14 +259,14 @@ fn members(switch: &Switch) -> Vec<Entry> {
 }
 
 /// The init handler that leaves data memory so.
-fn image(data: &[u8]) -> Result<Handler, String> {
+fn image(data: &[u8]) -> Result<Handler, SwitchError> {
     let words = data.chunks(4).enumerate().map(|(n, bytes)| {
         let word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
         (4 * n as u32, word)
     });
     let words: Vec<(u32, u32)> = words.filter(|(_, word)| *word != 0).collect();
     if words.len() > MAX_WORDS {
-        return Err(format!("registers and meters with more than {MAX_WORDS} words other than 0 are not supported in a graph"));
+        return Err(format!("registers and meters with more than {MAX_WORDS} words other than 0 are not supported in a graph").into());
     }
     let store = |(at, word): &(u32, u32)| [Inst::with(Op::Push, *word), Inst::with(Op::Push, *at), Inst::new(Op::MStore32)];
     let code: Vec<Inst> = words.iter().flat_map(store).chain([Inst::new(Op::Ret)]).collect();

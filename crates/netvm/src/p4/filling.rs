@@ -2,12 +2,13 @@
 //!
 //! Protobuf text is read by whoever serves P4Runtime: it is registered once, as netvm knows nothing of that protocol.
 
+use super::error::{SwitchError, invalid};
 use super::{P4Info, Switch, stf};
 use std::path::Path;
 use std::sync::OnceLock;
 
 /// Does what a text says on a switch whose program has that P4Info.
-pub type Reader = fn(&mut Switch, &P4Info, &str) -> Result<(), String>;
+pub type Reader = fn(&mut Switch, &P4Info, &str) -> Result<(), SwitchError>;
 
 static PROTOBUF: OnceLock<Reader> = OnceLock::new();
 
@@ -36,11 +37,11 @@ impl Filling {
     ///
     /// # Errors
     /// The first line that makes no sense or is refused, or there is nobody who reads it.
-    pub fn enter(&self, switch: &mut Switch) -> Result<Vec<String>, String> {
+    pub fn enter(&self, switch: &mut Switch) -> Result<Vec<String>, SwitchError> {
         match (self, PROTOBUF.get()) {
             (Self::Commands(text), _) => stf::configure(switch, text),
             (Self::Protobuf(text, info), Some(read)) => read(switch, info, text).map(|()| Vec::new()),
-            (Self::Protobuf(..), None) => Err("this netvm was built without P4Runtime, whose text this is".to_owned()),
+            (Self::Protobuf(..), None) => Err(invalid("this netvm was built without P4Runtime, whose text this is")),
         }
     }
 }

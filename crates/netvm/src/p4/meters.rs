@@ -2,6 +2,7 @@
 
 use super::Switch;
 use super::control::find;
+use super::error::{SwitchError, invalid, missing};
 use p4::crc::Parameters;
 use p4::pipeline::{ArrayKind, meter};
 use std::ops::Range;
@@ -50,12 +51,12 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such meter or cell, or the peak rate is below the committed one.
-    pub fn meter_set(&mut self, name: &str, index: Option<u64>, committed: Rate, peak: Rate) -> Result<(), String> {
+    pub fn meter_set(&mut self, name: &str, index: Option<u64>, committed: Rate, peak: Rate) -> Result<(), SwitchError> {
         let sound = |r: Rate| r.per_us.is_finite() && r.per_us >= 0.0 && r.per_us < 2e9;
         if !sound(committed) || !sound(peak) || peak.per_us < committed.per_us {
-            return Err(
-                "rates are numbers of units a microsecond, the committed one first, then the peak rate, which is no lower".to_owned()
-            );
+            return Err(invalid(
+                "rates are numbers of units a microsecond, the committed one first, then the peak rate, which is no lower",
+            ));
         }
         let now = self.now_us;
         if self.is_direct_meter(name) {
@@ -76,7 +77,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such meter or cell.
-    pub fn meter_reset(&mut self, name: &str, index: u64) -> Result<(), String> {
+    pub fn meter_reset(&mut self, name: &str, index: u64) -> Result<(), SwitchError> {
         if self.is_direct_meter(name) {
             return self.each_direct(name, Some(index), |value, at| {
                 let end = value.len().min(at + meter::BYTES as usize);
@@ -95,7 +96,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such meter or cell.
-    pub fn meter_get(&mut self, name: &str, index: u64) -> Result<Option<(Rate, Rate)>, String> {
+    pub fn meter_get(&mut self, name: &str, index: u64) -> Result<Option<(Rate, Rate)>, SwitchError> {
         if self.is_direct_meter(name) {
             let mut found = None;
             self.each_direct(name, Some(index), |value, at| found = value.get(at..).and_then(read))?;
@@ -105,7 +106,7 @@ impl Switch {
         Ok(cells.first().and_then(|range| self.state.data.get(range.clone())).and_then(read))
     }
 
-    fn meter_cells(&self, name: &str, index: Option<u64>) -> Result<Vec<Range<usize>>, String> {
+    fn meter_cells(&self, name: &str, index: Option<u64>) -> Result<Vec<Range<usize>>, SwitchError> {
         let bytes = meter::BYTES as usize;
         let (meta, first) = self.array(name, ArrayKind::Meter, index.unwrap_or(0))?;
         let count = if index.is_some() { 1 } else { meta.count as usize };
@@ -118,15 +119,15 @@ impl Switch {
     }
 
     /// Changes the values of an entry with a direct meter, or of all entries of its table.
-    fn each_direct(&mut self, name: &str, handle: Option<u64>, mut change: impl FnMut(&mut [u8], usize)) -> Result<(), String> {
+    fn each_direct(&mut self, name: &str, handle: Option<u64>, mut change: impl FnMut(&mut [u8], usize)) -> Result<(), SwitchError> {
         let direct: Vec<_> = self.pipeline.tables.iter().filter(|t| t.meter.is_some()).cloned().collect();
         let (_, meta) = find(&direct, |t| &t.meter_name, name, "direct meter")?;
-        let (Some(at), Some(number)) = (meta.meter, meta.table) else { return Err(format!("{name} is no meter")) };
+        let (Some(at), Some(number)) = (meta.meter, meta.table) else { return Err(invalid(format!("{name} is no meter"))) };
         let entries = match handle {
             Some(handle) => self.entered(&meta.name, handle)?,
             None => self.state.tables.get(number as usize).map_or_else(Vec::new, |t| t.entries(0)),
         };
-        let table = self.state.tables.get_mut(number as usize).ok_or("no such table")?;
+        let table = self.state.tables.get_mut(number as usize).ok_or_else(|| missing("no such table"))?;
         for entry in entries {
             let found = table.known(&entry.key, &entry.mask, entry.priority, 0);
             if let Some(value) = table.value_mut(found) {
@@ -140,15 +141,15 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such calculation, or it has another width.
-    pub fn crc_set(&mut self, name: &str, parameters: Parameters) -> Result<(), String> {
+    pub fn crc_set(&mut self, name: &str, parameters: Parameters) -> Result<(), SwitchError> {
         let (_, meta) = find(&self.pipeline.crcs, |c| &c.name, name, "calculation with parameters")?;
         if meta.width != parameters.width {
-            return Err(format!("{name} is a check of {} bits", meta.width));
+            return Err(invalid(format!("{name} is a check of {} bits", meta.width)));
         }
         let image = parameters.image();
         match self.state.data.get_mut(meta.at as usize..meta.at as usize + image.len()) {
             Some(place) => place.copy_from_slice(&image),
-            None => return Err("no such calculation".to_owned()),
+            None => return Err(missing("no such calculation")),
         }
         Ok(())
     }

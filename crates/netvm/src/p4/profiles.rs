@@ -4,6 +4,7 @@
 
 use super::control::{action_value, find};
 use super::dump::{NamedAction, action};
+use super::error::{SwitchError, full, in_use, invalid, missing};
 use super::{BigInt, Switch};
 use netil::module::Entry;
 use p4::entries::KeyMatch;
@@ -41,7 +42,7 @@ fn lowest_free(taken: &[u32]) -> u32 {
 }
 
 impl Switch {
-    fn profile(&self, name: &str) -> Result<(usize, ProfileMeta), String> {
+    fn profile(&self, name: &str) -> Result<(usize, ProfileMeta), SwitchError> {
         find(&self.pipeline.profiles, |p| &p.name, name, "action profile").map(|(at, meta)| (at, meta.clone()))
     }
 
@@ -49,9 +50,9 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such profile.
-    pub fn members(&mut self, profile: &str) -> Result<Vec<(u32, NamedAction)>, String> {
+    pub fn members(&mut self, profile: &str) -> Result<Vec<(u32, NamedAction)>, SwitchError> {
         let (at, meta) = self.profile(profile)?;
-        let table = self.state.tables.get_mut(meta.members as usize).ok_or("no such table")?;
+        let table = self.state.tables.get_mut(meta.members as usize).ok_or_else(|| missing("no such table"))?;
         let of = |member: &u32| {
             let found = table.known(&[u64::from(*member)], &[], 0, 0);
             Some((*member, action(&meta.actions, table.value(found)?)?))
@@ -63,17 +64,17 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such profile.
-    pub fn groups(&self, profile: &str) -> Result<Vec<Group>, String> {
+    pub fn groups(&self, profile: &str) -> Result<Vec<Group>, SwitchError> {
         let (at, _) = self.profile(profile)?;
         let of = |(group, members): (&u32, &BTreeMap<u32, u32>)| (*group, members.iter().map(|(m, n)| (*m, *n)).collect());
         Ok(self.profiles[at].groups.iter().map(of).collect())
     }
 
-    fn enter(&mut self, table: u32, key: u64, value: &[u8]) -> Result<(), String> {
+    fn enter(&mut self, table: u32, key: u64, value: &[u8]) -> Result<(), SwitchError> {
         self.changes += 1;
         let entry = Entry { key: vec![key].into(), mask: Box::default(), priority: 0, value: value.into() };
-        let table = self.state.tables.get_mut(table as usize).ok_or("no such table")?;
-        table.add(&entry, 0).map_err(|why| why.to_string())
+        let table = self.state.tables.get_mut(table as usize).ok_or_else(|| missing("no such table"))?;
+        table.add(&entry, 0).map_err(|why| full(why.to_string()))
     }
 
     fn take_out(&mut self, table: u32, key: u64) {
@@ -87,12 +88,12 @@ impl Switch {
     ///
     /// # Errors
     /// The profile, the action or the arguments do not exist, or the profile is full.
-    pub fn member_create(&mut self, profile: &str, action: &str, args: &[(String, BigInt)]) -> Result<u32, String> {
+    pub fn member_create(&mut self, profile: &str, action: &str, args: &[(String, BigInt)]) -> Result<u32, SwitchError> {
         let (at, meta) = self.profile(profile)?;
         let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
         let taken: Vec<u32> = self.profiles[at].members.iter().copied().collect();
         if taken.len() >= meta.size as usize {
-            return Err(format!("{} has its {} members", meta.name, meta.size));
+            return Err(full(format!("{} has its {} members", meta.name, meta.size)));
         }
         let number = lowest_free(&taken);
         self.enter(meta.members, number.into(), &value)?;
@@ -104,7 +105,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such member, or the action does not suit.
-    pub fn member_modify(&mut self, profile: &str, member: u32, action: &str, args: &[(String, BigInt)]) -> Result<(), String> {
+    pub fn member_modify(&mut self, profile: &str, member: u32, action: &str, args: &[(String, BigInt)]) -> Result<(), SwitchError> {
         let (at, meta) = self.profile(profile)?;
         self.member(at, member)?;
         let value = action_value(&meta.name, &meta.actions, meta.value_bytes, action, args)?;
@@ -115,30 +116,30 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such member, or a group has it.
-    pub fn member_delete(&mut self, profile: &str, member: u32) -> Result<(), String> {
+    pub fn member_delete(&mut self, profile: &str, member: u32) -> Result<(), SwitchError> {
         let (at, meta) = self.profile(profile)?;
         self.member(at, member)?;
         if let Some((group, _)) = self.profiles[at].groups.iter().find(|(_, members)| members.contains_key(&member)) {
-            return Err(format!("member {member} is in group {group}"));
+            return Err(in_use(format!("member {member} is in group {group}")));
         }
         self.profiles[at].members.remove(&member);
         self.take_out(meta.members, member.into());
         Ok(())
     }
 
-    fn member(&self, profile: usize, member: u32) -> Result<(), String> {
+    fn member(&self, profile: usize, member: u32) -> Result<(), SwitchError> {
         let name = &self.pipeline.profiles[profile].name;
-        if self.profiles[profile].members.contains(&member) { Ok(()) } else { Err(format!("{name} has no member {member}")) }
+        if self.profiles[profile].members.contains(&member) { Ok(()) } else { Err(missing(format!("{name} has no member {member}"))) }
     }
 
     /// Makes an empty group; its number.
     ///
     /// # Errors
     /// There is no such profile, or it has no selector.
-    pub fn group_new(&mut self, profile: &str) -> Result<u32, String> {
+    pub fn group_new(&mut self, profile: &str) -> Result<u32, SwitchError> {
         let (at, meta) = self.profile(profile)?;
         if meta.groups.is_none() {
-            return Err(format!("{} is no action selector, and has no groups", meta.name));
+            return Err(missing(format!("{} is no action selector, and has no groups", meta.name)));
         }
         let taken: Vec<u32> = self.profiles[at].groups.keys().copied().collect();
         let number = lowest_free(&taken);
@@ -151,7 +152,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such group.
-    pub fn group_delete(&mut self, profile: &str, group: u32) -> Result<(), String> {
+    pub fn group_delete(&mut self, profile: &str, group: u32) -> Result<(), SwitchError> {
         let (at, meta) = self.profile(profile)?;
         let members = positions(self.group(at, group)?);
         self.profiles[at].groups.remove(&group);
@@ -162,21 +163,21 @@ impl Switch {
         Ok(())
     }
 
-    fn group(&mut self, profile: usize, group: u32) -> Result<&mut BTreeMap<u32, u32>, String> {
+    fn group(&mut self, profile: usize, group: u32) -> Result<&mut BTreeMap<u32, u32>, SwitchError> {
         let name = &self.pipeline.profiles[profile].name;
-        self.profiles[profile].groups.get_mut(&group).ok_or_else(|| format!("{name} has no group {group}"))
+        self.profiles[profile].groups.get_mut(&group).ok_or_else(|| missing(format!("{name} has no group {group}")))
     }
 
     /// Puts a member into a group.
     ///
     /// # Errors
     /// One of them is not there, or the member is in the group already.
-    pub fn group_add(&mut self, profile: &str, member: u32, group: u32) -> Result<(), String> {
+    pub fn group_add(&mut self, profile: &str, member: u32, group: u32) -> Result<(), SwitchError> {
         let (at, _) = self.profile(profile)?;
         self.member(at, member)?;
         let mut members = self.group(at, group)?.clone();
         if members.insert(member, 1).is_some() {
-            return Err(format!("member {member} is in group {group}"));
+            return Err(in_use(format!("member {member} is in group {group}")));
         }
         self.set_group(at, group, members)
     }
@@ -185,21 +186,21 @@ impl Switch {
     ///
     /// # Errors
     /// One of them is not there, or the positions are too many.
-    pub fn group_members(&mut self, profile: &str, group: u32, members: &[(u32, u32)]) -> Result<(), String> {
+    pub fn group_members(&mut self, profile: &str, group: u32, members: &[(u32, u32)]) -> Result<(), SwitchError> {
         let (at, _) = self.profile(profile)?;
         members.iter().try_for_each(|(member, _)| self.member(at, *member))?;
         if let Some((member, _)) = members.iter().find(|(_, weight)| *weight == 0) {
-            return Err(format!("member {member} has a weight of 1 at least"));
+            return Err(invalid(format!("member {member} has a weight of 1 at least")));
         }
         self.set_group(at, group, members.iter().copied().collect())
     }
 
     /// Writes a group anew; it stays as it was if that is too much.
-    fn set_group(&mut self, at: usize, group: u32, members: BTreeMap<u32, u32>) -> Result<(), String> {
+    fn set_group(&mut self, at: usize, group: u32, members: BTreeMap<u32, u32>) -> Result<(), SwitchError> {
         let name = self.pipeline.profiles[at].name.clone();
         let total: u64 = members.values().map(|weight| u64::from(*weight)).sum();
         if total > u64::from(MOST_POSITIONS) {
-            return Err(format!("{name} is full: a group has {MOST_POSITIONS} positions at most, and not {total}"));
+            return Err(full(format!("{name} is full: a group has {MOST_POSITIONS} positions at most, and not {total}")));
         }
         let before = std::mem::replace(self.group(at, group)?, members);
         let done = self.write_group(at, group, positions(&before));
@@ -214,11 +215,11 @@ impl Switch {
     ///
     /// # Errors
     /// It is not there.
-    pub fn group_remove(&mut self, profile: &str, member: u32, group: u32) -> Result<(), String> {
+    pub fn group_remove(&mut self, profile: &str, member: u32, group: u32) -> Result<(), SwitchError> {
         let (at, _) = self.profile(profile)?;
         let mut members = self.group(at, group)?.clone();
         if members.remove(&member).is_none() {
-            return Err(format!("member {member} is not in group {group}"));
+            return Err(missing(format!("member {member} is not in group {group}")));
         }
         self.set_group(at, group, members)
     }
@@ -227,7 +228,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such group.
-    pub fn group_watch(&mut self, profile: &str, group: u32, ports: &[(u32, u32)]) -> Result<(), String> {
+    pub fn group_watch(&mut self, profile: &str, group: u32, ports: &[(u32, u32)]) -> Result<(), SwitchError> {
         let (at, _) = self.profile(profile)?;
         let before = positions(self.group(at, group)?);
         let watched = &mut self.profiles[at].watched;
@@ -240,7 +241,7 @@ impl Switch {
     ///
     /// # Errors
     /// A group does not fit any more.
-    pub fn port_is_up(&mut self, port: u32, up: bool) -> Result<(), String> {
+    pub fn port_is_up(&mut self, port: u32, up: bool) -> Result<(), SwitchError> {
         let changed = if up { self.down.remove(&port) } else { self.down.insert(port) };
         if !changed {
             return Ok(());
@@ -257,7 +258,7 @@ impl Switch {
     }
 
     /// Writes a group, of which `before` positions were written.
-    fn write_group(&mut self, profile: usize, group: u32, before: u32) -> Result<(), String> {
+    fn write_group(&mut self, profile: usize, group: u32, before: u32) -> Result<(), SwitchError> {
         let Some(table) = self.pipeline.profiles[profile].groups else { return Ok(()) };
         let all = self.group(profile, group)?.clone();
         let watched = &self.profiles[profile].watched;
@@ -272,7 +273,7 @@ impl Switch {
     }
 
     /// What an entry holds that names a member or a group.
-    pub(super) fn indirect(&self, profile: usize, bytes: u32, to: Indirect) -> Result<Vec<u8>, String> {
+    pub(super) fn indirect(&self, profile: usize, bytes: u32, to: Indirect) -> Result<Vec<u8>, SwitchError> {
         let mut value = vec![0; bytes as usize];
         match to {
             Indirect::Member(member) => {
@@ -282,7 +283,7 @@ impl Switch {
             Indirect::Group(group) => {
                 let name = &self.pipeline.profiles[profile].name;
                 if !self.profiles[profile].groups.contains_key(&group) {
-                    return Err(format!("{name} has no group {group}"));
+                    return Err(missing(format!("{name} has no group {group}")));
                 }
                 value[4..8].copy_from_slice(&(group + 1).to_le_bytes());
             }
@@ -294,23 +295,23 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such set, the parts do not suit it, or it is full.
-    pub fn set_add(&mut self, name: &str, parts: &[KeyMatch]) -> Result<(), String> {
+    pub fn set_add(&mut self, name: &str, parts: &[KeyMatch]) -> Result<(), SwitchError> {
         let (_, meta) = find(&self.pipeline.sets, |s| &s.name, name, "value set")?;
         let (entries, table) = (set_entries(meta, parts)?, meta.table);
         let whole = meta.name.clone();
-        let table = self.state.tables.get_mut(table as usize).ok_or("no such table")?;
-        entries.iter().try_for_each(|entry| table.add(entry, 0).map_err(|why| format!("{whole}: {why}")))
+        let table = self.state.tables.get_mut(table as usize).ok_or_else(|| missing("no such table"))?;
+        entries.iter().try_for_each(|entry| table.add(entry, 0).map_err(|why| full(format!("{whole}: {why}"))))
     }
 
     /// Gives a value set just these members; if that cannot be, it keeps those that it has.
     ///
     /// # Errors
     /// There is no such set, the parts do not suit it, or they are too many.
-    pub fn set_all(&mut self, name: &str, members: &[Vec<KeyMatch>]) -> Result<(), String> {
+    pub fn set_all(&mut self, name: &str, members: &[Vec<KeyMatch>]) -> Result<(), SwitchError> {
         let (_, meta) = find(&self.pipeline.sets, |s| &s.name, name, "value set")?;
         let new: Vec<Entry> = members.iter().map(|parts| set_entries(meta, parts)).collect::<Result<Vec<_>, _>>()?.concat();
         let (whole, number) = (meta.name.clone(), meta.table as usize);
-        let table = self.state.tables.get_mut(number).ok_or("no such table")?;
+        let table = self.state.tables.get_mut(number).ok_or_else(|| missing("no such table"))?;
         let before = table.entries(0);
         for entry in &before {
             table.remove(&entry.key, &entry.mask, entry.priority, 0);
@@ -324,7 +325,7 @@ impl Switch {
                 // They were there: there is room for them.
                 let _ = table.add(entry, 0);
             }
-            format!("{whole}: {why}")
+            full(format!("{whole}: {why}"))
         })
     }
 
@@ -332,21 +333,21 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such set, or no such member.
-    pub fn set_remove(&mut self, name: &str, parts: &[KeyMatch]) -> Result<(), String> {
+    pub fn set_remove(&mut self, name: &str, parts: &[KeyMatch]) -> Result<(), SwitchError> {
         let (_, meta) = find(&self.pipeline.sets, |s| &s.name, name, "value set")?;
         let (entries, table) = (set_entries(meta, parts)?, meta.table);
-        let table = self.state.tables.get_mut(table as usize).ok_or("no such table")?;
+        let table = self.state.tables.get_mut(table as usize).ok_or_else(|| missing("no such table"))?;
         let gone = entries.iter().filter(|e| table.remove(&e.key, &e.mask, e.priority, 0)).count();
-        if gone == entries.len() { Ok(()) } else { Err(format!("{name} has no such member")) }
+        if gone == entries.len() { Ok(()) } else { Err(missing(format!("{name} has no such member"))) }
     }
 
     /// Empties a value set.
     ///
     /// # Errors
     /// There is no such set.
-    pub fn set_clear(&mut self, name: &str) -> Result<(), String> {
+    pub fn set_clear(&mut self, name: &str) -> Result<(), SwitchError> {
         let (_, meta) = find(&self.pipeline.sets, |s| &s.name, name, "value set")?;
-        let table = self.state.tables.get_mut(meta.table as usize).ok_or("no such table")?;
+        let table = self.state.tables.get_mut(meta.table as usize).ok_or_else(|| missing("no such table"))?;
         for entry in table.entries(0) {
             table.remove(&entry.key, &entry.mask, entry.priority, 0);
         }
@@ -364,18 +365,18 @@ fn position(group: u32, at: u32) -> u64 {
     u64::from(group) << 32 | u64::from(at)
 }
 
-fn set_entries(meta: &SetMeta, parts: &[KeyMatch]) -> Result<Vec<Entry>, String> {
+fn set_entries(meta: &SetMeta, parts: &[KeyMatch]) -> Result<Vec<Entry>, SwitchError> {
     let widths: Vec<u32> = match parts {
         [_] => vec![meta.fields.iter().map(|f| f.1).sum()],
         _ => meta.fields.iter().map(|f| f.1).collect(),
     };
     if parts.len() != widths.len() {
-        return Err(format!("a member of {} has {} parts, not {}", meta.name, meta.fields.len(), parts.len()));
+        return Err(invalid(format!("a member of {} has {} parts, not {}", meta.name, meta.fields.len(), parts.len())));
     }
     if let Some((part, width)) = parts.iter().zip(&widths).find(|(part, width)| !part.fits(**width)) {
-        return Err(format!("{}: {part} does not fit a part of {width} bits", meta.name));
+        return Err(invalid(format!("{}: {part} does not fit a part of {width} bits", meta.name)));
     }
-    p4::entries::ternary(&widths, meta.key_bits, parts, meta.mask.as_ref())
+    p4::entries::ternary(&widths, meta.key_bits, parts, meta.mask.as_ref()).map_err(SwitchError::from)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Source: BMv2, `docs/simple_switch.md`, and the commands of its simple_switch_CLI.
 
 use super::Switch;
+use super::error::{SwitchError, missing};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a mirrored packet goes.
@@ -108,20 +109,20 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such group.
-    pub fn group_destroy(&mut self, group: u32) -> Result<(), String> {
+    pub fn group_destroy(&mut self, group: u32) -> Result<(), SwitchError> {
         self.changes += 1;
         let was_there = self.replication.groups.remove(&group).is_some() | self.replication.group_copies.remove(&group).is_some();
-        if was_there { Ok(()) } else { Err(format!("there is no group {group}")) }
+        if was_there { Ok(()) } else { Err(missing(format!("there is no group {group}"))) }
     }
 
     /// Takes a node out of a group.
     ///
     /// # Errors
     /// It is not there.
-    pub fn node_dissociate(&mut self, group: u32, handle: usize) -> Result<(), String> {
+    pub fn node_dissociate(&mut self, group: u32, handle: usize) -> Result<(), SwitchError> {
         self.changes += 1;
-        let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| format!("there is no group {group}"))?;
-        let at = nodes.iter().position(|n| *n == handle).ok_or_else(|| format!("node {handle} is not in group {group}"))?;
+        let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| missing(format!("there is no group {group}")))?;
+        let at = nodes.iter().position(|n| *n == handle).ok_or_else(|| missing(format!("node {handle} is not in group {group}")))?;
         nodes.remove(at);
         Ok(())
     }
@@ -130,7 +131,7 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such node.
-    pub fn node_destroy(&mut self, handle: usize) -> Result<(), String> {
+    pub fn node_destroy(&mut self, handle: usize) -> Result<(), SwitchError> {
         self.changes += 1;
         self.node_update(handle, Vec::new())?;
         self.replication.groups.values_mut().for_each(|nodes| nodes.retain(|node| *node != handle));
@@ -188,9 +189,9 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such node.
-    pub fn node_update(&mut self, handle: usize, ports: Vec<u32>) -> Result<(), String> {
+    pub fn node_update(&mut self, handle: usize, ports: Vec<u32>) -> Result<(), SwitchError> {
         self.changes += 1;
-        let node = self.replication.nodes.get_mut(handle).ok_or_else(|| format!("there is no node {handle}"))?;
+        let node = self.replication.nodes.get_mut(handle).ok_or_else(|| missing(format!("there is no node {handle}")))?;
         node.ports = ports;
         Ok(())
     }
@@ -199,12 +200,12 @@ impl Switch {
     ///
     /// # Errors
     /// There is no such group or node.
-    pub fn node_associate(&mut self, group: u32, handle: usize) -> Result<(), String> {
+    pub fn node_associate(&mut self, group: u32, handle: usize) -> Result<(), SwitchError> {
         self.changes += 1;
         if self.replication.nodes.get(handle).is_none() {
-            return Err(format!("there is no node {handle}"));
+            return Err(missing(format!("there is no node {handle}")));
         }
-        let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| format!("there is no group {group}"))?;
+        let nodes = self.replication.groups.get_mut(&group).ok_or_else(|| missing(format!("there is no group {group}")))?;
         nodes.push(handle);
         Ok(())
     }

@@ -2,6 +2,7 @@
 //!
 //! Left out: entries that several others cover together.
 
+use super::SwitchError;
 use super::{Switch, Warnings, stf};
 use frontends::diagnostics::{Diagnostic, Sources, Span};
 use netil::module::Entry;
@@ -17,12 +18,12 @@ struct Known {
 ///
 /// # Errors
 /// The first line that makes no sense.
-pub fn check(switch: &mut Switch, name: &str, text: &str) -> Result<Warnings, String> {
+pub fn check(switch: &mut Switch, name: &str, text: &str) -> Result<Warnings, SwitchError> {
     let mut lines: HashMap<(usize, usize), Span> = HashMap::new();
     let mut start = 0;
     for (n, line) in text.split('\n').enumerate() {
         let before: HashMap<usize, usize> = switch.handles.iter().map(|(table, all)| (*table, all.len())).collect();
-        stf::command(switch, line).map_err(|why| format!("line {}: {why}", n + 1))?;
+        stf::command(switch, line).map_err(|why| why.at(format_args!("line {}", n + 1)))?;
         let words = line.split('#').next().unwrap_or_default();
         let at = start + (words.len() - words.trim_start().len()) as u32;
         let span = Span { start: at, end: at + words.trim().len() as u32 };

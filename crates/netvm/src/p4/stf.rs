@@ -8,6 +8,7 @@
 //! In packets `*` is any nibble; an expected packet may go on unless `$` ends it. Each port that is named must give just what is expected of it, in that order. Of ternary entries the
 //! higher priority wins.
 
+use super::error::{SwitchError, invalid};
 use super::values::{name, number};
 use super::{Arrived, Departures, Sent, Switch, commands};
 use std::collections::BTreeMap;
@@ -74,20 +75,20 @@ pub fn run_with_overhead(switch: &mut Switch, text: &str, overhead: u64) -> Repo
 ///
 /// # Errors
 /// The first line that makes no sense, or is about packets.
-pub fn configure(switch: &mut Switch, text: &str) -> Result<Vec<String>, String> {
+pub fn configure(switch: &mut Switch, text: &str) -> Result<Vec<String>, SwitchError> {
     let mut told = Vec::new();
     for (n, line) in text.lines().enumerate() {
-        told.extend(command(switch, line).map_err(|why| format!("line {}: {why}", n + 1))?);
+        told.extend(command(switch, line).map_err(|why| why.at(format_args!("line {}", n + 1)))?);
     }
     Ok(told)
 }
 
 /// One line of such a file.
-pub(super) fn command(switch: &mut Switch, line: &str) -> Result<Vec<String>, String> {
+pub(super) fn command(switch: &mut Switch, line: &str) -> Result<Vec<String>, SwitchError> {
     let line = line.split('#').next().unwrap_or("").trim();
     let about_packets = ["packet", "expect", "no_packet", "check_counter"].iter().any(|w| line.to_ascii_lowercase().starts_with(w));
     if about_packets {
-        return Err("this is for tests only".to_owned());
+        return Err(invalid("this is for tests only"));
     }
     let mut run = Run { switch, report: Report::default(), ports: BTreeMap::new(), time_ns: 0, handles: BTreeMap::new(), overhead: 0 };
     if !line.is_empty() {
@@ -97,7 +98,7 @@ pub(super) fn command(switch: &mut Switch, line: &str) -> Result<Vec<String>, St
 }
 
 impl Run<'_> {
-    fn line(&mut self, line: &str, at: usize) -> Result<(), String> {
+    fn line(&mut self, line: &str, at: usize) -> Result<(), SwitchError> {
         let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         match command.to_ascii_lowercase().as_str() {
@@ -121,12 +122,12 @@ impl Run<'_> {
         }
     }
 
-    fn packet(&mut self, rest: &str) -> Result<(), String> {
+    fn packet(&mut self, rest: &str) -> Result<(), SwitchError> {
         let (port, data) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let port = number(Some(port).filter(|port| !port.is_empty()), "port")?;
         let digits: String = data.chars().filter(|c| !c.is_whitespace()).collect();
         if !digits.len().is_multiple_of(2) || !digits.chars().all(|c| c.is_ascii_hexdigit()) {
-            return Err("a packet is pairs of hexadecimal digits".to_owned());
+            return Err(invalid("a packet is pairs of hexadecimal digits"));
         }
         let byte = |n: usize| u8::from_str_radix(&digits[n..n + 2], 16).unwrap_or(0);
         let bytes: Vec<u8> = (0..digits.len()).step_by(2).map(byte).collect();
@@ -139,7 +140,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn expect(&mut self, rest: &str, line: usize) -> Result<(), String> {
+    fn expect(&mut self, rest: &str, line: usize) -> Result<(), SwitchError> {
         let (port, data) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let entry = self.ports.entry(number(Some(port).filter(|port| !port.is_empty()), "port")?).or_default();
         self.report.expected += 1;
@@ -149,7 +150,7 @@ impl Run<'_> {
                 ('*', _) => expected.nibbles.push(None),
                 ('$', _) => expected.exact = true,
                 (_, Some(digit)) => expected.nibbles.push(Some(digit as u8)),
-                _ => return Err(format!("`{c}` is no hexadecimal digit")),
+                _ => return Err(invalid(format!("`{c}` is no hexadecimal digit"))),
             }
         }
         if data.is_empty() {
@@ -160,7 +161,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn check_counter(&mut self, rest: &str) -> Result<(), String> {
+    fn check_counter(&mut self, rest: &str) -> Result<(), SwitchError> {
         let (counter, test) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let (counter, index) = counter.trim_end_matches(')').split_once('(').unwrap_or((counter, "0"));
         let (packets, bytes) = match index.strip_prefix('$').and_then(|handle| self.handles.get(handle)) {
@@ -172,7 +173,7 @@ impl Run<'_> {
         let found = match what {
             "bytes" => bytes + self.overhead * packets,
             "packets" => packets,
-            other => return Err(format!("`{other}` is neither packets nor bytes")),
+            other => return Err(invalid(format!("`{other}` is neither packets nor bytes"))),
         };
         let (op, wanted) = (words.next().unwrap_or("=="), number::<u64>(words.next(), "number")?);
         let holds = match op {
@@ -182,9 +183,9 @@ impl Run<'_> {
             "<=" => found <= wanted,
             ">" => found > wanted,
             ">=" => found >= wanted,
-            _ => return Err(format!("`{op}` is no comparison")),
+            _ => return Err(invalid(format!("`{op}` is no comparison"))),
         };
-        if holds { Ok(()) } else { Err(format!("{counter}({index}) {what} is {found}, and {op} {wanted} is expected")) }
+        if holds { Ok(()) } else { Err(invalid(format!("{counter}({index}) {what} is {found}, and {op} {wanted} is expected"))) }
     }
 
     fn judge(&mut self) {

@@ -2,6 +2,7 @@
 
 use super::BigInt;
 use super::control::find;
+use super::error::{SwitchError, invalid};
 use p4::Sign;
 use p4::entries::KeyMatch;
 use p4::pipeline::{KeyMeta, Match, TableMeta};
@@ -10,13 +11,13 @@ use p4::pipeline::{KeyMeta, Match, TableMeta};
 const MAX_DIGITS: usize = 4096;
 
 /// A number of a fixed size: decimal or hexadecimal.
-pub(super) fn number<T: TryFrom<u64>>(word: Option<&str>, what: &str) -> Result<T, String> {
-    let word = word.ok_or_else(|| format!("{what} is missing"))?;
+pub(super) fn number<T: TryFrom<u64>>(word: Option<&str>, what: &str) -> Result<T, SwitchError> {
+    let word = word.ok_or_else(|| invalid(format!("{what} is missing")))?;
     let value = match word.strip_prefix("0x") {
         Some(hex) => u64::from_str_radix(hex, 16),
         None => word.parse(),
     };
-    value.ok().and_then(|v| T::try_from(v).ok()).ok_or_else(|| format!("`{word}` is no {what}"))
+    value.ok().and_then(|v| T::try_from(v).ok()).ok_or_else(|| invalid(format!("`{word}` is no {what}")))
 }
 
 /// A name without its quotes, `a$0` as `a[0]`.
@@ -38,7 +39,7 @@ pub(super) fn name(text: &str) -> String {
 }
 
 /// The key of a table that a name means.
-pub(super) fn key_of(meta: &TableMeta, key: &str) -> Result<usize, String> {
+pub(super) fn key_of(meta: &TableMeta, key: &str) -> Result<usize, SwitchError> {
     let ends = |k: &str| k == key || k.strip_suffix(key).is_some_and(|rest| rest.ends_with('.'));
     let valid = |k: &str| k.strip_suffix(".$valid$").is_some_and(ends) || ends(k.trim_end_matches('$'));
     let mut found = meta.keys.iter().enumerate().filter(|(_, k)| k.name == key || valid(&k.name));
@@ -52,7 +53,7 @@ pub(super) fn key_of(meta: &TableMeta, key: &str) -> Result<usize, String> {
 pub(super) type Call = (String, Vec<(String, BigInt)>);
 
 /// `ACTION(ARG:NUMBER, ...)`.
-pub(super) fn action_of(text: &str) -> Result<Call, String> {
+pub(super) fn action_of(text: &str) -> Result<Call, SwitchError> {
     let (action, args) = text.split_once('(').unwrap_or((text, ")"));
     let args = args.split(')').next().unwrap_or("");
     let mut out = Vec::new();
@@ -67,15 +68,15 @@ pub(super) fn action_of(text: &str) -> Result<Call, String> {
 }
 
 /// Arguments in a row.
-pub(super) fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<(String, BigInt)>, String> {
+pub(super) fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Result<Vec<(String, BigInt)>, SwitchError> {
     words.map(|w| plain(w).map(|value| (String::new(), value))).collect()
 }
 
 /// A number without wild digits.
-fn plain(text: &str) -> Result<BigInt, String> {
+fn plain(text: &str) -> Result<BigInt, SwitchError> {
     match wild(text)? {
         (value, None) => Ok(value),
-        _ => Err(format!("`{text}` is no number")),
+        _ => Err(invalid(format!("`{text}` is no number"))),
     }
 }
 
@@ -94,7 +95,7 @@ fn address(text: &str) -> Option<BigInt> {
 }
 
 /// A number or address, and the mask of the digits that are written where some are `*`.
-fn wild(text: &str) -> Result<(BigInt, Option<BigInt>), String> {
+fn wild(text: &str) -> Result<(BigInt, Option<BigInt>), SwitchError> {
     if let Some(address) = address(text) {
         return Ok((address, None));
     }
@@ -103,7 +104,7 @@ fn wild(text: &str) -> Result<(BigInt, Option<BigInt>), String> {
         Some("0b" | "0B") => (2, 1, &text[2..]),
         _ => (10, 0, text),
     };
-    let bad = || format!("`{text}` is no number");
+    let bad = || invalid(format!("`{text}` is no number"));
     if digits.len() > MAX_DIGITS {
         return Err(bad());
     }
@@ -122,22 +123,22 @@ fn wild(text: &str) -> Result<(BigInt, Option<BigInt>), String> {
     Ok((value, Some(mask)))
 }
 
-fn fits(value: BigInt, key: &KeyMeta) -> Result<BigInt, String> {
+fn fits(value: BigInt, key: &KeyMeta) -> Result<BigInt, SwitchError> {
     if value.sign() != Sign::Minus && value.bits() <= u64::from(key.width) {
         return Ok(value);
     }
-    Err(format!("{value} does not fit the {} bits of `{}`", key.width, key.name))
+    Err(invalid(format!("{value} does not fit the {} bits of `{}`", key.width, key.name)))
 }
 
 /// What a key matches, in any of the ways to write that.
-pub(super) fn value_of(text: &str, key: &KeyMeta) -> Result<KeyMatch, String> {
+pub(super) fn value_of(text: &str, key: &KeyMeta) -> Result<KeyMatch, SwitchError> {
     if let Some((value, mask)) = text.split_once("&&&") {
         return Ok(KeyMatch::Mask(fits(plain(value)?, key)?, fits(plain(mask)?, key)?));
     }
     if let Some((value, bits)) = text.split_once('/') {
         let bits = number(Some(bits), "prefix length")?;
         if bits > key.width {
-            return Err(format!("`{}` has {} bits, and no prefix of {bits}", key.name, key.width));
+            return Err(invalid(format!("`{}` has {} bits, and no prefix of {bits}", key.name, key.width)));
         }
         return Ok(KeyMatch::Prefix(fits(wild(value)?.0, key)?, bits));
     }
@@ -166,7 +167,7 @@ pub(super) fn value_of(text: &str, key: &KeyMeta) -> Result<KeyMatch, String> {
 }
 
 /// A member's part: a number, `NUMBER&&&MASK` or `LOW->HIGH`.
-pub(super) fn part(text: &str) -> Result<KeyMatch, String> {
+pub(super) fn part(text: &str) -> Result<KeyMatch, SwitchError> {
     if let Some((value, mask)) = text.split_once("&&&") {
         return Ok(KeyMatch::Mask(plain(value)?, plain(mask)?));
     }

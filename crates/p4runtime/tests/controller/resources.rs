@@ -216,7 +216,7 @@ fn entries_are_read_from_protobuf_text() {
         switch.receive(0, &frame, 0)[0].port
     };
     assert_eq!((by(0xb0, 1), by(0xa0, 1), by(0, 9), by(0, 8)), (6, 2, 9, 1));
-    let refused = |text: &str| p4runtime::text::enter(&mut start(), &info, text).unwrap_err();
+    let refused = |text: &str| p4runtime::text::enter(&mut start(), &info, text).unwrap_err().to_string();
     assert!(refused("\nupdates { entity { table_entry { table_id: 5 } } }").starts_with("line 2: "));
     assert!(refused("updates { entity { table_entry { table_id: x } } }").starts_with("line 1: `x` is no number for table_id"));
     assert!(refused("updates {\n\n\"").starts_with("line 3: ") && refused("updates { a: \"\\q\" }").contains("no byte is escaped"));
