@@ -32,6 +32,10 @@ fn capture(file: &Path, packets: usize, between: Between, seed: u64) {
 
 /// Runs an application on captures by device, and records so many packets.
 fn recorded(app: &str, engine: &str, captures: &BTreeMap<String, PathBuf>, packets: usize, folder: &Path) -> Graph {
+    run(app, engine, captures, |graph| graph.record(packets, RECORD).unwrap(), folder)
+}
+
+fn run(app: &str, engine: &str, captures: &BTreeMap<String, PathBuf>, begin: impl Fn(&mut Graph), folder: &Path) -> Graph {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").join(app);
     let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
     let text = std::fs::read_to_string(&file).unwrap();
@@ -41,7 +45,7 @@ fn recorded(app: &str, engine: &str, captures: &BTreeMap<String, PathBuf>, packe
     let settings = Settings { devices: captures.clone(), outputs, ..Settings::default() };
     let engine = engines::find(engine).unwrap();
     let mut graph = application.start(engine, engines::Settings::default(), settings, Box::new(Quiet)).unwrap();
-    graph.record(packets, RECORD).unwrap();
+    begin(&mut graph);
     graph.start();
     while graph.turn() {}
     assert!(graph.finish().is_empty());
@@ -85,6 +89,44 @@ fn every_engine_tells_the_same_of_packets() {
                 first.len(),
                 other.len()
             );
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What a run writes, and what is known of its packets.
+fn written(
+    app: &str,
+    engine: &str,
+    captures: &BTreeMap<String, PathBuf>,
+    begin: impl Fn(&mut Graph),
+    folder: &Path,
+) -> (Vec<Vec<u8>>, Option<Vec<Value>>) {
+    let graph = run(app, engine, captures, begin, folder);
+    let files = captures.keys().map(|device| std::fs::read(folder.join(format!("{engine}-{device}.pcap"))).unwrap());
+    (files.collect(), why::packets(&graph))
+}
+
+#[test]
+fn a_run_is_the_same_whether_all_some_or_no_packets_are_recorded() {
+    let folder = folder("some");
+    let (inside, outside) = (folder.join("inside.pcap"), folder.join("outside.pcap"));
+    capture(&inside, 20_000, Between { ether: Some([2, 0, 0, 0, 0, 1]), src: network(10, 0, 0, 0, 8), ..Between::default() }, 1);
+    let gateway = Between { ether: Some([2, 0, 0, 0, 0, 2]), src: network(192, 0, 2, 0, 30), dst: network(192, 0, 2, 16, 32), arp: true };
+    capture(&outside, 2000, gateway, 2);
+    let captures = BTreeMap::from([("inside".to_owned(), inside), ("outside".to_owned(), outside)]);
+    for engine in ["jit", "aot"].into_iter().filter(|name| *name != "aot" || aot::build::Compiler::system().is_ok()) {
+        for app in ["nat/nat.click", "nat/forward.click"] {
+            let none = written(app, engine, &captures, |_| {}, &folder);
+            // A ring so small is rested and gone on with many times.
+            let some = written(app, engine, &captures, |graph| graph.record_some(64, RECORD).unwrap(), &folder);
+            let all = written(app, engine, &captures, |graph| graph.record(64, RECORD).unwrap(), &folder);
+            assert!(none.1.is_none() && none.0 == some.0 && none.0 == all.0, "{app} on {engine}");
+            let known = all.1.unwrap();
+            assert!(known.len() == 64 && known.iter().all(|packet| packet["rested"] == false), "{app} on {engine}");
+            let known = some.1.unwrap();
+            assert!(why::answer(known.clone(), None, 1).unwrap()["sampled"] == true, "{app} on {engine}");
+            assert!(known.len() == 64 && known.iter().all(|packet| packet["element"].is_string()), "{app} on {engine}: {known:?}");
         }
     }
     std::fs::remove_dir_all(folder).unwrap();

@@ -384,8 +384,17 @@ fn the_last_packets_are_asked_for_while_they_are_recorded() {
     assert!(later.starts_with("64 of the last 64 packets match\n") && later.contains("dropped: DENIED"), "{later}");
     std::fs::write(&file, "{}").unwrap();
     assert!(run.fails(&["why", "--file", &file]).contains("not what a run writes"));
-    let plain = Running::start(RECORDED, &PathBuf::from(dir.file("p.sock")), &[]);
-    assert!(plain.fails(&["why"]).contains("start the run with --record"));
+    let plain = Running::start(RECORDED, &PathBuf::from(dir.file("p.sock")), &["--record=0"]);
+    assert!(plain.fails(&["why"]).contains("--record=0"));
+}
+
+#[test]
+fn packets_are_recorded_where_nobody_has_asked_for_it() {
+    let dir = Dir::new("control-why-usual");
+    let run = Running::start(RECORDED, &PathBuf::from(dir.file("u.sock")), &[]);
+    run.wait(|| run.says(&["why", "-n", "0"]).lines().count() == 3);
+    let told = run.says(&["why", "-n", "1"]);
+    assert!(told.contains("packets match\n") && told.contains("dropped: DENIED\n") && told.contains(" d :: Discard\n"), "{told}");
 }
 
 #[test]

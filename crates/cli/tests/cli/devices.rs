@@ -210,7 +210,7 @@ fn firewall(row: &Row, (udp, tcp): (SocketAddr, SocketAddr), socket: &std::path:
                 "{told}"
             );
         }
-        false => assert!(String::from_utf8_lossy(&why.stderr).contains("start the run with --record")),
+        false => assert!(String::from_utf8_lossy(&why.stderr).contains("without --order flow")),
     }
     let top = netvm(["top", "--socket", &path, "--batch", "-n", "2", "--interval", "0.2"]).output().expect("it runs").stdout;
     let top = String::from_utf8_lossy(&top).into_owned();

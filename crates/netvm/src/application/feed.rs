@@ -5,6 +5,7 @@ use super::Settings;
 use crate::Error;
 use netil::app::{Body, Instance};
 use netil::module::InfoField;
+use netil::verify::Verified;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,11 +64,17 @@ impl Application {
         let offset = self.application.info_size.next_multiple_of(8);
         self.application.info.push(InfoField { name: NUMBER.to_owned(), offset, size: 8 });
         self.application.info_size = offset + 8;
+        // Elements that are alike have one program in common.
+        let mut wider: HashMap<*const Verified, Arc<Verified>> = HashMap::new();
         for instance in &mut self.application.instances {
             let Body::Program(program) = &mut instance.body else { continue };
-            let module = netil::Module { info_size: offset + 8, ..program.module().clone() };
-            let verified = netil::verify(module).map_err(|errors| Error::Verify { name: instance.class.clone(), errors })?;
-            *program = Arc::new(verified);
+            let before = Arc::as_ptr(program);
+            if !wider.contains_key(&before) {
+                let module = netil::Module { info_size: offset + 8, ..program.module().clone() };
+                let verified = netil::verify(module).map_err(|errors| Error::Verify { name: instance.class.clone(), errors })?;
+                wider.insert(before, Arc::new(verified));
+            }
+            program.clone_from(&wider[&before]);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Where packets went, and why: what the flight recorder of a graph knows, as JSON, and those packets of it that a filter takes.
 //!
 //! A packet: `packet` (its number), `copy_of`, `time_ns`, `wire_len`, `link`, `bytes` in hexadecimal, `way` (names of elements; null where several ways lead on), `element` and `class`
-//! where it ended or is (null if that element is no more), `dropped` with the reason, and `thread` where several have the whole configuration.
+//! where it ended or is (null if that element is no more), `dropped` with the reason, `rested` (packets before it were not recorded), and `thread` where several have the whole configuration.
 
 use crate::application::Graph;
 use crate::engines::ALL;
@@ -23,7 +23,7 @@ fn packet(recorded: &Recorded, graph: &Graph) -> Value {
     json!({
         "packet": recorded.number, "copy_of": (recorded.of > 0).then_some(recorded.of), "time_ns": recorded.time_ns, "wire_len": recorded.wire_len,
         "link": recorded.link.number(), "bytes": hex, "way": recorded.way.iter().map(name).collect::<Vec<_>>(),
-        "element": last.map(|node| graph.name(node)), "class": last.map(|node| graph.class(node)), "dropped": recorded.reason,
+        "element": last.map(|node| graph.name(node)), "class": last.map(|node| graph.class(node)), "dropped": recorded.reason, "rested": recorded.rested,
     })
 }
 
@@ -36,12 +36,13 @@ pub fn bytes(packet: &Value) -> Option<(Vec<u8>, LinkType, u32)> {
     Some((bytes, LinkType::from_file(number("link")?), number("wire_len")?))
 }
 
-/// What became of the packets that a filter takes: `recorded` and `matched`, how many; `ends`, where how many of them ended and why; `packets`, the last `most` of them.
+/// What became of the packets that a filter takes: `recorded` and `matched`, how many; `sampled`, whether packets between them were not recorded; `ends`, where how many of them ended and why; `packets`, the last `most` of them.
 ///
 /// # Errors
 /// The filter is wrong, or has no meaning on the packets.
 pub fn answer(packets: Vec<Value>, filter: Option<&str>, most: usize) -> Result<Value, Error> {
     let recorded = packets.len();
+    let sampled = packets.iter().any(|packet| packet["rested"] == true);
     let mut filter = filter.map(|text| Filter::new(text, &ALL[0])).transpose()?;
     let mut matching = Vec::new();
     for packet in packets {
@@ -62,5 +63,7 @@ pub fn answer(packets: Vec<Value>, filter: Option<&str>, most: usize) -> Result<
     let end = |((element, class, dropped), packets): ((String, String, String), u64)| json!({ "element": element, "class": class, "dropped": (!dropped.is_empty()).then_some(dropped), "packets": packets });
     let matched = matching.len();
     let last = matching.split_off(matched.saturating_sub(most));
-    Ok(json!({ "recorded": recorded, "matched": matched, "ends": ends.into_iter().map(end).collect::<Vec<_>>(), "packets": last }))
+    Ok(
+        json!({ "recorded": recorded, "sampled": sampled, "matched": matched, "ends": ends.into_iter().map(end).collect::<Vec<_>>(), "packets": last }),
+    )
 }

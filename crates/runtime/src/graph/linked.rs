@@ -57,6 +57,11 @@ impl Linked {
         self.gives_way && self.course.is_over()
     }
 
+    /// Whether it copies packets itself while it runs them.
+    pub(super) fn brings(&self) -> bool {
+        self.cluster.brings()
+    }
+
     /// Whether arrivals, or packets that are made, are run in bursts.
     pub(super) fn takes_bursts(&self) -> bool {
         self.most > 1

@@ -260,6 +260,8 @@ pub struct Graph {
     linked_measured: Measured,
     observer: Option<Box<dyn Observer>>,
     recorder: Option<Box<recorder::Recorder>>,
+    /// The same while it rests, so that recording takes no more than its share of the time.
+    resting: Option<Box<recorder::Recorder>>,
     /// Packets that are run in bursts.
     pool: Pool,
     /// Packets of the pool that native elements have sent: by which output.
@@ -455,6 +457,7 @@ impl Graph {
             linked_measured: Measured::default(),
             observer: None,
             recorder: None,
+            resting: None,
             pool: Pool::default(),
             leaving: VecDeque::new(),
             found: None,

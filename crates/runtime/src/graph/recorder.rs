@@ -5,12 +5,18 @@
 //!
 //! Of linked elements is known where a packet came in and where it ended or left. What it met between is told where only one way leads there ([`Graph::recorded`]).
 //!
+//! Who does not ask for all packets has as many recorded as take a hundredth of the time ([`Share`]): all of them where few come, else some hundreds that follow one another, and none for a while.
+//!
 //! Leaves out: what happens to a packet after a linked element has held it (it is then one that was made there); what elements changed ([`super::Observer`] sees that).
+
+mod share;
 
 use super::{Graph, Info, Packet};
 use crate::io::LinkType;
 use netil::cluster::Plan;
 use netil::pool::Pool;
+use share::Share;
+use std::time::Instant;
 
 /// Bytes that are kept of each packet.
 pub const KEPT: usize = 96;
@@ -33,12 +39,24 @@ struct Record {
     reason: u16,
     steps: u8,
     kept: u8,
+    rested: bool,
     way: [u16; STEPS],
     bytes: [u8; KEPT],
 }
 
-const EMPTY: Record =
-    Record { number: 0, of: 0, time_ns: 0, wire_len: 0, link: 0, reason: NONE, steps: 0, kept: 0, way: [NONE; STEPS], bytes: [0; KEPT] };
+const EMPTY: Record = Record {
+    number: 0,
+    of: 0,
+    time_ns: 0,
+    wire_len: 0,
+    link: 0,
+    reason: NONE,
+    steps: 0,
+    kept: 0,
+    rested: false,
+    way: [NONE; STEPS],
+    bytes: [0; KEPT],
+};
 
 /// What is known of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +77,8 @@ pub struct Recorded {
     pub way: Vec<Option<usize>>,
     /// Why it was dropped in the last one, if it was.
     pub reason: Option<String>,
+    /// Whether packets before it were not recorded, to save time.
+    pub rested: bool,
 }
 
 /// The ring of records.
@@ -71,11 +91,16 @@ pub(super) struct Recorder {
     /// By slot of the pool.
     by_slot: Vec<u64>,
     reasons: Vec<String>,
+    /// None: all packets are recorded.
+    share: Option<Share>,
+    /// Whether packets came since the last record that were not recorded.
+    rested: bool,
 }
 
 impl Recorder {
-    fn new(packets: usize, field: &str, at: usize) -> Self {
-        Self { ring: vec![EMPTY; packets.max(1)], last: 0, field: field.to_owned(), at, by_slot: Vec::new(), reasons: Vec::new() }
+    fn new(packets: usize, field: &str, at: usize, share: Option<Share>) -> Self {
+        let ring = vec![EMPTY; packets.max(1)];
+        Self { ring, last: 0, field: field.to_owned(), at, by_slot: Vec::new(), reasons: Vec::new(), share, rested: false }
     }
 
     /// Elements have other numbers from now on, or none.
@@ -93,6 +118,7 @@ impl Recorder {
         record.bytes[..kept].copy_from_slice(&bytes[..kept]);
         (record.number, record.of, record.time_ns, record.wire_len, record.link) = (number, of, time_ns, wire_len, link);
         (record.reason, record.kept, record.steps) = (NONE, kept as u8, u8::from(node != NONE));
+        record.rested = std::mem::take(&mut self.rested);
         record.way[0] = node;
         number
     }
@@ -212,26 +238,62 @@ pub(super) fn note_ends(recorder: &mut Option<Box<Recorder>>, slots: &[u32], nod
 }
 
 impl Graph {
-    /// Records so many packets from now on. The application has a field of info memory for their numbers, of eight bytes, with that name.
+    /// Records all packets from now on, and keeps so many. The application has a field of info memory for their numbers, of eight bytes, with that name.
     ///
     /// # Errors
     /// It has none.
     pub fn record(&mut self, packets: usize, field: &str) -> Result<(), String> {
+        self.record_by(packets, field, None)
+    }
+
+    /// Records as many as take a hundredth of the time from now on, and keeps so many.
+    ///
+    /// # Errors
+    /// The same as of [`Self::record`].
+    pub fn record_some(&mut self, packets: usize, field: &str) -> Result<(), String> {
+        self.record_by(packets, field, Some(Share::new(packets)))
+    }
+
+    fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>) -> Result<(), String> {
         let place = self.info.place(field).filter(|place| place.len() == 8);
         let place = place.ok_or_else(|| format!("no field '{field}' for packets' numbers"))?;
-        self.recorder = Some(Box::new(Recorder::new(packets, field, place.start)));
+        self.recorder = Some(Box::new(Recorder::new(packets, field, place.start, share)));
+        self.resting = None;
         self.pool.defer(false);
         Ok(())
     }
 
     /// Whether packets are recorded.
     pub fn is_recorded(&self) -> bool {
-        self.recorder.is_some()
+        self.recorder.is_some() || self.resting.is_some()
+    }
+
+    /// Records packets from the next on or lets them be, so that it takes no more than its share of the time.
+    pub(super) fn share_recording(&mut self) {
+        let records = self.recorder.is_some();
+        let Some(recorder) = self.recorder.as_deref_mut().or(self.resting.as_deref_mut()) else { return };
+        let last = recorder.last;
+        let Some(share) = &mut recorder.share else { return };
+        share.settle(last, Instant::now);
+        // Arrivals that have been taken are run as they were taken.
+        if share.goes_on(records) == records || self.next_taken().is_some() {
+            return;
+        }
+        match records {
+            true => self.resting = self.recorder.take(),
+            false => self.recorder = self.resting.take(),
+        }
+        self.recorder.iter_mut().for_each(|recorder| {
+            recorder.by_slot.fill(0);
+            recorder.rested = true;
+        });
+        let brings = self.linked.as_ref().is_some_and(|linked| linked.brings());
+        self.pool.defer(brings && self.recorder.is_none());
     }
 
     /// Goes on with what another graph has recorded, if this one has room for packets' numbers; `number`: which of its elements is which here.
     pub(super) fn keep_records(&mut self, other: &mut Self, number: impl Fn(usize) -> Option<usize>) {
-        let Some(mut recorder) = other.recorder.take() else { return };
+        let Some(mut recorder) = other.recorder.take().or(other.resting.take()) else { return };
         let Some(place) = self.info.place(&recorder.field).filter(|place| place.len() == 8) else { return };
         recorder.renumber(number);
         recorder.at = place.start;
@@ -265,7 +327,7 @@ impl Graph {
 
     /// Packets that were recorded, the oldest first; none if nothing is recorded.
     pub fn recorded(&self) -> Option<Vec<Recorded>> {
-        let recorder = self.recorder.as_ref()?;
+        let recorder = self.recorder.as_ref().or(self.resting.as_ref())?;
         let mut records: Vec<&Record> = recorder.ring.iter().filter(|record| record.number > 0).collect();
         records.sort_by_key(|record| record.number);
         Some(records.into_iter().map(|record| self.told(record, &recorder.reasons)).collect())
@@ -295,6 +357,7 @@ impl Graph {
             bytes: record.bytes[..usize::from(record.kept)].to_vec(),
             way,
             reason: reasons.get(usize::from(record.reason)).cloned(),
+            rested: record.rested,
         }
     }
 
@@ -351,7 +414,7 @@ mod tests {
 
     #[test]
     fn the_newest_take_the_place_of_the_oldest() {
-        let mut recorder = Recorder::new(4, "n", 0);
+        let mut recorder = Recorder::new(4, "n", 0, None);
         let first = begin(&mut recorder, 1);
         let because = recorder.reason("because");
         recorder.end(first, 5, because);
@@ -368,7 +431,7 @@ mod tests {
 
     #[test]
     fn of_a_long_way_the_end_is_kept() {
-        let mut recorder = Recorder::new(4, "n", 0);
+        let mut recorder = Recorder::new(4, "n", 0, None);
         let number = begin(&mut recorder, 1);
         for node in 10..100 {
             recorder.step(number, node);
@@ -379,7 +442,7 @@ mod tests {
 
     #[test]
     fn ways_go_on_where_elements_have_other_numbers() {
-        let mut recorder = Recorder::new(4, "n", 0);
+        let mut recorder = Recorder::new(4, "n", 0, None);
         let number = begin(&mut recorder, 1);
         (4..6).for_each(|node| recorder.step(number, node));
         recorder.renumber(|node| (node != 4).then_some(node + 10));

@@ -97,6 +97,7 @@ impl Graph {
         if !std::mem::take(&mut self.restless) {
             return false;
         }
+        self.share_recording();
         let mut worked = false;
         for index in 0..self.tasks.len() {
             worked |= self.task(self.tasks[index]);
@@ -303,6 +304,7 @@ impl Graph {
     }
 
     fn arrive(&mut self, node: usize, time: u64) {
+        self.share_recording();
         if !self.arrive_many(node) {
             self.arrive_one(node, time);
             self.arrive_linked(node);

@@ -44,7 +44,8 @@ fn read(file: &Path) -> Outcome<Vec<Value>> {
 }
 
 fn print(answer: &Value, out: &mut Out) -> Outcome {
-    out.line(&format!("{} of the last {} packets match", answer["matched"], answer["recorded"]))?;
+    let rest = if answer["sampled"] == true { " (more came than are recorded: --record records all)" } else { "" };
+    out.line(&format!("{} of the last {} packets match{rest}", answer["matched"], answer["recorded"]))?;
     let ends: Vec<&Value> = answer["ends"].as_array().into_iter().flatten().collect();
     let wide = ends.iter().map(|end| end["packets"].to_string().len()).max().unwrap_or(0);
     for end in ends {

@@ -105,7 +105,7 @@ pub(super) fn run_text(args: &Args, file: Option<&Path>, text: &str, first: impl
     let mut reading = reading(file, first.chain(args.parameters.iter().cloned()), &args.elements)?;
     reading.interfaces = args.maps.iter().filter_map(|map| interface(map)).collect();
     let mut application = application(name, text, &reading)?;
-    if args.record.is_some() {
+    if record::wanted(args, &application) {
         application.record()?;
     }
     if let Some(target) = &args.target {
@@ -145,7 +145,9 @@ pub(super) fn run_text(args: &Args, file: Option<&Path>, text: &str, first: impl
     if args.stats || args.json {
         graph.measure(stopwatch);
     }
-    record::begin(args.record, &mut graph)?;
+    if record::wanted(args, &application) {
+        record::begin(record::amount(args), &mut graph)?;
+    }
     let live = announce(&graph.stats());
     let whole = record::guarded(&mut graph, |graph| drive_replaceable(graph, &signals, server, Some(&recipe)));
     // As JSON they are part of the one value that is printed.

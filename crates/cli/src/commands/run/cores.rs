@@ -160,8 +160,9 @@ pub(super) fn run(
     let mut cores = unless_ended(started, signals)?;
     let (order, relax, state, written) = (args.order, args.relax.clone(), args.state.clone(), place.clone());
     cores.renew_by(recipe, Box::new(move |new| order.place(new, &relax, &state, written.in_order())));
-    if let Some(packets) = args.record {
-        cores.record(packets as usize).map_err(|why| Failure::usage(format_args!("--record: {why}")))?;
+    if super::record::wanted(args, application) {
+        let (packets, all) = super::record::amount(args);
+        cores.record(packets, all).map_err(|why| Failure::usage(format_args!("--record: {why}")))?;
     }
     cores.schedule(application.application()).iter().for_each(failure::warning);
     cores.pin(&args.pin).map_err(|why| Failure::usage(format_args!("--pin: {why}")))?;

@@ -1,14 +1,37 @@
-//! `netvm run --record`: the last packets are kept, and written to a file if the run crashes.
+//! The flight recorder of `netvm run`: the ways of the last packets are kept, and written to a file if the run crashes.
 
+use super::Args;
+use super::cores::Kept;
 use crate::failure::{self, Failure, Outcome};
-use netvm::application::{Graph, RECORD};
+use netvm::application::{Application, Graph, RECORD};
 use netvm::control::why;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 
-/// Records so many packets, if that is wanted.
-pub(super) fn begin(packets: Option<u32>, graph: &mut Graph) -> Outcome {
-    packets.map_or(Ok(()), |packets| graph.record(packets as usize, RECORD).map_err(Failure::failed))
+/// So many packets are kept if nothing is said.
+const USUAL: usize = 4096;
+/// Of configurations with more elements packets are recorded only where it is asked for.
+const MOST_ELEMENTS: usize = 10_000;
+
+/// Whether packets are recorded: they are unless that is declined, or not possible where nobody asks for it.
+pub(super) fn wanted(args: &Args, application: &Application) -> bool {
+    let possible = args.target.is_none() && (args.place.is_none() || args.order == Kept::Flow);
+    let usual = possible && application.application().instances.len() <= MOST_ELEMENTS;
+    args.record.map_or(usual, |packets| packets > 0)
+}
+
+/// How many packets are kept, and whether all that come are recorded.
+pub(super) fn amount(args: &Args) -> (usize, bool) {
+    args.record.map_or((USUAL, false), |packets| (packets as usize, true))
+}
+
+/// Records packets from now on.
+pub(super) fn begin(amount: (usize, bool), graph: &mut Graph) -> Outcome {
+    let begun = match amount {
+        (packets, true) => graph.record(packets, RECORD),
+        (packets, false) => graph.record_some(packets, RECORD),
+    };
+    begun.map_err(Failure::failed)
 }
 
 /// Does the work. If it panics, what was recorded is written to a file before the panic goes on.
@@ -52,7 +75,7 @@ mod tests {
         let mut application = Application::read("test", "InfiniteSource(LIMIT 5) -> d :: Discard", &Default::default()).unwrap();
         application.record().unwrap();
         let mut graph = application.start(&engines::ALL[0], engines::Settings::default(), Settings::default(), Box::new(Quiet)).unwrap();
-        begin(Some(3), &mut graph).unwrap();
+        begin((3, true), &mut graph).unwrap();
         let crashes = |graph: &mut Graph| {
             graph.start();
             while graph.turn() {}

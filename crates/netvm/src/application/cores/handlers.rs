@@ -32,7 +32,7 @@ pub(super) enum Request {
     /// Somebody wants the thread to move.
     Move,
     /// The ways of so many packets are to be kept.
-    Record(usize, Sender<Result<(), String>>),
+    Record(usize, bool, Sender<Result<(), String>>),
     /// The packets whose ways are kept.
     Recorded(Sender<Vec<Value>>),
     /// Another version of its part is to take its place, where the thread can do that.
@@ -61,7 +61,7 @@ pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Opti
         Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: gauge.stage == Stage::Source })),
         Request::Elements(reply) => drop(reply.send(graph.elements())),
         Request::Move => gauge.make_moves(),
-        Request::Record(packets, reply) => drop(reply.send(graph.record(packets, RECORD))),
+        Request::Record(packets, all, reply) => drop(reply.send(record(graph, packets, all))),
         Request::Recorded(reply) => drop(reply.send(why::packets(graph).unwrap_or_default())),
         // Who asked hears that it hangs up.
         Request::Renew(_) => {}
@@ -314,9 +314,9 @@ impl Directory {
         self.workers().iter().filter_map(|worker| worker.ask(Request::Elements)).collect()
     }
 
-    /// Lets all keep the ways of so many packets.
-    pub(super) fn record(&self, packets: usize) -> Result<(), String> {
-        self.workers().iter().filter_map(|worker| worker.ask(|reply| Request::Record(packets, reply))).collect()
+    /// Lets each thread keep the ways of so many packets, of all that come or of some.
+    pub(super) fn record(&self, packets: usize, all: bool) -> Result<(), String> {
+        self.workers().iter().filter_map(|worker| worker.ask(|reply| Request::Record(packets, all, reply))).collect()
     }
 
     /// The packets whose ways are kept, with the names of their threads.
@@ -424,6 +424,11 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
         Some(_) => Err(format!("replicas say different things of '{handler}'; they are {}", values.join(" | "))),
         None => Err(GONE.to_owned()),
     }
+}
+
+/// Lets a graph keep the ways of so many packets, of all that come or of some.
+pub(super) fn record(graph: &mut Graph, packets: usize, all: bool) -> Result<(), String> {
+    if all { graph.record(packets, RECORD) } else { graph.record_some(packets, RECORD) }
 }
 
 #[cfg(test)]

@@ -412,18 +412,19 @@ impl Cores {
         names.iter().zip(cores.iter().cycle()).try_for_each(|(name, core)| self.move_thread(name, Some(*core)).map(|_| ()))
     }
 
-    /// Keeps the ways of the last packets, so many of each replica; the application has room for their numbers ([`Application::record`]).
+    /// Keeps the ways of the last packets, so many of each replica: of all that come, or of as many as take a hundredth of the time. The application has
+    /// room for their numbers ([`Application::record`]).
     ///
     /// # Errors
     /// The order of all packets is kept: a packet goes through several graphs then, and each would know a part of its way.
-    pub fn record(&mut self, packets: usize) -> Result<(), String> {
+    pub fn record(&mut self, packets: usize, all: bool) -> Result<(), String> {
         if let Mode::Total(_) = self.mode {
             return Err(
                 "packets are recorded on one thread, or with --order flow, where each replica has the whole configuration".to_owned()
             );
         }
-        self.rest.record(packets, super::RECORD)?;
-        self.directory.record(packets)
+        handlers::record(&mut self.rest, packets, all)?;
+        self.directory.record(packets, all)
     }
 
     /// The packets of all replicas whose ways are kept, in the order of their times, each with its `thread`; none if nothing is kept.
