@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-void *large(size_t size)
+void *fresh(size_t size)
 {
     const size_t page = 2 << 20;
     uint8_t *all = mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -14,8 +14,12 @@ void *large(size_t size)
 #ifdef MADV_HUGEPAGE
     madvise(begin, size, MADV_HUGEPAGE);
 #endif
-    memset(begin, 0, size);
     return begin;
+}
+
+void *large(size_t size)
+{
+    return memset(fresh(size), 0, size);
 }
 
 struct ports *ports_new(void)

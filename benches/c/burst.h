@@ -41,7 +41,9 @@ struct ports {
     uint8_t *queue[PORTS][QUEUE];
 };
 
-/* Zeros in large pages; ends the program if there is no memory. They stay until the program ends. */
+/* Zeros in large pages, which are taken as they are written to; ends the program if there is no memory. They stay until the program ends. */
+void *fresh(size_t size);
+/* The same, all taken now. */
 void *large(size_t size);
 /* Keeps what a burst has put into queues, if that is wanted. `before`: what had been sent before. */
 void keep(struct ports *ports, const uint64_t *before);

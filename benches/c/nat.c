@@ -36,7 +36,7 @@ static struct table table_new(uint64_t entries)
     uint64_t slots = 64;
     while (slots < 2 * entries)
         slots *= 2;
-    return (struct table){ large(slots * sizeof(struct mapping)), slots - 1, 0 };
+    return (struct table){ fresh(slots * sizeof(struct mapping)), slots - 1, 0 };
 }
 
 struct nat *nat_new(uint64_t mappings, uint64_t timeout, uint32_t first, uint32_t addresses, const uint8_t *headers)

@@ -27,7 +27,7 @@ struct bridge *switch_new(uint64_t stations, uint64_t timeout)
         abort();
     while (slots < 2 * stations)
         slots *= 2;
-    bridge->stations = large(slots * sizeof *bridge->stations);
+    bridge->stations = fresh(slots * sizeof *bridge->stations);
     bridge->mask = slots - 1;
     bridge->timeout = timeout;
     return bridge;

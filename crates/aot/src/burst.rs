@@ -56,6 +56,8 @@ pub(crate) struct Burst {
     pub duplicate: unsafe extern "C" fn(*mut Burst, u64) -> u64,
     pub at: u32,
     pub plain: u32,
+    pub more: *mut u32,
+    pub shared: u64,
     pub turns: u64,
     pub beyond: u64,
 }
@@ -65,6 +67,7 @@ impl Burst {
     pub fn find(&mut self, pool: &mut Pool) {
         let (memory, slots, details) = pool.parts();
         (self.memory, self.slots, self.details) = (memory.as_mut_ptr(), slots.as_mut_ptr(), details.as_mut_ptr());
+        self.more = pool.more().as_mut_ptr();
     }
 
     /// How many slots for copies are left.
@@ -92,7 +95,7 @@ macro_rules! places {
 }
 
 /// Numbers of `enum`s.
-const NUMBERS: [(&str, usize); 20] = [
+const NUMBERS: [(&str, usize); 26] = [
     ("NV_PORT", outcome::PORT as usize),
     ("NV_VERDICT", outcome::VERDICT as usize),
     ("NV_REASON", outcome::REASON as usize),
@@ -107,7 +110,13 @@ const NUMBERS: [(&str, usize); 20] = [
     ("NV_STASHED", head::STASHED),
     ("NV_FILLED", head::FILLED),
     ("NV_TIMEOUT", head::TIMEOUT),
+    ("NV_READY", head::READY),
+    ("NV_QUIET", head::QUIET),
+    ("NV_LEAFNO", head::LEAVES),
     ("NV_PROBES", layout::PROBES),
+    ("NV_FAN", layout::FAN),
+    ("NV_FREE", layout::FREE as usize),
+    ("NV_DEAD", layout::DEAD as usize),
     ("NV_EPOCH", layout::EPOCH as usize),
     ("NV_ASK", shapes::ASK),
     ("NV_MASKS", shapes::COUNT),
@@ -125,7 +134,7 @@ pub(crate) fn assertions() -> String {
         "nv_detail" is Detail { at, head, front, moved, value, site, member, outcome, missing }
         "nv_graph" is Burst {
             memory, slots, details, burst, count, units, tables, call, leave, look, tell, lists, ended, counts, begun, latest, budget, left, copies, shown, expected,
-            nothing, late, spare, spares, refill, duplicate, at, plain, turns, beyond,
+            nothing, late, spare, spares, refill, duplicate, at, plain, more, shared, turns, beyond,
         }
     };
     let all = NUMBERS.iter().map(|(name, number)| ((*name).to_owned(), *number)).chain(places);

@@ -60,6 +60,8 @@ const EMPTY: Burst = Burst {
     duplicate,
     at: 0,
     plain: 0,
+    more: null_mut(),
+    shared: 0,
     turns: 0,
     beyond: 0,
 };
@@ -82,6 +84,8 @@ pub struct Fused {
     dropped: Vec<Ended>,
     /// The most copies of an arrival that compiled code makes, and free slots for them during a burst.
     copies: usize,
+    /// Slots may be in several lists.
+    shared: bool,
     spare: Vec<u32>,
     /// The lines of packets that come next, during a burst.
     expected: Vec<Expected>,
@@ -161,6 +165,7 @@ impl Fused {
             places: made.places,
             dropped,
             copies: made.copies as usize,
+            shared: made.shared,
             spare: Vec::new(),
             expected: Vec::new(),
             late: Vec::new(),
@@ -185,7 +190,7 @@ fn dropped((member, reason): (u32, DropReason)) -> Ended {
 impl Cluster for Fused {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
         self.prepare(host);
-        let ended = self.empty_lists(if self.copies > 0 { pool.size() } else { slots.len() });
+        let ended = self.empty_lists(self.longest(slots.len(), pool));
         let coming = self.coming(slots, pool);
         let mut burst = Burst {
             burst: slots.as_ptr(),
@@ -282,6 +287,7 @@ impl Running<'_> {
 
     /// Gives the host what has left so far, and empties the lists.
     fn hand_over(&mut self, burst: &mut Burst) {
+        self.pool.share(std::mem::take(&mut burst.shared));
         let exits = self.places.len() - self.dropped.len();
         for n in 0..exits {
             let slots = self.list(burst, n);
@@ -331,6 +337,12 @@ fn check(pool: &Pool, slots: &[u32]) {
 }
 
 impl Fused {
+    /// How many slots a list may have of so many packets: each slot once, and again for each copy that is in its packet's.
+    fn longest(&self, packets: usize, pool: &Pool) -> usize {
+        let slots = if self.copies > 0 { pool.size() } else { packets };
+        slots + if self.shared { packets * self.copies } else { 0 }
+    }
+
     /// Makes lists with room for a burst: what it gives is that of what goes no further.
     fn empty_lists(&mut self, packets: usize) -> List {
         self.seen.clear();

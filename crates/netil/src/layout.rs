@@ -15,6 +15,12 @@
 //! The handle is the slot's number + 1. Where there is a timeout, first `head[CLOCK] = max(head[CLOCK], now)`, and a lookup that refreshes makes the state of what it
 //! found `head[CLOCK] + head[TIMEOUT]` (saturating), if that is more. Slots of up to a cache line do not straddle lines.
 //!
+//! To put an entry in for a key that was not found: ask the table unless `head[STASHED]` is 0, `head[FILLED] < head[READY]` and `head[QUIET]` is greater than the time now. Else it goes to the first
+//! slot from `b` on whose state is [`FREE`] or [`DEAD`], if that is one of [`PROBES`]; its value is zeros, and `head[FILLED]` is one more. Where there is a timeout it ends at `head[CLOCK] + head[TIMEOUT]`,
+//! and accounts are kept of that: of each [`FAN`] slots, a block, a bit in `groups`; and `index` has words, complements, so that 0 is [`NEVER`]: one for each block, then from `head[LEAVES]` on
+//! one for each [`FAN`] of these, and so on. A word is at most each end that it stands for. Where a block's bit is set, nothing needs to be done. Else the word that sums its own up must be at most the
+//! entry's end, or the table is asked; the bit is set, and the block's word becomes that end if it is more.
+//!
 //! # Prefix tables
 //! Keys of up to 32 bits, no timeout ([`Trie::of`]): `index` has a slot for each number that the first `root_bits` bits of a key can be, in 16 bits, or 32 if
 //! `head[WIDE]` is not 0. A slot with the flag [`trie::DEEPER`] ([`trie::DEEPER_WIDE`]) has the number of a group, [`GROUP`] slots of the same kind in `groups`,
@@ -40,7 +46,7 @@
 //! An entry's value is in `slots`, at `(handle - 1) * stride + value_at`; [`place`] has both for tables of all kinds that give parts; those of
 //! other kinds than these give nothing else, and keys are looked up by asking the table.
 //!
-//! Left out: insertion and deletion, which move entries and keep accounts; they are the table's.
+//! Left out: deletion, growth and what insertion has to do else, which move entries; they are the table's.
 
 use crate::module::{Table, TableKind};
 
@@ -58,6 +64,8 @@ pub const LATEST: u64 = NEVER - 1 - EPOCH;
 pub const PROBES: usize = 64;
 /// A cache line, in bytes.
 pub const LINE: usize = 64;
+/// Slots of a block, whose first end is told in one word; and words that are summed up in one.
+pub const FAN: usize = 16;
 
 /// Words of an exact table's head.
 pub mod head {
@@ -77,8 +85,14 @@ pub mod head {
     pub const FILLED: usize = 6;
     /// How long an entry is there that nothing uses.
     pub const TIMEOUT: usize = 7;
+    /// While fewer slots hold an entry, code may put one in.
+    pub const READY: usize = 8;
+    /// While the table's time is less, no entry has ended, and code may put one in.
+    pub const QUIET: usize = 9;
+    /// Words of `index` before those that sum them up; 0 where code may put nothing in.
+    pub const LEAVES: usize = 10;
     /// Words.
-    pub const WORDS: usize = 8;
+    pub const WORDS: usize = 11;
 }
 
 /// A table's memory.
@@ -87,9 +101,9 @@ pub struct Parts<'a> {
     pub head: &'a mut [u64],
     /// What handles number: an exact table's slots, other tables' values.
     pub slots: &'a mut [u8],
-    /// The first level of a prefix table.
+    /// The first level of a prefix table; of an exact one when entries end.
     pub index: &'a mut [u8],
-    /// Its groups.
+    /// Its groups; of an exact one which of these words are so.
     pub groups: &'a mut [u8],
 }
 

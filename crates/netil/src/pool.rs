@@ -11,11 +11,14 @@
 //!
 //! What most packets need is in their [`Slot`], everything else in its [`Detail`], which is not touched as long as the packet is as long and where it was put.
 //!
+//! Copies of a packet that nobody changes any more may be in the same slot ([`Slots::more`]), which is then in several lists, given back by each, and free behind the last.
+//!
 //! Invariant: a slot's place lies within its memory ([`Slots::check`]). Compiled code says where packets lie, and is not believed: the memory is only looked at
 //! through slices.
 
 mod even;
 mod kept;
+mod shared;
 mod tags;
 
 use crate::buffer::{ExchangeBuffer, Place, ROOM};
@@ -125,6 +128,9 @@ pub struct Slots {
     slots: Vec<Slot>,
     details: Vec<Detail>,
     free: Vec<u32>,
+    /// By slot how many more lists it is in than one, and the sum of these.
+    more: Vec<u32>,
+    shared: u64,
     /// Behind so many of those that are free there is no order.
     in_order: usize,
     tags: Tags,
@@ -207,6 +213,8 @@ impl Pool {
             slots,
             details,
             free,
+            more: vec![0; count as usize],
+            shared: 0,
             in_order: count as usize,
             tags: Tags::default(),
             expected: Vec::new(),
@@ -389,7 +397,7 @@ impl Slots {
         }
     }
 
-    /// The packet of a slot as an exchange buffer; the slot is then without one, but not free.
+    /// The packet of a slot as an exchange buffer; the slot is then without one, but not free. One that is in several lists keeps it.
     pub fn lift(&mut self, id: u32) -> ExchangeBuffer<'static> {
         let slot = self.slots[id as usize];
         let large = if self.large.is_empty() { None } else { self.large.remove(&id) };
@@ -403,7 +411,9 @@ impl Slots {
             None => ExchangeBuffer::copied(self.kept(id), self.detail(id).front as usize, self.detail(id).moved),
         };
         (packet.time_ns, packet.missing) = (slot.time_ns, self.missing(id));
-        self.mark(id, false);
+        if self.more[id as usize] == 0 {
+            self.mark(id, false);
+        }
         packet.info.clear();
         packet.info.extend_from_slice(self.info(id));
         packet
@@ -448,7 +458,10 @@ impl Slots {
         if !self.large.is_empty() {
             ids.iter().for_each(|id| self.forget(*id));
         }
-        self.free.extend_from_slice(ids);
+        match self.shared {
+            0 => self.free.extend_from_slice(ids),
+            _ => ids.iter().for_each(|id| self.leave(*id)),
+        }
         if self.free.len() == self.slots.len() {
             let disordered = &mut self.free[self.in_order..];
             disordered.iter_mut().rev().zip(0..).for_each(|(place, id)| *place = id);

@@ -32,7 +32,7 @@ const NATIVE: [(&str, &str, &[&str]); 4] = [
 
 /// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
 /// with as many of another source its end is found when the arrival behind a burst is looked for.
-const SOURCES: [(&str, &str, &[&str]); 25] = [
+const SOURCES: [(&str, &str, &[&str]); 27] = [
     (
         "text of a driver that looks at elements at times between packets and at the end",
         "FromDump(IN, STOP true) -> a :: Counter -> Strip(1) -> q :: Queue -> ToDump(OUT0); FromDump(SHORT, STOP true) -> b :: Counter -> Queue -> ToDump(OUT1);
@@ -158,6 +158,18 @@ const SOURCES: [(&str, &str, &[&str]); 25] = [
          t[0] -> SetIPAddress(10.0.0.9) -> q -> a :: Counter -> o :: Queue(3) -> ToDump(OUT0); t[1] -> d :: DecIPTTL -> b :: Counter -> p :: Queue(2) -> Unqueue -> Paint(1) -> r :: RoundRobinSwitch;
          d[1] -> ICMPError(10.0.0.1, timeexceeded) -> e :: Counter -> t; t[2] -> Paint(2) -> r; r[0] -> k :: Counter -> Queue(4) -> ToDump(OUT1); r[1] -> q; r[2] -> Discard;",
         &["a.count", "b.count", "e.count", "k.byte_count", "o.drops", "p.drops"],
+    ),
+    (
+        "copies that nobody changes, in queues that overflow, and some that are taken one by one",
+        "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[0] -> Strip(14) -> t :: Tee(5); c[1] -> u :: Tee(3); t[0] -> q :: Queue(3) -> ToDump(OUT0); t[1] -> p :: Queue -> ToDump(OUT1);
+         t[2] -> o :: Queue(2) -> Unqueue -> d :: Discard; t[3] -> e :: Discard; t[4] -> f :: FrontDropQueue(4) -> RatedUnqueue(500) -> k :: Discard; u[0] -> x :: Queue(2) -> Discard; u[1] -> y :: Discard; u[2] -> Queue(7) -> Idle;",
+        &["q.drops", "p.drops", "o.drops", "d.count", "e.count", "f.drops", "k.count", "x.drops", "y.count"],
+    ),
+    (
+        "copies that go on through elements while their packets leave, and the other way round",
+        "FromDump(IN, STOP true) -> t :: Tee(3); t[0] -> Strip(2) -> a :: Counter -> q :: Queue(4) -> ToDump(OUT0); t[1] -> Truncate(20) -> b :: Counter -> s :: Tee(2); t[2] -> d :: Discard;
+         s[0] -> p :: Queue(3) -> ToDump(OUT1); s[1] -> Strip(3) -> e :: Counter -> Discard;",
+        &["a.byte_count", "b.byte_count", "e.byte_count", "d.count", "q.drops", "p.drops"],
     ),
     (
         "thousands of copies of some packets, more than there is room for",

@@ -9,6 +9,10 @@ use netvm_runtime::coproc::tables;
 
 #[path = "tables/ends.rs"]
 mod ends;
+#[path = "tables/entered.rs"]
+mod entered;
+#[path = "tables/growth.rs"]
+mod growth;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
@@ -37,6 +41,7 @@ impl Random {
 
 /// Both tables, and the time.
 struct Pair {
+    declaration: Declaration,
     plain: Reference,
     fast: Box<dyn Table>,
     random: Random,
@@ -49,7 +54,8 @@ struct Pair {
 impl Pair {
     fn new(declaration: &Declaration, seed: u64) -> Self {
         let (plain, fast) = (Reference::new(declaration), tables::make(declaration, seed));
-        Self { plain, fast, random: Random(seed), now: 0, value_bytes: declaration.value_bytes as usize, values: u64::MAX }
+        let (declaration, value_bytes) = (declaration.clone(), declaration.value_bytes as usize);
+        Self { declaration, plain, fast, random: Random(seed), now: 0, value_bytes, values: u64::MAX }
     }
 
     /// Time mostly goes on, sometimes back, sometimes far.
@@ -81,7 +87,11 @@ impl Pair {
     }
 
     fn insert(&mut self, key: &[u64]) {
-        let at = (self.plain.insert(key, self.now), self.fast.insert(key, self.now));
+        let fast = match self.random.within(0, 2) {
+            0 => self.fast.insert(key, self.now),
+            _ => entered::insert(&mut *self.fast, &self.declaration, key, self.now),
+        };
+        let at = (self.plain.insert(key, self.now), fast);
         self.same(at.0, at.1);
         let value = self.bytes();
         for table_value in [self.plain.value_mut(at.0), self.fast.value_mut(at.1)].into_iter().flatten() {
@@ -217,48 +227,6 @@ fn keys_chosen_to_collide_change_nothing_but_time() {
             run_exact(&declaration, seed, thousands * 1000, &keys);
         }
     }
-}
-
-/// An exact table with so many entries.
-fn filled(declaration: &Declaration, entries: u64) -> Box<dyn netil::tables::Table> {
-    let mut table = tables::make(declaration, 1);
-    (0..entries).for_each(|key| assert_ne!(table.insert(&[key], 0), 0));
-    table
-}
-
-/// Slots among which its keys' first ones are.
-fn slots(table: &mut dyn netil::tables::Table) -> u64 {
-    table.parts().unwrap().head[layout::head::BUCKETS]
-}
-
-/// The same of one with so many entries that has grown as far as it will.
-fn grown(declaration: &Declaration, entries: u64) -> u64 {
-    let mut table = filled(declaration, entries);
-    (0..10_000).for_each(|_| table.tidy());
-    slots(&mut *table)
-}
-
-#[test]
-fn most_slots_are_free() {
-    let declaration = declare(TableKind::Exact, 48, 4, 1 << 20, 1_000);
-    for (entries, low, high) in [(100, 3, 6), (1_000, 3, 6), (3_900, 3, 6), (9_500, 7, 15), (100_000, 7, 15), (1_000_000, 20, 40)] {
-        let taken = entries * 100 / grown(&declaration, entries);
-        assert!((low..=high).contains(&taken), "{entries} entries: {taken} of a hundred slots");
-    }
-    let few = declare(TableKind::Exact, 48, 4, 4_000, 1_000);
-    assert!(4_000 * 100 / grown(&few, 4_000) <= 6, "there is room for that where few entries are declared");
-}
-
-#[test]
-fn growth_ends_between_bursts() {
-    let declaration = declare(TableKind::Exact, 48, 4, 1 << 20, 1_000);
-    let mut table = filled(&declaration, 2_200);
-    let begun = slots(&mut *table);
-    assert!(!begun.is_power_of_two(), "the test is of a table that grows: {begun} slots");
-    (0..1_000).for_each(|_| table.tidy());
-    assert_eq!(slots(&mut *table), begun.next_power_of_two());
-    assert!((0..2_200).all(|key| table.find(&[key], 1, false) != 0) && table.len(1) == 2_200);
-    assert_eq!(table.parts().unwrap().head[layout::head::FILLED], 2_200);
 }
 
 #[test]

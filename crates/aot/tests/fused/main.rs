@@ -6,6 +6,7 @@
 
 mod alike;
 mod clocks;
+mod entered;
 mod late;
 mod lengths;
 mod ports;
@@ -526,12 +527,12 @@ fn keys_that_are_not_what_they_seemed_ahead() {
 }
 
 /// One program, all of whose ports lead out, on packets that begin with these bytes and have 60, which quick forms take.
-fn compare_alone(name: &str, text: &str, packets: &[[u8; 12]]) {
+fn compare_alone<const N: usize>(name: &str, text: &str, packets: &[[u8; N]]) {
     let mut module = assemble(text, "").unwrap();
     module.info_size = INFO;
     let out: Vec<u32> = module.all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
     let program = Arc::new(verify(module).unwrap());
-    let whole = |bytes: &[u8; 12]| ExchangeBuffer::borrowed(&[&bytes[..], &[0; 48]].concat()).into_owned();
+    let whole = |bytes: &[u8; N]| ExchangeBuffer::borrowed(&[&bytes[..], &[0; 60][N..]].concat()).into_owned();
     let make = || packets.iter().map(whole).collect();
     // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are made for what is ahead.
     for how in [How::Fused(ALL_PREFETCHED), How::Fused(SOME_PREFETCHED), How::MachineCode(0), How::MachineCode(cluster::LARGE)] {

@@ -1,15 +1,22 @@
 //! Copies that elements send, made by fused code: a copy goes on at once, into the queue of an exit or on the slow path through the members behind, and then the element goes
 //! on. In the reference schedule copies leave when the element has returned; that is the same where no member behind can come back to it.
 //!
+//! - **Shared slots**: where all ports of a member that sends copies lead out, nobody behind looks at annotations, and the member changes nothing of the packet behind its first copy, no copy needs bytes of its
+//!   own: it is its packet's slot in one more list ([`netil::pool`]). So are a switch's floods.
+//! - **Turned copies**: a member whose last copy goes to a member and whose packet leaves then (`Tee`) sends the copy out, and the packet itself to the member, where it goes on the fast path. Nobody can tell:
+//!   what leaves by exits is handed over when the burst is over.
+//!
 //! An arrival's copies are all made by fused code, or all by the runtime ([`Copies::most`] free slots are needed), so that their order holds. Left to the runtime: copies where elements set timers,
 //! those that leave the cluster at once or come back, or from behind which packets do so.
 
 use super::counters::reached;
-use super::dispatch::{all_links, sets_timers};
+use super::dispatch::{all_links, link, sets_timers};
 use super::{Member, ops};
 use crate::mir::cfg::Cfg;
-use crate::mir::{Edge, Func, Helper, Op};
+use crate::mir::states::States;
+use crate::mir::{Block, Edge, Func, Helper, Op, Terminator, Value};
 use netil::cluster::Way;
+use netil::table::Space;
 use std::collections::{BTreeSet, HashMap};
 
 /// The most copies of an arrival, and of its copies, that are made here; it also bounds how deep the calls for copies of copies go.
@@ -19,6 +26,8 @@ const MOST: u64 = 512;
 pub(crate) struct Copies {
     /// By member, the ports that it sends them by, and where these lead.
     ways: Vec<Vec<(u32, Way)>>,
+    /// By member whether its copies are in their packets' slots.
+    shared: Vec<bool>,
     most: u64,
 }
 
@@ -28,17 +37,28 @@ impl Copies {
         let ways: Vec<Vec<(u32, Way)>> = (0..members.len()).map(|n| ways(members, n).filter(|_| !timed).unwrap_or_default()).collect();
         let mut known = vec![None; members.len()];
         let most = (0..members.len()).map(|n| most(members, &ways, n, &mut known)).max().unwrap_or(0);
-        if most <= MOST { Self { ways, most } } else { Self::none(members.len()) }
+        let shared = members.iter().map(|member| all_leave(member) && is_kept(&member.func)).collect();
+        if most <= MOST { Self { ways, shared, most } } else { Self::none(members.len()) }
     }
 
     /// The runtime makes all copies.
     pub fn none(members: usize) -> Self {
-        Self { ways: vec![Vec::new(); members], most: 0 }
+        Self { ways: vec![Vec::new(); members], shared: vec![false; members], most: 0 }
     }
 
     /// Whether fused code makes a member's copies.
     pub fn made_here(&self, n: usize) -> bool {
         !self.ways[n].is_empty()
+    }
+
+    /// Whether a member's copies are in their packets' slots.
+    pub fn is_shared(&self, n: usize) -> bool {
+        self.shared[n]
+    }
+
+    /// Whether slots are in several lists.
+    pub fn some_shared(&self) -> bool {
+        self.shared.iter().zip(&self.ways).any(|(shared, ways)| *shared && !ways.is_empty())
     }
 
     /// The most copies that fused code makes of one arrival.
@@ -74,6 +94,59 @@ fn ways(members: &[&Member<'_>], n: usize) -> Option<Vec<(u32, Way)>> {
     let ports: BTreeSet<u32> = sent(members[n]).collect();
     let way = |port: u32| links.iter().find(|(id, _)| *id == port).copied();
     if all_stay && !loops(&members[n].func) { ports.into_iter().map(way).collect() } else { None }
+}
+
+/// Whether all that a member sends leaves the cluster and is not looked at but for its bytes.
+fn all_leave(member: &Member<'_>) -> bool {
+    all_links(member).iter().all(|(_, way)| matches!(way, Way::LastExit(_)))
+}
+
+/// Whether a handler that has sent a copy changes nothing of the packet any more.
+fn is_kept(func: &Func) -> bool {
+    let cfg = Cfg::new(func);
+    let (mut behind, mut kept) = (BTreeSet::<u32>::new(), true);
+    for block in &cfg.order {
+        let mut copied = behind.contains(&block.0);
+        for op in func.block(*block).ops.iter().filter_map(|v| func.op(*v)) {
+            kept &= !(copied && changes(op));
+            copied |= matches!(op, Op::Helper(Helper::SendCopy(_), ..));
+        }
+        if copied {
+            behind.extend(func.block(*block).end.targets().map(|block| block.0));
+        }
+    }
+    kept && !loops(func)
+}
+
+/// Whether an operation changes a packet's bytes, its time, or where it lies.
+fn changes(op: &Op) -> bool {
+    match op {
+        Op::Store(space, ..) => *space == Space::Packet,
+        Op::Helper(helper, ..) => helper.row().writes.meets(States::BUFFER),
+        _ => false,
+    }
+}
+
+/// A member with its copies turned where they are to be.
+pub fn turned<'m>(member: &Member<'m>) -> Member<'m> {
+    let mut func = member.func.clone();
+    for n in 0..func.blocks.len() as u32 {
+        if let Some((copy, op, port)) = to_turn(member, Block(n)) {
+            func.set_op(copy, op);
+            func.block_mut(Block(n)).end = Terminator::Send(port);
+        }
+    }
+    Member { program: member.program, func, links: member.links.clone() }
+}
+
+/// The last operation of a block, as it is to be, and where the packet goes then: if that operation sends a copy to a member, and the packet leaves.
+fn to_turn(member: &Member<'_>, block: Block) -> Option<(Value, Op, u32)> {
+    let block = member.func.block(block);
+    let Terminator::Send(leaves) = block.end else { return None };
+    let copy = *block.ops.last()?;
+    let Some(Op::Helper(Helper::SendCopy(port), args, site)) = member.func.op(copy) else { return None };
+    let turns = matches!(link(member, *port), Way::Member(..)) && matches!(link(member, leaves), Way::Exit(_) | Way::LastExit(_));
+    turns.then(|| (copy, Op::Helper(Helper::SendCopy(leaves), args.clone(), *site), *port))
 }
 
 /// Whether a handler may run some block more than once.

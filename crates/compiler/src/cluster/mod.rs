@@ -2,7 +2,7 @@
 //!
 //! A packet goes all the way before the next one starts, as in the reference schedule; header tests, offsets and annotations of neighbouring elements are seen
 //! together. A handler has two forms: the fast path for packets that have just arrived, and the slow path for everything. Where the fast path needs the runtime
-//! (coprocessors, packets made anew, insertions into tables), it leaves by a side exit and re-enters on the slow path at the same operation.
+//! (coprocessors, packets made anew, insertions that tables must be asked for), it leaves by a side exit and re-enters on the slow path at the same operation.
 //!
 //! - `dispatch`: where output ports lead; `ports`: computed ports
 //! - `identical`: identical-function merging

@@ -28,10 +28,16 @@ NV_APART __attribute__((cold)) uint64_t nv_copy_large(struct nv_graph *g, uint64
     return j;
 }
 
+/* Whether packet i does not lie in its slot's memory, or has no room in a slot. */
+NV_INLINE int nv_lies_apart(const struct nv_graph *g, uint64_t i, const struct nv_run *r)
+{
+    return r->memory != g->memory + i * NV_STRIDE + NV_ROOM || r->front + r->len > NV_LONGEST;
+}
+
 /* The slot of a copy of packet i, which is there. */
 NV_INLINE uint64_t nv_copy(struct nv_graph *g, uint64_t i, struct nv_run *r, const uint8_t *info)
 {
-    if (NV_RARELY(r->memory != g->memory + i * NV_STRIDE + NV_ROOM || r->front + r->len > NV_LONGEST))
+    if (NV_RARELY(nv_lies_apart(g, i, r)))
         return nv_copy_large(g, i, r, info);
     const uint64_t j = *g->spare++;
     uint8_t *const to = g->memory + j * NV_STRIDE;
@@ -44,4 +50,34 @@ NV_INLINE uint64_t nv_copy(struct nv_graph *g, uint64_t i, struct nv_run *r, con
     if (NV_INFO > 0)
         *(struct nv_info *)to = *(const struct nv_info *)info;
     return j;
+}
+
+/* The same where nobody behind looks at annotations: nothing but bytes and length, if the packet begins where it was put. */
+NV_INLINE uint64_t nv_copy_last(struct nv_graph *g, uint64_t i, struct nv_run *r, const uint8_t *info)
+{
+    if (NV_RARELY(nv_lies_apart(g, i, r)))
+        return nv_copy_large(g, i, r, info);
+    const uint64_t j = *g->spare++;
+    const uint32_t cut = g->slots[i].kind & NV_CUT, head = nv_head(r);
+    struct nv_slot *const s = &g->slots[j];
+    s->time_ns = g->slots[i].time_ns, s->len = r->len, s->kind = cut | NV_PRESENT | NV_COPY | NV_FRESH;
+    g->details[j].value = g->at;
+    if (NV_RARELY(cut || head != NV_HEAD || r->moved != 0 || r->front != 0)) {
+        nv_place_at(s, &g->details[j], head, r->front, r->moved, r->len);
+        g->details[j].missing = g->details[i].missing;
+    }
+    nv_copy_bytes(g->memory + j * NV_STRIDE + NV_ROOM, r->memory, head - r->front, r->front + r->len);
+    return j;
+}
+
+/* The slot of a copy that nobody changes, as nobody changes the packet: its own, with the packet at its place. */
+NV_INLINE uint64_t nv_share(struct nv_graph *g, uint64_t i, struct nv_run *r, const uint8_t *info)
+{
+    struct nv_slot *const s = &g->slots[i];
+    if (NV_RARELY(nv_lies_apart(g, i, r)))
+        return nv_copy_large(g, i, r, info);
+    if (NV_RARELY(!(s->kind & NV_FRESH) || r->moved != 0 || r->front != 0 || r->len != s->len))
+        nv_place(s, &g->details[i], r);
+    g->more[i]++, g->shared++;
+    return i;
 }

@@ -7,7 +7,17 @@ use std::fmt::Write as _;
 
 /// The functions that members call.
 pub(super) fn declarations(copies: &Copies) -> String {
-    copies.each().map(|(n, port, _)| format!("static void {}(struct nv_graph *g, uint64_t i);\n", function(n as u32, port))).collect()
+    copies.each().fold(String::new(), |mut text, (n, port, way)| {
+        let made = match way {
+            _ if copies.is_shared(n) => "nv_share",
+            Way::LastExit(_) => "nv_copy_last",
+            _ => "nv_copy",
+        };
+        let [copy, copied] = [maker(n as u32, port), function(n as u32, port)];
+        let _ = write!(text, "NV_INLINE uint64_t {copy}(struct nv_graph *g, uint64_t i, struct nv_run *r, const uint8_t *info)\n{{\n    return {made}(g, i, r, info);\n}}\n");
+        let _ = writeln!(text, "static void {copied}(struct nv_graph *g, uint64_t i);");
+        text
+    })
 }
 
 /// What becomes of a copy.
@@ -25,6 +35,11 @@ pub(super) fn functions(fusion: &Fusion<'_>) -> String {
         let _ = write!(text, "\nstatic void {}(struct nv_graph *g, uint64_t i)\n{{\n{count}{goes}}}\n", function(n as u32, port));
         text
     })
+}
+
+/// The function that makes copies of a member by a port.
+pub(super) fn maker(n: u32, port: u32) -> String {
+    format!("copy{n}_{port}")
 }
 
 /// The function for copies of a member by a port.

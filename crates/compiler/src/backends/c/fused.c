@@ -83,6 +83,8 @@ struct nv_graph {
     uint32_t (*refill)(struct nv_graph *g); /* finds more: whether there are enough for an arrival's copies */
     uint64_t (*duplicate)(struct nv_graph *g, uint64_t i); /* copies any packet into the next of them */
     uint32_t at, plain; /* which arrival is at hand; the runtime makes its copies */
+    uint32_t *more; /* by slot, in how many more lists it is than one */
+    uint64_t shared; /* how many those are, of all that this burst has put into several */
     uint64_t turns, beyond; /* so many sources, 0 if all packets are there; from one line to that which comes in its place in the next burst */
 };
 
@@ -365,8 +367,8 @@ NV_INLINE void nv_finish(struct nv_graph *g, uint64_t i, const struct nv_run *r)
 }
 
 /* Words of a table's head, and special states of a slot (netil::layout). */
-enum { NV_CLOCK, NV_MASKED, NV_BUCKETS, NV_SEED0, NV_SEED1, NV_STASHED, NV_FILLED, NV_TIMEOUT, NV_PROBES = 64 };
-enum { NV_FREE = 0, NV_EPOCH = 2, NV_NO_END = 255 };
+enum { NV_CLOCK, NV_MASKED, NV_BUCKETS, NV_SEED0, NV_SEED1, NV_STASHED, NV_FILLED, NV_TIMEOUT, NV_READY, NV_QUIET, NV_LEAFNO, NV_PROBES = 64, NV_FAN = 16 };
+enum { NV_FREE = 0, NV_DEAD = 1, NV_EPOCH = 2, NV_NO_END = 255 };
 /* The latest time of packets in quick forms: then nothing runs over. In 2262. */
 #define NV_LATEST 0x7fffffffffffffffull
 
@@ -504,11 +506,53 @@ NV_INLINE uint32_t nv_find(const struct nv_table *t, struct nv_exact x, unsigned
     return (uint32_t)slot + 1;
 }
 
-/* The same for an insertion, which the runtime must be asked for where there is no such entry. */
+/* Whether a table's accounts say that something in a slot ends then, or can be made to say so. */
+NV_INLINE int nv_note_end(const struct nv_table *t, uint64_t slot, uint64_t end)
+{
+    const uint64_t block = slot / NV_FAN, leaves = t->head[NV_LEAFNO];
+    uint8_t *const mark = t->groups + block / 8, *const leaf = t->index + 8 * block;
+    if (*mark >> block % 8 & 1)
+        return 1;
+    if (!leaves || ~nv_le(t->index + 8 * (leaves + block / NV_FAN), 8) > end)
+        return 0;
+    *mark |= (uint8_t)(1u << block % 8);
+    if (~nv_le(leaf, 8) > end)
+        nv_put_le(leaf, 8, ~end);
+    return 1;
+}
+
+/* Puts in an entry for a key that has none: its number, or 0 where the runtime must be asked. */
+NV_APART uint32_t nv_enter(const struct nv_table *t, struct nv_exact x, uint64_t low, uint64_t high, uint64_t hash, uint64_t clock)
+{
+    const uint64_t home = nv_home(t, hash);
+    uint64_t slot = home, end = NV_NO_END;
+    uint8_t key[16], *p = t->slots + slot * x.stride;
+    if (t->head[NV_FILLED] >= t->head[NV_READY] || t->head[NV_QUIET] <= clock || t->head[NV_STASHED])
+        return 0;
+    for (; nv_state(p, x) > NV_DEAD; p += x.stride)
+        if (++slot == home + NV_PROBES)
+            return 0;
+    if (x.timeout && (__builtin_add_overflow(clock, t->head[NV_TIMEOUT], &end) || end == UINT64_MAX || !nv_note_end(t, slot, end)))
+        return 0;
+    memset(p, 0, x.stride);
+    nv_put_le(key, 8, low), nv_put_le(key + 8, 8, high);
+    if (x.state_bytes == 1)
+        *p = (uint8_t)end;
+    else
+        nv_put_le(p, 8, end);
+    memcpy(p + x.state_bytes, key, x.key_bytes);
+    t->head[NV_FILLED]++;
+    return (uint32_t)slot + 1;
+}
+
+/* The same as finding it for an insertion, which puts in what is not there. */
 NV_INLINE uint32_t nv_insert(const struct nv_table *t, struct nv_exact x, unsigned __int128 key, uint64_t hash, uint64_t clock, int *ask)
 {
     uint32_t entry = nv_find(t, x, key, hash, clock, 1, ask);
-    *ask |= !entry;
+    if (NV_RARELY(!entry) && !*ask) {
+        entry = nv_enter(t, x, (uint64_t)key, (uint64_t)(key >> 64), hash, clock);
+        *ask = !entry;
+    }
     return entry;
 }
 

@@ -1,7 +1,7 @@
 //! C for a cluster ([`crate::cluster`]): the handlers of fused elements as functions called from one place, each handler's sends jumps to the next element's.
 //!
 //! Printed from a `Fusion`, which has all that is decided. Packets that have just arrived go by the fast path; what
-//! is rare or large (coprocessors, packets made anew, insertions into tables) is done by the runtime, in a call of the slow path that gives it
+//! is rare or large (coprocessors, packets made anew, insertions that tables must be asked for) is done by the runtime, in a call of the slow path that gives it
 //! the packet as it is. What ends at a port that no member is behind goes into an exit queue or is handed over at once.
 //!
 //! Invariants: each form of a member's code stands once, called from one place; where the runtime made copies, a packet leaves at once.
@@ -9,6 +9,7 @@
 
 use super::dispatch::{Dispatch, enters, variables};
 use super::{Unsupported, copies, member, sets, with_sets};
+use crate::cluster::copies::turned;
 use crate::cluster::identical::Identical;
 use crate::cluster::prefetch::{DISTANCE, Extent, TURNS, extent, group, looked_into};
 use crate::cluster::tables::access;
@@ -72,6 +73,8 @@ pub struct Fused {
     pub places: Vec<u32>,
     /// The most copies of an arrival that are made here; with them queues have more packets than came.
     pub copies: u64,
+    /// Slots may be in several queues, and in one several times.
+    pub shared: bool,
 }
 
 /// C for members that packets enter at these ports: member, port.
@@ -79,6 +82,8 @@ pub struct Fused {
 /// # Errors
 /// A member does what C is not made for; it must not be fused.
 pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], options: Options) -> Result<Fused, Unsupported> {
+    let turned: Vec<Member<'_>> = members.iter().map(|member| turned(member)).collect();
+    let members = &turned.iter().collect::<Vec<_>>()[..];
     let fusion = Fusion::of(members, entries, options);
     let mut text = beginning(&fusion);
     text += &copies::declarations(&fusion.copies);
@@ -99,7 +104,7 @@ pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], options: Options) -
     text += "#endif\n";
     let Fusion { plans, counters, dropping, queues, copies, .. } = fusion;
     let calls = plans.into_iter().map(|plan| plan.calls.all).collect();
-    Ok(Fused { text, calls, counters, dropped: dropping, places: queues.places(), copies: copies.most() })
+    Ok(Fused { text, calls, counters, dropped: dropping, places: queues.places(), copies: copies.most(), shared: copies.some_shared() })
 }
 
 /// Sizes of this text, and what is the same in all.

@@ -360,7 +360,7 @@ impl Element<'_> {
     /// A copy is sent by a port.
     fn copy(&self, port: u32, site: Site, by_runtime: &dyn Fn() -> String) -> String {
         let paid = self.paid("((uint64_t)r->len + NV_INFO)", &self.trap(TrapKind::Budget, site));
-        let sent = format!("{paid}\n    {}(g, nv_copy(g, i, r, info));", copies::function(self.n, port));
+        let sent = format!("{paid}\n    {}(g, {}(g, i, r, info));", copies::function(self.n, port), copies::maker(self.n, port));
         format!("if (NV_RARELY(g->plain || !r->present)) {{\n    {}\n    }} else {{\n    {sent}\n    }}", by_runtime())
     }
 

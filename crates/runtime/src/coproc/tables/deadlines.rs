@@ -10,50 +10,62 @@
 //! Invariants: a node is at most every node and every end below it; the leaf of a block with a bit is at most when anything ends that is put next.
 
 use super::area::Area;
-use netil::layout::NEVER;
+use netil::layout::{FAN, NEVER};
 
-/// Slots of a block, and children of a node.
-pub const FAN: usize = 16;
-
-/// The tree; a level's nodes stand beside each other, leaves first.
+/// The tree, and marks.
 pub struct Deadlines {
-    levels: Vec<Level>,
+    /// Nodes as complements, so that fresh memory means [`NEVER`]: a level's beside each other, leaves first.
+    nodes: Area,
+    /// Where each level begins, and where the last one ends.
+    begins: Vec<usize>,
     /// By block whether it holds something, or has since the timeout changed.
     marks: Area,
-}
-
-/// Nodes as complements, so that fresh memory means [`NEVER`].
-struct Level(Area);
-
-impl Level {
-    fn len(&self) -> usize {
-        self.0.len() / 8
-    }
-
-    fn get(&self, at: usize) -> u64 {
-        !super::word(&self.0, at * 8)
-    }
-
-    fn set(&mut self, at: usize, end: u64) {
-        self.0[at * 8..at * 8 + 8].copy_from_slice(&(!end).to_le_bytes());
-    }
-
-    fn children(&self, at: usize) -> impl Iterator<Item = (usize, u64)> {
-        (at * FAN..self.len().min((at + 1) * FAN)).map(|i| (i, self.get(i)))
-    }
 }
 
 impl Deadlines {
     /// For so many slots, none of which holds anything; `None` if there is no memory for it.
     pub fn new(slots: usize) -> Option<Self> {
-        let mut levels = Vec::new();
-        let mut nodes = slots;
-        while levels.is_empty() || nodes > 1 {
+        let (mut begins, mut nodes) = (vec![0], slots);
+        while begins.len() == 1 || nodes > 1 {
             nodes = nodes.div_ceil(FAN).max(1);
-            levels.push(Level(Area::new(nodes * 8)?));
+            begins.push(begins[begins.len() - 1] + nodes);
         }
+        let all = Area::new(begins[begins.len() - 1] * 8)?;
         let marks = Area::new(slots.div_ceil(FAN).div_ceil(64) * 8)?;
-        Some(Self { levels, marks })
+        Some(Self { nodes: all, begins, marks })
+    }
+
+    /// Leaves, where there are nodes above them that are not the root alone; else 0.
+    pub fn leaves(&self) -> usize {
+        if self.levels() > 1 { self.begins[1] } else { 0 }
+    }
+
+    /// Nodes and marks: for code that puts things into slots by itself ([`netil::layout`]).
+    pub fn parts(&mut self) -> (&mut [u8], &mut [u8]) {
+        (&mut self.nodes, &mut self.marks)
+    }
+
+    /// Nothing has ended before.
+    pub fn quiet(&self) -> u64 {
+        self.get(self.levels() - 1, 0)
+    }
+
+    fn levels(&self) -> usize {
+        self.begins.len() - 1
+    }
+
+    fn get(&self, level: usize, at: usize) -> u64 {
+        !super::word(&self.nodes, (self.begins[level] + at) * 8)
+    }
+
+    fn set(&mut self, level: usize, at: usize, end: u64) {
+        let at = (self.begins[level] + at) * 8;
+        self.nodes[at..at + 8].copy_from_slice(&(!end).to_le_bytes());
+    }
+
+    fn children(&self, level: usize, at: usize) -> impl Iterator<Item = (usize, u64)> {
+        let nodes = self.begins[level + 1] - self.begins[level];
+        (at * FAN..nodes.min((at + 1) * FAN)).map(move |i| (i, self.get(level, i)))
     }
 
     /// What is put into a slot ends then: no sooner than what was put into others, by [`Self::lower`] or here.
@@ -75,49 +87,47 @@ impl Deadlines {
         if end < NEVER {
             self.marks[slot / FAN / 8] |= 1 << (slot / FAN % 8);
         }
-        for level in &mut self.levels {
+        for level in 0..self.levels() {
             at /= FAN;
-            if level.get(at) <= end {
+            if self.get(level, at) <= end {
                 return;
             }
-            level.set(at, end);
+            self.set(level, at, end);
         }
     }
 
     /// A block that may hold an entry that has ended by then.
     pub fn due(&self, now: u64) -> Option<usize> {
-        let downwards = self.levels.iter().rev();
-        downwards.into_iter().try_fold(0, |at, level| level.children(at).find(|(_, end)| *end <= now).map(|(i, _)| i))
+        (0..self.levels()).rev().try_fold(0, |at, level| self.children(level, at).find(|(_, end)| *end <= now).map(|(i, _)| i))
     }
 
     /// All of these.
     pub fn all_due(&self, now: u64) -> Vec<usize> {
         let mut nodes = vec![0];
-        for level in self.levels.iter().rev() {
-            nodes = nodes.into_iter().flat_map(|at| level.children(at)).filter(|(_, end)| *end <= now).map(|(at, _)| at).collect();
+        for level in (0..self.levels()).rev() {
+            nodes = nodes.into_iter().flat_map(|at| self.children(level, at)).filter(|(_, end)| *end <= now).map(|(at, _)| at).collect();
         }
         nodes
     }
 
     /// The block with what may end first, and when that may be; `None` if nothing ends.
     pub fn first(&self) -> Option<(usize, u64)> {
-        let downwards = self.levels.iter().rev();
-        let (block, end) =
-            downwards.fold((0, NEVER), |(at, _), level| level.children(at).min_by_key(|(_, end)| *end).unwrap_or((at, NEVER)));
+        let least = |(at, _): (usize, u64), level: usize| self.children(level, at).min_by_key(|(_, end)| *end).unwrap_or((at, NEVER));
+        let (block, end) = (0..self.levels()).rev().fold((0, NEVER), least);
         (end < NEVER).then_some((block, end))
     }
 
     /// Nothing in a block ends before.
     pub fn raise(&mut self, block: usize, end: u64) {
-        self.levels[0].set(block, end);
+        self.set(0, block, end);
         if end == NEVER {
             self.marks[block / 8] &= !(1 << (block % 8));
         }
         let mut at = block;
-        for i in 1..self.levels.len() {
+        for level in 1..self.levels() {
             at /= FAN;
-            let least = self.levels[i - 1].children(at).map(|(_, end)| end).min();
-            self.levels[i].set(at, least.unwrap_or(NEVER));
+            let least = self.children(level - 1, at).map(|(_, end)| end).min();
+            self.set(level, at, least.unwrap_or(NEVER));
         }
     }
 }

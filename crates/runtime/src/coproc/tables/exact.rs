@@ -2,9 +2,8 @@
 //!
 //! - **Buckets** are slots; a key's is in its hash, and from there slots are probed one after the other. With buckets of as many slots as a cache line holds, twice as many keys were
 //!   beside their first slot (counters of 56,000 flows: 0.8 ns a packet).
-//! - **Growth** is linear hashing: from when the table is too full, each insertion, and each burst, splits the next few buckets in turn, that is, moves about half of each one's keys to
-//!   a new one at the end, until there are twice as many. So no insertion does more than a little, and there is no second copy. Memory for
-//!   the declared capacity is set aside at once, and used as it is written to.
+//! - **Growth** by the bucket is in `growth`.
+//! - **Insertion** without asking: compiled code puts entries in by itself up to what `promise` says.
 //! - **Deletion** moves a later entry of the run into the gap, again and again; after [`MOVES`] of these the last gap is marked [`DEAD`] instead.
 //! - **Expiry**: lookups judge each entry by its end. An insertion first takes out up to two entries that have ended, and all of them before it
 //!   answers that the table is full ([`Deadlines`] finds them). The table's time never goes back, so nobody can tell when that happens.
@@ -13,25 +12,18 @@
 //!
 //! Invariants: between a key's home and its slot no slot is free, and fewer than [`PROBES`] lie; a key is in one slot at most; [`head::FILLED`] counts slots that hold one.
 //!
-//! Source: Litwin, Linear hashing, VLDB 1980; Knuth, TAOCP 6.4, algorithm R. Where the system has not the memory for the declared capacity, the table is full earlier.
+//! Source: Knuth, TAOCP 6.4, algorithm R. Where the system has not the memory for the declared capacity, the table is full earlier.
+
+mod growth;
 
 use super::area::Area;
-use super::deadlines::{Deadlines, FAN};
+use super::deadlines::Deadlines;
 use super::{splitmix, word};
-use netil::layout::{self, DEAD, EPOCH, FREE, LATEST, NEVER, PROBES, Parts, head};
+use netil::layout::{self, DEAD, EPOCH, FAN, FREE, LATEST, NEVER, PROBES, Parts, head};
 use netil::module::{Entry, Table as Declaration};
 use netil::tables::{self, Full, Table};
 use std::collections::BTreeMap;
 
-/// Of a hundred slots how many may be taken: more make the table grow, where it may. A key beside its first slot costs branches that nobody could foretell, and free slots no cache
-/// lines: with twice as many taken a translator of 56,000 flows takes 24.2 ns a packet, with this 22.6, a switch of 4,096 stations 14.3 and 13.2.
-const TAKEN: usize = 15;
-/// The same while the slots have no more bytes than [`ROOMY`].
-const TAKEN_IF_SMALL: usize = 6;
-/// What stays in the second-level cache. So many bytes of slots each table may have, whatever its capacity.
-const ROOMY: usize = 2 << 20;
-/// The same as [`TAKEN`] for a table that can grow no more.
-const TAKEN_AT_MOST: usize = 40;
 /// Buckets of an empty table.
 const BUCKETS: usize = 16;
 /// The most slots: handles have 32 bits.
@@ -42,11 +34,6 @@ const MOVES: usize = 16;
 const RECLAIMED: usize = 2;
 /// Blocks that it looks at for them.
 const LOOKS: usize = 4;
-/// Buckets that it splits at most.
-const SPLITS: usize = 32;
-/// The same between bursts, so that growth comes to its end when nothing is inserted any more: meanwhile nobody can foretell whether a key's bucket has been
-/// split (a switch: 10 ns a packet).
-const TIDIED: usize = 512;
 
 /// The table.
 pub struct Exact {
@@ -59,6 +46,8 @@ pub struct Exact {
     /// Entries that it takes, no more than the capacity.
     limit: usize,
     most_buckets: usize,
+    /// Slots that held one when the table was last tidied.
+    tidied: usize,
     stash: Stash,
 }
 
@@ -104,9 +93,7 @@ impl Exact {
     /// `None` if there is no memory for it, which is not so for few entries.
     fn empty(declaration: &Declaration, capacity: usize, seed: u64) -> Option<Self> {
         let shape = layout::Exact::of(declaration);
-        let buckets = |taken: usize| (capacity * 100).div_ceil(taken).next_power_of_two();
-        let roomy = (ROOMY / shape.stride).next_power_of_two();
-        let most_buckets = buckets(TAKEN_IF_SMALL).min(roomy).max(buckets(TAKEN_AT_MOST));
+        let most_buckets = growth::most_buckets(capacity, shape.stride);
         let begin = (most_buckets + PROBES).next_multiple_of(FAN);
         let all = begin + capacity;
         let slots = if all < SLOTS { Area::growing(all.checked_mul(shape.stride)? + 8)? } else { return None };
@@ -119,8 +106,17 @@ impl Exact {
         head[head::SEED0] = splitmix(seed);
         head[head::SEED1] = splitmix(!seed);
         head[head::TIMEOUT] = declaration.timeout_ns;
+        head[head::LEAVES] = deadlines.as_ref().map_or(0, Deadlines::leaves) as u64;
         let stash = Stash { begin, ..Stash::default() };
-        Some(Self { shape, head, slots, deadlines, capacity, limit: capacity, most_buckets, stash })
+        let mut table = Self { shape, head, slots, deadlines, capacity, limit: capacity, most_buckets, tidied: 0, stash };
+        table.promise();
+        Some(table)
+    }
+
+    /// Says up to when code may put entries in without asking: not while there is something to be taken out, nor where the table must grow first.
+    fn promise(&mut self) {
+        self.head[head::READY] = self.limit.min(self.crowded()) as u64;
+        self.head[head::QUIET] = self.deadlines.as_ref().map_or(NEVER, Deadlines::quiet);
     }
 
     fn filled(&self) -> usize {
@@ -355,56 +351,32 @@ impl Exact {
         self.set_end(to, self.state(to));
     }
 
-    /// Splits some buckets if the table is too full, or until there are twice as many: those not yet split hold more than their share.
-    fn grow(&mut self, splits: usize) {
-        let mut left = splits;
-        while left > 0 {
-            let buckets = self.head[head::BUCKETS] as usize;
-            let taken = if buckets * self.shape.stride < ROOMY { TAKEN_IF_SMALL } else { TAKEN };
-            let full = self.filled() * 100 > buckets * taken;
-            if buckets == self.most_buckets || buckets.is_power_of_two() && !full {
-                return;
+    /// The number of a key's entry, which is put in if there is none; 0 if there is no room.
+    fn enter(&mut self, key: &[u64], now_ns: u64) -> u32 {
+        let now = self.tick(now_ns);
+        let mut found = self.search(key, now);
+        if let Search::Live(slot) = found {
+            self.refresh(slot, now);
+            return slot as u32 + 1;
+        }
+        let before = [head::BUCKETS, head::FILLED].map(|word| self.head[word]);
+        if !self.make_room(now) {
+            return 0;
+        }
+        self.grow(growth::SPLITS);
+        // Where nothing was taken out and nothing has moved, what was found is so still.
+        if before != [head::BUCKETS, head::FILLED].map(|word| self.head[word]) {
+            found = self.search(key, now);
+        }
+        let slot = match found {
+            Search::Live(slot) => slot,
+            Search::Ended(slot) => {
+                self.renew(slot, now);
+                slot
             }
-            let now = left.min((buckets + 1).next_power_of_two() - buckets);
-            (0..now).for_each(|_| self.split());
-            left -= now;
-        }
-    }
-
-    /// One bucket more; keys that belong there now move.
-    fn split(&mut self) {
-        let new = self.head[head::BUCKETS];
-        if new > self.head[head::MASK] {
-            self.head[head::MASK] = self.head[head::MASK] << 1 | 1;
-            self.slots.will_use(2 * new as usize * self.shape.stride);
-        }
-        self.head[head::BUCKETS] += 1;
-        let (from, to) = ((new & self.head[head::MASK] >> 1) as usize, new as usize);
-        // Most are empty.
-        if self.state(from) == FREE {
-            return;
-        }
-        let mut gaps = [0; PROBES];
-        let mut count = 0;
-        for slot in from..(from + PROBES).min(to) {
-            match self.state(slot) {
-                FREE => break,
-                DEAD => continue,
-                _ if self.home_of(slot) != to => continue,
-                _ => self.move_to(slot, to),
-            }
-            self.set_state(slot, DEAD);
-            gaps[count] = slot;
-            count += 1;
-        }
-        gaps[..count].iter().rev().for_each(|gap| self.close(*gap));
-    }
-
-    /// Moves an entry near its new home.
-    fn move_to(&mut self, slot: usize, home: usize) {
-        let room = (home..home + PROBES).find(|to| self.state(*to) <= DEAD);
-        let to = room.unwrap_or_else(|| self.stash_slot(self.key(slot)));
-        self.copy(slot, to);
+            Search::Absent(room) => self.put(key, room, now),
+        };
+        slot as u32 + 1
     }
 
     fn occupied(&self) -> impl Iterator<Item = usize> {
@@ -450,30 +422,9 @@ impl Table for Exact {
     }
 
     fn insert(&mut self, key: &[u64], now_ns: u64) -> u32 {
-        let now = self.tick(now_ns);
-        let mut found = self.search(key, now);
-        if let Search::Live(slot) = found {
-            self.refresh(slot, now);
-            return slot as u32 + 1;
-        }
-        let before = [head::BUCKETS, head::FILLED].map(|word| self.head[word]);
-        if !self.make_room(now) {
-            return 0;
-        }
-        self.grow(SPLITS);
-        // Where nothing was taken out and nothing has moved, what was found is so still.
-        if before != [head::BUCKETS, head::FILLED].map(|word| self.head[word]) {
-            found = self.search(key, now);
-        }
-        let slot = match found {
-            Search::Live(slot) => slot,
-            Search::Ended(slot) => {
-                self.renew(slot, now);
-                slot
-            }
-            Search::Absent(room) => self.put(key, room, now),
-        };
-        slot as u32 + 1
+        let entry = self.enter(key, now_ns);
+        self.promise();
+        entry
     }
 
     fn delete(&mut self, key: &[u64], now_ns: u64) -> bool {
@@ -552,6 +503,7 @@ impl Table for Exact {
 
     fn set_limit(&mut self, entries: usize) {
         self.limit = entries.min(self.capacity);
+        self.promise();
     }
 
     fn limit(&self) -> Option<usize> {
@@ -573,6 +525,7 @@ impl Table for Exact {
             let used = self.state(slot).saturating_sub(before);
             self.set_end(slot, used.saturating_add(timeout_ns));
         }
+        self.promise();
         true
     }
 
@@ -581,7 +534,8 @@ impl Table for Exact {
     }
 
     fn tidy(&mut self) {
-        self.grow(TIDIED);
+        self.catch_up();
+        self.promise();
     }
 
     fn len(&self, now_ns: u64) -> u64 {
@@ -590,6 +544,7 @@ impl Table for Exact {
     }
 
     fn parts(&mut self) -> Option<Parts<'_>> {
-        Some(Parts { head: &mut self.head, slots: &mut self.slots, index: &mut [], groups: &mut [] })
+        let (index, groups) = self.deadlines.as_mut().map_or((&mut [][..], &mut [][..]), Deadlines::parts);
+        Some(Parts { head: &mut self.head, slots: &mut self.slots, index, groups })
     }
 }
