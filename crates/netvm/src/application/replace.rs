@@ -68,7 +68,7 @@ pub struct Prepared {
 /// What of it is made already.
 pub(super) enum Parts {
     /// It runs on one thread.
-    Whole(Ready),
+    Whole(Box<Ready>),
     /// On several, in stages.
     Stages(Box<New>),
 }
@@ -117,7 +117,7 @@ impl Recipe {
             true => Ready::empty(self.engine, self.engines),
             false => Ready::of(application.application(), self.engine, self.engines),
         };
-        Ok(Prepared { application, parts: Parts::Whole(ready), took: begun.elapsed() })
+        Ok(Prepared { application, parts: Parts::Whole(Box::new(ready)), took: begun.elapsed() })
     }
 
     /// Puts the graph of a new version in the place of one.
@@ -136,7 +136,7 @@ impl Recipe {
     pub fn succeed(&self, graph: &mut Graph, prepared: Prepared) -> Result<Replaced, Error> {
         let Prepared { application, parts, took: prepared } = prepared;
         let ready = match parts {
-            Parts::Whole(ready) => ready,
+            Parts::Whole(ready) => *ready,
             // Not prepared by this recipe: compiled now.
             Parts::Stages(_) => Ready::empty(self.engine, self.engines),
         };
