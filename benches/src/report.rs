@@ -99,6 +99,7 @@ fn on_moves(out: &mut String, rows: &[applications::moves::Row]) {
     for row in rows {
         let three = |[median, most, longest]: [f64; 3]| format!("{median:.1}  {most:.1}  {longest:.1}");
         let _ = writeln!(out, "{}: {} moves of threads  {}", row.application, row.moves, three(row.pause_us));
+        let _ = writeln!(out, "  from asking to the answer  {}", three(row.answered_us));
         let _ = writeln!(out, "  {} changes of the number of replicas  {}", row.changes, three(row.change_us));
         let _ = writeln!(out, "  {:.2} million packets/s meanwhile, {:.2} without", row.mpps, row.still_mpps);
     }

@@ -1,7 +1,8 @@
 //! Moves of threads from core to core, and replicas that come and go, while packets in memory flow: for how long each stops a thread.
 //!
 //! A run on two replicas; between two epochs of the last stage a thread is moved to another core, in turn, and every sixteenth time the number of replicas changes between one and three. All packets must
-//! arrive and leave, whatever is moved. The pause of a move is the time in which the thread does nothing else.
+//! arrive and leave, whatever is moved. The pause of a move is the time in which the thread does nothing else; who asks for it waits longer, until the thread has come to the end of its batch.
+//! The run ends with the last move, and the one without moves takes as long.
 
 use super::cores::Bench;
 use super::sides::{Case, Silent};
@@ -19,6 +20,8 @@ pub struct Row {
     pub moves: usize,
     /// Their pauses in microseconds: median, 99th of a hundred, longest.
     pub pause_us: [f64; 3],
+    /// From asking for them to the answer, the same.
+    pub answered_us: [f64; 3],
     /// How often the number of replicas changed.
     pub changes: usize,
     /// Pauses of the sources then, the same.
@@ -33,6 +36,16 @@ pub struct Row {
 const MOVES: usize = 10_000;
 /// Between two changes of the number of replicas.
 const BETWEEN: usize = 16;
+/// More passes than a run comes to.
+const PASSES: u64 = 1 << 24;
+
+/// What was done, in microseconds.
+#[derive(Default)]
+struct Done {
+    pauses: Vec<f64>,
+    answers: Vec<f64>,
+    changes: Vec<f64>,
+}
 
 /// Measures an application: runs it until there were enough moves.
 ///
@@ -40,60 +53,59 @@ const BETWEEN: usize = 16;
 /// Its configuration cannot be read or placed, or packets are missing.
 pub fn row(case: Case) -> Result<Row, String> {
     let (application, bench) = (case.application, Bench::of(case)?);
-    let (mut pauses, mut changes, mut packets, mut took, mut passes) = (Vec::new(), Vec::new(), 0, Duration::ZERO, 200);
-    while pauses.len() < MOVES {
-        let ran = run(&bench, passes, |cores| step(cores, &mut pauses, &mut changes))?;
-        (packets, took) = (packets + ran.0, took + ran.1);
-        passes = (passes * 4).min(20_000);
-    }
-    let still = run(&bench, passes, |_| Ok(()))?;
+    let mut done = Done::default();
+    let (packets, took) = run(&bench, |cores, _| step(cores, &mut done).map(|()| done.pauses.len() < MOVES))?;
+    let still = run(&bench, |_, passed| Ok(passed < took))?;
     let rate = |packets: u64, took: Duration| packets as f64 / took.as_secs_f64() / 1e6;
-    let moves = pauses.len();
     Ok(Row {
         application,
-        moves,
-        pause_us: spread(pauses),
-        changes: changes.len(),
-        change_us: spread(changes),
+        moves: done.pauses.len(),
+        changes: done.changes.len(),
+        pause_us: spread(done.pauses),
+        answered_us: spread(done.answers),
+        change_us: spread(done.changes),
         mpps: rate(packets, took),
         still_mpps: rate(still.0, still.1),
     })
 }
 
-/// A run of so many passes; packets and time.
-fn run(bench: &Bench, passes: u64, mut between: impl FnMut(&mut Cores) -> Result<(), String>) -> Result<(u64, Duration), String> {
+/// A run for as long as that is wanted between two epochs; packets and time.
+fn run(bench: &Bench, mut goes_on: impl FnMut(&mut Cores, Duration) -> Result<bool, String>) -> Result<(u64, Duration), String> {
     let engine = engines::find("aot").ok_or("no engine aot")?;
     let placement = Placement::new(bench.application.application(), &[])?;
-    let started = bench.application.start_on(placement, 2, engine, engines::Settings::default(), bench.settings(passes), Box::new(Silent));
+    let started = bench.application.start_on(placement, 2, engine, engines::Settings::default(), bench.settings(PASSES), Box::new(Silent));
     let mut cores = started.map_err(|error| error.to_string())?;
-    let begun = Instant::now();
+    let (begun, mut ends) = (Instant::now(), false);
     cores.start();
     while cores.turn() {
-        between(&mut cores)?;
+        if !ends && !goes_on(&mut cores, begun.elapsed())? {
+            cores.stop();
+            ends = true;
+        }
     }
-    let took = begun.elapsed();
-    let stats = cores.stats();
+    let (took, stats) = (begun.elapsed(), cores.stats());
     let left: u64 =
         stats.nodes.iter().filter(|(_, class, _)| class == "ToDevice" || class == "Discard").map(|(.., node)| node.packets).sum();
-    let wanted = passes * bench.packets as u64;
-    if stats.arrivals != wanted || left != wanted {
-        return Err(format!("{} packets arrived and {left} left, of {wanted}", stats.arrivals));
+    match left == stats.arrivals {
+        true => Ok((left, took)),
+        false => Err(format!("{} packets arrived and {left} left", stats.arrivals)),
     }
-    Ok((wanted, took))
 }
 
 /// One move, now and then a change.
-fn step(cores: &mut Cores, pauses: &mut Vec<f64>, changes: &mut Vec<f64>) -> Result<(), String> {
+fn step(cores: &mut Cores, done: &mut Done) -> Result<(), String> {
     // One that gets no packets would only be slow to look up.
     let threads: Vec<_> = cores.threads().into_iter().filter(|thread| thread.active).collect();
     let there = std::thread::available_parallelism().map_or(1, usize::from);
-    let thread = &threads[pauses.len() % threads.len()];
+    let thread = &threads[done.pauses.len() % threads.len()];
     let core = thread.core.map_or(0, |core| (core + 1) % there);
+    let asked = Instant::now();
     let pause = cores.move_thread(&thread.name, Some(core))?;
-    pauses.push(pause.as_secs_f64() * 1e6);
+    done.answers.push(asked.elapsed().as_secs_f64() * 1e6);
+    done.pauses.push(pause.as_secs_f64() * 1e6);
     let now = cores.replicas().ok_or("there are no replicas")?;
-    if pauses.len().is_multiple_of(BETWEEN) && now.active == now.wanted {
-        changes.push(now.pause.as_secs_f64() * 1e6);
+    if done.pauses.len().is_multiple_of(BETWEEN) && now.active == now.wanted {
+        done.changes.push(now.pause.as_secs_f64() * 1e6);
         cores.set_replicas(now.active % 3 + 1)?;
     }
     Ok(())

@@ -291,6 +291,10 @@ int netvm_pipeline_move(const netvm_pipeline *pipeline, const char *stage, uint3
 /* So many replicas of a stage get packets from now on. For that the inputs wait until nothing is on the way, for *pause nanoseconds. */
 int netvm_pipeline_replicas(const netvm_pipeline *pipeline, const char *stage, uint32_t replicas, uint64_t *pause, char **error);
 
+/* Packets for a stage go to its replicas by that function, with context, from now on; null: by their two IP addresses. For that the inputs wait
+ * until nothing is on the way, for *pause nanoseconds. What replicas keep of flows stays where it is. */
+int netvm_pipeline_flow(const netvm_pipeline *pipeline, const char *stage, netvm_stage_flow flow, void *context, uint64_t *pause, char **error);
+
 /* What there is to say of an input (replica 0) or a replica of a stage. */
 int netvm_pipeline_counts(const netvm_pipeline *pipeline, const char *stage, uint32_t replica, netvm_counts *counts);
 

@@ -22,9 +22,8 @@ use abi::{constants, functions, structures};
 pub use application::Running;
 pub use filter::Handle;
 pub use pipeline::{Pipe, Sends};
-use pointers::Fault;
+use pointers::{Fault, give, status, string, told, told_pause};
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::time::Duration;
 
 constants! {
     /// Done.
@@ -404,6 +403,23 @@ functions! {
         unsafe { told_pause(took, pause, error) }
     }
 
+    /// Packets for a stage go to its replicas by that function, with `context`, from now on; null: by their two IP addresses. For that the inputs wait
+    /// until nothing is on the way, for `*pause` nanoseconds. What replicas keep of flows stays where it is.
+    fn netvm_pipeline_flow(
+        pipeline: *const Pipe,
+        stage: *const c_char,
+        flow: pipeline::Flow,
+        context: *mut c_void,
+        pause: *mut u64,
+        error: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: the caller's pointers are null or point to what the text says.
+        let of = unsafe { pipeline::of(pipeline, stage) };
+        let took = of.and_then(|(running, stage)| pipeline::set_flow(running, stage, flow, context));
+        // SAFETY: as above.
+        unsafe { told_pause(took, pause, error) }
+    }
+
     /// What there is to say of an input (replica 0) or a replica of a stage.
     fn netvm_pipeline_counts(pipeline: *const Pipe, stage: *const c_char, replica: u32, counts: *mut Counts) -> c_int {
         // SAFETY: null, or a pipeline that is this thread's for the call.
@@ -536,63 +552,4 @@ functions! {
             drop(unsafe { CString::from_raw(string) });
         }
     }
-}
-
-fn status(done: Result<(), Fault>) -> c_int {
-    done.map_or_else(|fault| fault.status, |()| NETVM_OK)
-}
-
-/// A string for C, which ends at the first NUL.
-fn string(text: String) -> *mut c_char {
-    let mut bytes = text.into_bytes();
-    bytes.truncate(bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()));
-    CString::new(bytes).unwrap_or_default().into_raw()
-}
-
-/// Whether it was done, and why not.
-///
-/// # Safety
-/// The pointer is null or points to a variable.
-unsafe fn told(done: Result<(), Fault>, error: *mut *mut c_char) -> c_int {
-    let (status, message) = done.map_or_else(|fault| (fault.status, Some(fault.message)), |()| (NETVM_OK, None));
-    if !error.is_null() {
-        // SAFETY: not null, so a variable.
-        unsafe { error.write(message.map_or(std::ptr::null_mut(), string)) };
-    }
-    status
-}
-
-/// How long something took, or why it was not done.
-///
-/// # Safety
-/// The pointers are null or point to variables.
-unsafe fn told_pause(took: Result<Duration, Fault>, pause: *mut u64, error: *mut *mut c_char) -> c_int {
-    if let (Ok(took), false) = (&took, pause.is_null()) {
-        // SAFETY: not null, so a variable.
-        unsafe { pause.write(took.as_nanos() as u64) };
-    }
-    // SAFETY: as this function's.
-    unsafe { told(took.map(drop), error) }
-}
-
-/// Hands out what was made, or why there is none.
-///
-/// # Safety
-/// Both pointers are null or point to variables.
-unsafe fn give<T>(made: Result<T, Fault>, to: *mut *mut T, error: *mut *mut c_char) -> c_int {
-    let made = if to.is_null() { Err(Fault::null("the place of the result")) } else { made };
-    let (status, handle, message) = match made {
-        Ok(handle) => (NETVM_OK, Box::into_raw(Box::new(handle)), std::ptr::null_mut()),
-        Err(fault) if error.is_null() => (fault.status, std::ptr::null_mut(), std::ptr::null_mut()),
-        Err(fault) => (fault.status, std::ptr::null_mut(), string(fault.message)),
-    };
-    if !to.is_null() {
-        // SAFETY: not null, so a variable.
-        unsafe { to.write(handle) };
-    }
-    if !error.is_null() {
-        // SAFETY: not null, so a variable.
-        unsafe { error.write(message) };
-    }
-    status
 }

@@ -11,6 +11,7 @@ use netvm::application::{Application, Reading};
 use netvm::engines;
 use netvm::stages::{Burst, Counts, Outlets, Packet, PacketMut, Pipeline, Running, Stage, Turn, Work};
 use std::ffi::{c_char, c_int, c_void};
+use std::time::Duration;
 
 /// A packet of a burst, as C sees it.
 pub use crate::Item;
@@ -264,15 +265,31 @@ unsafe fn stage(of: &StageOf) -> Result<Stage, Fault> {
         }
     };
     let made = made.replicas(of.replicas.max(1) as usize).resizable(of.most as usize);
-    let Some(flow) = of.flow else { return Ok(made) };
-    let shared = Shared(flow, of.context);
-    Ok(made.flow(move |packet| {
+    Ok(match classifier(of.flow, of.context) {
+        Some(flow) => made.flow(flow),
+        None => made,
+    })
+}
+
+/// The caller's function, with the caller's context.
+fn classifier(flow: Flow, context: *mut c_void) -> Option<impl Fn(&Packet<'_>) -> u64 + Send + Sync + 'static> {
+    let shared = Shared(flow?, context);
+    Some(move |packet: &Packet<'_>| {
         let (flow, context) = shared.get();
         let (data, len) = (packet.bytes.as_ptr().cast_mut(), packet.bytes.len() as u32);
         let item = Item { data, len, wire_len: packet.on_wire(), time: packet.time_ns, tag: packet.tag };
         // SAFETY: the caller's function, with the caller's context; the packet is there for the call, and is not written to, as it is handed over as constant.
         unsafe { flow(context, &item) }
-    }))
+    })
+}
+
+/// Lets packets go to the replicas of a stage by another function, or by their addresses.
+pub(crate) fn set_flow(running: &Running, stage: &str, flow: Flow, context: *mut c_void) -> Result<Duration, Fault> {
+    let changed = match classifier(flow, context) {
+        Some(flow) => running.set_flow(stage, flow),
+        None => running.set_flow(stage, netvm::stages::by_addresses),
+    };
+    changed.map_err(|why| Fault::refused(&why))
 }
 
 impl Pipe {

@@ -2,10 +2,11 @@
 //!
 //! Invariant: nothing of a caller's memory is kept after a call.
 
-use crate::{NETVM_ARGUMENT, NETVM_CONFIGURATION, NETVM_ENGINE, NETVM_EXPRESSION, NETVM_REFUSED, Packet};
+use crate::{NETVM_ARGUMENT, NETVM_CONFIGURATION, NETVM_ENGINE, NETVM_EXPRESSION, NETVM_OK, NETVM_REFUSED, Packet};
 use netvm::Error;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 /// Why a call failed.
 pub(crate) struct Fault {
@@ -102,4 +103,63 @@ impl Packet {
     pub(crate) fn on_wire(&self) -> u32 {
         if self.wire_len == 0 { self.len } else { self.wire_len }
     }
+}
+
+pub(crate) fn status(done: Result<(), Fault>) -> c_int {
+    done.map_or_else(|fault| fault.status, |()| NETVM_OK)
+}
+
+/// A string for C, which ends at the first NUL.
+pub(crate) fn string(text: String) -> *mut c_char {
+    let mut bytes = text.into_bytes();
+    bytes.truncate(bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()));
+    CString::new(bytes).unwrap_or_default().into_raw()
+}
+
+/// Whether it was done, and why not.
+///
+/// # Safety
+/// The pointer is null or points to a variable.
+pub(crate) unsafe fn told(done: Result<(), Fault>, error: *mut *mut c_char) -> c_int {
+    let (status, message) = done.map_or_else(|fault| (fault.status, Some(fault.message)), |()| (NETVM_OK, None));
+    if !error.is_null() {
+        // SAFETY: not null, so a variable.
+        unsafe { error.write(message.map_or(std::ptr::null_mut(), string)) };
+    }
+    status
+}
+
+/// How long something took, or why it was not done.
+///
+/// # Safety
+/// The pointers are null or point to variables.
+pub(crate) unsafe fn told_pause(took: Result<Duration, Fault>, pause: *mut u64, error: *mut *mut c_char) -> c_int {
+    if let (Ok(took), false) = (&took, pause.is_null()) {
+        // SAFETY: not null, so a variable.
+        unsafe { pause.write(took.as_nanos() as u64) };
+    }
+    // SAFETY: as this function's.
+    unsafe { told(took.map(drop), error) }
+}
+
+/// Hands out what was made, or why there is none.
+///
+/// # Safety
+/// Both pointers are null or point to variables.
+pub(crate) unsafe fn give<T>(made: Result<T, Fault>, to: *mut *mut T, error: *mut *mut c_char) -> c_int {
+    let made = if to.is_null() { Err(Fault::null("the place of the result")) } else { made };
+    let (status, handle, message) = match made {
+        Ok(handle) => (NETVM_OK, Box::into_raw(Box::new(handle)), std::ptr::null_mut()),
+        Err(fault) if error.is_null() => (fault.status, std::ptr::null_mut(), std::ptr::null_mut()),
+        Err(fault) => (fault.status, std::ptr::null_mut(), string(fault.message)),
+    };
+    if !to.is_null() {
+        // SAFETY: not null, so a variable.
+        unsafe { to.write(handle) };
+    }
+    if !error.is_null() {
+        // SAFETY: not null, so a variable.
+        unsafe { error.write(message) };
+    }
+    status
 }

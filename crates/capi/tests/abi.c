@@ -169,6 +169,12 @@ static int give(void *context, netvm_outlets *out)
     return goes_on ? 0 : -1;
 }
 
+static uint64_t first_byte(void *context, const netvm_item *item)
+{
+    (void)context;
+    return item->len > 0 ? item->data[0] : 0;
+}
+
 static int stages(void)
 {
     static const char *const nowhere[] = {"x"}, *const to_b[] = {"b"}, *const to_c[] = {"c"}, *const none[] = {NULL};
@@ -176,6 +182,7 @@ static int stages(void)
     netvm_stage stage = {0};
     netvm_counts counts;
     int sent = 0, turns = 0;
+    uint64_t pause = 0;
     char *text = NULL;
     HOLDS(netvm_pipeline_open(NULL, NULL) == NETVM_ARGUMENT && netvm_pipeline_open(&it, &text) == NETVM_OK && it != NULL);
     HOLDS(netvm_pipeline_stage(it, NULL, NULL) == NETVM_ARGUMENT && netvm_pipeline_stage(it, &stage, NULL) == NETVM_ARGUMENT);
@@ -207,6 +214,11 @@ static int stages(void)
     HOLDS(netvm_pipeline_write(it, "c", 0, "n.reset", NULL, NULL) == NETVM_OK);
     HOLDS(netvm_pipeline_move(it, "c", 1, 0, NULL, NULL) == NETVM_REFUSED && netvm_pipeline_move(it, NULL, 0, 0, NULL, NULL) == NETVM_ARGUMENT);
     HOLDS(netvm_pipeline_replicas(it, "c", 2, NULL, NULL) == NETVM_REFUSED);
+    HOLDS(netvm_pipeline_flow(it, "x", first_byte, NULL, NULL, &text) == NETVM_REFUSED && strstr(text, "there is no stage x"));
+    netvm_string_free(text);
+    HOLDS(netvm_pipeline_flow(it, NULL, first_byte, NULL, NULL, NULL) == NETVM_ARGUMENT && netvm_pipeline_flow(NULL, "c", first_byte, NULL, NULL, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_pipeline_flow(it, "c", first_byte, NULL, &pause, &text) == NETVM_OK && text == NULL && pause > 0);
+    HOLDS(netvm_pipeline_flow(it, "c", NULL, NULL, NULL, NULL) == NETVM_OK);
     HOLDS(netvm_pipeline_has_ended(it) == 0);
     goes_on = 0;
     HOLDS(netvm_pipeline_wait(it, &text) == NETVM_OK && netvm_pipeline_has_ended(it) == NETVM_REFUSED);

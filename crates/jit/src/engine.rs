@@ -113,6 +113,10 @@ impl Engine for JitEngine {
         Some(Box::new(self.of(program)))
     }
 
+    fn compile(&self) {
+        self.push.iter().chain(&self.pull).for_each(|handler| _ = handler.unit(&self.program));
+    }
+
     fn init(&mut self, state: &mut State) -> Result<(), Disposition> {
         self.interpreter.init(state)
     }

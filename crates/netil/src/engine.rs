@@ -33,6 +33,9 @@ pub trait Engine: Send {
         None
     }
 
+    /// Compiles what would be compiled when it is first run, for this engine and [others](Self::another) of it.
+    fn compile(&self) {}
+
     /// Runs the init handler, if there is one. `exit n` and traps are errors.
     fn init(&mut self, state: &mut State) -> Result<(), Disposition>;
 

@@ -32,6 +32,7 @@ mod library;
 pub(crate) mod linked;
 mod native_text;
 mod order;
+mod ready;
 mod replace;
 pub mod report;
 mod scratch;
@@ -46,7 +47,8 @@ pub use explain::{Account, Way};
 pub use feed::NUMBER as RECORD;
 pub(crate) use foreign::Made;
 pub use library::Library;
-pub use replace::{Recipe, Replaced, Version};
+use ready::Ready;
+pub use replace::{Prepared, Recipe, Replaced, Version};
 pub use runtime::graph::native::embedded::Lent;
 pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native};
 pub(crate) use scratch::alone as scratch_alone;
@@ -63,10 +65,9 @@ use click::processing::Kind;
 use netil::module::HandlerKind;
 use netil::{Engine, Verified, app};
 use runtime::graph;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a configuration is read.
 #[derive(Clone, Debug, Default)]
@@ -292,9 +293,18 @@ fn make(
 
 /// Does something with what makes the parts of programs.
 fn with_factories<T>(engine: &EngineInfo, engines: engines::Settings, work: impl FnOnce(&graph::Factories<'_>) -> T) -> T {
-    let compiled = RefCell::new(Compiled::default());
-    let make =
-        |program| compiled.borrow_mut().make(&program, |program| engine.make_element(program, engines).map_err(|error| error.to_string()));
+    with_factories_of(&Mutex::default(), engine, engines, work)
+}
+
+/// The same, where some programs may be compiled already.
+fn with_factories_of<T>(
+    compiled: &Mutex<Compiled>,
+    engine: &EngineInfo,
+    engines: engines::Settings,
+    work: impl FnOnce(&graph::Factories<'_>) -> T,
+) -> T {
+    let compile = |program| engine.make_element(program, engines).map_err(|error| error.to_string());
+    let make = |program| compiled.lock().unwrap_or_else(PoisonError::into_inner).make(&program, compile);
     work(&graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for })
 }
 
@@ -330,8 +340,23 @@ impl Compiled {
 
 /// Lets elements run as one where the engine is for that. The interpreter, which says what is meant, runs one element after the other.
 fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
+    link_with(application, graph, (engine, engines), None)
+}
+
+/// The same; `ready` has what is machine code already.
+fn link_with(
+    application: &app::Application,
+    graph: &mut Graph,
+    (engine, engines): (&EngineInfo, engines::Settings),
+    ready: Option<&Ready>,
+) -> Result<(), Error> {
     let apart = engine.elements == Elements::Apart;
-    let plan = if apart { None } else { linked::fusible(application, graph, &BTreeSet::new()).map(|(plan, _)| plan) };
+    let fused = ready.and_then(Ready::fused);
+    let plan = match &fused {
+        Some((plan, _)) => Some(plan.clone()),
+        None if apart || ready.is_some() => None,
+        None => linked::fusible(application, graph, &BTreeSet::new()).map(|(plan, _)| plan),
+    };
     // Compiled C needs bursts: for one packet, what is done once for each burst takes longer than the packet.
     let bursts = plan.as_ref().is_none_or(|plan| graph.one_at_a_time(plan).is_empty());
     let cluster = match engine.elements {
@@ -344,7 +369,7 @@ fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, 
             }
             compiled
         }
-        _ => plan.and_then(|_| linked::fused_code(application, graph, engines)),
+        _ => fused.or_else(|| plan.and_then(|_| linked::fused_code(application, graph, engines))),
     };
     match cluster {
         Some((plan, cluster)) => graph.link(application, plan, cluster),

@@ -3,9 +3,12 @@
 mod graphs;
 
 use graphs::{Kept, capture, capture_of, engines as unkept, reading};
-use netvm::application::{Application, Graph, Placement, Policies, RECORD, Recipe, Settings, Version};
-use netvm::control::why;
+use netvm::application::{
+    Application, Described, Graph, Placement, Policies, Prepared, RECORD, Recipe, Replaced, Settings, Stats, Version,
+};
+use netvm::control::{Controlled, Door, Handlers, Preparation, Replaceable, Server, why};
 use netvm::engines;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 const PLAIN: &str = "FromDump(IN, STOP true) -> t :: Tee(2); t[0] -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Unstrip(14) -> q :: Queue(4) -> ToDump(OUT0, SNAPLEN 0);
@@ -284,4 +287,84 @@ fn a_run_that_cannot_go_on_with_another_version_tells_why() {
     while cores.turn() {}
     assert_eq!(cores.finish(), []);
     std::fs::remove_dir_all(&run.folder).unwrap();
+}
+
+/// A client's version is read and compiled on its own thread: packets flow meanwhile, and what no packet is handled for is shorter.
+#[test]
+fn a_version_is_prepared_while_packets_flow() {
+    let text = "InfiniteSource(LIMIT -1) -> c :: Counter -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Unstrip(14) -> Discard;";
+    let engine = engines::find("jit").unwrap();
+    let recipe = Recipe { name: "test.click".into(), reading: reading(), engine, engines: unkept(), settings: Settings::default() };
+    let application = Application::read("test.click", text, &recipe.reading).unwrap_or_else(|e| panic!("{e}"));
+    let mut graph = application.start(engine, unkept(), Settings::default(), Box::new(Kept::default())).unwrap_or_else(|e| panic!("{e}"));
+    graph.start();
+    let (mut server, folder) = (Server::new().unwrap(), std::env::temp_dir().join(format!("netvm-prepared-{}", std::process::id())));
+    std::fs::create_dir_all(&folder).unwrap();
+    let socket = folder.join("c.sock");
+    server.open(Door::Json(socket.clone())).unwrap();
+    let next = text.replace("-> f", "-> n :: Null -> f");
+    let asking = std::thread::spawn(move || {
+        let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+        let (mut lines, mut line) = (BufReader::new(stream.try_clone().unwrap()), String::new());
+        lines.read_line(&mut line).unwrap();
+        let mut ask = |request: serde_json::Value| -> serde_json::Value {
+            writeln!(stream, "{request}").unwrap();
+            let mut line = String::new();
+            lines.read_line(&mut line).unwrap();
+            serde_json::from_str(&line).unwrap()
+        };
+        let wrong = ask(serde_json::json!({ "op": "replace", "text": "Nonsense -> Discard;", "id": 7 }));
+        assert!(wrong["error"].as_str().unwrap().contains("Nonsense") && wrong["id"] == 7, "{wrong}");
+        let done = ask(serde_json::json!({ "op": "replace", "text": next, "id": 8 }));
+        assert!(done["id"] == 8);
+        done["ok"].clone()
+    });
+    let mut run = Watched { graph, recipe, turns: 0, begun: Vec::new(), beside: Vec::new() };
+    while !asking.is_finished() {
+        assert!(run.graph.turn());
+        run.turns += 1;
+        server.serve(&mut run);
+    }
+    let done = asking.join().unwrap();
+    assert_eq!(done["made"], serde_json::json!(["n"]), "{done}");
+    assert_eq!((run.begun.len(), run.beside.len()), (2, 1));
+    assert!(run.beside[0] > 0, "packets flowed while it was prepared");
+    let (pause, prepared) = (done["pause_us"].as_f64().unwrap() / 1e3, done["prepared_ms"].as_f64().unwrap());
+    assert!(prepared > pause, "{prepared} ms before, {pause} ms without packets");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A run of which is known how many turns it made while a version was prepared.
+struct Watched {
+    graph: Graph,
+    recipe: Recipe,
+    turns: u64,
+    begun: Vec<u64>,
+    beside: Vec<u64>,
+}
+
+impl Controlled for Watched {
+    fn graph(&mut self) -> &mut dyn Handlers {
+        &mut self.graph
+    }
+
+    fn elements(&self) -> Vec<Described> {
+        self.graph.elements()
+    }
+
+    fn stats(&self) -> Stats {
+        self.graph.stats()
+    }
+
+    fn stop(&mut self) {}
+
+    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, String> {
+        self.begun.push(self.turns);
+        Replaceable { graph: &mut self.graph, recipe: &self.recipe }.preparation(version, plan)
+    }
+
+    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+        self.beside.push(self.turns - self.begun[self.begun.len() - 1]);
+        Replaceable { graph: &mut self.graph, recipe: &self.recipe }.succeed(prepared, plan)
+    }
 }

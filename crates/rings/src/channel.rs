@@ -7,6 +7,7 @@
 //! - At most `depth` epochs wait. While somebody waits for an answer of the sources ([`Relief`]) more may: in the middle of a turn, held up until their epoch is taken, they would
 //!   never answer who is to take it. That is at most what they read in one turn for each answer, and who serves requests waits until no more wait than else ([`Level`]).
 //! - A channel whose other side is gone says so; what was sent before is received first.
+//! - Who is called ([`Level::call_sender`], [`Level::call_receiver`]) looks up from its wait at once, or instead of its next one: none is lost.
 
 use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering, lock, look, wait};
 use std::collections::VecDeque;
@@ -48,6 +49,9 @@ struct Queue<T> {
     epochs: VecDeque<T>,
     no_sender: bool,
     no_receiver: bool,
+    /// They are to look up.
+    called_sender: bool,
+    called_receiver: bool,
 }
 
 /// What both sides have.
@@ -73,6 +77,18 @@ impl<T> Level<T> {
     pub fn waiting(&self) -> usize {
         self.0.waiting.load(Ordering::Relaxed)
     }
+
+    /// Lets the sender look up if it waits for room, or when it does next.
+    pub fn call_sender(&self) {
+        lock(&self.0.queue).called_sender = true;
+        self.0.changed.notify_all();
+    }
+
+    /// Lets the receiver look up if it waits for an epoch, or when it does next.
+    pub fn call_receiver(&self) {
+        lock(&self.0.queue).called_receiver = true;
+        self.0.changed.notify_all();
+    }
 }
 
 /// The side that sends.
@@ -83,7 +99,8 @@ pub struct Receiver<T>(Arc<Shared<T>>);
 
 /// A channel of that depth, whose sender goes on without room while that relief is held.
 pub fn channel<T>(depth: usize, relief: &Arc<Relief>) -> (Sender<T>, Receiver<T>) {
-    let queue = Mutex::new(Queue { epochs: VecDeque::new(), no_sender: false, no_receiver: false });
+    let epochs = VecDeque::new();
+    let queue = Mutex::new(Queue { epochs, no_sender: false, no_receiver: false, called_sender: false, called_receiver: false });
     let shared = Arc::new(Shared { queue, changed: Condvar::new(), waiting: AtomicUsize::new(0), relief: Arc::clone(relief), depth });
     (Sender(Arc::clone(&shared)), Receiver(shared))
 }
@@ -94,9 +111,11 @@ impl<T> Sender<T> {
         let Shared { queue: shared, changed, waiting, relief, depth } = &*self.0;
         let mut queue = lock(shared);
         while queue.epochs.len() >= *depth && !queue.no_receiver && !relief.is_held() {
-            let (woken, is_late) = look(shared, changed, queue, LOOK);
-            queue = woken;
-            if is_late {
+            let mut is_late = false;
+            if !queue.called_sender {
+                (queue, is_late) = look(shared, changed, queue, LOOK);
+            }
+            if std::mem::take(&mut queue.called_sender) || is_late {
                 drop(queue);
                 between();
                 queue = lock(shared);
@@ -111,10 +130,15 @@ impl<T> Sender<T> {
         changed.notify_one();
         true
     }
+
+    /// For who wants to know how many wait, or calls.
+    pub fn level(&self) -> Level<T> {
+        Level(Arc::clone(&self.0))
+    }
 }
 
 impl<T> Receiver<T> {
-    /// Waits so long for an epoch.
+    /// Waits so long for an epoch, or until it is called.
     ///
     /// # Errors
     /// None came, or none will.
@@ -123,6 +147,9 @@ impl<T> Receiver<T> {
         let mut queue = lock(queue);
         let mut end = None;
         while queue.epochs.is_empty() && !queue.no_sender {
+            if std::mem::take(&mut queue.called_receiver) {
+                return Err(RecvTimeoutError::Timeout);
+            }
             let left = end.get_or_insert_with(|| Instant::now() + most).saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(RecvTimeoutError::Timeout);
@@ -149,7 +176,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// For who wants to know how many wait.
+    /// For who wants to know how many wait, or calls.
     pub fn level(&self) -> Level<T> {
         Level(Arc::clone(&self.0))
     }

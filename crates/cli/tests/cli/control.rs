@@ -88,7 +88,7 @@ fn another_version_takes_over_while_packets_flow() {
     assert!(run.fails(&["read", "n.count"]).contains("no element named 'n'"));
     let before = run.number("c.count");
     let told = run.says(&["replace", &next]);
-    assert!(told.contains("\nmade: n\n") && told.contains("\npause "), "{told}");
+    assert!(told.contains("\nmade: n\n") && told.contains("\npause ") && told.contains(" ms, prepared in "), "{told}");
     run.wait(|| run.number("n.count") > 100);
     // Packets flow between two readings.
     let passed = run.number("n.count");
@@ -180,6 +180,10 @@ fn top_shows_rates_as_text_where_there_is_no_terminal() {
     // The first table has no rates, as nothing is known of the time before it.
     assert!(counters.len() == 2 && counters[0][2] == "-" && counters[1][2] != "-" && counters[1][2] != "0", "{text}");
     assert!(text.contains("packets arrived in") && text.contains("element"), "{text}");
+    // How old the run is, not this connection.
+    std::thread::sleep(Duration::from_millis(200));
+    let first = String::from_utf8(top(&["--batch", "-n", "1"]).stdout).unwrap();
+    assert!(first.contains("packets arrived in") && !first.contains("arrived in 0.0 s"), "{first}");
     let refused = top(&["--interval", "0"]);
     assert!(refused.status.code() == Some(2) && String::from_utf8_lossy(&refused.stderr).contains("--interval takes seconds"));
 }

@@ -2,6 +2,7 @@
 
 use super::compile::Part;
 use crate::frame::Frame;
+use std::sync::Arc;
 
 /// Packets for which slices are run at a time: while those are run, the next are fetched for.
 pub(super) const GROUP: usize = 16;
@@ -12,7 +13,7 @@ pub(super) const IS_WORTHWHILE: bool = cfg!(target_arch = "x86_64");
 
 /// The function of slices, and its memory.
 pub(super) struct Ahead {
-    part: Part,
+    part: Arc<Part>,
     large: usize,
     scratch: Vec<u8>,
     lines: Vec<u64>,
@@ -21,7 +22,16 @@ pub(super) struct Ahead {
 impl Ahead {
     pub fn new(part: Part, large: usize, info_size: usize) -> Self {
         // Set to zeros in vectors.
-        Self { part, large, scratch: vec![0; info_size.next_multiple_of(64)], lines: vec![0; LINES] }
+        Self::of(Arc::new(part), large, info_size.next_multiple_of(64))
+    }
+
+    fn of(part: Arc<Part>, large: usize, scratch: usize) -> Self {
+        Self { part, large, scratch: vec![0; scratch], lines: vec![0; LINES] }
+    }
+
+    /// The same code, with memory of its own.
+    pub fn twin(&self) -> Self {
+        Self::of(Arc::clone(&self.part), self.large, self.scratch.len())
     }
 
     /// Whether it is worth its while where lookups may read so many bytes.

@@ -160,6 +160,28 @@ impl Chain {
     }
 }
 
+impl Chain {
+    /// The same code, for another graph with the same members; what is counted is its own.
+    #[must_use]
+    pub fn twin(&self) -> Self {
+        let rows = Rows { initialised: self.rows.initialised.clone(), ..Rows::of(&self.members) };
+        Self {
+            members: Arc::clone(&self.members),
+            entries: self.entries.clone(),
+            parts: Arc::clone(&self.parts),
+            part_of: self.part_of.clone(),
+            rows,
+            burst: 0,
+            info_size: self.info_size,
+            leaving: Leaving::of(self.leaving.exits.len()),
+            flows: self.flows.anew(),
+            sends_copies: self.sends_copies,
+            ways: Copies::default(),
+            ahead: self.ahead.as_ref().map(Ahead::twin),
+        }
+    }
+}
+
 /// Bytes of the packets' annotations.
 fn info_size(members: &[Member]) -> usize {
     members.iter().map(|member| member.program.module().info_size as usize).max().unwrap_or(0)
@@ -212,21 +234,7 @@ impl Cluster for Chain {
     }
 
     fn another(&self) -> Option<Box<dyn Cluster>> {
-        let rows = Rows { initialised: self.rows.initialised.clone(), ..Rows::of(&self.members) };
-        Some(Box::new(Self {
-            members: Arc::clone(&self.members),
-            entries: self.entries.clone(),
-            parts: Arc::clone(&self.parts),
-            part_of: self.part_of.clone(),
-            rows,
-            burst: 0,
-            info_size: self.info_size,
-            leaving: Leaving::of(self.leaving.exits.len()),
-            flows: self.flows.anew(),
-            sends_copies: self.sends_copies,
-            ways: Copies::default(),
-            ahead: None,
-        }))
+        Some(Box::new(Self { ahead: None, ..self.twin() }))
     }
 
     fn entered(&self) -> Vec<u64> {

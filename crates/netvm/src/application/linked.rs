@@ -94,6 +94,13 @@ fn sends_to(application: &Application, instance: u32) -> Option<String> {
 
 /// Which elements can be fused in machine code, less some; `None` if there are none.
 pub(super) fn fusible(application: &Application, graph: &Graph, but: &BTreeSet<u32>) -> Option<(Plan, Vec<chain::Member>)> {
+    fusible_of(application, &|instance| graph.engine(instance), but)
+}
+
+/// What an element's program runs in, if it has one.
+type EngineOf<'e> = dyn Fn(usize) -> Option<&'e dyn Engine> + 'e;
+
+fn fusible_of(application: &Application, engine_of: &EngineOf<'_>, but: &BTreeSet<u32>) -> Option<(Plan, Vec<chain::Member>)> {
     if too_many(application).is_some() {
         return None;
     }
@@ -103,7 +110,7 @@ pub(super) fn fusible(application: &Application, graph: &Graph, but: &BTreeSet<u
     let application = &*application;
     let member = |instance: u32, ways: &[(u32, Way)]| {
         let program = application.instances[instance as usize].program()?;
-        let own = graph.engine(instance as usize);
+        let own = engine_of(instance as usize);
         let member = chain::Member::of(own.or(through.as_ref().map(|engine| engine as &dyn Engine))?, ways)?;
         let prints = prints(program) && invokes(member.func());
         (!prints && untimely(program, member.func()).is_none()).then_some(member)
@@ -116,11 +123,16 @@ pub(super) fn fusible(application: &Application, graph: &Graph, but: &BTreeSet<u
 
 /// Elements fused in machine code; `None` if there are none. Those that turn out to be too large run alone.
 pub(super) fn fused_code(application: &Application, graph: &Graph, settings: Settings) -> Option<Made> {
+    fused_of(application, &|instance| graph.engine(instance), settings).map(|(plan, chain)| -> Made { (plan, Box::new(chain)) })
+}
+
+/// The same of elements that are in no graph yet.
+pub(super) fn fused_of(application: &Application, engine_of: &EngineOf<'_>, settings: Settings) -> Option<(Plan, Chain)> {
     let mut alone = BTreeSet::new();
     loop {
-        let (plan, members) = fusible(application, graph, &alone)?;
+        let (plan, members) = fusible_of(application, engine_of, &alone)?;
         match Chain::new(members, &plan.entries, settings.cluster().prefetch_above) {
-            Ok(chain) => return Some((plan, Box::new(chain))),
+            Ok(chain) => return Some((plan, chain)),
             Err(member) => _ = alone.insert(plan.members[member]),
         }
     }

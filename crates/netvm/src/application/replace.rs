@@ -1,9 +1,16 @@
 //! A configuration that runs is replaced by another version of it.
 //!
+//! ```text
+//!  any thread, while packets flow   read, verify, place, compile to machine code ──▶ Prepared
+//!  the graph's, between two turns   make elements, move what is kept, link       ◀──
+//! ```
+//!
 //! The new one is read and made as the first was, with the same settings; elements that are the same go on as they were ([`runtime::graph::Succession`]). Where anything is wrong with it, the
 //! old one goes on. The elements of the new one run as machine code at once, and as compiled C, where the engine is for that, when a compiler has made it beside the work.
 
-use super::{Application, Graph, Reading, Settings, with_factories};
+use super::cores::New;
+use super::ready::Ready;
+use super::{Application, Graph, Reading, Settings};
 use crate::Error;
 use crate::engines::{self, EngineInfo};
 use runtime::graph::{Fault, Succession};
@@ -44,8 +51,26 @@ pub struct Replaced {
     pub succession: Succession,
     /// For how long no packet was handled; nothing if it was only planned.
     pub pause: Duration,
+    /// How long it took before, while packets flowed where it was [prepared](Recipe::prepare) beside them.
+    pub prepared: Duration,
     /// What elements that are no more could not complete.
     pub faults: Vec<Fault>,
+}
+
+/// A version that is ready to take its place.
+pub struct Prepared {
+    pub(super) application: Application,
+    pub(super) parts: Parts,
+    /// How long that took.
+    pub(super) took: Duration,
+}
+
+/// What of it is made already.
+pub(super) enum Parts {
+    /// It runs on one thread.
+    Whole(Box<Ready>),
+    /// On several, in stages.
+    Stages(Box<New>),
 }
 
 impl Recipe {
@@ -70,9 +95,29 @@ impl Recipe {
     /// # Errors
     /// What is wrong with the configuration.
     pub fn plan(&self, graph: &Graph, version: &Version) -> Result<Replaced, Error> {
-        let application = self.read(version, graph.is_recorded())?;
+        let prepared = self.prepare(version, (graph.is_recorded(), true))?;
+        Ok(Self::planned(graph, &prepared))
+    }
+
+    /// The same of a version that was prepared.
+    pub fn planned(graph: &Graph, prepared: &Prepared) -> Replaced {
+        let succession = graph.plan(prepared.application.application());
+        Replaced { succession, pause: Duration::ZERO, prepared: prepared.took, faults: Vec::new() }
+    }
+
+    /// Reads a version, and compiles it unless it is only `planned`: on any thread, while the graph runs. `records`: the graph records packets.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub fn prepare(&self, version: &Version, (records, planned): (bool, bool)) -> Result<Prepared, Error> {
+        let begun = Instant::now();
+        let application = self.read(version, records)?;
         application.check()?;
-        Ok(Replaced { succession: graph.plan(application.application()), pause: Duration::ZERO, faults: Vec::new() })
+        let ready = match planned {
+            true => Ready::empty(self.engine, self.engines),
+            false => Ready::of(application.application(), self.engine, self.engines),
+        };
+        Ok(Prepared { application, parts: Parts::Whole(Box::new(ready)), took: begun.elapsed() })
     }
 
     /// Puts the graph of a new version in the place of one.
@@ -80,15 +125,67 @@ impl Recipe {
     /// # Errors
     /// What is wrong with the configuration, or elements that cannot be made: then the graph goes on as it was.
     pub fn replace(&self, graph: &mut Graph, version: &Version) -> Result<Replaced, Error> {
-        let application = self.read(version, graph.is_recorded())?;
+        let prepared = self.prepare(version, (graph.is_recorded(), false))?;
+        self.succeed(graph, prepared)
+    }
+
+    /// The same of a version that was prepared.
+    ///
+    /// # Errors
+    /// Elements that cannot be made: then the graph goes on as it was.
+    pub fn succeed(&self, graph: &mut Graph, prepared: Prepared) -> Result<Replaced, Error> {
+        let Prepared { application, parts, took: prepared } = prepared;
+        let ready = match parts {
+            Parts::Whole(ready) => *ready,
+            // Not prepared by this recipe: compiled now.
+            Parts::Stages(_) => Ready::empty(self.engine, self.engines),
+        };
         let settings = application.own_settings(self.settings.clone());
         let begun = Instant::now();
-        let made = with_factories(self.engine, self.engines, |factories| graph.succeed(&application.application, factories, settings));
+        let made = ready.with_factories(|factories| graph.succeed(&application.application, factories, settings));
         let (mut next, succession) = made.map_err(|faults| application.drawn(faults))?;
-        // Elements that cannot run as one run one after the other.
-        let _ = super::link(&application.application, &mut next, self.engine.at_work(), self.engines);
+        ready.link(&application.application, &mut next);
         let mut old = std::mem::replace(graph, next);
         let pause = begun.elapsed();
-        Ok(Replaced { succession, pause, faults: old.finish() })
+        Ok(Replaced { succession, pause, prepared, faults: old.finish() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::application::Silent;
+
+    const FIRST: &str =
+        "FromDump(/dev/null) -> c :: Classifier(12/0800, -); c[0] -> Strip(14) -> h :: CheckIPHeader -> d :: Discard; c[1] -> Discard;";
+
+    #[test]
+    fn nothing_is_compiled_while_no_packet_is_handled() {
+        let (name, reading, engines) = ("test.click".to_owned(), Reading::default(), engines::Settings::default());
+        for (engine, fuses) in [("jit", true), ("auto", true), ("interp", false)] {
+            let engine = engines::find(engine).unwrap();
+            let recipe = Recipe { name: name.clone(), reading: reading.clone(), engine, engines, settings: Settings::default() };
+            // What is read is no capture: elements are only made.
+            let text = FIRST.replace("FromDump(/dev/null)", "InfiniteSource(LIMIT 3)");
+            let application = Application::read(&name, &text, &reading).unwrap();
+            let mut graph = application.start(engine, engines, Settings::default(), Box::new(Silent)).unwrap();
+            let text = text.replace("Strip(14)", "n :: Counter -> Strip(14)");
+            let prepared = recipe.prepare(&Version { text, ..Version::default() }, (false, false)).unwrap();
+            let Parts::Whole(ready) = &prepared.parts else { panic!("it runs on one thread") };
+            let (count, fused) = (ready.count(), ready.fused().is_some());
+            assert!(count >= 4 && fused == fuses, "{}: {count} programs, fused: {fused}", engine.name);
+            // Made of that only: another element would be another program.
+            ready.with_factories(|factories| {
+                let application = prepared.application.application();
+                application.instances.iter().filter_map(|it| it.program()).for_each(|program| drop((factories.engine)(program.clone())));
+            });
+            assert_eq!(ready.count(), count, "{}", engine.name);
+            let replaced = recipe.succeed(&mut graph, prepared).unwrap();
+            assert_eq!(replaced.succession.made, ["n"]);
+            assert!(replaced.prepared > Duration::ZERO);
+            graph.start();
+            while graph.turn() {}
+            assert_eq!(graph.read("n.count", "", None), Ok("0".to_owned()));
+        }
     }
 }

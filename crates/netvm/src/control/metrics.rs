@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Where statistics are told if nothing else is said: on this machine only.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9478";
@@ -33,7 +33,7 @@ impl Format {
     }
 }
 
-pub(super) fn serve(mut stream: TcpStream, line: &Line, begun: Instant) -> io::Result<()> {
+pub(super) fn serve(mut stream: TcpStream, line: &Line) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let Some(asked) = request(&mut stream)? else { return Ok(()) };
@@ -41,6 +41,7 @@ pub(super) fn serve(mut stream: TcpStream, line: &Line, begun: Instant) -> io::R
         Ok(format) => format,
         Err(status) => return stream.write_all(answer(status, "text/plain; charset=utf-8", &format!("{status}\n")).as_bytes()),
     };
+    let begun = line.begun;
     line.answer(&mut stream, move |target| answer("200 OK", format.content_type(), &text(&statistics(target, begun), format)))?;
     Ok(())
 }

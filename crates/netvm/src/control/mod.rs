@@ -19,7 +19,7 @@ pub mod why;
 pub use socket::{Door, default_folder, sockets};
 
 use crate::application::{
-    Cores, Described, Flow, Flows, Graph, Recipe, Replaced, Replicas, Stats, Thread, Version, is_called, pin, report,
+    Cores, Described, Flow, Flows, Graph, Prepared, Recipe, Replaced, Replicas, Stats, Thread, Version, is_called, pin, report,
 };
 use std::io::{self, BufRead, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -143,15 +143,27 @@ pub trait Controlled {
         None
     }
 
-    /// Puts another version of the configuration in its place, or tells what would become of its elements then.
+    /// What prepares another version of the configuration, on any thread while packets flow, for [`Self::succeed`]; only what is needed to tell of it, with `plan`.
     ///
     /// # Errors
-    /// What is wrong with it; then the run goes on as it was.
-    fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
+    /// The configuration of this run cannot be replaced.
+    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, String> {
         let _ = (version, plan);
         Err("the configuration of this run cannot be replaced".to_owned())
     }
+
+    /// Puts a version in the place of the configuration, or tells what would become of its elements then.
+    ///
+    /// # Errors
+    /// What is wrong with it; then the run goes on as it was.
+    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+        let _ = (prepared, plan);
+        Err("the configuration of this run cannot be replaced".to_owned())
+    }
 }
+
+/// Prepares a version.
+pub type Preparation = Box<dyn FnOnce() -> Result<Prepared, String> + Send>;
 
 /// A graph, and how another version of its configuration is made.
 pub struct Replaceable<'g> {
@@ -182,12 +194,16 @@ impl Controlled for Replaceable<'_> {
         why::packets(self.graph)
     }
 
-    fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
-        let done = match plan {
-            true => self.recipe.plan(self.graph, version),
-            false => self.recipe.replace(self.graph, version),
-        };
-        done.map_err(|error| error.to_string())
+    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, String> {
+        let (recipe, records) = (self.recipe.clone(), self.graph.is_recorded());
+        Ok(Box::new(move || recipe.prepare(&version, (records, plan)).map_err(|error| error.to_string())))
+    }
+
+    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+        if plan {
+            return Ok(Recipe::planned(self.graph, &prepared));
+        }
+        self.recipe.succeed(self.graph, prepared).map_err(|error| error.to_string())
     }
 }
 
@@ -263,8 +279,13 @@ impl Controlled for Cores {
         Cores::flows(self)
     }
 
-    fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
-        Cores::replace(self, version, plan)
+    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, String> {
+        let renewal = self.renewal()?;
+        Ok(Box::new(move || renewal.prepare(&version, plan)))
+    }
+
+    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+        Cores::succeed(self, prepared, plan)
     }
 
     fn set_flow(&mut self, flow: Flow) -> Result<Flows, String> {
@@ -272,7 +293,7 @@ impl Controlled for Cores {
     }
 }
 
-/// What is told of a run that has been controlled since then: [`report::json`] with `threads`, for how long each has run on a core.
+/// What is told of a run that began then: [`report::json`] with `threads`, for how long each has run on a core.
 fn statistics(target: &dyn Controlled, begun: Instant) -> serde_json::Value {
     let mut all = report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64());
     all["threads"] = threads::threads(&target.threads());
@@ -292,6 +313,8 @@ struct Asked {
 /// What threads of connections have in common.
 #[derive(Clone)]
 struct Line {
+    /// When the run began.
+    begun: Instant,
     requests: SyncSender<Asked>,
     /// A request is on its way.
     pending: Arc<AtomicBool>,
@@ -342,6 +365,7 @@ impl Server {
         waker.set_nonblocking(true)?;
         wakes.set_nonblocking(true)?;
         let line = Line {
+            begun: Instant::now(),
             requests: sender,
             pending: Arc::default(),
             connections: Arc::default(),

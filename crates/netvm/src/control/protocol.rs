@@ -11,7 +11,7 @@
 //! | `batch` | does all `requests`, with no packet between them, up to the first that fails; with `atomic` all of them or none | a list of their answers |
 //! | `why` | the last packets that `filter` takes, if it is there, at most `most` of them (20), and where how many ended | `recorded`, `matched`, `ends`, `packets` ([`why`]) |
 //! | `stats` | | what `netvm run --json` prints, with `threads` |
-//! | `replace` | puts the configuration `text`, of `file` if that is there, in the place of the one that runs, with `parameters` by name; with `plan` true only tells | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `faults` |
+//! | `replace` | puts the configuration `text`, of `file` if that is there, in the place of the one that runs, with `parameters` by name; with `plan` true only tells. It is read and compiled before, while packets flow (but in a batch) | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `prepared_ms`, `faults` |
 //! | `threads` | | `threads` as in `stats`, `replicas` as of `replicas` |
 //! | `move` | lets `thread` run on `core` only, or, if that is null, on any | `pause_us`: for how long it did nothing else |
 //! | `replicas` | lets `replicas` replicas get packets, if it is there, or with "auto" as many as the load needs | `active`, `wanted`, `pause_us`, `made_ms`, `auto`; null without replicas |
@@ -25,6 +25,7 @@ use crate::application::{Described, Flow, Replaced, Succession, Version};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
+use std::sync::mpsc;
 use std::time::Instant;
 
 /// The protocol's version: what is added does not change it.
@@ -33,27 +34,50 @@ pub const VERSION: u32 = 1;
 const USUAL: usize = 20;
 
 pub(super) fn serve(from: &mut impl BufRead, mut to: impl Write, line: &Line) -> io::Result<()> {
-    let begun = Instant::now();
+    let begun = line.begun;
     writeln!(to, "{}", json!({ "netvm": env!("CARGO_PKG_VERSION"), "protocol": VERSION }))?;
     while let Some(text) = read_line(from) {
-        if !line.answer(&mut to, move |target| answer_line(&text, target, begun))? {
+        let goes_on = match serde_json::from_str::<Value>(&text) {
+            Ok(request) if request.get("op").and_then(Value::as_str) == Some("replace") => replace_beside(&mut to, request, line)?,
+            Ok(request) => line.answer(&mut to, move |target| told(answer(&request, target, begun)))?,
+            Err(error) => line.answer(&mut to, move |_| told(json!({ "error": format!("not JSON: {error}") })))?,
+        };
+        if !goes_on {
             break;
         }
     }
     Ok(())
 }
 
-fn answer_line(text: &str, target: &mut dyn Controlled, begun: Instant) -> String {
-    let answer = match serde_json::from_str(text) {
-        Ok(request) => answer(&request, target, begun),
-        Err(error) => json!({ "error": format!("not JSON: {error}") }),
-    };
+fn told(answer: Value) -> String {
     answer.to_string() + "\n"
+}
+
+/// Another version is read and compiled here, on the connection's thread, while packets flow, and takes its place when it is ready. False if the run is over.
+fn replace_beside(to: &mut impl Write, request: Value, line: &Line) -> io::Result<bool> {
+    let (sender, receiver) = mpsc::channel();
+    let plan = is_plan(&request);
+    let version = version(&request);
+    let asked = line.ask(move |target| {
+        // Who asked waits.
+        let _ = sender.send(version.and_then(|version| target.preparation(version, plan)));
+        String::new()
+    });
+    let (Some(_), Ok(preparation)) = (asked, receiver.recv()) else { return Ok(false) };
+    let prepared = preparation.and_then(|prepare| prepare());
+    line.answer(to, move |target| {
+        let done = prepared.and_then(|prepared| target.succeed(prepared, plan));
+        told(numbered(done.map(replaced), &request))
+    })
 }
 
 /// The answer to a request, with the request's `id`.
 fn answer(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Value {
-    let mut answer = match done(request, target, begun) {
+    numbered(done(request, target, begun), request)
+}
+
+fn numbered(done: Result<Value, String>, request: &Value) -> Value {
+    let mut answer = match done {
         Ok(value) => json!({ "ok": value }),
         Err(why) => json!({ "error": why }),
     };
@@ -78,7 +102,11 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
             let most = request.get("most").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
             why::answer(packets, text("filter"), most.unwrap_or(USUAL)).map_err(|error| error.to_string())
         }
-        Some("replace") => replace(request, text("text").ok_or("the request has no text")?, target),
+        Some("replace") => {
+            let (version, plan) = (version(request)?, is_plan(request));
+            let prepared = target.preparation(version, plan)?()?;
+            target.succeed(prepared, plan).map(replaced)
+        }
         Some("threads") => Ok(json!({ "threads": threads::threads(&target.threads()), "replicas": replicas(target) })),
         Some("move") => move_thread(request, text("thread").ok_or("the request names no thread")?, target),
         Some("replicas") => change_replicas(request, target),
@@ -131,19 +159,24 @@ fn move_thread(request: &Value, thread: &str, target: &mut dyn Controlled) -> Re
     Ok(json!({ "pause_us": pause.as_nanos() as f64 / 1e3 }))
 }
 
-fn replace(request: &Value, text: &str, target: &mut dyn Controlled) -> Result<Value, String> {
+/// The version that a request has.
+fn version(request: &Value) -> Result<Version, String> {
+    let text = request.get("text").and_then(Value::as_str).ok_or("the request has no text")?;
     let given = request.get("parameters").and_then(Value::as_object).into_iter().flatten();
     let parameters = given.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
-    let plan = request.get("plan").and_then(Value::as_bool).unwrap_or(false);
     let file = request.get("file").and_then(Value::as_str).map(PathBuf::from);
-    let version = Version { text: text.to_owned(), file, parameters };
-    let Replaced { succession, pause, faults } = target.replace(&version, plan)?;
+    Ok(Version { text: text.to_owned(), file, parameters })
+}
+
+fn is_plan(request: &Value) -> bool {
+    request.get("plan").and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn replaced(Replaced { succession, pause, prepared, faults }: Replaced) -> Value {
     let Succession { kept, made, gone, tables, entries_lost, packets_lost } = succession;
     let faults: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
-    let pause = pause.as_micros() as u64;
-    Ok(
-        json!({ "kept": kept, "made": made, "gone": gone, "tables": tables, "entries_lost": entries_lost, "packets_lost": packets_lost, "pause_us": pause, "faults": faults }),
-    )
+    let (pause, prepared) = (pause.as_micros() as u64, prepared.as_micros() as f64 / 1e3);
+    json!({ "kept": kept, "made": made, "gone": gone, "tables": tables, "entries_lost": entries_lost, "packets_lost": packets_lost, "pause_us": pause, "prepared_ms": prepared, "faults": faults })
 }
 
 /// Requests up to the first that fails. A batch in a batch is refused. With `"atomic":true` they are writes that can be taken back, and are where one fails.

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A socket, and which protocol is spoken there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,10 +160,9 @@ fn is_owner(stream: &UnixStream) -> bool {
 
 /// Takes those who want statistics, as long as the process lives.
 pub(super) fn accept_metrics(listener: &TcpListener, line: &Line) {
-    let begun = Instant::now();
     for stream in listener.incoming() {
         match stream {
-            Ok(stream) => in_thread(stream, line, move |stream, line| metrics::serve(stream, line, begun)),
+            Ok(stream) => in_thread(stream, line, metrics::serve),
             Err(_) => pause(),
         }
     }

@@ -140,9 +140,7 @@ impl Stage {
 
     /// The same, of work that may not be made.
     pub fn made_by(name: &str, make: impl Fn(usize) -> Result<Box<dyn Work>, String> + Send + Sync + 'static) -> Self {
-        // Both addresses, in either order; all packets that have none are one flow.
-        let flow = Arc::new(|packet: &Packet<'_>| u64::from(flow_number(LinkType::EN10MB, packet.bytes)));
-        Self { name: name.to_owned(), outputs: Vec::new(), replicas: 1, most: 1, flow, make: Arc::new(make) }
+        Self { name: name.to_owned(), outputs: Vec::new(), replicas: 1, most: 1, flow: Arc::new(by_addresses), make: Arc::new(make) }
     }
 
     /// It sends to that stage, too: its outputs are numbered from 0 in this order.
@@ -168,6 +166,11 @@ impl Stage {
         self.flow = Arc::new(of);
         self
     }
+}
+
+/// The flow of packets if nothing is said: both IP addresses, in either order; all packets that have none are one flow.
+pub fn by_addresses(packet: &Packet<'_>) -> u64 {
+    u64::from(flow_number(LinkType::EN10MB, packet.bytes))
 }
 
 /// Where packets for a stage go.

@@ -212,3 +212,16 @@ fn a_channel_hands_over_and_ends() {
         assert!(all == [1, 2] && sending.join().unwrap());
     });
 }
+
+#[test]
+fn a_call_is_not_lost_by_who_begins_to_wait() {
+    check(2, || {
+        let (sender, receiver) = channel::<usize>(1, &Arc::new(Relief::default()));
+        let level = receiver.level();
+        // In the model a wait does not end by itself.
+        let receiving = spawn(move || receiver.recv_timeout(LONG));
+        level.call_receiver();
+        assert!(receiving.join().unwrap().is_err());
+        drop(sender);
+    });
+}

@@ -142,3 +142,34 @@ fn a_sender_waits_for_room_unless_it_is_relieved() {
     assert!(!relief.is_held());
     drop(receiver);
 }
+
+#[test]
+fn who_waits_at_a_channel_looks_up_when_it_is_called() {
+    let (sender, receiver) = channel(1, &Arc::default());
+    let (room, epochs) = (sender.level(), receiver.level());
+    std::thread::scope(|scope| {
+        // It would wait for so long.
+        let receiving = scope.spawn(|| receiver.recv_timeout(LONG));
+        epochs.call_receiver();
+        assert_eq!(receiving.join().unwrap(), Err(RecvTimeoutError::Timeout));
+    });
+    // A call that comes before the wait is not lost, and is for one wait.
+    epochs.call_receiver();
+    assert!(sender.send(1, || ()));
+    assert_eq!(receiver.recv_timeout(MOMENT), Ok(1));
+    let begun = std::time::Instant::now();
+    assert_eq!(receiver.recv_timeout(LONG), Err(RecvTimeoutError::Timeout));
+    assert!(begun.elapsed() < LONG / 2);
+    room.call_sender();
+    assert!(sender.send(2, || unreachable!("there is room")));
+    let looked = std::cell::Cell::new(0);
+    let begun = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(MOMENT);
+            receiver.recv()
+        });
+        assert!(sender.send(3, || looked.set(looked.get() + 1)));
+    });
+    assert!(looked.get() > 0 && begun.elapsed() < LONG);
+}

@@ -53,7 +53,8 @@ fn shown(answer: &Value, plan: bool) -> String {
                 text += &format!("{} {words}\n", number(what));
             }
         }
-        text += &format!("pause {:.3} ms\n", number("pause_us") as f64 / 1000.0);
+        let prepared = answer["prepared_ms"].as_f64().unwrap_or(0.0);
+        text += &format!("pause {:.3} ms, prepared in {prepared:.1} ms while packets flowed\n", number("pause_us") as f64 / 1000.0);
     }
     text
 }

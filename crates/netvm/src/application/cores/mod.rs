@@ -47,6 +47,7 @@ mod workers;
 pub use crew::{Flows, Replicas};
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
+pub(crate) use renew::New;
 pub use renew::Place;
 pub use report::{Item, Sort};
 pub use runtime::graph::ring::Flow;
@@ -64,7 +65,6 @@ use netil::app;
 use planner::Planner;
 use runtime::graph::Described;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -141,7 +141,7 @@ pub struct Cores {
     /// What that chose, for people.
     plans: Vec<String>,
     /// How another version takes its place, if it may.
-    renewal: Option<Rc<renew::Renewal>>,
+    renewal: Option<Arc<renew::Renewal>>,
 }
 
 /// What comes to the caller's graph.

@@ -58,6 +58,10 @@ impl Policy {
     pub const ALL: [Self; 7] = [Self::Auto, Self::Lock, Self::Transaction, Self::Copies, Self::Replicate, Self::Affinity, Self::Shard];
 }
 
+/// Why the order of all packets has no locks.
+const NOT_IN_ORDER: &str = "--state lock, transaction and copies are for --order flow: with them replicas take turns at an element as they come to it, which is not the order of the packets; \
+     where that is kept, such elements run in order, on one thread, and there are replicate, affinity and shard";
+
 /// Policies as a user gives them: for all elements, or for those of a name or class. The last that fits counts.
 #[derive(Clone, Debug, Default)]
 pub struct Policies(pub Vec<(Option<String>, Policy)>);
@@ -82,8 +86,7 @@ impl Policies {
                 Err("--state replicate keeps the order of all packets: leave out --order flow".to_owned())
             }
             Kept::Total if self.0.iter().any(|(_, policy)| *policy != Policy::Replicate && !Policy::FOR_ANY.contains(policy)) => {
-                Err("--state lock, transaction and copies are for --order flow; where the order of all packets is kept, there are replicate, affinity and shard"
-                    .to_owned())
+                Err(NOT_IN_ORDER.to_owned())
             }
             _ => Ok(()),
         }

@@ -6,7 +6,7 @@
 //!  replicas   have none left ─────────────────▶ prepare ──┘   one is not    ──▶ each gives up        ──▶ sources go on
 //! ```
 //!
-//! Each stage's graph is succeeded by itself ([`runtime::graph::Successor`]): elements that stay in their stage go on as they were, in each replica. Packets are on their way nowhere meanwhile; those that
+//! It has been read, placed, cut and compiled before, on any thread, while packets flowed ([`Renewal::prepare`]). Each stage's graph is succeeded by itself ([`runtime::graph::Successor`]): elements that stay in their stage go on as they were, in each replica. Packets are on their way nowhere meanwhile; those that
 //! come wait in the devices' buffers, or in captures.
 //!
 //! Left out: replicas that keep the order of flows only, and those that have the state of all packets; versions with nothing for replicas, where there was something, or the other way round; elements that
@@ -16,32 +16,49 @@ use super::cut::{Cut, Part, cut};
 use super::handlers::{Directory, Request};
 use super::workers::numbers;
 use super::{Cores, Epochs, Flow, Making, Mode, Next, Order, Placement, Stage, present, run_epoch};
+use crate::application::ready::Ready;
+use crate::application::replace::{Parts, Prepared};
 use crate::application::{Application, Graph, Recipe, Replaced, Version};
 use netil::app;
 use runtime::graph::ring::{Batch, Dispatcher, Remote, Rings};
 use runtime::graph::{Fault, Settings, Succession, Successor};
 use std::collections::{BTreeSet, HashMap};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Says where the elements of a version run.
-pub type Place = Box<dyn Fn(&Application) -> Result<Placement, String>>;
+pub type Place = Box<dyn Fn(&Application) -> Result<Placement, String> + Send + Sync>;
 
 /// How long threads may take until they rest, and to make their parts.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How another version is made.
-pub(super) struct Renewal {
+pub(crate) struct Renewal {
     recipe: Recipe,
     place: Place,
 }
 
+impl Renewal {
+    /// Reads a version, places and cuts it, and compiles it unless it is only `planned`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn prepare(&self, version: &Version, planned: bool) -> Result<Prepared, String> {
+        let begun = Instant::now();
+        let read = self.recipe.read(version, false).and_then(|new| new.check().map(|()| new));
+        let application = read.map_err(|error| error.to_string())?;
+        let placement = (self.place)(&application)?;
+        let new = Box::new(New::of(&self.recipe, &application, placement, planned));
+        Ok(Prepared { application, parts: Parts::Stages(new), took: begun.elapsed() })
+    }
+}
+
 /// What a thread is to do.
 pub(super) struct Renewing {
-    pub part: Arc<Part>,
-    pub making: Making,
+    part: Arc<Part>,
+    ready: Arc<Ready>,
+    making: Making,
     flow: Flow,
     annotated: Vec<bool>,
     /// How many epochs it has handed over, now that it rests.
@@ -87,15 +104,15 @@ impl Renewing {
         let mut settings = Settings { rings: Some(rings), ..self.making.settings.clone() };
         // Its packets come from the sources, with their times.
         settings.live.clear();
-        let (part, making) = (Arc::clone(&self.part), self.making.clone());
-        self.work(graph, settings, 0, |graph| link(graph, &part, &making));
+        let (part, ready) = (Arc::clone(&self.part), Arc::clone(&self.ready));
+        self.work(graph, settings, 0, |graph| link(graph, &part, &ready));
     }
 
     fn work(self, graph: &mut Graph, settings: Settings, handed: u64, link: impl FnOnce(&mut Graph)) {
-        let Self { part, making, rests, prepared, go, done, .. } = self;
+        let Self { part, ready, rests, prepared, go, done, .. } = self;
         // Who asked may have gone; then nobody says that it is to go on with the new one.
         let _ = rests.send(handed);
-        let successor = match prepare(graph, &part, &making, settings) {
+        let successor = match prepare(graph, &part, &ready, settings) {
             Ok(successor) => successor,
             Err(faults) => return drop(prepared.send(Err(faults))),
         };
@@ -110,9 +127,8 @@ impl Renewing {
     }
 }
 
-fn prepare(graph: &mut Graph, part: &Part, making: &Making, settings: Settings) -> Result<Successor, Vec<Fault>> {
-    let engine = making.engine;
-    crate::application::with_factories(engine, making.engines, |factories| graph.prepare(&part.application, factories, settings))
+fn prepare(graph: &mut Graph, part: &Part, ready: &Ready, settings: Settings) -> Result<Successor, Vec<Fault>> {
+    ready.with_factories(|factories| graph.prepare(&part.application, factories, settings))
 }
 
 /// The new graph in the place of the old one; what that could not complete.
@@ -124,10 +140,10 @@ fn accede(graph: &mut Graph, successor: Successor, link: impl FnOnce(&mut Graph)
 }
 
 /// Elements that cannot run as one run one after the other.
-fn link(graph: &mut Graph, part: &Part, making: &Making) {
+fn link(graph: &mut Graph, part: &Part, ready: &Ready) {
     let gathered = part.from.is_some_and(|from| part.to.is_empty() && graph.gather(&part.application, from));
     if !gathered {
-        let _ = crate::application::link(&part.application, graph, making.engine.at_work(), making.engines);
+        ready.link(&part.application, graph);
     }
 }
 
@@ -155,7 +171,15 @@ impl Epochs {
 impl Cores {
     /// Lets other versions of the configuration take its place ([`Cores::replace`]).
     pub fn renew_by(&mut self, recipe: Recipe, place: Place) {
-        self.renewal = Some(Rc::new(Renewal { recipe, place }));
+        self.renewal = Some(Arc::new(Renewal { recipe, place }));
+    }
+
+    /// What prepares other versions, on any thread, for [`Cores::succeed`].
+    ///
+    /// # Errors
+    /// Why this run cannot be replaced.
+    pub(crate) fn renewal(&self) -> Result<Arc<Renewal>, String> {
+        self.renewal.clone().ok_or_else(|| "the configuration of this run cannot be replaced".to_owned())
     }
 
     /// Puts another version in the place of the one that runs, or tells what would become of its elements.
@@ -163,19 +187,25 @@ impl Cores {
     /// # Errors
     /// What is wrong with it, or why this run cannot be replaced; then it goes on as it was.
     pub fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
-        let renewal = self.renewal.clone().ok_or("the configuration of this run cannot be replaced")?;
-        let application =
-            renewal.recipe.read(version, false).and_then(|new| new.check().map(|()| new)).map_err(|error| error.to_string())?;
-        let placement = (renewal.place)(&application)?;
-        self.can_become(&placement)?;
+        let prepared = self.renewal()?.prepare(version, plan)?;
+        self.succeed(prepared, plan)
+    }
+
+    /// The same of a version that was prepared.
+    ///
+    /// # Errors
+    /// Why this run cannot be replaced by it, or elements that cannot be made; then it goes on as it was.
+    pub fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+        let Prepared { application, parts, took: prepared } = prepared;
+        let Parts::Stages(mut new) = parts else { return Err("it was prepared for one thread".to_owned()) };
+        self.can_become(&new.placement)?;
         let all = self.elements();
-        let before = STAGES.map(|stage| self.placement.of(stage).filter_map(|at| Some(all.get(at)?.name.clone())).collect());
-        let new = New::of(&renewal.recipe, &application, placement, before)?;
+        new.before = STAGES.map(|stage| self.placement.of(stage).filter_map(|at| Some(all.get(at)?.name.clone())).collect());
         if plan {
             let succession = self.planned_succession(&new);
-            return Ok(Replaced { succession, pause: Duration::ZERO, faults: Vec::new() });
+            return Ok(Replaced { succession, pause: Duration::ZERO, prepared, faults: Vec::new() });
         }
-        self.renew(&application, new)
+        self.renew(&application, *new).map(|done| Replaced { prepared, ..done })
     }
 
     /// Why this run cannot go on with such a placement.
@@ -202,7 +232,7 @@ impl Cores {
     fn planned_succession(&self, new: &New) -> Succession {
         let mut succession = Succession::default();
         new.add(&mut succession, Stage::Rest, self.rest.plan(&new.rest.application));
-        for (stage, plan) in self.directory.plan([&new.sources, &new.replicas]) {
+        for (stage, plan) in self.directory.plan([Some(&new.sources), new.replicas.as_ref()]) {
             new.add(&mut succession, stage, plan);
         }
         succession
@@ -226,8 +256,8 @@ impl Cores {
             }
         };
         waiting.iter().for_each(|it| _ = it.go.send(true));
-        let (part, making) = (Arc::clone(&new.rest), new.making.clone());
-        let (own, mut faults) = accede(&mut self.rest, own, |graph| link(graph, &part, &making));
+        let (part, ready) = (Arc::clone(&new.rest), Arc::clone(&new.ready[2]));
+        let (own, mut faults) = accede(&mut self.rest, own, |graph| link(graph, &part, &ready));
         let mut succession = Succession::default();
         new.add(&mut succession, Stage::Rest, own);
         let mut bases = HashMap::new();
@@ -238,7 +268,7 @@ impl Cores {
         }
         let pause = begun.elapsed();
         self.become_new(application.application(), new, bases);
-        Ok(Replaced { succession, pause, faults })
+        Ok(Replaced { succession, pause, prepared: Duration::ZERO, faults })
     }
 
     /// Lets all packets that are on their way go through, and all threads prepare their parts.
@@ -255,11 +285,11 @@ impl Cores {
         let rings = Rings { inbox: Arc::clone(&epochs.inbox), ..Rings::default() };
         let elsewhere = Some(Remote(Arc::clone(&self.directory) as Arc<_>));
         let settings = Settings { rings: Some(rings), elsewhere, ..new.making.settings.clone() };
-        prepare(&mut self.rest, &new.rest, &new.making, settings).map_err(NotReady::Faults)
+        prepare(&mut self.rest, &new.rest, &new.ready[2], settings).map_err(NotReady::Faults)
     }
 
     fn become_new(&mut self, application: &app::Application, new: New, bases: HashMap<String, u64>) {
-        let New { placement, replicas, annotated, making, .. } = new;
+        let New { placement, replicas: Some(replicas), annotated, making, .. } = new else { return };
         let members = [Stage::Source, Stage::Replica].map(|stage| present(&placement, stage, application));
         self.directory.become_new(members, bases);
         if let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode {
@@ -286,13 +316,16 @@ impl Waiting {
 }
 
 /// A version, cut into stages.
-struct New {
+pub(crate) struct New {
     placement: Placement,
     sources: Arc<Part>,
-    replicas: Arc<Part>,
+    /// None where nothing is for replicas.
+    replicas: Option<Arc<Part>>,
     rest: Arc<Part>,
     annotated: Vec<bool>,
     making: Making,
+    /// By stage what programs run as.
+    ready: [Arc<Ready>; 3],
     /// The elements of each stage, and those of the version that runs.
     names: [Vec<String>; 3],
     before: [Vec<String>; 3],
@@ -301,28 +334,34 @@ struct New {
 const STAGES: [Stage; 3] = [Stage::Source, Stage::Replica, Stage::Rest];
 
 impl New {
-    fn of(recipe: &Recipe, application: &Application, placement: Placement, before: [Vec<String>; 3]) -> Result<Self, String> {
+    fn of(recipe: &Recipe, application: &Application, placement: Placement, planned: bool) -> Self {
         let Cut { sources, replicas, rest, annotated } = cut(application.application(), &placement);
-        let replicas = Arc::new(replicas.ok_or("nothing is for replicas in the new version")?);
         let settings = application.own_settings(recipe.settings.clone());
         let making = Making { engine: recipe.engine, engines: recipe.engines, settings };
         let names = STAGES.map(|stage| present(&placement, stage, application.application()));
-        Ok(Self { placement, sources: Arc::new(sources), replicas, rest: Arc::new(rest), annotated, making, names, before })
+        let ready = [Some(&sources), replicas.as_ref(), Some(&rest)].map(|part| match part.filter(|_| !planned) {
+            Some(part) => Ready::of(&part.application, recipe.engine, recipe.engines),
+            None => Ready::empty(recipe.engine, recipe.engines),
+        });
+        let (sources, replicas, rest) = (Arc::new(sources), replicas.map(Arc::new), Arc::new(rest));
+        Self { placement, sources, replicas, rest, annotated, making, ready: ready.map(Arc::new), names, before: Default::default() }
     }
 
     fn for_sources(&self) -> (Renewing, Waiting) {
-        self.renewing(&self.sources, Stage::Source)
+        self.renewing(&self.sources, 0)
     }
 
+    /// Without replicas no version takes its place.
     fn for_replica(&self) -> (Renewing, Waiting) {
-        self.renewing(&self.replicas, Stage::Replica)
+        self.renewing(self.replicas.as_ref().unwrap_or(&self.rest), 1)
     }
 
-    fn renewing(&self, part: &Arc<Part>, stage: Stage) -> (Renewing, Waiting) {
+    fn renewing(&self, part: &Arc<Part>, stage: usize) -> (Renewing, Waiting) {
         let ((rests, rested), (prepared, ready), (go, goes), (done, renewed)) = (channel(), channel(), channel(), channel());
         let (part, making, flow, annotated) = (Arc::clone(part), self.making.clone(), self.placement.flow, self.annotated.clone());
-        let renewing = Renewing { part, making, flow, annotated, rests, prepared, go: goes, done };
-        (renewing, Waiting { stage, rests: rested, prepared: ready, go, done: renewed })
+        let compiled = Arc::clone(&self.ready[stage]);
+        let renewing = Renewing { part, ready: compiled, making, flow, annotated, rests, prepared, go: goes, done };
+        (renewing, Waiting { stage: STAGES[stage], rests: rested, prepared: ready, go, done: renewed })
     }
 
     /// Adds what became of the elements of a stage; replicas have the same ones.
@@ -356,9 +395,10 @@ impl Directory {
     }
 
     /// What would become of the elements of sources, and of the first replica's.
-    fn plan(&self, parts: [&Arc<Part>; 2]) -> Vec<(Stage, Succession)> {
+    fn plan(&self, parts: [Option<&Arc<Part>>; 2]) -> Vec<(Stage, Succession)> {
         let stages = [Stage::Source, Stage::Replica];
-        let one = |(stage, part): (Stage, &Arc<Part>)| {
+        let one = |(stage, part): (Stage, Option<&Arc<Part>>)| {
+            let part = part?;
             let worker = self.workers().into_iter().find(|worker| worker.gauge().stage == stage)?;
             Some((stage, worker.ask(|reply| Request::Plan(Arc::clone(part), reply))?))
         };

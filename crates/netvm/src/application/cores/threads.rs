@@ -45,6 +45,8 @@ pub(super) struct Gauge {
     core: AtomicUsize,
     packets: AtomicU64,
     levels: Mutex<Vec<Level>>,
+    /// Where it waits for room.
+    outlets: Mutex<Vec<Level>>,
     wishes: Mutex<Vec<Wish>>,
     /// Somebody wants something: a move, or an answer.
     asked: AtomicBool,
@@ -55,8 +57,8 @@ pub(super) struct Gauge {
 impl Gauge {
     pub(super) fn new(name: &str, stage: Stage) -> Self {
         let (id, core, packets) = (AtomicU32::new(0), AtomicUsize::new(ANY), AtomicU64::new(0));
-        let (levels, wishes, asked) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
-        Self { name: name.to_owned(), stage, id, core, packets, levels, wishes, asked, agreements: Agreements::default() }
+        let (levels, outlets, wishes, asked) = (Mutex::default(), Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        Self { name: name.to_owned(), stage, id, core, packets, levels, outlets, wishes, asked, agreements: Agreements::default() }
     }
 
     /// The calling thread is it.
@@ -73,13 +75,20 @@ impl Gauge {
         lock(&self.levels).push(level);
     }
 
+    /// It waits there for room.
+    pub(super) fn sends(&self, level: Level) {
+        lock(&self.outlets).push(level);
+    }
+
     pub(super) fn count(&self, packets: usize) {
         self.packets.fetch_add(packets as u64, Ordering::Relaxed);
     }
 
-    /// Somebody wants something of the thread.
+    /// Somebody wants something of the thread: it looks up from its wait.
     pub(super) fn asks(&self) {
         self.asked.store(true, Ordering::Release);
+        lock(&self.levels).iter().for_each(Level::call_receiver);
+        lock(&self.outlets).iter().for_each(Level::call_sender);
     }
 
     /// Whether somebody did since this was asked last.

@@ -251,6 +251,7 @@ fn handover(
     spare: Receiver<Batch>,
     (change, gauge, counted): (Arc<Change>, Arc<Gauge>, usize),
 ) -> Handover {
+    senders.iter().for_each(|sender| gauge.sends(sender.level()));
     Box::new(move |batches, flow| {
         let width = batches.len();
         gauge.count(batches.iter().take(counted).map(Batch::packets).sum());
@@ -262,7 +263,9 @@ fn handover(
         if !sent {
             run.stop();
         }
+        let before = senders.len();
         change.apply(&mut senders, batches, flow);
+        senders[before..].iter().for_each(|sender| gauge.sends(sender.level()));
         sent
     })
 }
@@ -295,6 +298,7 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
     if !wait_for_go(&mut graph, &requests, &gauge) {
         return;
     }
+    gauge.sends(ends.output.level());
     graph.start();
     replica.iter_mut().for_each(|replica| replica.others.start());
     let mut begun = false;
