@@ -460,7 +460,7 @@ impl Slots {
         }
         match self.shared {
             0 => self.free.extend_from_slice(ids),
-            _ => ids.iter().for_each(|id| self.leave(*id)),
+            _ => self.leave(ids),
         }
         if self.free.len() == self.slots.len() {
             let disordered = &mut self.free[self.in_order..];

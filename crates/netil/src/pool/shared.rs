@@ -5,13 +5,19 @@
 use super::Slots;
 
 impl Slots {
-    /// Gives a slot back that may be in other lists.
-    pub(super) fn leave(&mut self, id: u32) {
-        let more = &mut self.more[id as usize];
-        match *more {
-            0 => self.free.push(id),
-            _ => (*more, self.shared) = (*more - 1, self.shared - 1),
+    /// Gives slots back that may be in other lists. Which of them are is as good as random, so nothing branches on it.
+    pub(super) fn leave(&mut self, ids: &[u32]) {
+        let mut at = self.free.len();
+        self.free.resize(at + ids.len(), 0);
+        for id in ids {
+            let more = &mut self.more[*id as usize];
+            let others = u32::from(*more > 0);
+            self.free[at] = *id;
+            at += 1 - others as usize;
+            *more -= others;
+            self.shared -= u64::from(others);
         }
+        self.free.truncate(at);
     }
 
     /// By slot how many more lists it is in than one: who lets it be in so many more says that by [`Self::share`] before any is given back. Only packets in the memory of their slots may be in several.
