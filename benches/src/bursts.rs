@@ -72,15 +72,22 @@ fn cases() -> [Case; 2] {
     [router, nat]
 }
 
-/// All of them, on the engines that programs have.
+/// All of them, on the engines that programs have, or those that are named by words: application, engine, packets at a time.
 ///
 /// # Errors
 /// A configuration cannot be read.
-pub fn measure(rounds: usize) -> Result<Vec<Row>, String> {
+pub fn measure(rounds: usize, only: &[String]) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for mut case in cases() {
-        rows.extend(BURSTS.into_iter().filter(|burst| *burst <= BURST).map(|burst| case.row_by_hand(burst, rounds)));
-        for (engine, burst) in ["jit", "aot"].into_iter().flat_map(|engine| BURSTS.map(|burst| (engine, burst))) {
+        let application = case.application;
+        let is_named = |engine: &str, burst: usize| {
+            let name = format!("{application} {engine} {burst} ");
+            only.is_empty() || only.iter().any(|named| name.starts_with(&format!("{named} ")))
+        };
+        let by_hand = BURSTS.into_iter().filter(|burst| *burst <= BURST && is_named("hand", *burst));
+        rows.extend(by_hand.map(|burst| case.row_by_hand(burst, rounds)));
+        let rest = ["jit", "aot"].into_iter().flat_map(|engine| BURSTS.map(|burst| (engine, burst)));
+        for (engine, burst) in rest.filter(|(engine, burst)| is_named(engine, *burst)) {
             match case.row(engine, burst, rounds) {
                 Ok(row) => rows.push(row),
                 Err(why) => eprintln!("skipped: {} on {engine}: {why}", case.application),

@@ -54,7 +54,7 @@ struct Args {
     #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = 1..=9, value_parser = clap::value_parser!(u32).range(1..=9))]
     filters: Vec<u32>,
 
-    /// Applications of the section `applications`, by the names that benches/records/README.md has, all sizes of each; rows of the section `click`, by how their names begin
+    /// Applications of the section `applications`, by the names that benches/records/README.md has, all sizes of each; rows of the sections `click` and `bursts`, by how their names begin
     #[arg(long, value_name = "NAME,NAME…", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -288,7 +288,7 @@ fn in_memory(args: &Args, results: &mut Results) -> Result<(), String> {
         results.latency = latency::measure()?;
     }
     if wants(Section::Bursts) {
-        results.bursts = bursts::measure(rounds)?;
+        results.bursts = bursts::measure(rounds, &args.only)?;
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ pub fn all() -> Vec<Case> {
             "endless source, classified",
             "InfiniteSource(LIMIT COUNT, STOP true) -> c :: Classifier(12/0800, -); c[0] -> Discard; c[1] -> Counter -> Discard;",
         ),
+        plain("endless source, router that prints errors", &endless_router()),
         captured("capture, discarded", "FromDump(in, STOP true) -> Discard;", false),
         captured("capture, counted", "FromDump(in, STOP true) -> Counter -> Discard;", false),
         captured("capture, copied", "FromDump(in, STOP true) -> ToDump(out);", true),
@@ -61,6 +62,34 @@ const VARIANTS: [(&str, &str, &str); 7] = [
 
 fn plain(name: &'static str, text: &str) -> Case {
     Case { name, text: text.to_owned(), parameters: Vec::new(), inputs: Vec::new(), outputs: Vec::new() }
+}
+
+/// A router of two networks with all that may befall a packet, which a source that never ends sends UDP through: errors are printed, others answered.
+fn endless_router() -> String {
+    let way = |n: usize| {
+        format!(
+            "routes[{n}] -> DropBroadcasts -> same{n} :: PaintTee({n}) -> options{n} :: IPGWOptions(10.{n}.0.1) -> FixIPSrc(10.{n}.0.1) -> ttl{n} :: DecIPTTL -> parts{n} :: IPFragmenter(576)
+    -> frame{n} :: EtherEncap(0x0800, 02:00:00:00:0{n}:01, 02:00:00:00:0{n}:02) -> queue{n} :: Queue(500) -> Discard;
+same{n}[1] -> ICMPError(10.{n}.0.1, redirect, host) -> routes;
+options{n}[1] -> ICMPError(10.{n}.0.1, parameterproblem) -> routes;
+ttl{n}[1] -> ICMPError(10.{n}.0.1, timeexceeded) -> routes;
+parts{n}[1] -> ICMPError(10.{n}.0.1, unreachable, needfrag) -> routes;
+"
+        )
+    };
+    format!(
+        "InfiniteSource(DATA \\<02 00 00 00 01 01  02 00 00 00 01 09  08 00
+    45 00 00 2c 00 00 00 00 40 11 66 af 0a 01 00 09 0a 02 00 07  13 88 13 89 00 18 00 00
+    6e 65 74 76 6d 20 61 6e 64 20 43 6c 69 63 6b 2e>, LIMIT COUNT, STOP true) -> kinds :: Classifier(12/0806 20/0001, 12/0800, -);
+kinds[0] -> ARPResponder(10.1.0.1 02:00:00:00:01:01) -> queue1;
+kinds[1] -> Paint(1) -> Strip(14) -> CheckIPHeader(INTERFACES 10.1.0.1/16 10.2.0.1/16)
+    -> routes :: StaticIPLookup(10.1.0.1/32 0, 10.2.0.1/32 0, 10.1.0.0/16 1, 10.2.0.0/16 2, 0.0.0.0/0 10.2.0.254 2);
+kinds[2] -> Print(unknown) -> Discard;
+routes[0] -> Print(local) -> Discard;
+{}{}",
+        way(1),
+        way(2)
+    )
 }
 
 fn captured(name: &'static str, text: &str, writes: bool) -> Case {

@@ -93,6 +93,8 @@ pub struct Fused {
     late: Vec<Late>,
     /// Where the first of them are, of each source.
     lines: Vec<*const Line>,
+    /// Units and tables are as the last burst left them, but for what the host has done since.
+    kept: bool,
     flows: Flows,
     _library: Library,
 }
@@ -115,6 +117,8 @@ struct Running<'r> {
     left: &'r mut [u64],
     copies: Vec<CloneOut>,
     spare: Spare<'r>,
+    /// The runtime has done something with members' states.
+    called: bool,
     /// The member at hand has set a timer.
     set: bool,
     /// Packets of which members still say when they run.
@@ -170,6 +174,7 @@ impl Fused {
             expected: Vec::new(),
             late: Vec::new(),
             lines: Vec::new(),
+            kept: false,
             flows,
             _library: library,
         })
@@ -189,7 +194,9 @@ fn dropped((member, reason): (u32, DropReason)) -> Ended {
 
 impl Cluster for Fused {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
-        self.prepare(host);
+        if !(std::mem::take(&mut self.kept) && host.is_unchanged()) {
+            self.prepare(host);
+        }
         let ended = self.empty_lists(self.longest(slots.len(), pool));
         let coming = self.coming(slots, pool);
         let mut burst = Burst {
@@ -210,14 +217,29 @@ impl Cluster for Fused {
         let (programs, calls, dropped) = (&self.programs[..], &self.calls[..], &self.dropped[..]);
         let (stayed, left, places) = (&mut self.flows.stayed[..], &mut self.flows.exits[..], &self.places[..]);
         let (packets, copies, spare) = (slots.len(), Vec::new(), Spare { most: self.copies, slots: &mut self.spare });
-        let mut running =
-            Running { programs, calls, pool, host, packets, places, dropped, stayed, left, copies, spare, set: false, told: TOLD };
+        let mut running = Running {
+            programs,
+            calls,
+            pool,
+            host,
+            packets,
+            places,
+            dropped,
+            stayed,
+            left,
+            copies,
+            spare,
+            called: false,
+            set: false,
+            told: TOLD,
+        };
         burst.running = (&raw mut running).cast();
         // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, to what is expected, and to lines that
         // `late` keeps as they are, of each source as many as it has packets in the burst (`in_turns`); all live until the end of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
         running.hand_over(&mut burst);
         running.give_back(&burst);
+        self.kept = !running.called;
         self.late.clear();
     }
 
@@ -289,11 +311,17 @@ impl Running<'_> {
     fn hand_over(&mut self, burst: &mut Burst) {
         self.pool.share(std::mem::take(&mut burst.shared));
         let exits = self.places.len() - self.dropped.len();
+        // Without copies no more leaves than came.
+        let mut rest = if self.spare.most == 0 { burst.count as usize } else { usize::MAX };
         for n in 0..exits {
             let slots = self.list(burst, n);
             if !slots.is_empty() {
                 self.left[n] += slots.len() as u64;
                 self.host.exit(n as u32, slots, self.pool);
+                rest = rest.saturating_sub(slots.len());
+                if rest == 0 {
+                    return;
+                }
             }
         }
         for (n, end) in (exits..).zip(self.dropped) {
@@ -343,16 +371,17 @@ impl Fused {
         slots + if self.shared { packets * self.copies } else { 0 }
     }
 
-    /// Makes lists with room for a burst: what it gives is that of what goes no further.
+    /// Lists with room for a burst, which are empty behind each: what it gives is that of what goes no further.
     fn empty_lists(&mut self, packets: usize) -> List {
-        self.seen.clear();
-        for list in &mut self.lists {
-            if list.len() < packets {
+        let packets = packets.max(1);
+        if self.lists.last().is_some_and(|last| last.len() < packets) {
+            self.seen.clear();
+            for list in &mut self.lists {
                 list.resize(packets, 0);
+                self.seen.push(List::at(list.as_mut_ptr()));
             }
-            self.seen.push(List::at(list.as_mut_ptr()));
         }
-        self.seen.pop().unwrap_or(List::at(null_mut()))
+        List::at(self.lists.last_mut().map_or(null_mut(), |last| last.as_mut_ptr()))
     }
 
     /// What of a burst is about packets that come next, and about its own that are still to be copied.
@@ -434,6 +463,7 @@ unsafe extern "C" fn call(burst: *mut Burst, slot: u64, unit: u32, index: u32, o
 
 impl Running<'_> {
     fn serve(&mut self, slot: u32, unit: u32, call: Call, operands: &mut [u64], burst: &mut Burst) -> Result<u32, TrapKind> {
+        self.called = true;
         let of_packet = matches!(call, Call::Helper(helper, _) | Call::Wide(helper, ..) if helper.needs_packet());
         let mut packet = if of_packet { self.packet(slot) } else { ExchangeBuffer::none() };
         packet.time_ns = self.pool.slot(slot).time_ns;

@@ -106,6 +106,11 @@ pub trait Host {
         let _ = pool;
     }
 
+    /// Whether the members' states are those of the last burst, where they were then, and nobody but the cluster has changed them since.
+    fn is_unchanged(&self) -> bool {
+        false
+    }
+
     /// How many of the burst's packets are run, this one among them: a timer may be due before the next. It changes when a packet leaves at once or a member
     /// sets a timer, and only then.
     fn most(&self) -> usize {
@@ -223,8 +228,13 @@ impl Plan {
         let mut times = vec![0; app.instances.len()];
         behind.iter().flatten().for_each(|instance| times[*instance as usize] += 1);
         let alone = |behind: &BTreeSet<u32>| behind.iter().all(|instance| times[*instance as usize] == 1);
-        let hurries =
-            |behind: &BTreeSet<u32>| behind.iter().any(|n| matches!(app.instances[*n as usize].body, Body::Native(_)) && prompt(*n));
+        let is_program = |n: &u32| app.instances[*n as usize].program().is_some() && self.member(*n).is_none();
+        let programs: Vec<u32> = (0..app.instances.len() as u32).filter(|n| is_program(n) && prompt(*n)).collect();
+        // Among several programs it could be told that packets come to some later; the only one sees them in their order.
+        let hurries = |behind: &BTreeSet<u32>| {
+            let natives = behind.iter().any(|n| matches!(app.instances[*n as usize].body, Body::Native(_)) && prompt(*n));
+            natives || programs.iter().any(|n| behind.contains(n)) && programs.iter().any(|n| !behind.contains(n))
+        };
         let last = ends.into_iter().zip(&behind).filter(|(_, behind)| alone(behind) && !hurries(behind)).map(|(end, _)| end);
         let later = later.into_iter().filter(|end| is_only_way(app, *end, prompt));
         last.chain(later).collect::<BTreeSet<_>>().into_iter().collect()
@@ -336,6 +346,16 @@ mod tests {
         assert_eq!(exits(&wires), 2);
         assert_eq!(exits(&[&wires[..], &[(3, 0, 4, 1, false)]].concat()), 0);
         assert_eq!(exits(&[&wires[..], &[(1, 1, 2, 0, false)]].concat()), 0);
+    }
+
+    #[test]
+    fn what_shows_in_which_order_it_runs_leaves_at_once_unless_it_is_alone() {
+        let wires = [(0, 0, 1, 0, false), (1, 0, 2, 0, false), (0, 1, 3, 0, false), (3, 0, 4, 0, false)];
+        let exits = |prompt: &[u32]| {
+            let plan = Plan::new(&app("pnpnp", &wires), &|n| n == 0, &|_| true, &|n| prompt.contains(&n));
+            plan.exits.iter().map(|end| end.instance).collect::<Vec<_>>()
+        };
+        assert_eq!([exits(&[]), exits(&[2]), exits(&[2, 4]), exits(&[0, 4])], [vec![1, 3], vec![1, 3], vec![], vec![1, 3]]);
     }
 
     #[test]

@@ -18,6 +18,7 @@
 
 mod even;
 mod kept;
+mod put;
 mod shared;
 mod tags;
 
@@ -68,6 +69,7 @@ pub const ENTRY: u32 = 4;
 
 impl Slot {
     /// Whether there is a packet.
+    #[inline]
     pub fn is_present(&self) -> bool {
         self.kind & PRESENT != 0
     }
@@ -82,6 +84,7 @@ impl Slot {
         self.kind & COPY != 0
     }
 
+    #[inline]
     fn is_fresh(&self) -> bool {
         self.kind & FRESH != 0
     }
@@ -169,22 +172,15 @@ pub struct Expected {
     pub to: usize,
 }
 
-/// Copies a packet to the begin of some memory.
-#[inline(always)]
-fn fill(memory: &mut [u8], packet: &Arrival<'_>) {
-    match (memory.first_chunk_mut::<LINE>(), packet.bytes.first_chunk::<LINE>()) {
-        (Some(room), Some(line)) if packet.len <= LINE => *room = *line,
-        _ => memory[..packet.len].copy_from_slice(&packet.bytes[..packet.len]),
-    }
-}
-
 /// From the memory of a slot to that of the next.
+#[inline]
 pub const fn stride(info_size: usize) -> usize {
     let lines = (room_for(info_size) + ROOM + LONGEST) / LINE;
     (lines | 1) * LINE
 }
 
 /// Before a slot's memory, for annotations.
+#[inline]
 pub const fn room_for(info_size: usize) -> usize {
     info_size.next_multiple_of(LINE)
 }
@@ -231,12 +227,14 @@ impl Pool {
 impl Deref for Pool {
     type Target = Slots;
 
+    #[inline]
     fn deref(&self) -> &Slots {
         &self.0
     }
 }
 
 impl DerefMut for Pool {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Slots {
         &mut self.0
     }
@@ -244,11 +242,13 @@ impl DerefMut for Pool {
 
 impl Slots {
     /// All slots.
+    #[inline]
     pub fn size(&self) -> usize {
         self.slots.len()
     }
 
     /// Whether all packets have the same tag.
+    #[inline]
     pub fn is_alike(&self) -> bool {
         self.tags.is_alike()
     }
@@ -260,6 +260,7 @@ impl Slots {
     }
 
     /// Slots that nothing is in.
+    #[inline]
     pub fn room(&self) -> usize {
         self.free.len()
     }
@@ -270,18 +271,6 @@ impl Slots {
         let mut ids = Vec::new();
         self.put_many([Arrival { bytes, len: bytes.len(), time_ns, wire_len }].into_iter(), tag, &mut ids);
         ids.pop()
-    }
-
-    /// Copies of packets in slots, as many as there is room for; the slots go behind `ids`. Nothing is taken from `packets` that there is no room for.
-    ///
-    /// # Panics
-    /// A packet has fewer bytes than its length says.
-    #[inline(always)]
-    pub fn put_many<'b>(&mut self, mut packets: impl Iterator<Item = Arrival<'b>>, tag: u32, ids: &mut Vec<u32>) {
-        while let Some(large) = self.put_small(&mut packets, tag, ids) {
-            let packet = &large.bytes[..large.len];
-            ids.extend(self.put_large(packet, large.time_ns, large.wire_len, tag));
-        }
     }
 
     /// Gives the packets in these slots tags that follow each other.
@@ -311,38 +300,10 @@ impl Slots {
     }
 
     /// Gives what will be put next to somebody who fetches that, and then nobody else does.
+    #[inline]
     pub fn take_expected(&mut self, expected: &mut Vec<Expected>) {
         expected.clear();
         std::mem::swap(&mut self.expected, expected);
-    }
-
-    /// Until there is no room, or a packet is too large for a slot, which is given back.
-    #[inline(always)]
-    fn put_small<'b>(&mut self, packets: &mut impl Iterator<Item = Arrival<'b>>, tag: u32, ids: &mut Vec<u32>) -> Option<Arrival<'b>> {
-        let (mut used, mut large, kind, mut latest) = (0, None, self.kind, self.latest);
-        let memory = &mut self.memory[self.begin..];
-        for (id, packet) in self.free.iter().rev().zip(packets) {
-            if packet.len > LONGEST {
-                large = Some(packet);
-                break;
-            }
-            // What is free has its own memory. Where that is, is computed, so as not to wait for what the slot says.
-            let own = *id as usize * self.stride + self.room_before;
-            fill(&mut memory[own + HEAD..], &packet);
-            let (len, Arrival { time_ns, wire_len, .. }) = (packet.len as u32, packet);
-            latest = latest.max(time_ns);
-            self.slots[*id as usize] = Slot { time_ns, len, kind };
-            if wire_len > len {
-                self.slots[*id as usize].kind |= CUT;
-                self.details[*id as usize].missing = wire_len - len;
-            }
-            used += 1;
-        }
-        self.latest = latest;
-        self.tags.note(self.free[self.free.len() - used..].iter(), tag, self.slots.len());
-        ids.extend(self.free.drain(self.free.len() - used..).rev());
-        self.in_order = self.in_order.min(self.free.len());
-        large
     }
 
     #[cold]
@@ -385,6 +346,7 @@ impl Slots {
     }
 
     /// Says by which entry packets come into a cluster that are put here from now on; by the first if nobody says so.
+    #[inline]
     pub fn enter(&mut self, entry: u32) {
         self.kind = PRESENT | FRESH | entry << ENTRY;
     }
@@ -454,6 +416,7 @@ impl Slots {
     }
 
     /// Gives slots back with what is in them.
+    #[inline]
     pub fn give_back(&mut self, ids: &[u32]) {
         if !self.large.is_empty() {
             ids.iter().for_each(|id| self.forget(*id));
@@ -477,36 +440,43 @@ impl Slots {
     }
 
     /// A moment that no packet's time was behind so far.
+    #[inline]
     pub fn latest(&self) -> u64 {
         self.latest
     }
 
     /// What the owner wanted to remember of a slot's packet.
+    #[inline]
     pub fn tag(&self, id: u32) -> u32 {
         self.tags.of(id)
     }
 
     /// The length on the wire of a slot's packet, in bytes.
+    #[inline]
     pub fn wire_len(&self, id: u32) -> u32 {
         self.slot(id).len.saturating_add(self.missing(id))
     }
 
+    #[inline]
     fn missing(&self, id: u32) -> u32 {
         if self.slot(id).kind & CUT == 0 { 0 } else { self.details[id as usize].missing }
     }
 
     /// A slot.
+    #[inline]
     pub fn slot(&self, id: u32) -> &Slot {
         &self.slots[id as usize]
     }
 
     /// Where a slot's packet lies and what became of it.
+    #[inline]
     pub fn detail(&self, id: u32) -> Detail {
         let detail = self.details[id as usize];
         if self.slot(id).is_fresh() { Detail { head: HEAD as u32, front: 0, moved: 0, ..detail } } else { detail }
     }
 
     /// The bytes of a slot's packet.
+    #[inline]
     pub fn bytes(&self, id: u32) -> &[u8] {
         match self.large.get(&id).filter(|_| !self.large.is_empty()) {
             Some(packet) => packet.at(self.place_of(id)),
@@ -535,6 +505,7 @@ impl Slots {
     }
 
     /// Bytes of info memory of each packet.
+    #[inline]
     pub fn info_size(&self) -> usize {
         self.zeros.len()
     }
@@ -558,6 +529,7 @@ impl Slots {
     }
 
     /// The first slot's memory, the slots and their details: for compiled code.
+    #[inline]
     pub fn parts(&mut self) -> (&mut [u8], &mut [Slot], &mut [Detail]) {
         (&mut self.memory[self.begin..], &mut self.slots, &mut self.details)
     }
@@ -566,17 +538,20 @@ impl Slots {
         self.memory[self.begin..].as_ptr() as usize
     }
 
+    #[inline]
     fn start(&self, id: u32) -> usize {
         self.begin + id as usize * stride(self.info_size())
     }
 
     /// The packet with the bytes that were pulled and are still there, in the slot's own memory.
+    #[inline]
     fn kept(&self, id: u32) -> &[u8] {
         let (Place { head, len, front, .. }, from) = (self.place_of(id), self.start(id) + room_for(self.info_size()));
         let head = from + head;
         &self.memory[head - front..head + len]
     }
 
+    #[inline]
     fn place_of(&self, id: u32) -> Place {
         let Detail { head, front, moved, .. } = self.detail(id);
         let [head, len, front] = [head, self.slots[id as usize].len, front].map(|v| v as usize);

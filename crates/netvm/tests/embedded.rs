@@ -61,6 +61,130 @@ fn bursts_by_calls_are_what_captures_are() {
     }
 }
 
+/// A configuration for calls drawn by lot: its text, devices that packets leave by, handlers that are read and that are written.
+struct ByLot {
+    text: &'static str,
+    devices: [&'static str; 5],
+    reads: [&'static str; 6],
+    writes: [&'static str; 2],
+}
+
+/// Packets go on at once, through queues, late, by a task that can be stopped, and as copies; then as records of flows when timers are due, and with no task but those of devices.
+const BY_LOT: [ByLot; 2] = [
+    ByLot {
+        text: "FromDevice(left) -> c :: Classifier(12/0800, 12/0806, 12/86dd, -);
+            r :: FromDevice(right) -> c;
+            c[0] -> n :: Counter -> Strip(14) -> CheckIPHeader -> DecIPTTL -> Unstrip(14) -> q :: Queue(5) -> ToDevice(ip);
+            c[1] -> late :: Queue -> DelayUnqueue(0.00001) -> ToDevice(late);
+            c[2] -> six :: Queue(3) -> u :: Unqueue -> ToDevice(six);
+            c[3] -> t :: Tee(2); t[0] -> ToDevice(other); t[1] -> Queue -> ToDevice(copies);",
+        devices: ["ip", "late", "six", "other", "copies"],
+        reads: ["n.count", "r.count", "q.length", "late.length", "six.length", "u.count"],
+        writes: ["u.active", "r.active"],
+    },
+    ByLot {
+        text: "l :: FromDevice(left) -> c :: Classifier(12/0800, 12/0806, 12/86dd, -);
+            r :: FromDevice(right) -> c;
+            c[0] -> n :: Counter -> Strip(14) -> CheckIPHeader -> f :: FlowRecords(TIMEOUT 0.00002, PRINT false) -> DecIPTTL -> Unstrip(14) -> q :: Queue(5) -> ToDevice(ip);
+            f[1] -> k :: Counter -> ToDevice(flows);
+            c[1] -> a :: Counter -> Queue(2) -> ToDevice(arp);
+            c[2] -> s :: Counter -> ToDevice(six);
+            c[3] -> o :: Counter -> Queue -> ToDevice(other);",
+        devices: ["ip", "flows", "arp", "six", "other"],
+        reads: ["n.count", "r.count", "q.length", "k.count", "a.count", "f.ended"],
+        writes: ["l.active", "r.active"],
+    },
+];
+
+/// Calls drawn by lot; what each of them gave.
+fn by_lot(case: &ByLot, seed: u32, engine: &engines::EngineInfo, packets: &[Vec<u8>]) -> Vec<String> {
+    let (mut it, mut log, mut now, mut random) = (embedded(case.text, engine), Vec::new(), 1_000_000, seed);
+    let mut below = |most: u32| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 16) % most
+    };
+    for _ in 0..6_000 {
+        match below(40) {
+            0..22 => {
+                // Several come at the same time, by one device and by both.
+                now += u64::from(below(4)) * 500;
+                let packet = &packets[below(packets.len() as u32) as usize];
+                log.push(format!("{}", it.push(["left", "right"][below(2) as usize], lent(packet, now)).unwrap()));
+            }
+            22..32 => it.run(),
+            32 => {
+                now += u64::from(below(40)) * 500;
+                it.run_until(now);
+            }
+            33..38 => {
+                let (device, mut left) = (case.devices[below(5) as usize], below(12));
+                let wants = |packet: Lent<'_>| {
+                    if left > 0 {
+                        log.push(format!("{device} {} {} {:x?}", packet.time_ns, packet.wire_len, packet.bytes));
+                    }
+                    left = left.saturating_sub(1);
+                    left > 0
+                };
+                it.take(device, wants).unwrap();
+            }
+            38 => log.push(it.graph().read(case.reads[below(6) as usize], "", None).unwrap()),
+            _ => {
+                let (handler, value) = (case.writes[below(2) as usize], ["true", "true", "true", "false"][below(4) as usize]);
+                it.graph().write(handler, value, None).unwrap();
+            }
+        }
+    }
+    it.run_until(now + 1_000_000);
+    for device in case.devices {
+        log.extend(taken(&mut it, device).into_iter().map(|(time, bytes)| format!("{device} {time} {bytes:x?}")));
+    }
+    let stats = it.graph().stats();
+    log.push(stats.arrivals.to_string());
+    log.extend(stats.nodes.iter().map(|(name, _, stats)| format!("{name} {} {:?}", stats.packets, stats.drops)));
+    log
+}
+
+#[test]
+fn calls_in_any_order_give_what_the_interpreter_gives() {
+    let mut packets: Vec<Vec<u8>> = synth::mixed_trace(7, 200).into_iter().map(|(_, bytes)| bytes).collect();
+    packets.extend([vec![], vec![1, 2, 3], vec![7; 3_000]]);
+    for (case, seed) in BY_LOT.iter().flat_map(|case| [1, 2, 3].map(|seed| (case, seed))) {
+        let wanted = by_lot(case, seed, &engines::ALL[0], &packets);
+        assert!(wanted.len() > 4_000, "{}", wanted.len());
+        for engine in engines::ALL.iter().skip(1).chain([&engines::AUTO]) {
+            let got = by_lot(case, seed, engine, &packets);
+            let apart = wanted.iter().zip(&got).position(|(wanted, got)| wanted != got);
+            assert!(got == wanted, "{} {seed} {apart:?}: {:?}", engine.name, apart.map(|n| (&wanted[n], &got[n])));
+        }
+    }
+}
+
+#[test]
+fn timers_that_are_due_and_tasks_that_wait_are_not_passed_by() {
+    let mut wanted = None;
+    for engine in engines::ALL {
+        let text = "FromDevice(in) -> c :: Classifier(0/01, -); c[0] -> Queue -> ToDevice(out); c[1] -> Queue -> u :: Unqueue(ACTIVE false) -> ToDevice(out2);
+            RatedSource(RATE 1000, DATA z) -> ToDevice(timed);";
+        let mut it = embedded(text, engine);
+        let count = |it: &mut Embedded, device: &str| taken(it, device).len();
+        for n in 1..=50_u64 {
+            // A tick is due before each packet.
+            assert!(it.push("in", lent(&[(n % 2) as u8], n * 1_000_000)).unwrap());
+            it.run();
+        }
+        assert_eq!([count(&mut it, "out"), count(&mut it, "out2")], [25, 0], "{}", engine.name);
+        let timed = count(&mut it, "timed");
+        assert_eq!((timed > 10, timed), (true, *wanted.get_or_insert(timed)), "{}", engine.name);
+        it.graph().write("u.active", "true", None).unwrap();
+        it.run();
+        assert_eq!(count(&mut it, "out2"), 25, "{}", engine.name);
+        it.push("in", lent(&[0], 51_000_000)).unwrap();
+        it.graph().write("u.active", "false", None).unwrap();
+        it.run();
+        assert_eq!(count(&mut it, "out2"), 0, "{}", engine.name);
+    }
+}
+
 #[test]
 fn queues_are_bounded_both_ways() {
     let mut it = embedded("FromDevice(in) -> c :: Counter -> ToDevice(out);", &engines::ALL[0]);

@@ -45,6 +45,7 @@ pub(super) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
     let frame = unsafe { &mut *frame };
     // SAFETY: `Running::step` stored itself, and does nothing before compiled code returns.
     let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
+    running.keeps = false;
     let result = match running.unit().calls[index as usize] {
         Call::Wide(helper, widths, result) => {
             // SAFETY: the lowering made a slot of so many bytes, aligned for 64-bit limbs, that nothing else uses during the call.

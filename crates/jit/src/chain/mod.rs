@@ -94,6 +94,8 @@ pub struct Chain {
     sends_copies: bool,
     ways: Copies,
     ahead: Option<Ahead>,
+    /// All rows are as the last burst left them, but for what the host has done since.
+    kept: bool,
 }
 
 // SAFETY: addresses of states and lists are those of the last burst, and are written anew before anything reads them; the others are of what members have.
@@ -126,6 +128,9 @@ struct Running<'r> {
     entries: &'r [(u32, u32)],
     info_size: usize,
     ahead: Option<&'r mut Ahead>,
+    /// All rows were right before the burst, and are after it.
+    known: bool,
+    keeps: bool,
 }
 
 impl Chain {
@@ -156,6 +161,7 @@ impl Chain {
             sends_copies,
             ways: Copies::default(),
             ahead,
+            kept: false,
         })
     }
 }
@@ -178,6 +184,7 @@ impl Chain {
             sends_copies: self.sends_copies,
             ways: Copies::default(),
             ahead: self.ahead.as_ref().map(Ahead::twin),
+            kept: false,
         }
     }
 }
@@ -190,7 +197,10 @@ fn info_size(members: &[Member]) -> usize {
 impl Chain {
     /// Slots' packets are to be run.
     fn begin_burst<'r>(&'r mut self, slots: &'r [u32], pool: &'r mut Pool, host: &'r mut dyn Host) -> Running<'r> {
-        self.burst += 1;
+        let unchanged = host.is_unchanged();
+        let known = std::mem::take(&mut self.kept) && unchanged;
+        let lazy = slots.len() < EAGER && !unchanged;
+        self.burst += u64::from(!known);
         self.leaving.prepare(if self.sends_copies { pool.size() } else { slots.len() });
         Running {
             told: if host.measures() { TOLD } else { 0 },
@@ -210,10 +220,12 @@ impl Chain {
             part: 0,
             copies: Vec::new(),
             ways: &mut self.ways,
-            lazy: slots.len() < EAGER,
+            lazy,
             runs: None,
             info_size: self.info_size,
             ahead: self.ahead.as_mut(),
+            known,
+            keeps: !lazy,
         }
     }
 }
@@ -226,6 +238,7 @@ impl Cluster for Chain {
             let mut frame = running.frame(budget);
             running.run(&mut frame, member);
             running.hand_over(&mut frame);
+            self.kept = running.keeps;
         }
     }
 
@@ -249,7 +262,7 @@ impl Cluster for Chain {
 impl<'r> Running<'r> {
     /// A frame without a packet; `budget` is each run's.
     fn frame(&mut self, budget: u32) -> Frame {
-        if !self.lazy {
+        if !self.lazy && !self.known {
             (0..self.members.len()).for_each(|n| self.find(n));
         }
         Frame {

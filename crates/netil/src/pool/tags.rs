@@ -18,6 +18,7 @@ impl Tags {
     }
 
     /// Whether all have the same.
+    #[inline]
     pub(super) fn is_alike(&self) -> bool {
         self.each.is_empty()
     }
@@ -42,6 +43,7 @@ impl Tags {
     }
 
     /// The tag of the packet in a slot.
+    #[inline]
     pub(super) fn of(&self, id: u32) -> u32 {
         self.each.get(id as usize).copied().or(self.all).unwrap_or(0)
     }

@@ -36,6 +36,8 @@ pub struct Embedded {
     /// The port that was named last.
     named: usize,
     begun: bool,
+    /// Packets wait outside the graph, or in its ports.
+    waits: bool,
     /// The latest time of a packet so far.
     now: u64,
 }
@@ -82,7 +84,7 @@ impl Application {
         let mut graph = self.start(engine, engines, settings, host)?;
         graph.open();
         graph.start();
-        Ok(Embedded { graph, ports, named: 0, begun: false, now: 0 })
+        Ok(Embedded { graph, ports, named: 0, begun: false, waits: false, now: 0 })
     }
 }
 
@@ -115,12 +117,17 @@ impl Embedded {
     }
 
     /// As [`Self::push`], by the device's [number](Self::port); false, too, if there is none of that number.
-    pub fn push_to(&mut self, port: usize, packet: Lent<'_>) -> bool {
+    #[inline]
+    pub fn push_to(&mut self, number: usize, packet: Lent<'_>) -> bool {
         let time_ns = packet.time_ns.max(self.now);
-        let Some(port) = self.ports.get_mut(port) else { return false };
-        let has_room = port.coming.len() + port.port.waiting()[0] < MOST;
-        if !has_room || !port.coming.push(Lent { time_ns, ..packet }) {
-            return false;
+        let Some(port) = self.ports.get_mut(number) else { return false };
+        let packet = Lent { time_ns, ..packet };
+        if self.waits || !self.graph.bring(number, &packet) {
+            let has_room = port.coming.len() + port.port.waiting()[0] + self.graph.brought(number) < MOST;
+            if !has_room || !port.coming.push(packet) {
+                return false;
+            }
+            self.waits = true;
         }
         self.now = time_ns;
         if !self.begun {
@@ -131,8 +138,12 @@ impl Embedded {
     }
 
     /// Runs all that has come, and timers that are due by then.
+    #[inline]
     pub fn run(&mut self) {
-        self.ports.iter_mut().for_each(Port::give);
+        if !self.waits && self.graph.run_brought(self.now) {
+            return;
+        }
+        self.give();
         self.graph.run_up_to(self.now);
     }
 
@@ -151,8 +162,14 @@ impl Embedded {
     }
 
     /// As [`Self::take`], by the device's [number](Self::port); none if there is none of that number.
+    #[inline]
     pub fn take_from(&mut self, port: usize, wants: impl FnMut(Lent<'_>) -> bool) -> usize {
-        self.ports.get(port).map_or(0, |port| port.port.take(wants))
+        let mut wants = wants;
+        let (taken, all) = self.graph.take_sent(port, &mut wants);
+        if !all {
+            return taken;
+        }
+        taken + self.ports.get(port).map_or(0, |port| port.port.take(wants))
     }
 
     /// Whether an element has ended the run.
@@ -162,7 +179,14 @@ impl Embedded {
 
     /// The graph: handlers, statistics.
     pub fn graph(&mut self) -> &mut Graph {
-        self.ports.iter_mut().for_each(Port::give);
+        self.give();
         &mut self.graph
+    }
+
+    /// Puts all packets where elements find them.
+    fn give(&mut self) {
+        self.graph.leave_straight();
+        self.ports.iter_mut().for_each(Port::give);
+        self.waits = self.ports.iter().any(|port| !port.coming.is_empty());
     }
 }

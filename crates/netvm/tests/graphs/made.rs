@@ -1,7 +1,7 @@
 //! Configurations whose packets are made by an element whenever it has a turn: some go in bursts, in the others that could be told.
 
 /// As [`super::CONFIGURATIONS`].
-pub const MADE: [(&str, &str, &[&str]); 19] = [
+pub const MADE: [(&str, &str, &[&str]); 24] = [
     (
         "packets whose times are written",
         "s :: InfiniteSource(LIMIT 3000, STOP true) -> a :: Counter -> Strip(1) -> d :: ToDump(OUT0);",
@@ -108,5 +108,42 @@ pub const MADE: [(&str, &str, &[&str]); 19] = [
         "s :: InfiniteSource(\\<05 04 03 02 01 00>, LIMIT 1000) -> r :: RoundRobinSwitch; r[0] -> Print(x, 4) -> a :: Counter -> ToDump(OUT0);
          r[1] -> Strip(1) -> c :: CheckLength(2) -> b :: Counter -> ToDump(OUT1); c[1] -> r;",
         &["a.count", "a.byte_count", "b.byte_count"],
+    ),
+    (
+        "a router beside which text is printed, and whose copies and fragments are none of most packets",
+        "s :: InfiniteSource(\\<02 00 00 00 00 01 02 00 00 00 00 09 08 00 45 00 00 28 00 00 00 00 40 11 66 c1 0a 00 00 02 0a 01 00 02 13 69 13 69 00 14 00 00 61 62 63 64 65 66 67 68 69 6a 6b 6c>, LIMIT 3000, STOP true)
+           -> c :: Classifier(12/0806, 12/0800, -);
+         c[0] -> Print(arp) -> Discard; c[2] -> Print(other) -> Discard;
+         c[1] -> Paint(2) -> Strip(14) -> CheckIPHeader -> rt :: StaticIPLookup(10.0.0.0/16 0, 10.1.0.0/16 1, 0.0.0.0/0 2);
+         rt[0] -> Discard; rt[2] -> IPPrint(nowhere) -> Discard;
+         rt[1] -> DropBroadcasts -> p :: PaintTee(1) -> t :: DecIPTTL -> f :: IPFragmenter(300) -> e :: EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> q :: Queue(20) -> d :: Discard;
+         p[1] -> ICMPError(10.1.0.1, redirect, host) -> rt; t[1] -> ICMPError(10.1.0.1, timeexceeded) -> rt; f[1] -> ICMPError(10.1.0.1, unreachable, needfrag) -> rt;",
+        &["s.count", "d.count", "q.highwater_length", "q.length", "q.drops"],
+    ),
+    (
+        "text of some packets, copies of others, in queues that are emptied one packet a turn",
+        "s :: InfiniteSource(\\<01 02 03 04 05 06 07 08>, LIMIT 3000) -> h :: RoundRobinSwitch; h[0] -> k :: Counter -> q :: Queue(7) -> d :: Discard; h[1] -> Strip(1) -> k; h[2] -> i :: RandomSample(0.02);
+         i[0] -> Print(few, 4, TIMESTAMP true) -> x :: Queue(3) -> ToDump(OUT0); i[1] -> j :: RandomSample(0.02); j[1] -> o :: Queue(9) -> ToDump(OUT1);
+         j[0] -> Strip(2) -> t :: Tee(4); t[0] -> q; t[1] -> q; t[2] -> Paint(1) -> o; t[3] -> q;",
+        &["s.count", "k.byte_count", "q.drops", "q.length", "q.highwater_length", "d.count", "o.drops"],
+    ),
+    (
+        "text behind several queues",
+        "s :: InfiniteSource(\\<01 02 03 04 05 06 07 08>, LIMIT 1000, STOP true) -> h :: RoundRobinSwitch; h[0] -> Strip(1) -> Queue -> Unqueue -> Print(a, 4) -> Discard;
+         h[1] -> Strip(2) -> Queue(2) -> Unqueue -> Print(b, TIMESTAMP true) -> k :: Counter -> ToDump(OUT0); h[2] -> Strip(3) -> c :: Counter -> Queue -> ToDump(OUT1);",
+        &["s.count", "k.byte_count", "c.count"],
+    ),
+    (
+        "text of one element behind a queue, and copies into it",
+        "s :: InfiniteSource(\\<01 02 03 04 05 06 07 08>, LIMIT 1500) -> h :: RoundRobinSwitch; h[0] -> Strip(1) -> q :: Queue(30) -> u :: Unqueue -> Print(a, 4, TIMESTAMP true) -> ToDump(OUT0);
+         h[1] -> RandomSample(0.05) -> t :: Tee; t[0] -> Strip(2) -> q; t[1] -> q;",
+        &["s.count", "q.drops", "q.length", "q.highwater_length", "u.count"],
+    ),
+    (
+        "text of a script that stops the task behind copies",
+        "s :: InfiniteSource(\\<01 02 03 04 05 06 07 08>, LIMIT 2500) -> h :: RoundRobinSwitch; h[0] -> Strip(1) -> q :: Queue(50) -> u :: Unqueue -> Paint(1) -> o :: Queue -> ToDump(OUT0);
+         h[1] -> RandomSample(0.01) -> t :: Tee; t[0] -> Strip(2) -> q; t[1] -> Print(copied, 2) -> q;
+         DriverManager(wait 0.4ms, write u.active false, wait 0.2ms, print $(s.count) $(q.length) $(q.drops), write u.active true, wait 0.3ms, print $(s.count) $(q.length), wait 100ms);",
+        &["s.count", "q.drops", "u.count", "q.length"],
     ),
 ];

@@ -73,6 +73,11 @@ impl Clock {
         late
     }
 
+    /// Whether arrivals come at the time that their captures say, and one has come.
+    pub(super) fn has_begun(&self) -> bool {
+        self.kind == Kind::Captures && self.arrives
+    }
+
     /// A packet of a capture comes: its time is the present. The first one tells when the run began.
     pub(super) fn arrive(&mut self, time: u64) {
         if self.kind == Kind::Captures {

@@ -70,7 +70,10 @@ impl Graph {
                 Ok(())
             }
             Found::Global(name) => Err(format!("no write handler '{name}'")),
-            Found::Of(node, name) => self.nested(|graph| graph.write_everywhere(node, &name, text)),
+            Found::Of(node, name) => {
+                self.look_again_for_straight();
+                self.nested(|graph| graph.write_everywhere(node, &name, text))
+            }
         }
     }
 

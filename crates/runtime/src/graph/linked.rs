@@ -62,6 +62,27 @@ impl Linked {
         self.cluster.brings()
     }
 
+    /// What was taken has been run.
+    pub(super) fn is_over(&self) -> bool {
+        self.course.is_over()
+    }
+
+    /// Whether members set timers, or one that is set may end a burst.
+    pub(super) fn is_timed(&self) -> bool {
+        self.course.timed
+    }
+
+    /// Packets that are to be run next; when they arrive is in their slots. What the list had is given back.
+    pub(super) fn take_slots(&mut self, slots: &mut Vec<u32>, pool: &Pool) {
+        std::mem::swap(&mut self.course.slots, slots);
+        self.course.note_times(pool);
+    }
+
+    /// Where the exits lead, unless packets have to leave by them in the order of their arrivals because some are copies.
+    pub(super) fn exits(&self) -> (&[End], bool) {
+        (&self.plan.exits, self.cluster.makes_copies())
+    }
+
     /// Whether arrivals, or packets that are made, are run in bursts.
     pub(super) fn takes_bursts(&self) -> bool {
         self.most > 1
@@ -243,7 +264,7 @@ impl Graph {
     }
 
     /// Runs arrivals that were taken, up to a timer.
-    fn run_linked(&mut self, mut linked: Box<Linked>) {
+    pub(super) fn run_linked(&mut self, mut linked: Box<Linked>) {
         let several = self.run_some(&mut linked);
         self.after_some(linked, several);
     }
@@ -387,6 +408,7 @@ impl Graph {
 
     /// Does something with the states that members have in common with other graphs in their places. Locks are taken in the order of the elements, in every graph; an element
     /// outside of the cluster that is in common, too, runs under its own lock meanwhile, and takes no other.
+    #[inline]
     pub(super) fn with_all<T>(&mut self, members: &[u32], work: impl FnOnce(&mut Self) -> T) -> T {
         if self.settings.share.is_none() {
             return work(self);

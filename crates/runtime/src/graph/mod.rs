@@ -57,6 +57,7 @@ mod signals;
 mod singles;
 mod slots;
 mod stats;
+mod straight;
 mod succeed;
 mod summary;
 mod tables;
@@ -275,6 +276,8 @@ pub struct Graph {
     made: u64,
     /// What one handler run may spend.
     budget: u32,
+    /// What packets of calls go by while nothing else is to be done.
+    straight: straight::Straight,
     /// A task may find something to do: a packet has come to a native element, or a task has ended its turn otherwise than by finding nothing.
     restless: bool,
     /// A packet moved since this was last set to false.
@@ -464,6 +467,7 @@ impl Graph {
             meter: None,
             maker: None,
             made: 0,
+            straight: straight::Straight::default(),
             budget,
             pull_depth: 0,
             copies: 0,

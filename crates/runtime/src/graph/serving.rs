@@ -159,6 +159,9 @@ impl Host for Serving<'_> {
     }
 
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
+        if self.graph.sends_straight(exit, slots) {
+            return;
+        }
         let (to, several) = (self.plan.exits[exit as usize], self.along.several);
         if !several {
             return self.push_each(to, slots, self.mark, pool);
@@ -246,6 +249,10 @@ impl Host for Serving<'_> {
     fn settle(&mut self, pool: &mut Pool) {
         self.run_tasks(pool);
         self.look();
+    }
+
+    fn is_unchanged(&self) -> bool {
+        self.graph.is_unchanged()
     }
 
     fn most(&self) -> usize {

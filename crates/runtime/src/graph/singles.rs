@@ -97,12 +97,15 @@ impl Graph {
         singles.entry(push)
     }
 
+    /// Whether machine code is to take over.
+    pub(super) fn singles_are_better(&self) -> bool {
+        let better = |singles: &Singles| singles.are_better(self.linked_packets);
+        self.singles.as_deref().is_some_and(better) && self.linked.as_ref().is_some_and(|linked| linked.gives_way())
+    }
+
     /// Compiled C that leaves copies to the runtime gives way to machine code, which makes them, where many packets are copied.
     pub(super) fn prefer_singles(&mut self) {
-        let packets = self.linked_packets;
-        if !self.singles.as_ref().is_some_and(|singles| singles.are_better(packets))
-            || !self.linked.as_ref().is_some_and(|linked| linked.gives_way())
-        {
+        if !self.singles_are_better() {
             return;
         }
         if let Some(((plan, cluster), entries)) = self.singles.as_ref().and_then(|singles| singles.for_bursts()) {

@@ -36,6 +36,7 @@ impl LinkType {
 
     /// The link type for the number that a capture file carries; platform numbers of raw IP (12, 14) and of LLC over
     /// ATM (11) become the registered ones.
+    #[inline]
     pub fn from_file(number: u32) -> Self {
         match number {
             11 => Self(100),
@@ -45,6 +46,7 @@ impl LinkType {
     }
 
     /// The number to write into a capture file.
+    #[inline]
     pub fn number(self) -> u32 {
         self.0
     }

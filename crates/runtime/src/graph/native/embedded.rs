@@ -65,6 +65,11 @@ impl Batch {
         true
     }
 
+    /// Packets one after the other, as long as there is room.
+    fn extend<'b>(&mut self, mut packets: impl Iterator<Item = Lent<'b>>) {
+        while packets.next().is_some_and(|packet| self.push(packet)) {}
+    }
+
     fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
@@ -114,6 +119,7 @@ impl Way {
         result
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }
@@ -141,6 +147,11 @@ impl PacketPort {
         self.into.with(|batch| batch.push(packet))
     }
 
+    /// Packets come that there is room for.
+    pub(in super::super) fn extend<'b>(&self, packets: impl Iterator<Item = Lent<'b>>) {
+        self.into.with(|batch| batch.extend(packets));
+    }
+
     /// Packets come, as far as there is room; those stay in their batch that there is none for. Where none wait, memory changes hands.
     pub fn give(&self, packets: &mut Batch) {
         self.into.with(|batch| {
@@ -154,6 +165,7 @@ impl PacketPort {
     }
 
     /// Takes packets that were sent, in order, as long as the caller wants more; how many.
+    #[inline]
     pub fn take(&self, mut wants: impl FnMut(Lent<'_>) -> bool) -> usize {
         if self.from.len() == 0 {
             return 0;
@@ -165,10 +177,28 @@ impl PacketPort {
         })
     }
 
+    /// Packets were sent before those that wait, none of which has been taken.
+    pub(in super::super) fn sent_before<'b>(&self, packets: impl Iterator<Item = Lent<'b>>) {
+        self.from.with(|batch| {
+            let later = std::mem::take(batch);
+            batch.extend(packets);
+            batch.extend(later.waiting());
+        });
+    }
+
     /// How many packets wait for the graph, and for the program.
+    #[inline]
     pub fn waiting(&self) -> [usize; 2] {
         [&self.into, &self.from].map(Way::len)
     }
+}
+
+/// A device whose packets calls of the program around the graph may bring or take by another way, and is told of ([`Native::passed`]).
+pub enum Device<'p> {
+    /// Packets come by it, of which it takes so many bytes each.
+    From(&'p Arc<PacketPort>, usize),
+    /// Packets leave by it.
+    To(&'p Arc<PacketPort>),
 }
 
 /// A FromDevice.
@@ -272,6 +302,15 @@ impl Native for Source {
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         self.take(ctx)
+    }
+
+    fn device(&self) -> Option<Device<'_>> {
+        let takes = self.active && !self.pulled && self.handed.is_none();
+        takes.then_some(Device::From(&self.port, self.snaplen))
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.count += packets;
     }
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
@@ -388,6 +427,14 @@ impl Native for Sink {
 
     fn only_pulls(&self) -> bool {
         self.pulls
+    }
+
+    fn device(&self) -> Option<Device<'_>> {
+        Some(Device::To(&self.port))
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.count += packets;
     }
 
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {

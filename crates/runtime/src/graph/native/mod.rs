@@ -373,6 +373,11 @@ pub trait Native {
         let _ = packets;
     }
 
+    /// For a device that calls of the program around the graph fill or empty, and that takes what comes now.
+    fn device(&self) -> Option<embedded::Device<'_>> {
+        None
+    }
+
     /// Whether its task waits to run, for the handler `scheduled`.
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
         ctx.any_input()
