@@ -7,6 +7,7 @@ use netil::app::{Body, Instance};
 use netil::module::InfoField;
 use netil::verify::Verified;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,12 +70,15 @@ impl Application {
         for instance in &mut self.application.instances {
             let Body::Program(program) = &mut instance.body else { continue };
             let before = Arc::as_ptr(program);
-            if !wider.contains_key(&before) {
-                let module = netil::Module { info_size: offset + 8, ..program.module().clone() };
-                let verified = netil::verify(module).map_err(|errors| Error::Verify { name: instance.class.clone(), errors })?;
-                wider.insert(before, Arc::new(verified));
-            }
-            program.clone_from(&wider[&before]);
+            let wide = match wider.entry(before) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let module = netil::Module { info_size: offset + 8, ..program.module().clone() };
+                    let verified = netil::verify(module).map_err(|errors| Error::Verify { name: instance.class.clone(), errors })?;
+                    new.insert(Arc::new(verified))
+                }
+            };
+            program.clone_from(wide);
         }
         Ok(())
     }

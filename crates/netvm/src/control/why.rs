@@ -1,7 +1,7 @@
 //! Where packets went, and why: what the flight recorder of a graph knows, as JSON, and those packets of it that a filter takes.
 //!
 //! A packet: `packet` (its number), `copy_of`, `time_ns`, `wire_len`, `link`, `bytes` in hexadecimal, `way` (names of elements; null where several ways lead on), `element` and `class`
-//! where it ended or is (null if that element is no more), `dropped` with the reason, `rested` (packets before it were not recorded), and `thread` where several have the whole configuration.
+//! where it ended or is (null if that element is no more), `dropped` with the reason, `rested` (packets behind it were not recorded), and `thread` where several have the whole configuration.
 
 use crate::application::Graph;
 use crate::engines::ALL;
@@ -10,6 +10,9 @@ use runtime::graph::Recorded;
 use runtime::io::LinkType;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// Where not all packets are recorded, that takes at most one part in so many of the time.
+pub const PART: u32 = 100;
 
 /// All that is recorded, the oldest packet first; none if nothing is.
 pub fn packets(graph: &Graph) -> Option<Vec<Value>> {
@@ -36,7 +39,7 @@ pub fn bytes(packet: &Value) -> Option<(Vec<u8>, LinkType, u32)> {
     Some((bytes, LinkType::from_file(number("link")?), number("wire_len")?))
 }
 
-/// What became of the packets that a filter takes: `recorded` and `matched`, how many; `sampled`, whether packets between them were not recorded; `ends`, where how many of them ended and why; `packets`, the last `most` of them.
+/// What became of the packets that a filter takes: `recorded` and `matched`, how many; `sampled`, whether packets between or behind them were not recorded; `ends`, where how many of them ended and why; `packets`, the last `most` of them.
 ///
 /// # Errors
 /// The filter is wrong, or has no meaning on the packets.

@@ -5,12 +5,14 @@
 
 use super::placed::{APPS, App, compare_flows, counts, traffic};
 use super::{apps, folder, remove};
-use netvm::application::{Application, Cores, Described, Flow, Graph, Placement, Policies, Policy, Reading, Recipe, Settings, Version};
+use netvm::application::{
+    Application, Cores, Described, Flow, Graph, Placement, Policies, Policy, Prepared, Reading, Recipe, Settings, Version,
+};
 use netvm::engines;
 use netvm::scripts::scenarios::run::{self, Job, Packets, Running};
 use netvm::scripts::scenarios::{Call, Config};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 struct Random(u64);
 
@@ -132,9 +134,14 @@ fn version(text: &str, with: bool) -> Version {
     Version { text: format!("{text}{more}"), ..Version::default() }
 }
 
-/// The same on several threads. False if that could not be, since nothing more comes or a replica is being made.
-fn swap_on(cores: &mut Cores, text: &str, with: bool) -> bool {
-    match cores.replace(&version(text, with), false) {
+/// The same on several threads, by a version that was prepared before packets came if there is one. False if that could not be, since nothing more comes or a replica is
+/// being made.
+fn swap_on(cores: &mut Cores, ready: Option<Prepared>, text: &str, with: bool) -> bool {
+    let done = match ready {
+        Some(ready) => cores.succeed(ready, false),
+        None => cores.replace(&version(text, with), false),
+    };
+    match done {
         Ok(replaced) => {
             assert_eq!((replaced.succession.entries_lost, replaced.succession.packets_lost), (0, 0));
             true
@@ -183,6 +190,7 @@ fn one(seed: u64, done: &mut Done) {
     remove(&at);
     let (text, at) = (std::fs::read_to_string(&file).unwrap(), folder("seeded"));
     let recipe: RefCell<Option<Recipe>> = RefCell::new(None);
+    let ready: RefCell<VecDeque<Prepared>> = RefCell::default();
     let begin = |application: &Application, settings: Settings, host| {
         let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
         let (engine, engines, settings) = (engines::find("jit").unwrap(), engines::Settings::default(), settings);
@@ -191,6 +199,10 @@ fn one(seed: u64, done: &mut Done) {
         if let Running::Cores(cores) = &mut running {
             let recipe = recipe.borrow().clone().unwrap();
             cores.renew_by(recipe, Box::new(|application| Placement::new(application.application(), &[])));
+            if matches!(place, Place::Total(_)) {
+                let prepared = |with| cores.prepare(&version(&text, with)).unwrap_or_else(|why| panic!("{why}"));
+                ready.borrow_mut().extend([true, false].map(prepared));
+            }
         }
         Ok(running)
     };
@@ -203,7 +215,7 @@ fn one(seed: u64, done: &mut Done) {
         match running {
             Running::Cores(cores) if matches!(place, Place::Total(_)) && random.below(6) == 0 => {
                 with = !with;
-                done.swaps += usize::from(swap_on(cores, &text, with));
+                done.swaps += usize::from(swap_on(cores, ready.borrow_mut().pop_front(), &text, with));
             }
             Running::Cores(cores) => disturb(cores, &mut random, done),
             Running::Graph(graph) if random.below(8) == 0 => {

@@ -5,7 +5,7 @@
 //!
 //! Of linked elements is known where a packet came in and where it ended or left. What it met between is told where only one way leads there ([`Graph::recorded`]).
 //!
-//! Who does not ask for all packets has as many recorded as take a hundredth of the time ([`Share`]): all of them where few come, else some hundreds that follow one another, and none for a while.
+//! Who does not ask for all packets has as many recorded as take a part of the time ([`Share`]): all of them where few come, else some hundreds that follow one another, and none for a while.
 //!
 //! Leaves out: what happens to a packet after a linked element has held it (it is then one that was made there); what elements changed ([`super::Observer`] sees that).
 
@@ -77,7 +77,7 @@ pub struct Recorded {
     pub way: Vec<Option<usize>>,
     /// Why it was dropped in the last one, if it was.
     pub reason: Option<String>,
-    /// Whether packets before it were not recorded, to save time.
+    /// Whether packets behind it were not recorded, to save time.
     pub rested: bool,
 }
 
@@ -93,14 +93,12 @@ pub(super) struct Recorder {
     reasons: Vec<String>,
     /// None: all packets are recorded.
     share: Option<Share>,
-    /// Whether packets came since the last record that were not recorded.
-    rested: bool,
 }
 
 impl Recorder {
     fn new(packets: usize, field: &str, at: usize, share: Option<Share>) -> Self {
         let ring = vec![EMPTY; packets.max(1)];
-        Self { ring, last: 0, field: field.to_owned(), at, by_slot: Vec::new(), reasons: Vec::new(), share, rested: false }
+        Self { ring, last: 0, field: field.to_owned(), at, by_slot: Vec::new(), reasons: Vec::new(), share }
     }
 
     /// Elements have other numbers from now on, or none.
@@ -118,7 +116,7 @@ impl Recorder {
         record.bytes[..kept].copy_from_slice(&bytes[..kept]);
         (record.number, record.of, record.time_ns, record.wire_len, record.link) = (number, of, time_ns, wire_len, link);
         (record.reason, record.kept, record.steps) = (NONE, kept as u8, u8::from(node != NONE));
-        record.rested = std::mem::take(&mut self.rested);
+        record.rested = false;
         record.way[0] = node;
         number
     }
@@ -246,12 +244,12 @@ impl Graph {
         self.record_by(packets, field, None)
     }
 
-    /// Records as many as take a hundredth of the time from now on, and keeps so many.
+    /// Records as many as take one `part` in so many of the time from now on, and keeps so many.
     ///
     /// # Errors
     /// The same as of [`Self::record`].
-    pub fn record_some(&mut self, packets: usize, field: &str) -> Result<(), String> {
-        self.record_by(packets, field, Some(Share::new(packets)))
+    pub fn record_some(&mut self, packets: usize, field: &str, part: u32) -> Result<(), String> {
+        self.record_by(packets, field, Some(Share::new(packets, part)))
     }
 
     fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>) -> Result<(), String> {
@@ -280,13 +278,14 @@ impl Graph {
             return;
         }
         match records {
-            true => self.resting = self.recorder.take(),
+            true => {
+                let last = self.recorder.as_mut().and_then(|recorder| recorder.record(last));
+                last.into_iter().for_each(|record| record.rested = true);
+                self.resting = self.recorder.take();
+            }
             false => self.recorder = self.resting.take(),
         }
-        self.recorder.iter_mut().for_each(|recorder| {
-            recorder.by_slot.fill(0);
-            recorder.rested = true;
-        });
+        self.recorder.iter_mut().for_each(|recorder| recorder.by_slot.fill(0));
         let brings = self.linked.as_ref().is_some_and(|linked| linked.brings());
         self.pool.defer(brings && self.recorder.is_none());
     }

@@ -29,7 +29,7 @@ pub(super) fn amount(args: &Args) -> (usize, bool) {
 pub(super) fn begin(amount: (usize, bool), graph: &mut Graph) -> Outcome {
     let begun = match amount {
         (packets, true) => graph.record(packets, RECORD),
-        (packets, false) => graph.record_some(packets, RECORD),
+        (packets, false) => graph.record_some(packets, RECORD, why::PART),
     };
     begun.map_err(Failure::failed)
 }

@@ -428,7 +428,7 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
 
 /// Lets a graph keep the ways of so many packets, of all that come or of some.
 pub(super) fn record(graph: &mut Graph, packets: usize, all: bool) -> Result<(), String> {
-    if all { graph.record(packets, RECORD) } else { graph.record_some(packets, RECORD) }
+    if all { graph.record(packets, RECORD) } else { graph.record_some(packets, RECORD, why::PART) }
 }
 
 #[cfg(test)]

@@ -191,7 +191,15 @@ impl Cores {
         self.succeed(prepared, plan)
     }
 
-    /// The same of a version that was prepared.
+    /// Reads, places and compiles another version, for [`Cores::succeed`], while this one goes on.
+    ///
+    /// # Errors
+    /// What is wrong with it, or why this run cannot be replaced.
+    pub fn prepare(&self, version: &Version) -> Result<Prepared, String> {
+        self.renewal()?.prepare(version, false)
+    }
+
+    /// The same as [`Cores::replace`] of a version that was prepared.
     ///
     /// # Errors
     /// Why this run cannot be replaced by it, or elements that cannot be made; then it goes on as it was.
