@@ -253,6 +253,7 @@ impl Graph {
     }
 
     fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>) -> Result<(), String> {
+        self.leave_straight();
         let place = self.info.place(field).filter(|place| place.len() == 8);
         let place = place.ok_or_else(|| format!("no field '{field}' for packets' numbers"))?;
         self.recorder = Some(Box::new(Recorder::new(packets, field, place.start, share)));

@@ -273,7 +273,7 @@ impl Graph {
     fn suits_straight(&self) -> bool {
         let settings = &self.settings;
         let alone = settings.rings.is_none() && settings.share.is_none() && settings.elsewhere.is_none() && self.foreign.is_none();
-        let watched = self.observer.is_some() || self.recorder.is_some() || self.meter.is_some();
+        let watched = self.observer.is_some() || self.is_recorded() || self.meter.is_some();
         let changes = self.later.is_some() || !self.signals.is_empty() || self.maker.is_some();
         let bursts = self.linked.as_ref().is_some_and(|linked| linked.takes_bursts() && linked.is_over());
         let empty = settings.ports.values().all(|port| port.waiting()[0] == 0);
