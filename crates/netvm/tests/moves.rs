@@ -210,3 +210,38 @@ fn what_cannot_move_or_change_is_told() {
     assert!(cores.finish().is_empty());
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// The cores that a thread may be on.
+fn cores_of(thread: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status")).unwrap_or_default();
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim().to_owned()
+}
+
+#[test]
+fn a_thread_that_is_new_is_not_on_the_core_of_who_begins_it() {
+    let folder = std::env::temp_dir().join(format!("netvm-moves-new-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let input = folder.join("in.pcap");
+    std::fs::write(&input, capture(20_000)).unwrap();
+    let application = Application::read("test.click", &placed(MOVED[0].1, &input, &folder.join("out")), &reading()).unwrap();
+    let placement = Placement::new(application.application(), &[]).unwrap();
+    let jit = engines::find("jit").unwrap();
+    let mut cores = application.start_on(placement, 1, jit, unkept(), Settings::default(), Box::new(Kept::default())).unwrap();
+    cores.start();
+    let own = cores.threads().last().unwrap().id;
+    let anywhere = cores_of(own);
+    cores.move_thread("in order", Some(0)).unwrap();
+    assert_eq!(cores_of(own), "0");
+    cores.set_replicas(2).unwrap();
+    let is_new = |cores: &Cores| cores.threads().iter().find(|thread| thread.name == "replica 1" && thread.id > 0).map(|thread| thread.id);
+    let mut new = None;
+    while cores.turn() {
+        new = new.or_else(|| is_new(&cores));
+    }
+    let new = new.or_else(|| is_new(&cores)).expect("a replica was made");
+    assert_eq!((cores_of(new), cores_of(own)), (anywhere.clone(), "0".to_owned()));
+    assert!(cores.finish().is_empty());
+    drop(cores);
+    assert_eq!(cores_of(own), anywhere, "the caller's thread is where it was");
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -1,7 +1,7 @@
 //! Runs from seeds: an application, its traffic, where and how it runs, and what is done to it meanwhile are all drawn, and the result is that of the interpreter on one thread.
 //!
 //! Meanwhile threads move, replicas come and go, another flow function is chosen, entries that no packet finds come into tables and go again, and on one thread other versions of the configuration take
-//! over. `NETVM_SEEDS` says how many seeds (6), `NETVM_SEED` which is the first (0); a failure names its own.
+//! over. The longer a run takes the less is done to it: what it waits for does not make it wait for more. `NETVM_SEEDS` says how many seeds (6), `NETVM_SEED` which is the first (0); a failure names its own.
 
 use super::placed::{APPS, App, compare_flows, counts, traffic};
 use super::{apps, folder, remove};
@@ -13,6 +13,7 @@ use netvm::scripts::scenarios::run::{self, Job, Packets, Running};
 use netvm::scripts::scenarios::{Call, Config};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::LazyLock;
 
 struct Random(u64);
 
@@ -68,6 +69,12 @@ impl Place {
     }
 }
 
+/// After so many turns something is done to a run on several threads at every second one, after twice as many at every third. While it waits a run takes turns, too: as many as it waits for.
+const OFTEN: u32 = 64;
+
+/// How many cores there are. A thread that has been moved knows of its own only.
+static THERE: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+
 /// What was done to runs.
 #[derive(Debug, Default)]
 struct Done {
@@ -80,14 +87,14 @@ struct Done {
     refused: usize,
 }
 
-/// Does something to a run on several threads, or nothing.
+/// Does something to a run on several threads, or nothing. Any core: other processes that are run so may be here.
 fn disturb(cores: &mut Cores, random: &mut Random, done: &mut Done) {
-    let there = std::thread::available_parallelism().map_or(1, usize::from);
     match random.below(6) {
         0 | 1 => {
-            let threads = cores.threads();
+            // One that is being made does not answer yet.
+            let threads: Vec<_> = cores.threads().into_iter().filter(|thread| thread.active).collect();
             let name = threads[random.below(threads.len())].name.clone();
-            cores.move_thread(&name, random.one_of(&[None, Some(0), Some(there - 1)])).expect("it moves");
+            cores.move_thread(&name, if random.below(2) == 0 { None } else { Some(random.below(*THERE)) }).expect("it moves");
             done.moves += 1;
         }
         2 => done.replicas += usize::from(cores.set_replicas(1 + random.below(6)).is_ok()),
@@ -209,7 +216,7 @@ fn one(seed: u64, done: &mut Done) {
     let (mut tables, mut turns, mut with) = (None, 0_u32, false);
     let between = |running: &mut Running| {
         turns += 1;
-        if !turns.is_multiple_of(if matches!(place, Place::One) { 40 } else { 1 }) {
+        if !turns.is_multiple_of((1 + turns / OFTEN).max(if matches!(place, Place::One) { 40 } else { 1 })) {
             return;
         }
         match running {
@@ -255,6 +262,7 @@ fn seeded_runs_give_what_one_thread_gives() {
     std::env::set_current_dir(apps().join("..")).unwrap();
     let (first, seeds) = (number("NETVM_SEED", 0), number("NETVM_SEEDS", 6));
     let mut done = Done::default();
+    LazyLock::force(&THERE);
     (first..first + seeds).for_each(|seed| one(seed, &mut done));
     eprintln!("{seeds} seeds: {done:?}");
     assert!(

@@ -14,7 +14,7 @@
 //! - A stop lets each replica finish what has arrived, as it does with one graph.
 
 use super::handlers::{Directory, Request};
-use super::threads::Gauge;
+use super::threads::{Affinity, Gauge};
 use super::workers::{self, Base, Workers, numbers, serve, wait_for_go};
 use super::{Application, Cores, Error, Graph, Host, MOMENT, Making, Mode, NotMade, Part, Placement, Run, Stage, Teller};
 use super::{finish_graph, handlers, present, readers, scheduled};
@@ -63,7 +63,9 @@ impl Application {
         // A handler that is read may be a run of its element, which those in common would count.
         let own = present(&placement, Stage::Replica, &self.application);
         let bases = numbers(&mut rest, |element| own.iter().any(|name| name == element));
-        let mut workers = Workers::new(Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default() });
+        let affinity = Affinity::of_caller();
+        let base = Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default(), affinity };
+        let mut workers = Workers::new(base);
         let part = Arc::new(part(&self.application, &placement, false));
         for index in 1..replicas {
             let (share, making) = of_replica(&making, Share { index, replicas, common: Arc::clone(&common) });
@@ -87,6 +89,7 @@ impl Application {
             placement,
             live,
             gauge,
+            affinity,
             news: Vec::new(),
             planner: None,
             plans: Vec::new(),

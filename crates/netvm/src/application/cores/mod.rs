@@ -70,7 +70,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use threads::Gauge;
+use threads::{Affinity, Gauge};
 use workers::{Base, Workers};
 
 /// Epochs that wait between two stages at most.
@@ -134,6 +134,8 @@ pub struct Cores {
     live: bool,
     /// The caller's thread.
     gauge: Arc<Gauge>,
+    /// Where that was before the run.
+    affinity: Affinity,
     /// What went wrong on the way of what was asked for, for people.
     news: Vec<String>,
     /// Who chooses the number of replicas, if somebody does.
@@ -188,7 +190,8 @@ impl Application {
         let (told, hears) = mpsc::channel();
         let (fails, faults) = mpsc::channel();
         let run = Arc::new(Run::default());
-        let base = Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default() };
+        let affinity = Affinity::of_caller();
+        let base = Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default(), affinity };
         let mut workers = Workers::new(base);
         let (inputs, crew) = workers.begin(sources, middle, annotated, &placement, replicas)?;
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
@@ -213,6 +216,7 @@ impl Application {
             placement,
             live,
             gauge,
+            affinity,
             news: Vec::new(),
             planner: None,
             plans: Vec::new(),
@@ -530,6 +534,10 @@ impl Drop for Cores {
         for thread in self.threads.drain(..) {
             // A thread that panicked has nothing to say here.
             let _ = thread.join();
+        }
+        // The caller's thread is not the run's any more.
+        if self.gauge.is_moved() {
+            self.affinity.set();
         }
     }
 }

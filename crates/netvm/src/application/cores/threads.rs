@@ -3,12 +3,14 @@
 //! A thread moves itself, between two batches: so nothing that it does is interrupted, no packet is lost, and none overtakes another. What others send it meanwhile waits in its channel,
 //! [`DEPTH`](super::DEPTH) batches at most; then those before it wait.
 //!
+//! A thread that nobody moved may be where the thread could be that began the run: the system lets a thread inherit the cores of the one that begins it, which may have been moved by then.
+//!
 //! Source: sched_setaffinity(2).
 
 use super::agreed::Agreements;
 use super::channel::Level;
 use super::{Stage, lock};
-use rustix::thread::{CpuSet, gettid, sched_setaffinity};
+use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
@@ -16,6 +18,23 @@ use std::time::{Duration, Instant};
 
 /// No core of its own.
 const ANY: usize = usize::MAX;
+
+/// The cores that threads of a run begin on.
+#[derive(Clone, Copy)]
+pub(super) struct Affinity(Option<CpuSet>);
+
+impl Affinity {
+    /// Those of the calling thread.
+    pub(super) fn of_caller() -> Self {
+        Self(sched_getaffinity(None).ok())
+    }
+
+    /// Lets the calling thread be on these.
+    pub(super) fn set(&self) {
+        // They were allowed before; if they are not any more it stays where it is.
+        let _ = self.0.map(|set| sched_setaffinity(None, &set));
+    }
+}
 
 /// What is known of a thread of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +138,11 @@ impl Gauge {
         let took = pin(core)?;
         self.core.store(core.unwrap_or(ANY), Ordering::Relaxed);
         Ok(took)
+    }
+
+    /// Whether it was moved to a core.
+    pub(super) fn is_moved(&self) -> bool {
+        self.core.load(Ordering::Relaxed) != ANY
     }
 
     pub(super) fn thread(&self, active: bool) -> Thread {

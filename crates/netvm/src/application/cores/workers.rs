@@ -4,7 +4,7 @@ use super::channel::{Receiver as Input, Relief, Sender as Output, channel};
 use super::crew::{Change, Crew, Fixed};
 use super::handlers::{Directory, Request, Worker, answer};
 use super::replay::{Replayed, Replica};
-use super::threads::Gauge;
+use super::threads::{Affinity, Gauge};
 use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, run_epoch, scheduled};
 use crate::Error;
 use netil::app;
@@ -34,6 +34,7 @@ pub(super) struct Base {
     pub told: Sender<(Stream, Vec<u8>)>,
     pub fails: Sender<Fault>,
     pub relief: Arc<Relief>,
+    pub affinity: Affinity,
 }
 
 /// Threads that are being begun.
@@ -135,11 +136,12 @@ impl Workers {
     ) -> Result<Worker, Error> {
         let (sender, requests) = mpsc::channel();
         let (ready, made) = mpsc::channel();
-        let Base { run, told, fails, .. } = self.base.clone();
+        let Base { run, told, fails, affinity, .. } = self.base.clone();
         let gauge = Arc::new(Gauge::new(name, stage));
         making.settings.home = scheduled::home(&gauge, making.settings.share.is_some());
         let own = Own { making, run, told, fails, requests, ready, gauge: Arc::clone(&gauge) };
         let thread = Builder::new().name(name.to_owned()).spawn(move || {
+            affinity.set();
             own.gauge.begin();
             work(own);
         });
