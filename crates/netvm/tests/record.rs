@@ -1,7 +1,9 @@
-//! The flight recorder: every engine says the same of where packets went and why; a filter takes those that it would take where they arrived.
+//! The flight recorder: every engine says the same of where packets went and why, and several threads what one says; a filter takes those that it would take where they arrived; what a thread
+//! had recorded that fails is known afterwards.
 
-use netvm::application::{Application, Graph, Host, RECORD, Reading, Settings, Stream};
+use netvm::application::{Application, Cores, Graph, Host, Placement, RECORD, Reading, Settings, Stream};
 use netvm::control::why;
+use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, register};
 use netvm::engines;
 use netvm::io::between::Between;
 use netvm::io::{LinkType, Plan, Writer};
@@ -154,5 +156,198 @@ fn a_filter_takes_what_it_would_take_of_what_arrived() {
     let way: Vec<&str> = sent["way"].as_array().unwrap().iter().map(|name| name.as_str().unwrap_or("?")).collect();
     assert!(way[0].contains("FromDevice") && way.contains(&"nat") && !way.contains(&"?"), "{way:?}");
     assert!(why::answer(all, Some("no such words"), 5).is_err());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Elements in replicas and in order, copies in both, packets that are dropped in both, and a source of which nothing goes past.
+const STAGED: &str = "FromDevice(in) -> c :: Classifier(12/0800, -); c[1] -> Discard; c[0] -> Strip(14) -> h :: CheckIPHeader -> t :: Tee(2); t[0] -> Unstrip(14) -> Queue(50) -> ToDevice(out);
+     t[1] -> k :: IPClassifier(udp, -); k[0] -> r :: RoundRobinSwitch -> Paint(1) -> u :: Tee -> d :: Discard; r[1] -> Discard; u[1] -> CheckLength(60) -> Discard; k[1] -> Discard; FromDevice(other) -> d;";
+
+fn settings(text: &str, captures: &BTreeMap<String, PathBuf>, folder: &Path) -> (Application, Settings) {
+    let mut application = Application::read("test", text, &Reading::default()).unwrap_or_else(|error| panic!("{error}"));
+    application.record().unwrap();
+    let outputs = BTreeMap::from([("out".to_owned(), folder.join("out.pcap"))]);
+    (application, Settings { devices: captures.clone(), outputs, ..Settings::default() })
+}
+
+/// Runs a configuration on several threads.
+fn on_cores(
+    text: &str,
+    engine: &str,
+    replicas: usize,
+    captures: &BTreeMap<String, PathBuf>,
+    begin: impl Fn(&mut Cores),
+    folder: &Path,
+) -> Cores {
+    let (application, settings) = settings(text, captures, folder);
+    let (placement, engine) = (Placement::new(application.application(), &[]).unwrap(), engines::find(engine).unwrap());
+    let started = application.start_on(placement, replicas, engine, engines::Settings::default(), settings, Box::new(Quiet));
+    let mut cores = started.unwrap_or_else(|error| panic!("{error}"));
+    begin(&mut cores);
+    cores.start();
+    while cores.turn() {}
+    assert!(cores.finish().is_empty());
+    cores
+}
+
+/// Ways of packets, ordered by what they are.
+fn ways(packets: &[Value]) -> Vec<String> {
+    let one = |it: &Value| format!("{} {} {} {} {}", it["time_ns"], it["bytes"], it["way"], it["dropped"], it["copy_of"].is_null());
+    let mut all: Vec<String> = packets.iter().map(one).collect();
+    all.sort();
+    all
+}
+
+fn staged_captures(folder: &Path, packets: usize) -> BTreeMap<String, PathBuf> {
+    let (first, other) = (folder.join("in.pcap"), folder.join("other.pcap"));
+    capture(&first, packets, Between { ether: Some([2, 0, 0, 0, 0, 1]), src: network(10, 0, 0, 0, 8), ..Between::default() }, 1);
+    capture(&other, 500, Between { ether: Some([2, 0, 0, 0, 0, 2]), src: network(192, 0, 2, 0, 30), arp: true, ..Between::default() }, 2);
+    BTreeMap::from([("in".to_owned(), first), ("other".to_owned(), other)])
+}
+
+#[test]
+fn several_threads_tell_what_one_tells() {
+    let folder = folder("threads");
+    let captures = staged_captures(&folder, 4000);
+    let (application, own) = settings(STAGED, &captures, &folder);
+    let interp = engines::find("interp").unwrap();
+    let mut graph = application.start(interp, engines::Settings::default(), own, Box::new(Quiet)).unwrap();
+    graph.record(1 << 16, RECORD).unwrap();
+    graph.start();
+    while graph.turn() {}
+    let wanted = ways(&why::packets(&graph).unwrap());
+    assert!(graph.finish().is_empty());
+    drop(graph);
+    let copies = wanted.iter().filter(|way| way.ends_with("false")).count();
+    assert!(wanted.len() > 8000 && copies > 3000 && wanted.iter().any(|way| !way.contains(" null ")), "{} {copies}", wanted.len());
+    for replicas in [1, 3] {
+        let cores = on_cores(STAGED, "interp", replicas, &captures, |cores| cores.record(1 << 16, true).unwrap(), &folder);
+        let packets = cores.recorded().unwrap();
+        let found = ways(&packets);
+        let different = wanted.iter().zip(&found).find(|(a, b)| a != b);
+        assert!(different.is_none() && found.len() == wanted.len(), "{replicas}: {} and {}: {different:#?}", wanted.len(), found.len());
+        let known: BTreeMap<(String, u64), &Value> =
+            packets.iter().map(|it| ((it["thread"].to_string(), it["packet"].as_u64().unwrap()), it)).collect();
+        assert_eq!(known.len(), packets.len(), "a thread and a number say which packet it is");
+        for copy in packets.iter().filter(|it| !it["copy_of"].is_null()) {
+            let original = known[&(copy["copy_of_thread"].to_string(), copy["copy_of"].as_u64().unwrap())];
+            assert!(original["time_ns"] == copy["time_ns"] && original["way"] != copy["way"], "{original} {copy}");
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn threads_record_the_same_stretches() {
+    let folder = folder("stretches");
+    let captures = staged_captures(&folder, 60_000);
+    for engine in ["interp", "jit"] {
+        let none = on_cores(STAGED, engine, 2, &captures, |_| {}, &folder);
+        let out = std::fs::read(folder.join("out.pcap")).unwrap();
+        assert!(none.recorded().is_none());
+        let some = on_cores(STAGED, engine, 2, &captures, |cores| cores.record(2048, false).unwrap(), &folder);
+        assert!(std::fs::read(folder.join("out.pcap")).unwrap() == out, "{engine}: the capture differs");
+        let told = why::answer(some.recorded().unwrap(), None, 1 << 16).unwrap();
+        assert!(
+            told["sampled"] == true && told["recorded"].as_u64().unwrap() >= 2048,
+            "{engine}: {} {}",
+            told["sampled"],
+            told["recorded"]
+        );
+        // Nearly all ways have an end: both stages have recorded the same.
+        let ended = told["packets"].as_array().unwrap().iter().filter(|it| it["element"].is_string()).count() as u64;
+        assert!(ended * 10 >= told["recorded"].as_u64().unwrap() * 9, "{engine}: {ended} of {}", told["recorded"]);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Panics at the packet whose first bytes are asked for.
+struct Bomb;
+
+impl Coprocessor for Bomb {
+    fn init(&mut self, _: &[u8]) -> u32 {
+        0
+    }
+
+    fn invoke(&mut self, _: u32, registers: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+        if registers[0] == 0x0200_0000 {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> u64 {
+        0
+    }
+}
+
+const BOMB: &str = "#include <netvm.h>
+ELEMENT(Bomb, \"1/1\", \"h/h\");
+void push(int port)
+{
+    coprocessor_put(\"bomb\", 0, ntohl(*header(be32, 0)));
+    coprocessor_run(\"bomb\", \"look\");
+    emit(0);
+}
+";
+
+/// The order of all packets, in replicas or in order, and the order of flows.
+#[test]
+fn a_thread_that_fails_ends_the_run_and_is_named() {
+    let descriptor = Descriptor { name: "bomb", registers: 1, operations: &["look"], cost: 1, doc: "panics" };
+    register(descriptor, || Box::new(Bomb)).unwrap();
+    let folder = folder("crash");
+    std::fs::write(folder.join("Bomb.c"), BOMB).unwrap();
+    let file = folder.join("in.pcap");
+    let mut writer = Writer::create(&file, &Plan::for_output(&file, &[])).unwrap();
+    let between = Between { ether: Some([2, 0, 0, 0, 0, 1]), src: network(10, 0, 0, 0, 8), ..Between::default() };
+    for (n, (time, mut frame)) in between.packets(3).take(30_000).enumerate() {
+        frame[0] = if n == 20_000 { 2 } else { 4 };
+        frame[1..4].fill(0);
+        writer.write_packet(LinkType::EN10MB, time, frame.len() as u32, &frame).unwrap();
+    }
+    writer.finish().unwrap();
+    let reading = Reading { elements: vec![folder.clone()], ..Reading::default() };
+    let text = "FromDevice(in) -> b :: Bomb -> Queue -> ToDevice(out);";
+    let mut application = Application::read("test", text, &reading).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    application.record().unwrap();
+    let interp = engines::find("interp").unwrap();
+    for (by_flow, replicas) in [(false, 1), (false, 3), (true, 3)] {
+        let out = folder.join("out.pcap");
+        let relaxed = ["Bomb".to_owned()];
+        let placement = match by_flow {
+            false => Placement::new(application.application(), &relaxed),
+            true => Placement::by_flow(application.application(), &relaxed, &Default::default()),
+        };
+        let settings = Settings {
+            devices: BTreeMap::from([("in".to_owned(), file.clone())]),
+            outputs: BTreeMap::from([("out".to_owned(), out.clone())]),
+            ..Settings::default()
+        };
+        let started = application.start_on(placement.unwrap(), replicas, interp, Default::default(), settings, Box::new(Quiet));
+        let mut cores = started.unwrap_or_else(|error| panic!("{error}"));
+        cores.record(256, true).unwrap();
+        cores.start();
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| while cores.turn() {}));
+        let caller = ran.is_err();
+        assert!(!caller || by_flow, "with the order of all packets the caller's thread has other elements");
+        let bomb = cores
+            .recorded()
+            .unwrap()
+            .into_iter()
+            .filter(|it| it["bytes"].as_str().is_some_and(|bytes| bytes.starts_with("02")))
+            .collect::<Vec<_>>();
+        assert!(bomb.len() == 1 && bomb[0]["element"] == "b", "{bomb:?}");
+        if caller {
+            drop(cores);
+        } else {
+            assert!(cores.has_crashed() && !cores.turn());
+            let faults: Vec<String> = cores.finish().into_iter().map(|fault| fault.message).collect();
+            let thread = bomb[0]["thread"].as_str().unwrap();
+            assert_eq!(faults, [format!("the thread '{thread}' has failed: on purpose")]);
+            drop(cores);
+        }
+        assert!(!out.exists(), "a capture that is not complete has no name");
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -401,6 +401,34 @@ fn packets_are_recorded_where_nobody_has_asked_for_it() {
     assert!(told.contains("packets match\n") && told.contains("dropped: DENIED\n") && told.contains(" d :: Discard\n"), "{told}");
 }
 
+/// A packet goes through several threads: its way is put together, also when there are more replicas, and behind another version.
+#[test]
+fn ways_of_packets_lead_through_threads() {
+    let dir = Dir::new("control-why-threads");
+    let capture = dir.file("in.pcap");
+    assert!(netvm(["synth", &capture, "--src", "10.1.0.0/24", "--dst", "198.51.100.0/24", "-c", "500"]).status().unwrap().success());
+    let config = "FromDevice(in) -> c :: Classifier(12/0800, -); c[1] -> Discard; c[0] -> Strip(14) -> h :: CheckIPHeader -> q :: Queue -> u :: Unqueue -> d :: Discard;";
+    let (device, file) = (format!("in=mem:{capture}:1000000"), dir.write("first.click", config));
+    let run = Running::of(&[&file, "--map", &device], &PathBuf::from(dir.file("c.sock")), &["--place", "rtc:2"]);
+    let ways = |run: &Running| -> Vec<String> {
+        let told: serde_json::Value = serde_json::from_str(&run.says(&["why", "--json", "-n", "4096"])).unwrap();
+        let way = |it: &serde_json::Value| {
+            let way = it["way"].as_array().unwrap().iter().map(|name| name.as_str().unwrap_or("…"));
+            way.chain([it["thread"].as_str().unwrap()]).collect::<Vec<&str>>().join(" ")
+        };
+        told["packets"].as_array().unwrap().iter().map(way).collect()
+    };
+    let has = |run: &Running, way: &str| ways(run).iter().any(|it| it.contains(way));
+    run.wait(|| ["0", "1"].iter().all(|n| has(&run, &format!("FromDevice@1 c Strip@4 h q u d replica {n}"))));
+    assert!(run.says(&["why", "-n", "1"]).contains(" of replica "));
+    assert!(run.says(&["replicas", "3"]).starts_with("3 replicas"));
+    run.wait(|| has(&run, "FromDevice@1 c Strip@4 h q u d replica 2"));
+    let next = dir.write("next.click", &config.replace("h :: CheckIPHeader", "h :: CheckIPHeader -> n :: Null"));
+    assert!(run.says(&["replace", &next]).contains("\nmade: n\n"));
+    run.wait(|| has(&run, "FromDevice@1 c Strip@4 h n q u d replica 2"));
+    run.says(&["stop"]);
+}
+
 #[test]
 fn prometheus_reads_statistics_over_http() {
     let mut command = netvm(["run", "-e", RECORDED, "--metrics=127.0.0.1:0"]);

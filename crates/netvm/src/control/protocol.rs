@@ -98,7 +98,7 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
         Some("why") => {
             let packets = target
                 .recorded()
-                .ok_or("packets are not recorded: the run was started with --record=0, or with --place and without --order flow")?;
+                .ok_or("packets are not recorded: the run was started with --record=0, or has more than 10,000 elements")?;
             let most = request.get("most").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
             why::answer(packets, text("filter"), most.unwrap_or(USUAL)).map_err(|error| error.to_string())
         }

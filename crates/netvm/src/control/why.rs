@@ -1,12 +1,14 @@
 //! Where packets went, and why: what the flight recorder of a graph knows, as JSON, and those packets of it that a filter takes.
 //!
 //! A packet: `packet` (its number), `copy_of`, `time_ns`, `wire_len`, `link`, `bytes` in hexadecimal, `way` (names of elements; null where several ways lead on), `element` and `class`
-//! where it ended or is (null if that element is no more), `dropped` with the reason, `rested` (packets behind it were not recorded), and `thread` where several have the whole configuration.
+//! where it ended or is (null if that element is no more), `dropped` with the reason, `rested` (packets behind it were not recorded). Of a run on several threads also `thread`, which has the
+//! packet's number, and `copy_of_thread`, which has that of the packet that it is a copy of.
 
 use crate::application::Graph;
 use crate::engines::ALL;
 use crate::{Error, Filter};
-use runtime::graph::Recorded;
+use runtime::graph::ring::{FROM_RING, TO_RING};
+use runtime::graph::{OWN_BITS, Recorded};
 use runtime::io::LinkType;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -16,15 +18,40 @@ pub const PART: u32 = 100;
 
 /// All that is recorded, the oldest packet first; none if nothing is.
 pub fn packets(graph: &Graph) -> Option<Vec<Value>> {
-    Some(graph.recorded()?.iter().map(|recorded| packet(recorded, graph)).collect())
+    Some(noted(graph)?.into_iter().map(|noted| noted.told).collect())
+}
+
+/// A packet as a graph knows it that may have a part of its way only.
+#[derive(Clone)]
+pub(crate) struct Noted {
+    /// Its number among all graphs, the one that it had in the graph before, and that of the packet that it is a copy of; 0 where there is none.
+    pub number: u64,
+    pub from: u64,
+    pub of: u64,
+    /// It has come from the graph before, and goes to the next.
+    pub comes: bool,
+    pub goes: bool,
+    pub told: Value,
+}
+
+/// The same, of a graph that runs a part of an application.
+pub(crate) fn noted(graph: &Graph) -> Option<Vec<Noted>> {
+    let is = |class: &str, node: &Option<usize>| node.is_some_and(|node| graph.class(node) == class);
+    let noted = |mut it: Recorded| {
+        let (comes, goes) = (it.way.iter().any(|node| is(FROM_RING, node)), it.way.last().is_some_and(|node| is(TO_RING, node)));
+        it.way.retain(|node| !is(FROM_RING, node) && !is(TO_RING, node));
+        Noted { number: it.number, from: it.from, of: it.of, comes, goes, told: packet(&it, graph) }
+    };
+    Some(graph.recorded()?.into_iter().map(noted).collect())
 }
 
 fn packet(recorded: &Recorded, graph: &Graph) -> Value {
+    let own = |number: u64| number & ((1 << OWN_BITS) - 1);
     let name = |node: &Option<usize>| node.map(|node| graph.name(node).to_owned());
     let last = recorded.way.last().copied().flatten();
     let hex: String = recorded.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     json!({
-        "packet": recorded.number, "copy_of": (recorded.of > 0).then_some(recorded.of), "time_ns": recorded.time_ns, "wire_len": recorded.wire_len,
+        "packet": own(recorded.number), "copy_of": (recorded.of > 0).then_some(own(recorded.of)), "time_ns": recorded.time_ns, "wire_len": recorded.wire_len,
         "link": recorded.link.number(), "bytes": hex, "way": recorded.way.iter().map(name).collect::<Vec<_>>(),
         "element": last.map(|node| graph.name(node)), "class": last.map(|node| graph.class(node)), "dropped": recorded.reason, "rested": recorded.rested,
     })

@@ -238,7 +238,7 @@ impl Graph {
         self.pool.expect_nothing();
         self.take_arrivals(source, self.free_until(), sources, course, *most);
         course.note_times(&self.pool);
-        self.note_arrivals(&course.slots, &linked.plan);
+        self.note_arrivals(&course.slots, &linked.plan, source);
         !course.slots.is_empty()
     }
 

@@ -77,7 +77,7 @@ pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
-pub use recorder::Recorded;
+pub use recorder::{OWN_BITS, Recorded, Sampler};
 pub use share::{Common, Memory, Own, Policy, Share, Sum};
 pub use stats::{Conflict, LinkedStats, NodeStats, Stats, Transactions};
 pub use succeed::{Succession, Successor};

@@ -7,6 +7,9 @@
 //!
 //! Who does not ask for all packets has as many recorded as take a part of the time ([`Share`]): all of them where few come, else some hundreds that follow one another, and none for a while.
 //!
+//! Graphs that run parts of one application, one behind the other, each have a recorder, and numbers of their own: a packet that comes with another one's has that as where it came from, so
+//! that who knows all of them puts ways together. For them somebody else says which packets are recorded ([`Sampler`], [`Graph::go_on_recording`]).
+//!
 //! Leaves out: what happens to a packet after a linked element has held it (it is then one that was made there); what elements changed ([`super::Observer`] sees that).
 
 mod share;
@@ -15,6 +18,7 @@ use super::{Graph, Info, Packet};
 use crate::io::LinkType;
 use netil::cluster::Plan;
 use netil::pool::Pool;
+pub use share::Sampler;
 use share::Share;
 use std::time::Instant;
 
@@ -24,6 +28,8 @@ pub const KEPT: usize = 96;
 const STEPS: usize = 15;
 /// The most wires that are followed to find out where a packet went.
 const MOST_WIRES: usize = 4096;
+/// The bits of a number behind those that say which of several graphs gave it.
+pub const OWN_BITS: u32 = 40;
 /// No element, and no reason.
 const NONE: u16 = u16::MAX;
 
@@ -33,6 +39,8 @@ struct Record {
     number: u64,
     /// The packet that it is a copy of, 0 if it is none.
     of: u64,
+    /// The number that another graph gave it before, 0 if none did.
+    from: u64,
     time_ns: u64,
     wire_len: u32,
     link: u32,
@@ -47,6 +55,7 @@ struct Record {
 const EMPTY: Record = Record {
     number: 0,
     of: 0,
+    from: 0,
     time_ns: 0,
     wire_len: 0,
     link: 0,
@@ -65,6 +74,8 @@ pub struct Recorded {
     pub number: u64,
     /// The number of the packet that it is a copy of, 0 if it is none.
     pub of: u64,
+    /// The number that it had in the graph that it came from, 0 if it came from none that records.
+    pub from: u64,
     /// When it arrived, in nanoseconds since 1970.
     pub time_ns: u64,
     /// Its length on the wire.
@@ -96,9 +107,15 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    fn new(packets: usize, field: &str, at: usize, share: Option<Share>) -> Self {
+    /// For one graph of several, with that number.
+    fn new(packets: usize, (field, at): (&str, usize), share: Option<Share>, graph: u64) -> Self {
         let ring = vec![EMPTY; packets.max(1)];
-        Self { ring, last: 0, field: field.to_owned(), at, by_slot: Vec::new(), reasons: Vec::new(), share }
+        Self { ring, last: graph << OWN_BITS, field: field.to_owned(), at, by_slot: Vec::new(), reasons: Vec::new(), share }
+    }
+
+    /// The number if another graph gave it, else 0.
+    fn foreign(&self, number: u64) -> u64 {
+        if number >> OWN_BITS == self.last >> OWN_BITS { 0 } else { number }
     }
 
     /// Elements have other numbers from now on, or none.
@@ -108,13 +125,15 @@ impl Recorder {
         }
     }
 
-    fn begin(&mut self, bytes: &[u8], (time_ns, wire_len, link): (u64, u32, u32), of: u64, node: u16) -> u64 {
+    /// `before`: the packet that it is a copy of, and the number that another graph gave it.
+    fn begin(&mut self, bytes: &[u8], (time_ns, wire_len, link): (u64, u32, u32), before: [u64; 2], node: u16) -> u64 {
         self.last += 1;
         let (number, place) = (self.last, (self.last % self.ring.len() as u64) as usize);
         let record = &mut self.ring[place];
         let kept = bytes.len().min(KEPT);
         record.bytes[..kept].copy_from_slice(&bytes[..kept]);
-        (record.number, record.of, record.time_ns, record.wire_len, record.link) = (number, of, time_ns, wire_len, link);
+        (record.number, [record.of, record.from]) = (number, before);
+        (record.time_ns, record.wire_len, record.link) = (time_ns, wire_len, link);
         (record.reason, record.kept, record.steps) = (NONE, kept as u8, u8::from(node != NONE));
         record.rested = false;
         record.way[0] = node;
@@ -180,8 +199,24 @@ impl Recorder {
     /// A packet arrives that goes into linked elements at once, by the first of them.
     pub(super) fn arrives(&mut self, slot: u32, pool: &Pool, node: usize) {
         let (time_ns, wire_len, link) = (pool.slot(slot).time_ns, pool.wire_len(slot), pool.tag(slot));
-        let number = self.begin(pool.bytes(slot), (time_ns, wire_len, link), 0, node as u16);
+        let from = self.foreign(self.slot(slot));
+        let number = self.begin(pool.bytes(slot), (time_ns, wire_len, link), [0, from], node as u16);
         self.set_slot(slot, number);
+    }
+
+    /// A packet comes from another graph, where it had that number.
+    pub(super) fn comes(&mut self, packet: &mut Packet, from: u64, info: &Info) {
+        self.mark(packet, from, info);
+    }
+
+    /// The same of one in the pool.
+    pub(super) fn slot_comes(&mut self, slot: u32, from: u64) {
+        self.set_slot(slot, from);
+    }
+
+    /// The number of a packet in the pool, 0 if it has none.
+    pub(super) fn slot_number(&self, slot: u32) -> u64 {
+        self.slot(slot)
     }
 
     /// A packet is put into the pool.
@@ -198,12 +233,14 @@ impl Recorder {
         self.mark(packet, self.slot(slot), info);
     }
 
-    /// A packet leaves an element: it begins there if it has no number, or is a copy.
+    /// A packet leaves an element: it begins there if it has no number, or that of another graph, or is a copy.
     pub(super) fn leaves(&mut self, packet: &mut Packet, node: usize, copy: Option<u64>, info: &Info) {
         let number = self.of(packet);
-        if number == 0 || copy.is_some() {
+        let from = self.foreign(number);
+        if number == 0 || from != 0 || copy.is_some() {
             let about = (packet.buffer.time_ns, packet.wire_len(), packet.link.number());
-            let number = self.begin(packet.buffer.bytes(), about, copy.unwrap_or(0), node as u16);
+            let before = copy.map_or([0, from], |of| [of, 0]);
+            let number = self.begin(packet.buffer.bytes(), about, before, node as u16);
             self.mark(packet, number, info);
         }
     }
@@ -241,7 +278,15 @@ impl Graph {
     /// # Errors
     /// It has none.
     pub fn record(&mut self, packets: usize, field: &str) -> Result<(), String> {
-        self.record_by(packets, field, None)
+        self.record_by(packets, field, None, 0)
+    }
+
+    /// Keeps so many packets, with numbers that other graphs do not give: `graph` is another one in each. Which are recorded is said by who lets it run.
+    ///
+    /// # Errors
+    /// The same as of [`Self::record`].
+    pub fn record_part(&mut self, packets: usize, field: &str, graph: u64) -> Result<(), String> {
+        self.record_by(packets, field, None, graph)
     }
 
     /// Records as many as take one `part` in so many of the time from now on, and keeps so many.
@@ -249,14 +294,14 @@ impl Graph {
     /// # Errors
     /// The same as of [`Self::record`].
     pub fn record_some(&mut self, packets: usize, field: &str, part: u32) -> Result<(), String> {
-        self.record_by(packets, field, Some(Share::new(packets, part)))
+        self.record_by(packets, field, Some(Share::new(packets, part)), 0)
     }
 
-    fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>) -> Result<(), String> {
+    fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>, graph: u64) -> Result<(), String> {
         self.leave_straight();
         let place = self.info.place(field).filter(|place| place.len() == 8);
         let place = place.ok_or_else(|| format!("no field '{field}' for packets' numbers"))?;
-        self.recorder = Some(Box::new(Recorder::new(packets, field, place.start, share)));
+        self.recorder = Some(Box::new(Recorder::new(packets, (field, place.start), share, graph)));
         self.resting = None;
         self.pool.defer(false);
         Ok(())
@@ -274,17 +319,24 @@ impl Graph {
         let last = recorder.last;
         let Some(share) = &mut recorder.share else { return };
         share.settle(last, Instant::now);
+        let goes_on = share.goes_on(records);
+        self.go_on_recording(goes_on);
+    }
+
+    /// Records packets from the next on, or lets them be.
+    pub fn go_on_recording(&mut self, records: bool) {
         // Arrivals that have been taken are run as they were taken.
-        if share.goes_on(records) == records || self.next_taken().is_some() {
+        if !self.is_recorded() || self.recorder.is_some() == records || self.next_taken().is_some() {
             return;
         }
         match records {
-            true => {
+            false => {
+                let last = self.recorder.as_ref().map_or(0, |recorder| recorder.last);
                 let last = self.recorder.as_mut().and_then(|recorder| recorder.record(last));
                 last.into_iter().for_each(|record| record.rested = true);
                 self.resting = self.recorder.take();
             }
-            false => self.recorder = self.resting.take(),
+            true => self.recorder = self.resting.take(),
         }
         self.recorder.iter_mut().for_each(|recorder| recorder.by_slot.fill(0));
         let brings = self.linked.as_ref().is_some_and(|linked| linked.brings());
@@ -302,11 +354,11 @@ impl Graph {
     }
 
     /// Packets arrive that go into linked elements at once.
-    pub(super) fn note_arrivals(&mut self, slots: &[u32], plan: &Plan) {
+    pub(super) fn note_arrivals(&mut self, slots: &[u32], plan: &Plan, source: usize) {
         let Some(recorder) = &mut self.recorder else { return };
         for slot in slots {
             let entry = plan.entries.get(self.pool.slot(*slot).entry() as usize);
-            let node = entry.map_or(0, |(member, _)| plan.members[*member as usize] as usize);
+            let node = entry.map_or(source, |(member, _)| plan.members[*member as usize] as usize);
             recorder.arrives(*slot, &self.pool, node);
         }
     }
@@ -351,6 +403,7 @@ impl Graph {
         Recorded {
             number: record.number,
             of: record.of,
+            from: record.from,
             time_ns: record.time_ns,
             wire_len: record.wire_len,
             link: LinkType::from_file(record.link),
@@ -409,12 +462,12 @@ mod tests {
     use super::*;
 
     fn begin(recorder: &mut Recorder, byte: u8) -> u64 {
-        recorder.begin(&[byte; 200], (7, 200, 1), 0, 3)
+        recorder.begin(&[byte; 200], (7, 200, 1), [0, 0], 3)
     }
 
     #[test]
     fn the_newest_take_the_place_of_the_oldest() {
-        let mut recorder = Recorder::new(4, "n", 0, None);
+        let mut recorder = Recorder::new(4, ("n", 0), None, 0);
         let first = begin(&mut recorder, 1);
         let because = recorder.reason("because");
         recorder.end(first, 5, because);
@@ -431,7 +484,7 @@ mod tests {
 
     #[test]
     fn of_a_long_way_the_end_is_kept() {
-        let mut recorder = Recorder::new(4, "n", 0, None);
+        let mut recorder = Recorder::new(4, ("n", 0), None, 0);
         let number = begin(&mut recorder, 1);
         for node in 10..100 {
             recorder.step(number, node);
@@ -442,7 +495,7 @@ mod tests {
 
     #[test]
     fn ways_go_on_where_elements_have_other_numbers() {
-        let mut recorder = Recorder::new(4, "n", 0, None);
+        let mut recorder = Recorder::new(4, ("n", 0), None, 0);
         let number = begin(&mut recorder, 1);
         (4..6).for_each(|node| recorder.step(number, node));
         recorder.renumber(|node| (node != 4).then_some(node + 10));

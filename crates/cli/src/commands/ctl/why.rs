@@ -77,7 +77,9 @@ fn reason(of: &Value) -> String {
 /// The packet as it arrived, or was made.
 fn line(packet: &Value) -> String {
     let number = packet["packet"].as_u64().unwrap_or(0);
-    let copy = packet["copy_of"].as_u64().map_or_else(String::new, |of| format!(", a copy of {of}"));
+    let thread = |name: &str| packet[name].as_str().map_or_else(String::new, |thread| format!(" of {thread}"));
+    let copy = packet["copy_of"].as_u64().map_or_else(String::new, |of| format!(", a copy of {of}{}", thread("copy_of_thread")));
+    let copy = thread("thread") + &copy;
     let Some((bytes, link, wire_len)) = why::bytes(packet) else { return format!("Packet {number}{copy}") };
     let time = packet["time_ns"].as_u64().unwrap_or(0);
     let time = Timestamp::from_nanos((time / 1_000_000_000) as i64, (time % 1_000_000_000) as u32);

@@ -175,7 +175,7 @@ pub(super) fn run(
         let _ = cores.plan(Cores::PLAN);
     }
     announce(&cores.stats());
-    let whole = drive(&mut cores, signals, server, args.explain_place);
+    let whole = super::record::guarded(&mut cores, |cores| drive(cores, signals, server, args.explain_place));
     let handlers = if args.json { asked(cores.graph(), &args.handlers)? } else { Vec::new() };
     if !args.json {
         say_handlers(cores.graph(), &args.handlers)?;
@@ -217,6 +217,9 @@ fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>, expla
             "" => failure::error(&fault.message),
             name => failure::error(&format!("{name} :: {}: {}", graph.class(fault.instance), fault.message)),
         }
+    }
+    if cores.has_crashed() {
+        super::record::write(cores);
     }
     faults.is_empty()
 }

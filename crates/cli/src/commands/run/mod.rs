@@ -221,7 +221,7 @@ pub(crate) struct Args {
     metrics: Option<std::net::SocketAddr>,
 
     /// Record all packets, and keep the ways of the last N of them (4096 if not said), for netvm ctl why; after a crash they are in a file in the present folder. Without the option as many
-    /// packets are recorded as take no more than a hundredth of the time: all of them up to some 30,000 packets per second. 0: none. With --place: of each replica, with --order flow only, and no file
+    /// packets are recorded as take no more than a hundredth of the time: all of them up to some 30,000 packets per second. 0: none. With --place: of each replica
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "4096", value_parser = clap::value_parser!(u32).range(0..=1_048_576),
         conflicts_with = "target")]
     record: Option<u32>,

@@ -1,10 +1,9 @@
 //! The flight recorder of `netvm run`: the ways of the last packets are kept, and written to a file if the run crashes.
 
 use super::Args;
-use super::cores::Kept;
 use crate::failure::{self, Failure, Outcome};
 use netvm::application::{Application, Graph, RECORD};
-use netvm::control::why;
+use netvm::control::{Controlled, why};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 
@@ -15,8 +14,7 @@ const MOST_ELEMENTS: usize = 10_000;
 
 /// Whether packets are recorded: they are unless that is declined, or not possible where nobody asks for it.
 pub(super) fn wanted(args: &Args, application: &Application) -> bool {
-    let possible = args.target.is_none() && (args.place.is_none() || args.order == Kept::Flow);
-    let usual = possible && application.application().instances.len() <= MOST_ELEMENTS;
+    let usual = args.target.is_none() && application.application().instances.len() <= MOST_ELEMENTS;
     args.record.map_or(usual, |packets| packets > 0)
 }
 
@@ -35,16 +33,21 @@ pub(super) fn begin(amount: (usize, bool), graph: &mut Graph) -> Outcome {
 }
 
 /// Does the work. If it panics, what was recorded is written to a file before the panic goes on.
-pub(super) fn guarded<T>(graph: &mut Graph, work: impl FnOnce(&mut Graph) -> T) -> T {
-    // The graph is only looked at afterwards.
-    catch_unwind(AssertUnwindSafe(|| work(graph))).unwrap_or_else(|panic| {
-        match write(graph, file()) {
-            Ok(Some(file)) => failure::error(&format!("the last packets are in {}; netvm ctl why --file reads it", file.display())),
-            Ok(None) => {}
-            Err(error) => failure::error(&format!("the last packets could not be written: {error}")),
-        }
+pub(super) fn guarded<R: Controlled, T>(run: &mut R, work: impl FnOnce(&mut R) -> T) -> T {
+    // The run is only looked at afterwards.
+    catch_unwind(AssertUnwindSafe(|| work(run))).unwrap_or_else(|panic| {
+        write(run);
         resume_unwind(panic)
     })
+}
+
+/// Writes what was recorded to a file, as far as something was, and tells where.
+pub(super) fn write(run: &impl Controlled) {
+    match write_to(run, file()) {
+        Ok(Some(file)) => failure::error(&format!("the last packets are in {}; netvm ctl why --file reads it", file.display())),
+        Ok(None) => {}
+        Err(error) => failure::error(&format!("the last packets could not be written: {error}")),
+    }
 }
 
 fn file() -> PathBuf {
@@ -52,8 +55,8 @@ fn file() -> PathBuf {
 }
 
 /// Writes what was recorded; none if nothing was.
-fn write(graph: &Graph, file: PathBuf) -> std::io::Result<Option<PathBuf>> {
-    let Some(packets) = why::packets(graph) else { return Ok(None) };
+fn write_to(run: &impl Controlled, file: PathBuf) -> std::io::Result<Option<PathBuf>> {
+    let Some(packets) = run.recorded() else { return Ok(None) };
     std::fs::write(&file, serde_json::Value::Array(packets).to_string())?;
     Ok(Some(file))
 }
@@ -80,7 +83,7 @@ mod tests {
             graph.start();
             while graph.turn() {}
             // As a fault of ours would.
-            graph.recorded().is_none().then_some(1).expect("a fault")
+            why::packets(graph).is_none().then_some(1).expect("a fault")
         };
         let crashed = catch_unwind(AssertUnwindSafe(|| guarded(&mut graph, crashes)));
         assert!(crashed.is_err());

@@ -19,6 +19,7 @@ use super::channel::{Receiver, Sender, channel};
 use super::handlers::{Directory, Request};
 use super::workers::{Base, Ends, Ready, Workers, run_replica};
 use super::{Cores, Epochs, Making, Mode, Part, Placement, Stage, lock};
+use runtime::graph::Sampler;
 use runtime::graph::ring::{Batch, Flow, Rings};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -42,6 +43,8 @@ pub(super) struct Change {
     flow: Mutex<Flows>,
     /// Epochs that the sources have handed over.
     handed: AtomicU64,
+    /// Says which epochs are recorded, if some are.
+    sampler: Mutex<Option<Sampler>>,
 }
 
 /// Which replica has a packet, and what is to come of it.
@@ -84,6 +87,16 @@ impl Change {
         batches.resize_with(wanted, Batch::default);
         self.active.store(wanted, Ordering::Release);
         self.pause.store(begun.elapsed().as_nanos() as u64, Ordering::Release);
+    }
+
+    /// Whether an epoch of so many packets is recorded.
+    pub(super) fn records(&self, packets: usize) -> bool {
+        lock(&self.sampler).as_mut().is_some_and(|sampler| sampler.takes(packets))
+    }
+
+    /// Lets epochs be recorded as that says.
+    pub(super) fn record_by(&self, sampler: Sampler) {
+        *lock(&self.sampler) = Some(sampler);
     }
 
     pub(super) fn active(&self) -> usize {
@@ -263,6 +276,7 @@ impl Crew {
             written
                 .into_iter()
                 .map(|(handler, text)| Request::Write(handler, crate::p4::of_replica(&text, self.made), mpsc::channel().0))
+                .chain(directory.recording().map(|recording| Request::Record(recording, mpsc::channel().0)))
                 .chain([Request::Go]),
         );
         inputs.push(coming.result);

@@ -90,6 +90,7 @@ impl Application {
             live,
             gauge,
             affinity,
+            origins: Default::default(),
             news: Vec::new(),
             planner: None,
             plans: Vec::new(),
@@ -172,17 +173,20 @@ fn run_flows(own: workers::Own, part: &Part, share: &Share, mut wakes: UnixStrea
         graph.open();
     }
     let _ = ready.send(Ok(Default::default()));
-    if wait_for_go(&mut graph, &requests, &gauge) {
-        graph.start();
-        run_out(&mut graph, (share, &gauge), &run, || {
-            let mut bytes = [0; 64];
-            while matches!(wakes.read(&mut bytes), Ok(1..)) {}
-            requests.try_iter().collect::<Vec<Request>>()
-        });
-    }
-    share.leaves();
-    ended.fetch_add(1, Ordering::Release);
-    serve(&mut graph, &requests, &fails, &gauge);
+    let goes = wait_for_go(&mut graph, &requests, &gauge);
+    run.crashes.watch(gauge.name(), &mut graph, |graph| {
+        if goes {
+            graph.start();
+            run_out(graph, (share, &gauge), &run, || {
+                let mut bytes = [0; 64];
+                while matches!(wakes.read(&mut bytes), Ok(1..)) {}
+                requests.try_iter().collect::<Vec<Request>>()
+            });
+        }
+        share.leaves();
+        ended.fetch_add(1, Ordering::Release);
+        serve(graph, &requests, &fails, &gauge);
+    });
 }
 
 /// Runs a replica to its end. `asked`: what it is asked meanwhile.

@@ -7,11 +7,10 @@ use super::cut::Part;
 use super::entries;
 use super::renew::Renewing;
 use super::threads::{Gauge, Thread, is_called};
-use super::{Graph, Stage, lock};
-use crate::control::why;
+use super::{Graph, Stage, lock, scheduled};
+use crate::control::why::{self, Noted};
 use runtime::graph::ring::Elsewhere;
 use runtime::graph::{Described, Fault, Stats, Succession};
-use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
@@ -31,16 +30,27 @@ pub(super) enum Request {
     Elements(Sender<Vec<Described>>),
     /// Somebody wants the thread to move.
     Move,
-    /// The ways of so many packets are to be kept.
-    Record(usize, bool, Sender<Result<(), String>>),
+    /// The ways of packets are to be kept.
+    Record(Recording, Sender<Result<(), String>>),
     /// The packets whose ways are kept.
-    Recorded(Sender<Vec<Value>>),
+    Recorded(Sender<Vec<Noted>>),
     /// Another version of its part is to take its place, where the thread can do that.
     Renew(Box<Renewing>),
     /// What would become of its elements then.
     Plan(Arc<Part>, Sender<Succession>),
     /// Outputs are to be completed.
     Finish(Sender<()>),
+}
+
+/// Which packets are recorded, and how many of them are kept.
+#[derive(Clone, Copy)]
+pub(super) enum Recording {
+    /// All that come.
+    All(usize),
+    /// As many as take a part of the time.
+    Some(usize),
+    /// Those of epochs that are to be recorded: each graph has a part of their ways.
+    Part(usize),
 }
 
 /// What became of packets on a thread.
@@ -61,8 +71,8 @@ pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Opti
         Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: gauge.stage == Stage::Source })),
         Request::Elements(reply) => drop(reply.send(graph.elements())),
         Request::Move => gauge.make_moves(),
-        Request::Record(packets, all, reply) => drop(reply.send(record(graph, packets, all))),
-        Request::Recorded(reply) => drop(reply.send(why::packets(graph).unwrap_or_default())),
+        Request::Record(recording, reply) => drop(reply.send(record(graph, recording, gauge.name()))),
+        Request::Recorded(reply) => drop(reply.send(why::noted(graph).unwrap_or_default())),
         // Who asked hears that it hangs up.
         Request::Renew(_) => {}
         Request::Plan(part, reply) => drop(reply.send(graph.plan(&part.application))),
@@ -160,6 +170,7 @@ pub(super) struct Directory {
     replayed: HashSet<String>,
     /// Held by who writes to one of them.
     agreeing: Mutex<()>,
+    recording: Mutex<Option<Recording>>,
     /// What handlers said before there were packets.
     bases: Mutex<HashMap<String, u64>>,
 }
@@ -183,7 +194,15 @@ impl Directory {
     ) -> Self {
         let (stages, bases) = (Mutex::new(by_name(sources, replicas)), Mutex::new(bases));
         let workers = Mutex::new(workers.into_iter().map(Arc::new).collect());
-        Self { workers, written: Mutex::new(Some(Vec::new())), stages, replayed, agreeing: Mutex::new(()), bases }
+        Self {
+            workers,
+            written: Mutex::new(Some(Vec::new())),
+            stages,
+            replayed,
+            agreeing: Mutex::new(()),
+            recording: Mutex::default(),
+            bases,
+        }
     }
 
     pub(super) fn workers(&self) -> Vec<Arc<Worker>> {
@@ -302,11 +321,10 @@ impl Directory {
         self.workers().iter().for_each(|worker| worker.wake());
     }
 
-    /// Lets all complete what they write.
-    pub(super) fn finish(&self) {
-        for worker in self.workers() {
-            worker.ask(Request::Finish);
-        }
+    /// Lets all complete what they write; the names of those that do not answer any more.
+    pub(super) fn finish(&self) -> Vec<String> {
+        let is_gone = |worker: &Arc<Worker>| worker.ask(Request::Finish).is_none();
+        self.workers().iter().filter(|worker| is_gone(worker)).map(|worker| worker.gauge.name().to_owned()).collect()
     }
 
     /// The elements of all threads; those of other stages are absent.
@@ -314,13 +332,21 @@ impl Directory {
         self.workers().iter().filter_map(|worker| worker.ask(Request::Elements)).collect()
     }
 
-    /// Lets each thread keep the ways of so many packets, of all that come or of some.
-    pub(super) fn record(&self, packets: usize, all: bool) -> Result<(), String> {
-        self.workers().iter().filter_map(|worker| worker.ask(|reply| Request::Record(packets, all, reply))).collect()
+    /// Lets each thread keep the ways of packets, and those that come later.
+    pub(super) fn record(&self, recording: Recording) -> Result<(), String> {
+        *lock(&self.recording) = Some(recording);
+        // Where their parts are put together the sources have none: they hand packets on as they came.
+        let has_part = |worker: &&Arc<Worker>| worker.gauge.stage != Stage::Source;
+        self.workers().iter().filter(has_part).filter_map(|worker| worker.ask(|reply| Request::Record(recording, reply))).collect()
+    }
+
+    /// What threads keep of packets.
+    pub(super) fn recording(&self) -> Option<Recording> {
+        *lock(&self.recording)
     }
 
     /// The packets whose ways are kept, with the names of their threads.
-    pub(super) fn recorded(&self) -> Vec<(String, Vec<Value>)> {
+    pub(super) fn recorded(&self) -> Vec<(String, Vec<Noted>)> {
         let named = |worker: &Arc<Worker>| Some((worker.gauge.name().to_owned(), worker.ask(Request::Recorded)?));
         self.workers().iter().filter_map(named).collect()
     }
@@ -426,9 +452,13 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
     }
 }
 
-/// Lets a graph keep the ways of so many packets, of all that come or of some.
-pub(super) fn record(graph: &mut Graph, packets: usize, all: bool) -> Result<(), String> {
-    if all { graph.record(packets, RECORD) } else { graph.record_some(packets, RECORD, why::PART) }
+/// Lets a thread's graph keep the ways of packets.
+pub(super) fn record(graph: &mut Graph, recording: Recording, thread: &str) -> Result<(), String> {
+    match recording {
+        Recording::All(packets) => graph.record(packets, RECORD),
+        Recording::Some(packets) => graph.record_some(packets, RECORD, why::PART),
+        Recording::Part(packets) => graph.record_part(packets, RECORD, scheduled::number(thread, false) as u64),
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 mod agreed;
 mod by;
 mod channel;
+mod crash;
 mod crew;
 mod cut;
 mod entries;
@@ -42,6 +43,7 @@ mod state;
 mod threads;
 mod timely;
 mod told;
+mod ways;
 mod workers;
 
 pub use crew::{Flows, Replicas};
@@ -58,13 +60,14 @@ use super::{Application, Fault, Graph, Host, Settings, Stats, Stream};
 use crate::Error;
 use crate::engines::{self, EngineInfo};
 use channel::Receiver as Input;
-use crew::Crew;
+use crash::Crashes;
+use crew::{Change, Crew};
 use cut::{Cut, Part, cut};
-use handlers::{Directory, Request};
+use handlers::{Directory, Recording, Request};
 use netil::app;
 use planner::Planner;
-use runtime::graph::Described;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
+use runtime::graph::{Described, Sampler};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -77,6 +80,8 @@ use workers::{Base, Workers};
 const DEPTH: usize = 4;
 /// The longest wait without a look at requests and at whether the run is to end.
 const NAP: Duration = Duration::from_millis(20);
+/// The last stage keeps as many packets as so many replicas at most.
+const MOST_KEPT: usize = 8;
 /// How long the last stage waits for packets before it looks at timers, devices and requests.
 const MOMENT: Duration = Duration::from_millis(2);
 
@@ -103,6 +108,8 @@ struct Run {
     source_ends: AtomicBool,
     read: AtomicU64,
     total: AtomicU64,
+    /// Threads that have failed.
+    crashes: Crashes,
 }
 
 impl Run {
@@ -136,6 +143,8 @@ pub struct Cores {
     gauge: Arc<Gauge>,
     /// Where that was before the run.
     affinity: Affinity,
+    /// By which sources packets come in, where that is known.
+    origins: ways::Origins,
     /// What went wrong on the way of what was asked for, for people.
     news: Vec<String>,
     /// Who chooses the number of replicas, if somebody does.
@@ -164,6 +173,8 @@ struct Epochs {
     taken: u64,
     /// Who makes more replicas, where there are any.
     crew: Option<Box<Crew>>,
+    /// What the sources are told.
+    change: Arc<Change>,
 }
 
 impl Application {
@@ -193,7 +204,7 @@ impl Application {
         let affinity = Affinity::of_caller();
         let base = Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default(), affinity };
         let mut workers = Workers::new(base);
-        let (inputs, crew) = workers.begin(sources, middle, annotated, &placement, replicas)?;
+        let (inputs, crew, change) = workers.begin(sources, middle, annotated, &placement, replicas)?;
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);
@@ -204,7 +215,8 @@ impl Application {
             .map_err(|error| self.not_made(error))?;
         rest.open();
         inputs.iter().for_each(|input| gauge.waits(input.level()));
-        let mode = Mode::Total(Epochs { inbox, inputs, begun: false, taken: 0, crew: crew.map(Box::new) });
+        let origins = ways::origins(&self.application, &placement);
+        let mode = Mode::Total(Epochs { inbox, inputs, begun: false, taken: 0, crew: crew.map(Box::new), change });
         Ok(Cores {
             rest,
             mode,
@@ -217,6 +229,7 @@ impl Application {
             live,
             gauge,
             affinity,
+            origins,
             news: Vec::new(),
             planner: None,
             plans: Vec::new(),
@@ -253,6 +266,9 @@ impl Cores {
 
     /// Runs an epoch, or a turn of the first replica. False when the run has ended.
     pub fn turn(&mut self) -> bool {
+        if self.has_crashed() {
+            return false;
+        }
         self.print_told();
         self.make_plans();
         let Self { rest, mode, directory, run, live, threads, gauge, news, .. } = self;
@@ -340,6 +356,11 @@ impl Cores {
         }
     }
 
+    /// Whether a thread of the run has failed, by a fault of netvm's: then the run is over, and packets are missing.
+    pub fn has_crashed(&self) -> bool {
+        self.run.crashes.are_there()
+    }
+
     /// True once the run has ended.
     pub fn has_ended(&self) -> bool {
         self.rest.has_ended()
@@ -354,17 +375,24 @@ impl Cores {
         (self.run.read.load(Ordering::Relaxed), (total > 0).then_some(total))
     }
 
-    /// Completes what elements write.
+    /// Completes what elements write. Where a thread has failed, captures that are made from captures are not: packets are missing there.
     ///
     /// # Errors
     /// What could not be written, by element.
     pub fn finish(&mut self) -> Vec<Fault> {
         self.end_threads();
+        let mut faults: Vec<Fault> = self.run.crashes.all().iter().map(|it| workers::failed(&it.thread, &it.why)).collect();
         // A thread ends before it is told to only if it has failed, and then packets are missing.
-        let failed = self.threads.iter().any(JoinHandle::is_finished);
-        self.directory.finish();
-        let mut faults = self.rest.finish();
-        faults.extend(failed.then(|| Fault { instance: usize::MAX, message: "a thread of the run has failed".to_owned() }));
+        let ended = self.threads.iter().filter(|thread| thread.is_finished() && faults.is_empty());
+        let names: Vec<String> = ended.map(|thread| thread.thread().name().unwrap_or_default().to_owned()).collect();
+        faults.extend(names.iter().map(|name| workers::failed(name, "it has ended")));
+        if faults.is_empty() || self.live {
+            let gone = self.directory.finish();
+            // Of those that had failed before it is known why.
+            let new = gone.iter().filter(|_| faults.is_empty()).map(|name| workers::failed(name, "it did not complete what it writes"));
+            faults.extend(new.collect::<Vec<Fault>>());
+            faults.extend(self.rest.finish());
+        }
         self.print_told();
         faults.extend(self.faults.try_iter());
         faults
@@ -420,29 +448,22 @@ impl Cores {
     /// room for their numbers ([`Application::record`]).
     ///
     /// # Errors
-    /// The order of all packets is kept: a packet goes through several graphs then, and each would know a part of its way.
+    /// It has none.
     pub fn record(&mut self, packets: usize, all: bool) -> Result<(), String> {
-        if let Mode::Total(_) = self.mode {
-            return Err(
-                "packets are recorded on one thread, or with --order flow, where each replica has the whole configuration".to_owned()
-            );
+        let recording = match (&self.mode, all) {
+            (Mode::Total(_), _) => Recording::Part(packets),
+            (Mode::Flow(_), true) => Recording::All(packets),
+            (Mode::Flow(_), false) => Recording::Some(packets),
+        };
+        // Packets of all replicas come to the last stage.
+        let replicas = self.replicas().map_or(1, |replicas| replicas.active.clamp(1, MOST_KEPT));
+        let own = if let Recording::Part(packets) = recording { Recording::Part(packets * replicas) } else { recording };
+        handlers::record(&mut self.rest, own, self.gauge.name())?;
+        self.directory.record(recording)?;
+        if let Mode::Total(epochs) = &self.mode {
+            epochs.change.record_by(Sampler::new(packets, (!all).then_some(crate::control::why::PART)));
         }
-        handlers::record(&mut self.rest, packets, all)?;
-        self.directory.record(packets, all)
-    }
-
-    /// The packets of all replicas whose ways are kept, in the order of their times, each with its `thread`; none if nothing is kept.
-    pub fn recorded(&self) -> Option<Vec<serde_json::Value>> {
-        let own = crate::control::why::packets(&self.rest)?;
-        let mut all = Vec::new();
-        for (name, packets) in [(self.gauge.name().to_owned(), own)].into_iter().chain(self.directory.recorded()) {
-            all.extend(packets.into_iter().map(|mut packet| {
-                packet["thread"] = name.clone().into();
-                packet
-            }));
-        }
-        all.sort_by_key(|packet| packet["time_ns"].as_u64());
-        Some(all)
+        Ok(())
     }
 
     /// Whether requests had better wait: for each answer of the sources they go on reading for a turn, and more waits for replicas than does else.
@@ -545,6 +566,7 @@ impl Drop for Cores {
 /// Lets a graph run the batches of an epoch, which it then gives back. `begun`: time has begun before.
 fn run_epoch(graph: &mut Graph, inbox: &Mutex<Inbox>, batches: Vec<Batch>, begun: &mut bool) -> Vec<Batch> {
     let span = batches.iter().find_map(Batch::span);
+    graph.go_on_recording(batches.iter().any(Batch::is_recorded));
     lock(inbox).fill(batches);
     if let Some((first, last)) = span {
         if !std::mem::replace(begun, true) {

@@ -15,7 +15,7 @@
 use super::cut::{Cut, Part, cut};
 use super::handlers::{Directory, Request};
 use super::workers::numbers;
-use super::{Cores, Epochs, Flow, Making, Mode, Next, Order, Placement, Stage, present, run_epoch};
+use super::{Cores, Epochs, Flow, Making, Mode, Next, Order, Placement, Stage, present, run_epoch, ways};
 use crate::application::ready::Ready;
 use crate::application::replace::{Parts, Prepared};
 use crate::application::{Application, Graph, Recipe, Replaced, Version};
@@ -24,6 +24,7 @@ use runtime::graph::ring::{Batch, Dispatcher, Remote, Rings};
 use runtime::graph::{Fault, Settings, Succession, Successor};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Renewal {
     recipe: Recipe,
     place: Place,
+    /// Packets are recorded: versions have room for their numbers.
+    records: AtomicBool,
 }
 
 impl Renewal {
@@ -46,7 +49,7 @@ impl Renewal {
     /// What is wrong with it.
     pub(crate) fn prepare(&self, version: &Version, planned: bool) -> Result<Prepared, String> {
         let begun = Instant::now();
-        let read = self.recipe.read(version, false).and_then(|new| new.check().map(|()| new));
+        let read = self.recipe.read(version, self.records.load(Ordering::Relaxed)).and_then(|new| new.check().map(|()| new));
         let application = read.map_err(|error| error.to_string())?;
         let placement = (self.place)(&application)?;
         let new = Box::new(New::of(&self.recipe, &application, placement, planned));
@@ -171,7 +174,8 @@ impl Epochs {
 impl Cores {
     /// Lets other versions of the configuration take its place ([`Cores::replace`]).
     pub fn renew_by(&mut self, recipe: Recipe, place: Place) {
-        self.renewal = Some(Arc::new(Renewal { recipe, place }));
+        let records = AtomicBool::new(self.rest.is_recorded());
+        self.renewal = Some(Arc::new(Renewal { recipe, place, records }));
     }
 
     /// What prepares other versions, on any thread, for [`Cores::succeed`].
@@ -179,7 +183,9 @@ impl Cores {
     /// # Errors
     /// Why this run cannot be replaced.
     pub(crate) fn renewal(&self) -> Result<Arc<Renewal>, String> {
-        self.renewal.clone().ok_or_else(|| "the configuration of this run cannot be replaced".to_owned())
+        let renewal = self.renewal.clone();
+        renewal.iter().for_each(|renewal| renewal.records.store(self.rest.is_recorded(), Ordering::Relaxed));
+        renewal.ok_or_else(|| "the configuration of this run cannot be replaced".to_owned())
     }
 
     /// Puts another version in the place of the one that runs, or tells what would become of its elements.
@@ -300,6 +306,7 @@ impl Cores {
         let New { placement, replicas: Some(replicas), annotated, making, .. } = new else { return };
         let members = [Stage::Source, Stage::Replica].map(|stage| present(&placement, stage, application));
         self.directory.become_new(members, bases);
+        self.origins = ways::origins(application, &placement);
         if let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode {
             crew.become_new(making, (replicas, annotated), &placement);
         }

@@ -68,6 +68,7 @@ impl Replica {
     /// Runs the batch of an epoch, its own packets in `own`, and gives it back.
     pub(super) fn run_epoch(&mut self, own: &mut Graph, inbox: &Mutex<Inbox>, batch: Batch, begun: &mut bool) -> Vec<Batch> {
         let (span, width) = (batch.span(), batch.width());
+        own.go_on_recording(batch.is_recorded());
         lock(inbox).fill(vec![batch]);
         let Some((first, last)) = span else { return lock(inbox).drain() };
         if !std::mem::replace(begun, true) {

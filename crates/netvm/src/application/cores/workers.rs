@@ -8,13 +8,13 @@ use super::threads::{Affinity, Gauge};
 use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, run_epoch, scheduled};
 use crate::Error;
 use netil::app;
-use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Rings};
+use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Inbox, Rings};
 use runtime::graph::{Graph, Stream};
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
 /// Turns of the sources between two looks at requests.
@@ -56,8 +56,8 @@ pub(super) struct Own {
     pub gauge: Arc<Gauge>,
 }
 
-/// What the last stage receives from, and who makes more replicas, if there are any.
-pub(super) type Begin = (Vec<Input>, Option<Crew>);
+/// What the last stage receives from, who makes more replicas, if there are any, and what the sources are told.
+pub(super) type Begin = (Vec<Input>, Option<Crew>, Arc<Change>);
 
 impl Workers {
     pub(super) fn new(base: Base) -> Self {
@@ -85,7 +85,7 @@ impl Workers {
         let (flow, change) = (placement.flow, Arc::new(Change::new(count, placement.flow)));
         let link = Link { flow, senders, spare, change: Arc::clone(&change) };
         self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, link))?;
-        let Some(middle) = middle.map(Arc::new) else { return Ok((receivers, None)) };
+        let Some(middle) = middle.map(Arc::new) else { return Ok((receivers, None, change)) };
         let replayed = Replayed::of(&middle, &placement.replayed).map(Arc::new);
         let mut results = Vec::new();
         for (n, input) in receivers.into_iter().enumerate() {
@@ -100,8 +100,8 @@ impl Workers {
             results.push(result);
         }
         let fixed = Fixed { replicas: placement.keeps_replicas(), flow: placement.keeps_flow() };
-        let crew = Crew::new(self.base.clone(), (middle, annotated), returns, change, fixed);
-        Ok((results, Some(crew)))
+        let crew = Crew::new(self.base.clone(), (middle, annotated), returns, Arc::clone(&change), fixed);
+        Ok((results, Some(crew), change))
     }
 
     /// Begins a thread.
@@ -163,12 +163,12 @@ impl Workers {
         mut bases: HashMap<String, u64>,
     ) -> Result<Begun, Vec<Fault>> {
         let mut faults = Vec::new();
-        for ready in &self.ready {
+        for (ready, worker) in self.ready.iter().zip(&self.workers) {
             match ready.recv() {
                 Ok(Ok(base)) => bases.extend(base),
                 Ok(Err(NotMade::Faults(of))) => faults.extend(of),
                 Ok(Err(NotMade::Other(error))) => faults.push(Fault { instance: usize::MAX, message: error.to_string() }),
-                Err(_) => faults.push(Fault { instance: usize::MAX, message: "a thread of the run has failed".to_owned() }),
+                Err(_) => faults.push(failed(worker.gauge().name(), "it has ended while it was made")),
             }
         }
         let members = [Stage::Source, Stage::Replica].map(|stage| present(placement, stage, application));
@@ -217,6 +217,27 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
     if !wait_for_go(&mut graph, &requests, &gauge) {
         return;
     }
+    // If the thread fails its ends of channels are there until that is known.
+    let mut dispatcher = Some(dispatcher);
+    run.crashes.watch(gauge.name(), &mut graph, |graph| {
+        if let Some(dispatcher) = &dispatcher {
+            turn_sources(graph, dispatcher, (&run, &change), (&requests, &gauge), live);
+        }
+        graph.unlink();
+        // What is left is handed over, and nobody waits for more.
+        dispatcher = None;
+        serve(graph, &requests, &fails, &gauge);
+    });
+}
+
+/// Runs the sources to their end.
+fn turn_sources(
+    graph: &mut Graph,
+    dispatcher: &Dispatcher,
+    (run, change): (&Run, &Change),
+    (requests, gauge): (&Receiver<Request>, &Gauge),
+    live: bool,
+) {
     graph.start();
     let mut turns = 0_u32;
     while !run.is_stopped() {
@@ -227,22 +248,18 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
         }
         turns = turns.wrapping_add(1);
         if live || turns.is_multiple_of(TURNS) || gauge.is_asked() {
-            note_progress(&mut graph, &run);
+            note_progress(graph, run);
             for request in requests.try_iter() {
                 match request {
                     Request::Renew(renewing) => {
                         dispatcher.hand_over();
-                        renewing.sources(&mut graph, &dispatcher, change.handed());
+                        renewing.sources(graph, dispatcher, change.handed());
                     }
-                    request => drop(answer(&mut graph, request, &gauge)),
+                    request => drop(answer(graph, request, gauge)),
                 }
             }
         }
     }
-    graph.unlink();
-    // What is left is handed over, and nobody waits for more.
-    drop(dispatcher);
-    serve(&mut graph, &requests, &fails, &gauge);
 }
 
 /// Sends each replica its batch of an epoch, and takes back one that is empty again. Where nobody receives any more, the run ends. `counted`: the batches whose packets are counted; others
@@ -256,10 +273,13 @@ fn handover(
     senders.iter().for_each(|sender| gauge.sends(sender.level()));
     Box::new(move |batches, flow| {
         let width = batches.len();
-        gauge.count(batches.iter().take(counted).map(Batch::packets).sum());
+        let packets = batches.iter().take(counted).map(Batch::packets).sum();
+        gauge.count(packets);
+        let recorded = change.records(packets);
         let sent = batches.iter_mut().zip(&senders).all(|(batch, sender)| {
             let mut full = std::mem::replace(batch, spare.try_recv().unwrap_or_default());
             full.is_one_of(width);
+            full.records(recorded);
             sender.send(full, || gauge.make_moves())
         });
         if !sent {
@@ -301,36 +321,55 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
         return;
     }
     gauge.sends(ends.output.level());
-    graph.start();
-    replica.iter_mut().for_each(|replica| replica.others.start());
-    let mut begun = false;
     let answer_all = |graph: &mut Graph| {
         requests.try_iter().for_each(|request| match request {
             Request::Renew(renewing) => renewing.replica(graph, &own),
             request => drop(answer(graph, request, &gauge)),
         });
     };
-    while let Some(batch) = ends.receive(|| answer_all(&mut graph)) {
-        let (span, width) = (batch.span(), batch.width());
+    // If the thread fails its ends of channels are there until that is known.
+    let mut ends = Some(ends);
+    run.crashes.watch(gauge.name(), &mut graph, |graph| {
+        if let Some(ends) = &ends {
+            run_epochs(graph, replica.as_mut(), (&inbox, &outbox), (&run, &gauge), ends, answer_all);
+        }
+        ends = None;
+        graph.close();
+        serve(graph, &requests, &fails, &gauge);
+    });
+}
+
+/// Runs what comes to a replica, up to the end.
+fn run_epochs(
+    graph: &mut Graph,
+    mut replica: Option<&mut Replica>,
+    (inbox, outbox): (&Mutex<Inbox>, &Mutex<Batch>),
+    (run, gauge): (&Run, &Gauge),
+    ends: &Ends,
+    answer_all: impl Fn(&mut Graph),
+) {
+    graph.start();
+    replica.iter_mut().for_each(|replica| replica.others.start());
+    let mut begun = false;
+    while let Some(batch) = ends.receive(|| answer_all(graph)) {
+        let (span, width, recorded) = (batch.span(), batch.width(), batch.is_recorded());
         gauge.count(batch.packets());
         let emptied = match &mut replica {
-            Some(replica) => replica.run_epoch(&mut graph, &inbox, batch, &mut begun),
-            None => run_epoch(&mut graph, &inbox, vec![batch], &mut begun),
+            Some(replica) => replica.run_epoch(graph, inbox, batch, &mut begun),
+            None => run_epoch(graph, inbox, vec![batch], &mut begun),
         };
         emptied.into_iter().for_each(|batch| ends.give_back(batch));
-        gauge.agreements.pass(&mut graph);
-        let mut result = std::mem::take(&mut *lock(&outbox));
+        gauge.agreements.pass(graph);
+        let mut result = std::mem::take(&mut *lock(outbox));
         result.spans(span);
         result.is_one_of(width);
-        if !ends.output.send(result, || answer_all(&mut graph)) {
+        result.records(recorded);
+        if !ends.output.send(result, || answer_all(graph)) {
             run.stop();
             break;
         }
-        answer_all(&mut graph);
+        answer_all(graph);
     }
-    drop(ends);
-    graph.close();
-    serve(&mut graph, &requests, &fails, &gauge);
 }
 
 /// The graph of a replica, and what replays the packets of others, if it does that.
@@ -378,6 +417,11 @@ pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> HashMap<S
         Some((name, value))
     };
     handlers.collect::<Vec<_>>().into_iter().filter_map(number).collect()
+}
+
+/// A thread has failed.
+pub(super) fn failed(thread: &str, why: &str) -> Fault {
+    Fault { instance: usize::MAX, message: format!("the thread '{thread}' has failed: {why}") }
 }
 
 /// Answers requests until the run may begin. False if it does not.

@@ -119,6 +119,30 @@ impl<'g> Ctx<'g> {
         self.graph.keeps_up(self.node)
     }
 
+    /// A packet comes from another graph, where it was recorded by that number if it is not 0.
+    pub(in super::super) fn comes(&mut self, packet: &mut Packet, number: u64) {
+        if let Some(recorder) = &mut self.graph.recorder {
+            recorder.comes(packet, number, &self.graph.info);
+        }
+    }
+
+    /// The same of packets in the pool.
+    pub(in super::super) fn slots_come(&mut self, slots: impl Iterator<Item = (u32, u64)>) {
+        if let Some(recorder) = &mut self.graph.recorder {
+            slots.for_each(|(slot, number)| recorder.slot_comes(slot, number));
+        }
+    }
+
+    /// The number by which a packet is recorded here, 0 if it is not.
+    pub(in super::super) fn number_of(&self, packet: &Packet) -> u64 {
+        self.graph.recorder.as_ref().map_or(0, |recorder| recorder.number(packet))
+    }
+
+    /// The same of one in the pool.
+    pub(in super::super) fn number_of_slot(&self, slot: u32) -> u64 {
+        self.graph.recorder.as_ref().map_or(0, |recorder| recorder.slot_number(slot))
+    }
+
     /// Where packets lie that are run in bursts.
     pub fn pool(&mut self) -> &mut Pool {
         &mut self.graph.pool

@@ -46,6 +46,32 @@ impl Share {
     }
 }
 
+/// Says which packets graphs record that run parts of one application: so many that follow one another, in all of these graphs.
+pub struct Sampler {
+    /// None: all.
+    share: Option<Share>,
+    records: bool,
+    /// How many have been recorded.
+    count: u64,
+}
+
+impl Sampler {
+    /// For graphs that keep so many packets: of as many as take one `part` in so many of the time, or of all.
+    pub fn new(most: usize, part: Option<u32>) -> Self {
+        Self { share: part.map(|part| Share::new(most, part)), records: true, count: 0 }
+    }
+
+    /// Whether the next ones are, which are so many.
+    pub fn takes(&mut self, packets: usize) -> bool {
+        if let Some(share) = &mut self.share {
+            share.settle(self.count, Instant::now);
+            self.records = share.goes_on(self.records);
+            self.count += if self.records { packets as u64 } else { 0 };
+        }
+        self.records
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +89,16 @@ mod tests {
             last += u64::from(records);
         }
         last
+    }
+
+    #[test]
+    fn whoever_takes_all_takes_all_and_others_rest() {
+        let mut all = Sampler::new(16, None);
+        assert!((0..100).all(|_| all.takes(1000)));
+        let mut some = Sampler::new(4096, Some(1_000_000));
+        let taken: Vec<bool> = (0..100).map(|_| some.takes(3000)).collect();
+        assert_eq!(taken.iter().filter(|taken| **taken).count(), 2, "until the first ring of packets is full");
+        assert_eq!(taken[..3], [true, true, false]);
     }
 
     #[test]

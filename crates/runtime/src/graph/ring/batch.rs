@@ -25,6 +25,10 @@ pub struct Batch {
     width: u32,
     /// Bytes of annotations of each packet that has them with it.
     info: usize,
+    /// Its packets are to be recorded.
+    recorded: bool,
+    /// By entry, the numbers of packets that are recorded, as far as there are some.
+    numbers: Vec<u64>,
 }
 
 /// A packet of a batch.
@@ -76,6 +80,26 @@ impl Batch {
         self.entries.clear();
         self.span = None;
         self.width = 0;
+        self.recorded = false;
+        self.numbers.clear();
+    }
+
+    /// Whether its packets are to be recorded.
+    pub fn is_recorded(&self) -> bool {
+        self.recorded
+    }
+
+    /// Says so.
+    pub fn records(&mut self, recorded: bool) {
+        self.recorded = recorded;
+    }
+
+    /// The packet that was added last has that number where it was recorded.
+    pub(super) fn note(&mut self, number: u64) {
+        if number > 0 {
+            self.numbers.resize(self.entries.len().saturating_sub(1), 0);
+            self.numbers.push(number);
+        }
     }
 
     /// When the first arrival of the run came, and the last one of this epoch.
@@ -267,6 +291,13 @@ impl Inbox {
         Some((batch, &batch.entries[entry as usize]))
     }
 
+    /// The number by which that one was recorded before, 0 if it was not.
+    pub(super) fn number_at(&self, place: usize) -> u64 {
+        let place = self.open().get(place).copied();
+        let number = place.and_then(|(batch, entry)| self.batches.get(batch as usize)?.numbers.get(entry as usize).copied());
+        number.unwrap_or(0)
+    }
+
     /// So many have arrived.
     pub(super) fn step(&mut self, packets: usize) {
         self.next += packets;
@@ -336,6 +367,21 @@ mod tests {
         copied.copy(&batch(&[3, 9]));
         inbox.fill(vec![copied]);
         assert_eq!(arrive(&mut inbox), [(3, 3), (9, 9)]);
+    }
+
+    #[test]
+    fn packets_are_known_again_that_were_recorded() {
+        let (mut inbox, mut first, mut second) = (Inbox::default(), batch(&[1, 4]), batch(&[0]));
+        first.note(77);
+        second.note(0);
+        second.records(true);
+        inbox.fill(vec![first, second]);
+        assert_eq!([0, 1, 2, 3].map(|place| inbox.number_at(place)), [0, 0, 77, 0]);
+        let mut batches = inbox.drain();
+        batches.iter_mut().for_each(Batch::clear);
+        assert!(!batches[1].is_recorded());
+        inbox.fill(batches);
+        assert_eq!(inbox.number_at(2), 0);
     }
 
     #[test]

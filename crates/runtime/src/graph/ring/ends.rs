@@ -87,8 +87,11 @@ impl Native for FromRing {
 
     fn arrive(&mut self, ctx: &mut Ctx<'_>) {
         let inbox = Arc::clone(&self.rings.inbox);
-        let taken = lock(&inbox).take().map(|taken| (u32::from(taken.entry.lane), self.packet(taken, ctx)));
-        if let Some((lane, packet)) = taken {
+        let mut inbox = lock(&inbox);
+        let taken = inbox.take().map(|taken| (taken.place, u32::from(taken.entry.lane), self.packet(taken, ctx)));
+        if let Some((place, lane, mut packet)) = taken {
+            ctx.comes(&mut packet, inbox.number_at(place));
+            drop(inbox);
             ctx.emit(lane, packet);
         }
     }
@@ -109,6 +112,7 @@ impl Native for FromRing {
             if taken == 0 {
                 break;
             }
+            ctx.slots_come(slots[before..].iter().zip(first..).map(|(slot, place)| (*slot, inbox.number_at(place))));
             if self.rings.numbers {
                 ctx.pool().number(&slots[before..], NUMBERED + first as u32);
             }
@@ -180,8 +184,10 @@ impl ToRing {
             let pool = ctx.pool();
             if let Some(kept) = pool.keep(*slot) {
                 let (number, link) = self.origin(&lock(&self.rings.inbox), LinkType::from_file(pool.tag(*slot)));
-                lock(&self.rings.outbox).add_kept(number, lane, &kept, link);
+                let mut outbox = lock(&self.rings.outbox);
+                outbox.add_kept(number, lane, &kept, link);
                 pool.give_back(&[*slot]);
+                outbox.note(ctx.number_of_slot(*slot));
             } else {
                 let packet = ctx.lift(*slot);
                 self.push(port, packet, ctx);
@@ -195,8 +201,9 @@ impl Native for ToRing {
         true
     }
 
-    fn push(&mut self, port: u32, mut packet: Packet, _: &mut Ctx<'_>) {
+    fn push(&mut self, port: u32, mut packet: Packet, ctx: &mut Ctx<'_>) {
         let lane = self.lane(port);
+        let recorded = ctx.number_of(&packet);
         let (number, link) = self.origin(&lock(&self.rings.inbox), packet.link);
         packet.link = link;
         let mut outbox = lock(&self.rings.outbox);
@@ -207,6 +214,7 @@ impl Native for ToRing {
                 outbox.add(number, lane, Plain { bytes: buffer.bytes(), wire_len: buffer.wire_len(), time_ns: buffer.time_ns, link });
             }
         }
+        outbox.note(recorded);
     }
 
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
@@ -215,12 +223,14 @@ impl Native for ToRing {
             return self.push_kept(port, slots, ctx);
         }
         let (inbox, mut outbox) = (lock(&self.rings.inbox), lock(&self.rings.outbox));
-        let pool = ctx.pool();
         for slot in slots {
+            let recorded = ctx.number_of_slot(*slot);
+            let pool = ctx.pool();
             let (number, link) = self.origin(&inbox, LinkType::from_file(pool.tag(*slot)));
             let (wire_len, time_ns) = (pool.wire_len(*slot), pool.slot(*slot).time_ns);
             outbox.add(number, lane, Plain { bytes: pool.bytes(*slot), wire_len, time_ns, link });
+            outbox.note(recorded);
         }
-        pool.give_back(slots);
+        ctx.pool().give_back(slots);
     }
 }
