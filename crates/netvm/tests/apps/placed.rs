@@ -39,7 +39,12 @@ pub const APPS: [App; 10] = [
         handlers: &["known.admitted", "known.invalid"],
         by_flow: ByFlow::Packets,
     },
-    App { config: "balancer/balancer.click", devices: &["front"], handlers: &["balancer.known"], by_flow: ByFlow::Packets },
+    App {
+        config: "balancer/balancer.click",
+        devices: &["front"],
+        handlers: &["balancer.known", "balancer.counts"],
+        by_flow: ByFlow::Packets,
+    },
     App { config: "switch/switch.click", devices: &["eth0", "eth1", "eth2", "eth3"], handlers: &[], by_flow: ByFlow::Free },
     App { config: "nat/nat.click", devices: &["inside", "outside"], handlers: &["nat.created"], by_flow: ByFlow::Free },
     App { config: "nat/forward.click", devices: &["inside", "outside"], handlers: &[], by_flow: ByFlow::Count },
@@ -131,7 +136,13 @@ fn applications_give_the_same_under_every_placement_and_policy() {
             let found = run::run_by_flow(&job, engine(config), engines::Settings::default(), &at, replicas, policy);
             remove(&at);
             match found {
-                Ok(found) => compare_flows(by_flow, &found, &wanted, &name),
+                Ok(found) => {
+                    compare_flows(by_flow, &found, &wanted, &name);
+                    // What replicas have parts of by flow is the same together.
+                    if ["firewall/firewall.click", "balancer/balancer.click"].contains(&config) {
+                        assert_eq!(found.calls, wanted.calls, "{name}");
+                    }
+                }
                 // What cannot be each replica's is told.
                 Err(error) => assert!(error.contains('`'), "{name}: {error}"),
             }

@@ -1,6 +1,7 @@
 //! Handlers by name: an element's own, those that every element has, those of the whole run.
 
 use super::native::{Control, Ready};
+use super::ring::Here;
 use super::{Body, Graph, native, text};
 use netil::event;
 use std::fmt::Write as _;
@@ -33,6 +34,22 @@ pub struct Described {
 enum Found {
     Global(String),
     Of(usize, String),
+}
+
+/// An element of this graph, for stages that have it, too.
+struct Element<'g> {
+    graph: &'g mut Graph,
+    node: usize,
+}
+
+impl Here for Element<'_> {
+    fn read(&mut self, name: &str) -> Result<String, String> {
+        self.graph.read_of(self.node, name, "")
+    }
+
+    fn memory(&self) -> Option<Vec<u8>> {
+        self.graph.memory_of(self.node)
+    }
 }
 
 impl Graph {
@@ -217,9 +234,39 @@ impl Graph {
     fn read_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
         let own = self.read_of(node, name, text)?;
         match self.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
-            Some(others) => others.0.join(&format!("{}.{name}", self.nodes[node].name), text, own),
+            Some(others) => {
+                let handler = format!("{}.{name}", self.nodes[node].name);
+                others.0.join(&handler, text, own, &mut Element { graph: self, node })
+            }
             None => Ok(own),
         }
+    }
+
+    /// The data memory of an element whose program has one of its own.
+    pub fn own_memory(&self, element: &str) -> Option<Vec<u8>> {
+        self.by_name.get(element).and_then(|node| self.memory_of(*node))
+    }
+
+    fn memory_of(&self, node: usize) -> Option<Vec<u8>> {
+        let Body::Program(program) = &self.nodes[node].body else { return None };
+        program.memory().cloned()
+    }
+
+    /// What a handler of an element says if its data memory is that, which is not changed.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; or the element has no memory of its own of that size.
+    pub fn read_as(&mut self, handler: &str, text: &str, memory: Vec<u8>) -> Result<String, String> {
+        let Found::Of(node, name) = self.find_handler(handler, None)? else { return self.read(handler, text, None) };
+        let own = self.exchange_memory(node, memory).ok_or_else(|| busy(&name))?;
+        let said = self.nested(|graph| graph.read_of(node, &name, text));
+        self.exchange_memory(node, own);
+        said
+    }
+
+    fn exchange_memory(&mut self, node: usize, memory: Vec<u8>) -> Option<Vec<u8>> {
+        let Body::Program(program) = &mut self.nodes[node].body else { return None };
+        program.exchange_memory(memory)
     }
 
     fn write_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {

@@ -4,12 +4,12 @@ use super::super::RECORD;
 use super::agreed::{Agreed, agreed, settle};
 use super::channel::Relief;
 use super::cut::Part;
-use super::entries;
 use super::renew::Renewing;
 use super::threads::{Gauge, Thread, is_called};
-use super::{Graph, Stage, lock, scheduled};
+use super::{Cores, Graph, Order, Stage, lock, readers, scheduled};
+use super::{entries, joined};
 use crate::control::why::{self, Noted};
-use runtime::graph::ring::Elsewhere;
+use runtime::graph::ring::{ABSENT, Elsewhere, Here};
 use runtime::graph::{Described, Fault, Stats, Succession};
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
@@ -26,6 +26,10 @@ pub(super) enum Request {
     Write(String, String, Sender<Result<(), String>>),
     /// The same when all replicas do.
     Agree(Agreed),
+    /// The data memory of an element.
+    Memory(String, Sender<Option<Vec<u8>>>),
+    /// What a handler says of replicas with those memories ([`joined::read`]).
+    ReadJoined(String, String, Vec<Vec<u8>>, Sender<Option<Result<String, String>>>),
     Stats(Sender<WorkerStats>),
     Elements(Sender<Vec<Described>>),
     /// Somebody wants the thread to move.
@@ -68,6 +72,8 @@ pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Opti
         Request::Read(handler, text, reply) => drop(reply.send(graph.read(&handler, &text, None))),
         Request::Write(handler, text, reply) => drop(reply.send(graph.write(&handler, &text, None))),
         Request::Agree(asked) => gauge.agreements.agree(asked, graph),
+        Request::Memory(element, reply) => drop(reply.send(graph.own_memory(&element))),
+        Request::ReadJoined(handler, text, memories, reply) => drop(reply.send(joined::read(graph, &handler, &text, &memories))),
         Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: gauge.stage == Stage::Source })),
         Request::Elements(reply) => drop(reply.send(graph.elements())),
         Request::Move => gauge.make_moves(),
@@ -98,7 +104,7 @@ pub(super) fn add(stats: &mut Stats, other: WorkerStats) {
         }
     }
     for (own, (name, class, its)) in stats.nodes.iter_mut().zip(other.stats.nodes) {
-        if class == runtime::graph::ring::ABSENT {
+        if class == ABSENT {
             continue;
         }
         debug_assert_eq!(own.0, name);
@@ -172,7 +178,23 @@ pub(super) struct Directory {
     agreeing: Mutex<()>,
     recording: Mutex<Option<Recording>>,
     /// What handlers said before there were packets.
-    bases: Mutex<HashMap<String, u64>>,
+    bases: Mutex<Bases>,
+}
+
+/// What elements of replicas are before there are packets.
+#[derive(Default)]
+pub(super) struct Bases {
+    /// What handlers say, by their names, as far as these are numbers.
+    pub numbers: HashMap<String, u64>,
+    /// Data memories, by element.
+    pub memories: HashMap<String, Vec<u8>>,
+}
+
+impl Bases {
+    pub(super) fn extend(&mut self, other: Self) {
+        self.numbers.extend(other.numbers);
+        self.memories.extend(other.memories);
+    }
 }
 
 /// A handler, and what was written.
@@ -186,12 +208,7 @@ const GONE: &str = "the thread of this element has ended";
 
 impl Directory {
     /// `sources`, `replicas`: the elements of these stages; `replayed`: those whose state each replica has of all packets.
-    pub(super) fn new(
-        workers: Vec<Worker>,
-        [sources, replicas]: [Vec<String>; 2],
-        replayed: HashSet<String>,
-        bases: HashMap<String, u64>,
-    ) -> Self {
+    pub(super) fn new(workers: Vec<Worker>, [sources, replicas]: [Vec<String>; 2], replayed: HashSet<String>, bases: Bases) -> Self {
         let (stages, bases) = (Mutex::new(by_name(sources, replicas)), Mutex::new(bases));
         let workers = Mutex::new(workers.into_iter().map(Arc::new).collect());
         Self {
@@ -215,14 +232,14 @@ impl Directory {
     }
 
     /// Other elements are there, of which new ones said that before there were packets.
-    pub(super) fn become_new(&self, [sources, replicas]: [Vec<String>; 2], bases: HashMap<String, u64>) {
+    pub(super) fn become_new(&self, [sources, replicas]: [Vec<String>; 2], bases: Bases) {
         *lock(&self.stages) = by_name(sources, replicas);
         lock(&self.bases).extend(bases);
     }
 
     /// What a handler said before there were packets.
     fn base(&self, handler: &str) -> Option<u64> {
-        lock(&self.bases).get(handler).copied()
+        lock(&self.bases).numbers.get(handler).copied()
     }
 
     /// Another replica is asked, too, from now on.
@@ -310,6 +327,21 @@ impl Directory {
         Ok(self.workers().into_iter().filter(|worker| worker.gauge.stage == stage).collect())
     }
 
+    /// What a handler says of all replicas together, where each says something else; `own`: the memory of one that is not among these. None if they cannot be joined.
+    fn read_joined(
+        &self,
+        workers: &[Arc<Worker>],
+        (handler, text): (&str, &str),
+        own: Option<Option<Vec<u8>>>,
+    ) -> Option<Result<String, String>> {
+        let (element, first) = (element_of(handler), workers.first()?);
+        let before = lock(&self.bases).memories.get(element).cloned()?;
+        let ask = |worker: &Arc<Worker>| worker.ask(|reply| Request::Memory(element.to_owned(), reply)).flatten();
+        let memories = own.into_iter().chain(workers.iter().map(ask)).collect::<Option<Vec<Vec<u8>>>>()?;
+        let memories = [vec![before], memories].concat();
+        first.ask(|reply| Request::ReadJoined(handler.to_owned(), text.to_owned(), memories, reply)).flatten()
+    }
+
     pub(super) fn send_all(&self, request: impl Fn() -> Request) {
         for worker in self.workers() {
             worker.send(request());
@@ -375,8 +407,9 @@ impl Elsewhere for Directory {
         if let Some(table) = handler.strip_suffix(".count").filter(|table| self.has_added(table)) {
             return Ok(entries::distinct(&self.read(&format!("{table}.list"), text)?).to_string());
         }
-        let values = workers.into_iter().enumerate().map(ask).collect::<Result<Vec<String>, String>>()?;
-        together(handler, values, self.base(handler))
+        let values = workers.iter().cloned().enumerate().map(ask).collect::<Result<Vec<String>, String>>()?;
+        let told = together(handler, values, self.base(handler));
+        told.or_else(|why| self.read_joined(&workers, (handler, text), None).ok_or(why)?)
     }
 
     fn write(&self, handler: &str, text: &str) -> Result<(), String> {
@@ -400,18 +433,69 @@ impl Elsewhere for Directory {
         Ok(())
     }
 
-    fn join(&self, handler: &str, text: &str, own: String) -> Result<String, String> {
+    fn join(&self, handler: &str, text: &str, own: String, element: &mut dyn Here) -> Result<String, String> {
         let Ok(others) = self.who_has(handler) else { return Ok(own) };
+        // As in `read`.
+        if let Some(table) = handler.strip_suffix(".count").filter(|table| self.has_added(table)) {
+            let (_, name) = table.split_once('.').unwrap_or(("", table));
+            let own = element.read(&format!("{name}.list"))?;
+            return Ok(entries::distinct(&self.join(&format!("{table}.list"), text, own, element)?).to_string());
+        }
         let mut values = vec![own];
-        for (worker, nth) in others.into_iter().zip(1..) {
+        for (worker, nth) in others.iter().zip(1..) {
             let text = crate::p4::of_replica(text, nth);
             values.push(worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))?);
         }
-        together(handler, values, self.base(handler))
+        let told = together(handler, values, self.base(handler));
+        told.or_else(|why| self.read_joined(&others, (handler, text), Some(element.memory())).ok_or(why)?)
     }
 
     fn spread(&self, handler: &str, text: &str) -> Result<(), String> {
         if self.who_has(handler).is_ok() { self.write(handler, &crate::p4::of_replica(text, 1)) } else { Ok(()) }
+    }
+}
+
+impl Cores {
+    /// Every element's name and class, and its own handlers: whether each can be read and written.
+    pub fn elements(&self) -> Vec<Described> {
+        let mut all = self.rest.elements();
+        all.truncate(self.placement.stages.len());
+        if self.placement.order == Order::Flow {
+            return all;
+        }
+        for other in self.directory.elements() {
+            let present = |(_, its): &(&mut Described, Described)| its.class != ABSENT;
+            all.iter_mut().zip(other).filter(present).for_each(|(own, its)| *own = its);
+        }
+        all
+    }
+
+    /// What became of the packets so far, of all stages together.
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.all_stats();
+        readers::fold(&mut stats, &self.placement.readers);
+        stats
+    }
+
+    /// What was asked for and made the run slower, for people.
+    pub fn advice(&self) -> Vec<String> {
+        readers::passed(&self.all_stats(), &self.placement.readers)
+    }
+
+    /// With what readers did by itself.
+    fn all_stats(&self) -> Stats {
+        let mut stats = self.rest.stats();
+        stats.nodes.truncate(self.placement.stages.len() + self.placement.readers.len());
+        let by_flow = self.placement.order == Order::Flow;
+        stats.arrivals = if by_flow { stats.arrivals } else { 0 };
+        for other in self.directory.stats() {
+            let receives = other.sources || by_flow;
+            stats.arrivals += if receives { other.stats.arrivals } else { 0 };
+            stats.lasted_ns = stats.lasted_ns.max(other.stats.lasted_ns);
+            stats.waited_ns += if receives { other.stats.waited_ns } else { 0 };
+            add(&mut stats, other);
+        }
+        stats
     }
 }
 

@@ -29,6 +29,7 @@ mod cut;
 mod entries;
 mod flows;
 mod handlers;
+mod joined;
 mod keyed;
 mod placement;
 mod planner;
@@ -56,18 +57,17 @@ pub use runtime::graph::ring::Flow;
 pub(crate) use threads::is_called;
 pub use threads::{Thread, pin};
 
-use super::{Application, Fault, Graph, Host, Settings, Stats, Stream};
+use super::{Application, Fault, Graph, Host, Settings, Stream};
 use crate::Error;
 use crate::engines::{self, EngineInfo};
 use channel::Receiver as Input;
 use crash::Crashes;
 use crew::{Change, Crew};
 use cut::{Cut, Part, cut};
-use handlers::{Directory, Recording, Request};
+use handlers::{Directory, Request};
 use netil::app;
 use planner::Planner;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
-use runtime::graph::{Described, Sampler};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -80,8 +80,6 @@ use workers::{Base, Workers};
 const DEPTH: usize = 4;
 /// The longest wait without a look at requests and at whether the run is to end.
 const NAP: Duration = Duration::from_millis(20);
-/// The last stage keeps as many packets as so many replicas at most.
-const MOST_KEPT: usize = 8;
 /// How long the last stage waits for packets before it looks at timers, devices and requests.
 const MOMENT: Duration = Duration::from_millis(2);
 
@@ -444,28 +442,6 @@ impl Cores {
         names.iter().zip(cores.iter().cycle()).try_for_each(|(name, core)| self.move_thread(name, Some(*core)).map(|_| ()))
     }
 
-    /// Keeps the ways of the last packets, so many of each replica: of all that come, or of as many as take a hundredth of the time. The application has
-    /// room for their numbers ([`Application::record`]).
-    ///
-    /// # Errors
-    /// It has none.
-    pub fn record(&mut self, packets: usize, all: bool) -> Result<(), String> {
-        let recording = match (&self.mode, all) {
-            (Mode::Total(_), _) => Recording::Part(packets),
-            (Mode::Flow(_), true) => Recording::All(packets),
-            (Mode::Flow(_), false) => Recording::Some(packets),
-        };
-        // Packets of all replicas come to the last stage.
-        let replicas = self.replicas().map_or(1, |replicas| replicas.active.clamp(1, MOST_KEPT));
-        let own = if let Recording::Part(packets) = recording { Recording::Part(packets * replicas) } else { recording };
-        handlers::record(&mut self.rest, own, self.gauge.name())?;
-        self.directory.record(recording)?;
-        if let Mode::Total(epochs) = &self.mode {
-            epochs.change.record_by(Sampler::new(packets, (!all).then_some(crate::control::why::PART)));
-        }
-        Ok(())
-    }
-
     /// Whether requests had better wait: for each answer of the sources they go on reading for a turn, and more waits for replicas than does else.
     pub fn is_behind(&self) -> bool {
         matches!(self.mode, Mode::Total(_)) && self.directory.is_behind()
@@ -503,48 +479,6 @@ impl Cores {
     /// Which stage each element is in.
     pub fn placement(&self) -> &Placement {
         &self.placement
-    }
-
-    /// Every element's name and class, and its own handlers: whether each can be read and written.
-    pub fn elements(&self) -> Vec<Described> {
-        let mut all = self.rest.elements();
-        all.truncate(self.placement.stages.len());
-        if self.placement.order == Order::Flow {
-            return all;
-        }
-        for other in self.directory.elements() {
-            let present = |(_, its): &(&mut Described, Described)| its.class != runtime::graph::ring::ABSENT;
-            all.iter_mut().zip(other).filter(present).for_each(|(own, its)| *own = its);
-        }
-        all
-    }
-
-    /// What became of the packets so far, of all stages together.
-    pub fn stats(&self) -> Stats {
-        let mut stats = self.all_stats();
-        readers::fold(&mut stats, &self.placement.readers);
-        stats
-    }
-
-    /// What was asked for and made the run slower, for people.
-    pub fn advice(&self) -> Vec<String> {
-        readers::passed(&self.all_stats(), &self.placement.readers)
-    }
-
-    /// With what readers did by itself.
-    fn all_stats(&self) -> Stats {
-        let mut stats = self.rest.stats();
-        stats.nodes.truncate(self.placement.stages.len() + self.placement.readers.len());
-        let by_flow = self.placement.order == Order::Flow;
-        stats.arrivals = if by_flow { stats.arrivals } else { 0 };
-        for other in self.directory.stats() {
-            let receives = other.sources || by_flow;
-            stats.arrivals += if receives { other.stats.arrivals } else { 0 };
-            stats.lasted_ns = stats.lasted_ns.max(other.stats.lasted_ns);
-            stats.waited_ns += if receives { other.stats.waited_ns } else { 0 };
-            handlers::add(&mut stats, other);
-        }
-        stats
     }
 }
 

@@ -192,6 +192,14 @@ fn lasting(op: &Op) -> Option<&'static str> {
     }
 }
 
+/// Numbers in data memory that packets only add to.
+pub(super) fn sums_of(program: &Verified) -> Vec<Sum> {
+    match compiler::optimised(program, HandlerKind::Push, &passes::Options::default()) {
+        Ok(Some((func, _))) => sums(program, &func),
+        _ => Vec::new(),
+    }
+}
+
 /// Numbers in data memory that are only added to.
 fn sums(program: &Verified, func: &Func) -> Vec<Sum> {
     let mut sums = Vec::new();

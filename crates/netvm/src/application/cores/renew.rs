@@ -13,7 +13,7 @@
 //! keep state by flow, if packets were to go to replicas by another function. They are told.
 
 use super::cut::{Cut, Part, cut};
-use super::handlers::{Directory, Request};
+use super::handlers::{Bases, Directory, Request};
 use super::workers::numbers;
 use super::{Cores, Epochs, Flow, Making, Mode, Next, Order, Placement, Stage, present, run_epoch, ways};
 use crate::application::ready::Ready;
@@ -22,7 +22,7 @@ use crate::application::{Application, Graph, Recipe, Replaced, Version};
 use netil::app;
 use runtime::graph::ring::{Batch, Dispatcher, Remote, Rings};
 use runtime::graph::{Fault, Settings, Succession, Successor};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -76,7 +76,7 @@ pub(super) struct Renewed {
     succession: Succession,
     faults: Vec<Fault>,
     /// What handlers of new elements say before there are packets.
-    bases: HashMap<String, u64>,
+    bases: Bases,
 }
 
 /// Who waits for a thread.
@@ -274,7 +274,7 @@ impl Cores {
         let (own, mut faults) = accede(&mut self.rest, own, |graph| link(graph, &part, &ready));
         let mut succession = Succession::default();
         new.add(&mut succession, Stage::Rest, own);
-        let mut bases = HashMap::new();
+        let mut bases = Bases::default();
         for (it, renewed) in waiting.iter().filter_map(|it| Some((it, it.done.recv_timeout(PATIENCE).ok()?))) {
             new.add(&mut succession, it.stage, renewed.succession);
             faults.extend(renewed.faults);
@@ -302,7 +302,7 @@ impl Cores {
         prepare(&mut self.rest, &new.rest, &new.ready[2], settings).map_err(NotReady::Faults)
     }
 
-    fn become_new(&mut self, application: &app::Application, new: New, bases: HashMap<String, u64>) {
+    fn become_new(&mut self, application: &app::Application, new: New, bases: Bases) {
         let New { placement, replicas: Some(replicas), annotated, making, .. } = new else { return };
         let members = [Stage::Source, Stage::Replica].map(|stage| present(&placement, stage, application));
         self.directory.become_new(members, bases);

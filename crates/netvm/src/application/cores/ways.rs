@@ -3,10 +3,11 @@
 //! With the order of all packets a packet goes through several graphs, of which each has a part of its way: the part of the next graph knows the number that the packet had before
 //! ([`runtime::graph::Recorded::from`]). With that of flows each graph has whole ways.
 
+use super::handlers::{self, Recording};
 use super::{Cores, Mode, Placement, Stage};
 use crate::control::why::Noted;
 use netil::app::Application;
-use runtime::graph::OWN_BITS;
+use runtime::graph::{OWN_BITS, Sampler};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,7 +25,32 @@ pub(super) fn origins(application: &Application, placement: &Placement) -> Origi
     all.into_iter().map(|(to, from)| (to, if from.len() == 1 { from.into_iter().next() } else { None })).collect()
 }
 
+/// The last stage keeps as many packets as so many replicas at most.
+const MOST_KEPT: usize = 8;
+
 impl Cores {
+    /// Keeps the ways of the last packets, so many of each replica: of all that come, or of as many as take a hundredth of the time. The application has
+    /// room for their numbers ([`Application::record`]).
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn record(&mut self, packets: usize, all: bool) -> Result<(), String> {
+        let recording = match (&self.mode, all) {
+            (Mode::Total(_), _) => Recording::Part(packets),
+            (Mode::Flow(_), true) => Recording::All(packets),
+            (Mode::Flow(_), false) => Recording::Some(packets),
+        };
+        // Packets of all replicas come to the last stage.
+        let replicas = self.replicas().map_or(1, |replicas| replicas.active.clamp(1, MOST_KEPT));
+        let own = if let Recording::Part(packets) = recording { Recording::Part(packets * replicas) } else { recording };
+        handlers::record(&mut self.rest, own, self.gauge.name())?;
+        self.directory.record(recording)?;
+        if let Mode::Total(epochs) = &self.mode {
+            epochs.change.record_by(Sampler::new(packets, (!all).then_some(crate::control::why::PART)));
+        }
+        Ok(())
+    }
+
     /// The packets of all threads whose ways are kept, in the order of their times, each with the `thread` that it was recorded by first; none if nothing is kept.
     pub fn recorded(&self) -> Option<Vec<Value>> {
         let own = crate::control::why::noted(&self.rest)?;

@@ -2,7 +2,7 @@
 
 use super::channel::{Receiver as Input, Relief, Sender as Output, channel};
 use super::crew::{Change, Crew, Fixed};
-use super::handlers::{Directory, Request, Worker, answer};
+use super::handlers::{Bases, Directory, Request, Worker, answer};
 use super::replay::{Replayed, Replica};
 use super::threads::{Affinity, Gauge};
 use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, finish_graph, lock, present, run_epoch, scheduled};
@@ -10,7 +10,6 @@ use crate::Error;
 use netil::app;
 use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Inbox, Rings};
 use runtime::graph::{Graph, Stream};
-use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -21,7 +20,7 @@ use std::thread::{Builder, JoinHandle};
 const TURNS: u32 = 64;
 
 /// What a thread says when its graph is made: numbers that handlers say before there are packets, or what is wrong.
-pub(super) type Ready = Result<HashMap<String, u64>, NotMade>;
+pub(super) type Ready = Result<Bases, NotMade>;
 
 /// Threads that have begun, and who can be asked there.
 type Begun = (Vec<JoinHandle<()>>, Arc<Directory>);
@@ -152,16 +151,11 @@ impl Workers {
 
     /// Waits until all graphs are made.
     pub(super) fn wait(self, application: &app::Application, placement: &Placement) -> Result<Begun, Vec<Fault>> {
-        self.wait_with(application, placement, HashMap::new())
+        self.wait_with(application, placement, Bases::default())
     }
 
     /// The same; `bases`: what handlers said before there were packets.
-    pub(super) fn wait_with(
-        self,
-        application: &app::Application,
-        placement: &Placement,
-        mut bases: HashMap<String, u64>,
-    ) -> Result<Begun, Vec<Fault>> {
+    pub(super) fn wait_with(self, application: &app::Application, placement: &Placement, mut bases: Bases) -> Result<Begun, Vec<Fault>> {
         let mut faults = Vec::new();
         for (ready, worker) in self.ready.iter().zip(&self.workers) {
             match ready.recv() {
@@ -213,7 +207,7 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
     if let Some(ring) = part.to.first() {
         graph.dispatch(&part.application, *ring, dispatcher.clone());
     }
-    let _ = ready.send(Ok(HashMap::new()));
+    let _ = ready.send(Ok(Bases::default()));
     if !wait_for_go(&mut graph, &requests, &gauge) {
         return;
     }
@@ -409,14 +403,18 @@ impl Ends {
     }
 }
 
-/// What handlers of some elements say before there are packets, as far as these are numbers.
-pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> HashMap<String, u64> {
+/// What some elements are before there are packets: handlers that say numbers, and memories.
+pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> Bases {
     let handlers = graph.readable().into_iter().filter(|name| name.split_once('.').is_some_and(|(element, _)| of(element)));
     let number = |name: String| {
         let value = graph.read(&name, "", None).ok()?.trim().parse().ok()?;
         Some((name, value))
     };
-    handlers.collect::<Vec<_>>().into_iter().filter_map(number).collect()
+    let numbers = handlers.collect::<Vec<_>>().into_iter().filter_map(number).collect();
+    let names = graph.elements().into_iter().map(|it| it.name).filter(|name| of(name));
+    let memories =
+        names.filter_map(|name| graph.own_memory(&name).filter(|memory| !memory.is_empty()).map(|memory| (name, memory))).collect();
+    Bases { numbers, memories }
 }
 
 /// A thread has failed.

@@ -34,6 +34,18 @@ use std::sync::Arc;
 /// The class of elements that are in another stage.
 pub const ABSENT: &str = "Absent";
 
+/// An element in this stage, which others have, too.
+pub trait Here {
+    /// What a handler of it says in this stage.
+    ///
+    /// # Errors
+    /// As [`Graph::read`].
+    fn read(&mut self, name: &str) -> Result<String, String>;
+
+    /// Its data memory ([`Graph::own_memory`]).
+    fn memory(&self) -> Option<Vec<u8>>;
+}
+
 /// Handlers of elements in other stages, by their full names.
 pub trait Elsewhere: Send + Sync {
     /// Reads one.
@@ -48,12 +60,12 @@ pub trait Elsewhere: Send + Sync {
     /// As [`Graph::write`].
     fn write(&self, handler: &str, text: &str) -> Result<(), String>;
 
-    /// What a handler of an element that is in several stages says of all of them, where it says `own` in this one.
+    /// What a handler of an element that is in several stages says of all of them, where it says `own` in this one, whose element is that.
     ///
     /// # Errors
     /// As [`Graph::read`].
-    fn join(&self, handler: &str, text: &str, own: String) -> Result<String, String> {
-        let _ = (handler, text);
+    fn join(&self, handler: &str, text: &str, own: String, element: &mut dyn Here) -> Result<String, String> {
+        let _ = (handler, text, element);
         Ok(own)
     }
 
