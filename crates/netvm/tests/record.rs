@@ -223,6 +223,7 @@ fn several_threads_tell_what_one_tells() {
     for replicas in [1, 3] {
         let cores = on_cores(STAGED, "interp", replicas, &captures, |cores| cores.record(1 << 16, true).unwrap(), &folder);
         let packets = cores.recorded().unwrap();
+        assert!(packets.iter().all(|it| it["link"] == 1), "replicas number packets by their link types");
         let found = ways(&packets);
         let different = wanted.iter().zip(&found).find(|(a, b)| a != b);
         assert!(different.is_none() && found.len() == wanted.len(), "{replicas}: {} and {}: {different:#?}", wanted.len(), found.len());

@@ -4,7 +4,7 @@ mod graphs;
 
 use graphs::{Kept, capture, capture_of, engines as unkept, reading};
 use netvm::application::{
-    Application, Described, Graph, Placement, Policies, Prepared, RECORD, Recipe, Replaced, Settings, Stats, Version,
+    Application, Described, Graph, Placement, Policies, Policy, Prepared, RECORD, Recipe, Replaced, Settings, Stats, Version,
 };
 use netvm::control::{Controlled, Door, Handlers, Preparation, Replaceable, Server, why};
 use netvm::engines;
@@ -280,13 +280,130 @@ fn a_run_that_cannot_go_on_with_another_version_tells_why() {
     let jit = engines::find("jit").unwrap();
     let started = application.start_on(place(&application).unwrap(), 2, jit, unkept(), Settings::default(), Box::new(Kept::default()));
     let mut cores = started.unwrap_or_else(|e| panic!("{e}"));
-    cores.renew_by(run.recipe.clone(), Box::new(place));
+    cores.renew_by(run.recipe.clone(), Box::new(|application| Placement::new(application.application(), &[])));
     let refused = cores.replace(&version(Run::placed(&run.folder, &run.input, plain)), false).unwrap_err();
     assert!(refused.contains("each replica has the whole configuration"), "{refused}");
     cores.start();
     while cores.turn() {}
     assert_eq!(cores.finish(), []);
     std::fs::remove_dir_all(&run.folder).unwrap();
+}
+
+/// An element whose state is in common, one whose state is found by flow, and queues.
+const SHARED: &str =
+    "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Unstrip(14) -> s :: RoundRobinSwitch; s[1] -> Discard;
+     s[0] -> q :: Queue(100000) -> ToDump(OUT0, SNAPLEN 0);";
+
+/// The packets of a capture, in no order.
+fn packets_of(file: &Path) -> Vec<Vec<u8>> {
+    let bytes = std::fs::read(file).unwrap();
+    let (mut at, mut all) = (24, Vec::new());
+    while at + 16 <= bytes.len() {
+        let len = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+        all.push(bytes[at + 16..at + 16 + len].to_vec());
+        at += 16 + len;
+    }
+    all.sort_unstable();
+    all
+}
+
+/// Each replica has the whole configuration, and goes on with the state of its flows; state in common goes on for all.
+#[test]
+fn versions_take_turns_where_only_the_order_of_flows_is_kept() {
+    let text = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount(CAPACITY 100000) -> Unstrip(14) -> q :: Queue(100000) -> ToDump(OUT0, SNAPLEN 0);";
+    let more = text.replace("-> Unstrip", "-> n :: Counter -> Unstrip");
+    let anew = text.replace("FlowCount(CAPACITY 100000)", "FlowCount(CAPACITY 200000)");
+    // Variables of an element made anew begin anew, entries do not.
+    let reads = ["f.counts.count", "f.uncounted", "h.drops", "q.drops"];
+    let input = capture_of(60_000);
+    let run = Run::on(input.clone(), "flows-wanted", "jit", &format!("{text} Idle -> ToDump(OUT1);"));
+    let (mut graph, out) = (run.graph, run.folder.join("out0"));
+    while graph.turn() {}
+    let values = |graph: &mut Graph| reads.map(|handler| graph.read(handler, "", None).unwrap().trim().parse::<u64>().unwrap());
+    let wanted = values(&mut graph);
+    assert!(graph.finish().is_empty() && wanted[0] > 100, "{wanted:?}");
+    let packets = packets_of(&out);
+    std::fs::remove_dir_all(&run.folder).unwrap();
+    for (policy, replicas) in [(Policy::Auto, 3), (Policy::Lock, 2), (Policy::Transaction, 2), (Policy::Copies, 2), (Policy::Auto, 1)] {
+        let run = Run::on(input.clone(), &format!("flows-{policy:?}-{replicas}"), "jit", "Idle -> ToDump(OUT0); Idle -> ToDump(OUT1);");
+        let Run { mut graph, recipe, folder, input } = run;
+        assert_eq!(graph.finish(), []);
+        drop(graph);
+        let place = move |application: &Application| Placement::by_flow(application.application(), &[], &Policies(vec![(None, policy)]));
+        let texts = [text, more.as_str(), anew.as_str()].map(|text| Run::placed(&folder, &input, text));
+        let application = Application::read("test.click", &texts[0], &reading()).unwrap_or_else(|e| panic!("{e}"));
+        let started = application.start_on(
+            place(&application).unwrap(),
+            replicas,
+            recipe.engine,
+            unkept(),
+            Settings::default(),
+            Box::new(Kept::default()),
+        );
+        let mut cores = started.unwrap_or_else(|e| panic!("{e}"));
+        cores.renew_by(recipe, Box::new(place));
+        let mut ready: Vec<_> = [1, 0, 2, 1].map(|n: usize| (n, cores.prepare(&version(texts[n].clone())).unwrap())).into();
+        ready.reverse();
+        cores.start();
+        let (mut times, mut turns, mut tables) = (0, 0, 0);
+        while cores.turn() {
+            turns += 1;
+            if turns % 5 != 0 {
+                continue;
+            }
+            let Some((n, prepared)) = ready.pop() else { continue };
+            let plan = cores.replace(&version(texts[n].clone()), true).unwrap().succession;
+            match cores.succeed(prepared, false) {
+                Ok(replaced) => {
+                    let it = &replaced.succession;
+                    assert_eq!((it.entries_lost, it.packets_lost, &replaced.faults), (0, 0, &Vec::new()), "{policy:?}");
+                    assert_eq!((&it.kept, &it.made, &it.gone), (&plan.kept, &plan.made, &plan.gone), "{policy:?}");
+                    tables += it.tables.get("f.counts").copied().unwrap_or(0);
+                    times += 1;
+                }
+                Err(why) => assert!(why.contains("the run ends"), "{why}"),
+            }
+        }
+        assert!(times >= 3 && tables > 0, "{policy:?}, {replicas} replicas: {times} replacements, {tables} entries");
+        assert_eq!(values(cores.graph()), wanted, "{policy:?}, {replicas} replicas, {times} replacements");
+        assert_eq!(cores.finish(), []);
+        drop(cores);
+        assert!(packets_of(&folder.join("out0")) == packets, "{policy:?}, {replicas} replicas, {times} replacements: packets differ");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+/// A state that would be shared in another way is told, as a version that is wrong is, and replicas go on.
+#[test]
+fn replicas_do_not_go_on_with_a_state_that_is_shared_in_another_way() {
+    let run = Run::on(capture_of(5000), "flows-refused", "jit", "Idle -> ToDump(OUT0); Idle -> ToDump(OUT1);");
+    let Run { mut graph, recipe, folder, input } = run;
+    assert_eq!(graph.finish(), []);
+    let text = Run::placed(&folder, &input, SHARED);
+    // Another element lets the version be placed in another way.
+    let place = |application: &Application| {
+        let policy = if application.application().instances.iter().any(|it| it.name == "n") { Policy::Transaction } else { Policy::Lock };
+        Placement::by_flow(application.application(), &[], &Policies(vec![(None, policy)]))
+    };
+    let application = Application::read("test.click", &text, &reading()).unwrap_or_else(|e| panic!("{e}"));
+    let started =
+        application.start_on(place(&application).unwrap(), 2, recipe.engine, unkept(), Settings::default(), Box::new(Kept::default()));
+    let mut cores = started.unwrap_or_else(|e| panic!("{e}"));
+    cores.renew_by(recipe, Box::new(place));
+    cores.start();
+    assert!(cores.turn());
+    let other = cores.replace(&version(text.replace("-> f ::", "-> n :: Null -> f ::")), false).unwrap_err();
+    assert!(other.contains("would share the state of `f` in another way"), "{other}");
+    // What cannot be made is told when all replicas rest.
+    let wrong = text.replace("ToDump(OUT", "x").replace("-> Discard;", "-> ToDump(/nonexistent/x);");
+    let wrong = cores.replace(&version(wrong), false).unwrap_err();
+    assert!(wrong.contains("/nonexistent/x"), "{wrong}");
+    let same = cores.replace(&version(text.clone()), false).unwrap().succession;
+    assert!(same.made.is_empty() && same.gone.is_empty() && same.kept.contains(&"s".to_owned()), "{same:?}");
+    while cores.turn() {}
+    assert_eq!(cores.graph().read("f.flows", "", None).map(|flows| flows.trim().parse::<u64>().unwrap() > 10), Ok(true));
+    assert_eq!(cores.finish(), []);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// A client's version is read and compiled on its own thread: packets flow meanwhile, and what no packet is handled for is shorter.

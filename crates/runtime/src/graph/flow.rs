@@ -47,7 +47,7 @@ impl Graph {
         self.nodes[node].stats.left(port);
         if let Some(recorder) = &mut self.recorder {
             let of = copy.then(|| recorder.number(&packet));
-            recorder.leaves(&mut packet, node, of, &self.info);
+            recorder.leaves(&mut packet, node, of, (&self.info, self.settings.rings.as_ref()));
         }
         self.watch(|observer, info| observer.leaves(At { node, port }, &mut packet, copy, info));
         let mut push = Push { node: way.to.instance as usize, port: way.to.port, packet };

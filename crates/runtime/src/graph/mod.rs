@@ -78,7 +78,7 @@ pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
 pub use program::seed_of;
 pub use recorder::{OWN_BITS, Recorded, Sampler};
-pub use share::{Common, Memory, Own, Policy, Share, Sum};
+pub use share::{Common, Layout as CommonLayout, Memory, Own, Policy, Share, Sum};
 pub use stats::{Conflict, LinkedStats, NodeStats, Stats, Transactions};
 pub use succeed::{Succession, Successor};
 pub(crate) use text::seconds;

@@ -269,11 +269,29 @@ impl Program {
     pub(super) fn take_state(&mut self, other: &mut Self) {
         std::mem::swap(self, other);
         std::mem::swap(&mut self.together, &mut other.together);
+        std::mem::swap(&mut self.others, &mut other.others);
     }
 
     /// How many entries a table has.
     pub(super) fn entries(&self, table: usize, now: u64) -> u64 {
-        self.state.tables.get(table).map_or(0, |table| table.len(now))
+        let count = |state: &State| state.tables.get(table).map_or(0, |table| table.len(now));
+        self.slot.as_ref().map_or_else(|| count(&self.state), |slot| count(&slot.lock()))
+    }
+
+    /// Whether its state is in common with other graphs, the first of which tells of it and takes it over.
+    pub(super) fn is_others(&self, graph: usize) -> bool {
+        graph > 0 && self.slot.as_ref().is_some_and(|slot| !matches!(slot.policy, Policy::Parts(_)))
+    }
+
+    /// The same as [`Self::take_entries`] where states are in common or not.
+    pub(super) fn take_entries_of(&mut self, at: usize, other: &mut Self, from: usize, now: u64) -> (u64, u64) {
+        let (own, its) = (self.slot_to_lock(), other.slot_to_lock());
+        match (own, its) {
+            (Some(own), Some(its)) => self.with_lock(&own, |own| other.with_lock(&its, |its| own.take_entries(at, its, from, now))),
+            (None, None) => self.take_entries(at, other, from, now),
+            // Another sharing is refused before.
+            _ => (0, 0),
+        }
     }
 
     /// Takes the entries of a table of another program whose entries are alike: how many there are now, and for how many there was no room.
@@ -283,7 +301,9 @@ impl Program {
             return (0, 0);
         }
         let (declared, theirs) = (&self.module().tables[at], &other.module().tables[from]);
-        let same = (declared.capacity, declared.timeout_ns) == (theirs.capacity, theirs.timeout_ns);
+        // Copies follow what is done to a table, not another one in its place.
+        let follows = self.slot.as_ref().is_some_and(|slot| matches!(slot.policy, Policy::Noted(_)));
+        let same = !follows && (declared.capacity, declared.timeout_ns) == (theirs.capacity, theirs.timeout_ns);
         let (Some(own), Some(its)) = (self.state.tables.get_mut(at), other.state.tables.get_mut(from)) else { return (0, 0) };
         if same {
             std::mem::swap(own, its);

@@ -14,6 +14,7 @@
 
 mod share;
 
+use super::ring::Rings;
 use super::{Graph, Info, Packet};
 use crate::io::LinkType;
 use netil::cluster::Plan;
@@ -197,8 +198,8 @@ impl Recorder {
     }
 
     /// A packet arrives that goes into linked elements at once, by the first of them.
-    pub(super) fn arrives(&mut self, slot: u32, pool: &Pool, node: usize) {
-        let (time_ns, wire_len, link) = (pool.slot(slot).time_ns, pool.wire_len(slot), pool.tag(slot));
+    pub(super) fn arrives(&mut self, slot: u32, pool: &Pool, rings: Option<&Rings>, node: usize) {
+        let (time_ns, wire_len, link) = (pool.slot(slot).time_ns, pool.wire_len(slot), link_of(pool.tag(slot), rings));
         let from = self.foreign(self.slot(slot));
         let number = self.begin(pool.bytes(slot), (time_ns, wire_len, link), [0, from], node as u16);
         self.set_slot(slot, number);
@@ -234,11 +235,11 @@ impl Recorder {
     }
 
     /// A packet leaves an element: it begins there if it has no number, or that of another graph, or is a copy.
-    pub(super) fn leaves(&mut self, packet: &mut Packet, node: usize, copy: Option<u64>, info: &Info) {
+    pub(super) fn leaves(&mut self, packet: &mut Packet, node: usize, copy: Option<u64>, (info, rings): (&Info, Option<&Rings>)) {
         let number = self.of(packet);
         let from = self.foreign(number);
         if number == 0 || from != 0 || copy.is_some() {
-            let about = (packet.buffer.time_ns, packet.wire_len(), packet.link.number());
+            let about = (packet.buffer.time_ns, packet.wire_len(), link_of(packet.link.number(), rings));
             let before = copy.map_or([0, from], |of| [of, 0]);
             let number = self.begin(packet.buffer.bytes(), about, before, node as u16);
             self.mark(packet, number, info);
@@ -263,6 +264,11 @@ impl Recorder {
         let reason = reason.map_or(NONE, |reason| self.reason(reason));
         slots.iter().for_each(|slot| self.end(self.slot(*slot), node, reason));
     }
+}
+
+/// A packet's link type, in a graph that may tell packets apart by it.
+fn link_of(link: u32, rings: Option<&Rings>) -> u32 {
+    rings.map_or(link, |rings| rings.link(link))
 }
 
 /// Packets of the pool end in a linked element.
@@ -359,7 +365,7 @@ impl Graph {
         for slot in slots {
             let entry = plan.entries.get(self.pool.slot(*slot).entry() as usize);
             let node = entry.map_or(source, |(member, _)| plan.members[*member as usize] as usize);
-            recorder.arrives(*slot, &self.pool, node);
+            recorder.arrives(*slot, &self.pool, self.settings.rings.as_ref(), node);
         }
     }
 

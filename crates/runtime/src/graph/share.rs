@@ -46,19 +46,33 @@ pub struct Share {
 
 /// What graphs have in common.
 pub struct Common {
+    /// Of the application that they run.
+    layout: Mutex<Layout>,
+    captures: Mutex<BTreeMap<PathBuf, (Weak<Output>, Plan)>>,
+    /// Packets of captures that each graph has passed.
+    passed: Vec<AtomicU64>,
+    /// By how many nanoseconds of captures a graph may be ahead of another; without a bound [`u64::MAX`].
+    within: AtomicU64,
+    /// When each graph's next event is, by the time of captures.
+    coming: Vec<AtomicU64>,
+}
+
+/// What graphs have in common of one application: another version of it has another one.
+#[derive(Default)]
+pub struct Layout {
     elements: BTreeMap<usize, Policy>,
     /// By source: the end of packets whose port says which graph has them.
     ends: BTreeMap<usize, Toward>,
     /// By element, and for those in parts by graph.
-    states: Mutex<BTreeMap<(usize, usize), Arc<Slot>>>,
+    states: BTreeMap<(usize, usize), Arc<Slot>>,
     together: Arc<Mutex<Option<Shared>>>,
-    captures: Mutex<BTreeMap<PathBuf, (Weak<Output>, Plan)>>,
-    /// Packets of captures that each graph has passed.
-    passed: Vec<AtomicU64>,
-    /// By how many nanoseconds of captures a graph may be ahead of another.
-    within: Option<u64>,
-    /// When each graph's next event is, by the time of captures.
-    coming: Vec<AtomicU64>,
+}
+
+impl Layout {
+    /// For applications with these elements in common, and sources whose packets go to graphs by the port of one end.
+    pub fn new(elements: BTreeMap<usize, Policy>, ends: BTreeMap<usize, Toward>) -> Self {
+        Self { elements, ends, ..Self::default() }
+    }
 }
 
 /// How runs of an element whose state is in common come one after the other.
@@ -119,7 +133,7 @@ pub(super) fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl std::fmt::Debug for Common {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Common").field("elements", &self.elements).finish_non_exhaustive()
+        f.debug_struct("Common").field("elements", &lock(&self.layout).elements).finish_non_exhaustive()
     }
 }
 
@@ -127,21 +141,44 @@ impl Common {
     /// For so many graphs, with the elements whose state they have in common.
     pub fn new(replicas: usize, elements: BTreeMap<usize, Policy>) -> Self {
         let [passed, coming] = [(); 2].map(|()| (0..replicas).map(|_| AtomicU64::new(0)).collect());
-        let (states, captures) = (Mutex::default(), Mutex::default());
-        Self { elements, ends: BTreeMap::new(), states, together: Arc::default(), captures, passed, within: None, coming }
+        let layout = Mutex::new(Layout::new(elements, BTreeMap::new()));
+        Self { layout, captures: Mutex::default(), passed, within: AtomicU64::new(u64::MAX), coming }
+    }
+
+    /// Puts the layout of another version in the place of that of this one, which is then there. No graph runs meanwhile. `kept`: by element of the new version that goes on the one that it was,
+    /// whose states it has; `together`: what elements have together goes on.
+    pub fn go_on(&self, layout: &mut Layout, kept: &BTreeMap<usize, usize>, together: bool) {
+        let mut own = lock(&self.layout);
+        for (new, old) in kept {
+            let states = own.states.range((*old, 0)..=(*old, usize::MAX));
+            layout.states.extend(states.map(|((_, graph), slot)| ((*new, *graph), Arc::clone(slot))));
+        }
+        if together {
+            layout.together = Arc::clone(&own.together);
+        }
+        std::mem::swap(&mut *own, layout);
+    }
+
+    /// Lets graphs be no more than so many nanoseconds of captures ahead of each other from now on.
+    pub fn bind(&self, nanoseconds: Option<u64>) {
+        self.within.store(nanoseconds.unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn bound(&self) -> Option<u64> {
+        Some(self.within.load(Ordering::Relaxed)).filter(|within| *within != u64::MAX)
     }
 
     /// The same where graphs that read captures are no more than so many nanoseconds of these ahead of each other.
     #[must_use]
-    pub fn within(mut self, nanoseconds: Option<u64>) -> Self {
-        self.within = nanoseconds;
+    pub fn within(self, nanoseconds: Option<u64>) -> Self {
+        self.bind(nanoseconds);
         self
     }
 
     /// The same where packets of some sources go to graphs by the port of one end.
     #[must_use]
-    pub fn by_ports(mut self, ends: BTreeMap<usize, Toward>) -> Self {
-        self.ends = ends;
+    pub fn by_ports(self, ends: BTreeMap<usize, Toward>) -> Self {
+        lock(&self.layout).ends = ends;
         self
     }
 
@@ -152,10 +189,11 @@ impl Common {
         program: &Module,
         make: impl FnOnce() -> Result<State, String>,
     ) -> Result<Option<Arc<Slot>>, String> {
-        let Some(policy) = self.elements.get(&element).filter(|policy| !matches!(policy, Policy::Copy(_))) else { return Ok(None) };
+        let mut layout = lock(&self.layout);
+        let Layout { elements, states, .. } = &mut *layout;
+        let Some(policy) = elements.get(&element).filter(|policy| !matches!(policy, Policy::Copy(_))) else { return Ok(None) };
         let part = if let Policy::Parts(by_port) = policy { Some(by_port.part as usize) } else { None };
         let key = (element, part.map_or(0, |_| graph));
-        let mut states = lock(&self.states);
         if let Some(slot) = states.get(&key) {
             return Ok(Some(Arc::clone(slot)));
         }
@@ -181,8 +219,9 @@ impl Common {
 
     /// What elements have together, which the first graph makes; of the others' nothing is kept.
     pub(super) fn together(&self, made: Shared) -> Arc<Mutex<Option<Shared>>> {
-        lock(&self.together).get_or_insert(made);
-        Arc::clone(&self.together)
+        let together = Arc::clone(&lock(&self.layout).together);
+        lock(&together).get_or_insert(made);
+        together
     }
 
     /// The capture of that name, which the first graph creates.
@@ -209,7 +248,7 @@ impl Share {
 
     /// The end of a source's packets whose port says which graph has them; none: their addresses do.
     pub(super) fn toward(&self, source: usize) -> Option<Toward> {
-        self.common.ends.get(&source).copied()
+        lock(&self.common.layout).ends.get(&source).copied()
     }
 
     /// The state of an element that is not this graph's own only, if it is such.
@@ -224,13 +263,16 @@ impl Share {
 
     /// The state that an element's is a copy of, if it is one.
     pub(super) fn original(&self, element: usize) -> Option<Arc<Slot>> {
-        let Some(Policy::Copy(of)) = self.common.elements.get(&element) else { return None };
-        self.part(*of, 0)
+        let of = match lock(&self.common.layout).elements.get(&element) {
+            Some(Policy::Copy(of)) => *of,
+            _ => return None,
+        };
+        self.part(of, 0)
     }
 
     /// Another graph's part of an element's state, if that has been made.
     pub(super) fn part(&self, element: usize, graph: usize) -> Option<Arc<Slot>> {
-        lock(&self.common.states).get(&(element, graph)).cloned()
+        lock(&self.common.layout).states.get(&(element, graph)).cloned()
     }
 
     /// So many packets of captures have been passed, its own or others'.
@@ -242,7 +284,7 @@ impl Share {
 
     /// Whether it is to wait for others.
     pub fn is_ahead(&self) -> bool {
-        if self.common.within.is_some() {
+        if self.common.bound().is_some() {
             return self.is_early();
         }
         let passed = |at: &AtomicU64| at.load(Ordering::Relaxed);
@@ -267,7 +309,7 @@ impl Share {
     pub(super) fn latest(&self) -> Option<u64> {
         let others = self.common.coming.iter().enumerate().filter(|(index, _)| *index != self.index);
         let least = others.map(|(_, coming)| coming.load(Ordering::Acquire)).min().unwrap_or(u64::MAX);
-        Some(least.saturating_add(self.common.within?))
+        Some(least.saturating_add(self.common.bound()?))
     }
 
     fn has_left(&self) -> bool {

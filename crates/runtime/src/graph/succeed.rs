@@ -88,16 +88,31 @@ impl Graph {
     /// # Errors
     /// As [`Graph::succeed`].
     pub fn prepare(&mut self, application: &Application, factories: &Factories<'_>, settings: Settings) -> Result<Successor, Vec<Fault>> {
-        for _ in 0..LAST_TURNS {
-            if self.next_taken().is_none() || !self.turn() {
-                break;
-            }
-        }
+        self.rest();
         let same_info = self.info == super::Info::of(application);
         let kept = self.same(application, same_info);
         let settings = Settings { home: self.settings.home.clone(), ..settings };
         let next = self.make_next(application, factories, settings, &kept.keys().copied().collect())?;
         Ok(Successor { next, kept })
+    }
+
+    /// Runs arrivals that were taken: none is on its way.
+    pub fn rest(&mut self) {
+        for _ in 0..LAST_TURNS {
+            if self.next_taken().is_none() || !self.turn() {
+                break;
+            }
+        }
+    }
+
+    /// By element of another application that would go on, the one of this graph that it is.
+    pub fn kept(&self, application: &Application) -> BTreeMap<usize, usize> {
+        self.same(application, self.info == super::Info::of(application))
+    }
+
+    /// Whether the elements of another application would have the same together as those of this graph.
+    pub fn has_together(&self, application: &Application) -> bool {
+        self.sharing == sharing(application)
     }
 
     /// What would become of the elements.
@@ -112,7 +127,9 @@ impl Graph {
             }
             plan.made.push(name(index));
             let before = self.by_name.get(&instance.name).map(|before| &self.nodes[*before]).filter(|node| node.class == instance.class);
-            if let (Some(Body::Program(its)), Some(program)) = (before.map(|node| &node.body), instance.program()) {
+            let graph = self.settings.share.as_ref().map_or(0, |share| share.index);
+            let own = before.map(|node| &node.body).filter(|body| !matches!(body, Body::Program(its) if its.is_others(graph)));
+            if let (Some(Body::Program(its)), Some(program)) = (own, instance.program()) {
                 for (_, table) in learned(program.module()) {
                     let same = |(_, other): &(usize, Declaration)| is_alike(&table, other);
                     if let Some((from, _)) = learned(its.module()).into_iter().find(same) {
@@ -295,15 +312,19 @@ impl Graph {
     /// An element made anew gets the entries that packets made in its tables.
     fn keep_tables(&mut self, index: usize, before: &mut Body, succession: &mut Succession) {
         let (name, now) = (self.nodes[index].name.clone(), self.clock.now());
+        let graph = self.settings.share.as_ref().map_or(0, |share| share.index);
         let (Body::Program(own), Body::Program(its)) = (&mut self.nodes[index].body, before) else { return };
+        if own.is_others(graph) {
+            return;
+        }
         for (at, table) in learned(own.module()) {
             let same = |other: &(usize, Declaration)| is_alike(&table, &other.1);
             let Some((from, _)) = learned(its.module()).into_iter().find(same) else { continue };
-            let (kept, lost) = own.take_entries(at, its, from, now);
+            let (kept, lost) = own.take_entries_of(at, its, from, now);
             succession.tables.insert(format!("{name}.{}", table.name), kept);
             succession.entries_lost += lost;
         }
-        own.watch_tables(now);
+        own.with(&mut self.shared, |own| own.watch_tables(now));
         self.note_timers(index);
     }
 

@@ -13,14 +13,16 @@
 //! - A replica ends when all have read what they read, so that timers behind the last packet run when every packet has been run.
 //! - A stop lets each replica finish what has arrived, as it does with one graph.
 
+use super::cut::Cut;
 use super::handlers::{Directory, Request};
 use super::threads::{Affinity, Gauge};
 use super::workers::{self, Base, Workers, numbers, serve, wait_for_go};
-use super::{Application, Cores, Error, Graph, Host, MOMENT, Making, Mode, NotMade, Part, Placement, Run, Stage, Teller};
+use super::{Application, Cores, Error, Graph, Host, MOMENT, Making, Mode, NotMade, Part, Placement, Run, Settings, Stage, Teller};
 use super::{finish_graph, handlers, present, readers, scheduled};
 use netil::app::{self, Body};
 use runtime::graph::ring::{ABSENT, Remote, Rings};
 use runtime::graph::{Common, Policy, Share};
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -35,7 +37,7 @@ const LAST_TURNS: usize = 1 << 10;
 
 /// The replicas of a run that are not the caller's.
 pub(super) struct Others {
-    share: Share,
+    pub(super) share: Share,
     /// How many have ended.
     ended: Arc<AtomicUsize>,
     /// The caller's has read what it reads, and goes on to its end.
@@ -46,9 +48,11 @@ pub(super) struct Others {
 impl Application {
     /// Makes all replicas.
     pub(super) fn start_flows(&self, placement: Placement, replicas: usize, making: Making, host: Box<dyn Host>) -> Result<Cores, Error> {
-        let readers = placement.readers.keys().enumerate().map(|(n, at)| (self.application.instances.len() + n, Policy::Copy(*at)));
-        let policies = placement.policies.iter().map(|(at, (policy, _))| (*at, policy.clone())).chain(readers).collect();
-        let common = Arc::new(Common::new(replicas, policies).by_ports(placement.ends.clone()).within(placement.within(&self.application)));
+        let common = Arc::new(
+            Common::new(replicas, policies(&self.application, &placement))
+                .by_ports(placement.ends.clone())
+                .within(placement.within(&self.application)),
+        );
         let live = !making.settings.live.is_empty();
         let (told, hears) = mpsc::channel();
         let (fails, faults) = mpsc::channel();
@@ -99,6 +103,19 @@ impl Application {
     }
 }
 
+/// The application of replicas, the first of which is the caller's, as if it were cut.
+pub(super) fn whole(application: &app::Application, placement: &Placement) -> Cut {
+    let nothing = Part { application: app::Application::default(), from: None, to: Vec::new() };
+    let (rest, replicas) = (part(application, placement, true), Some(part(application, placement, false)));
+    Cut { sources: nothing, replicas, rest, annotated: Vec::new() }
+}
+
+/// How the states of elements are shared, readers of them among these.
+pub(super) fn policies(application: &app::Application, placement: &Placement) -> BTreeMap<usize, Policy> {
+    let readers = placement.readers.keys().enumerate().map(|(n, at)| (application.instances.len() + n, Policy::Copy(*at)));
+    placement.policies.iter().map(|(at, (policy, _))| (*at, policy.clone())).chain(readers).collect()
+}
+
 /// How the graph of one replica is made.
 fn of_replica(making: &Making, share: Share) -> (Share, Making) {
     let mut making = making.clone();
@@ -107,7 +124,7 @@ fn of_replica(making: &Making, share: Share) -> (Share, Making) {
 }
 
 /// The application of one replica: without the elements that only the first one has, unless it is that.
-fn part(application: &app::Application, placement: &Placement, first: bool) -> Part {
+pub(super) fn part(application: &app::Application, placement: &Placement, first: bool) -> Part {
     let mut application = application.clone();
     // A transaction is one element's.
     let transacts = |at: &usize| matches!(placement.policies.get(at), Some((Policy::Transaction(_), _)));
@@ -165,6 +182,7 @@ fn run_flows(own: workers::Own, part: &Part, share: &Share, mut wakes: UnixStrea
     let workers::Own { mut making, run, told, fails, requests, ready, gauge } = own;
     let live = !making.settings.live.is_empty();
     making.settings.waker = wakes.try_clone().ok().map(|wakes| Arc::new(OwnedFd::from(wakes)));
+    let settings = making.settings.clone();
     let mut graph = match finish_graph(part, making, Rings::default(), None, Box::new(Teller { told, live })) {
         Ok(graph) => graph,
         Err(error) => return drop(ready.send(Err(error))),
@@ -177,7 +195,7 @@ fn run_flows(own: workers::Own, part: &Part, share: &Share, mut wakes: UnixStrea
     run.crashes.watch(gauge.name(), &mut graph, |graph| {
         if goes {
             graph.start();
-            run_out(graph, (share, &gauge), &run, || {
+            run_out(graph, (share, &gauge, &settings), &run, || {
                 let mut bytes = [0; 64];
                 while matches!(wakes.read(&mut bytes), Ok(1..)) {}
                 requests.try_iter().collect::<Vec<Request>>()
@@ -190,11 +208,14 @@ fn run_flows(own: workers::Own, part: &Part, share: &Share, mut wakes: UnixStrea
 }
 
 /// Runs a replica to its end. `asked`: what it is asked meanwhile.
-fn run_out(graph: &mut Graph, (share, gauge): (&Share, &Gauge), run: &Run, mut asked: impl FnMut() -> Vec<Request>) {
+fn run_out(graph: &mut Graph, (share, gauge, settings): (&Share, &Gauge, &Settings), run: &Run, mut asked: impl FnMut() -> Vec<Request>) {
     let (mut left, mut closed) = (false, false);
     while !run.is_stopped() {
         for request in asked() {
-            handlers::answer(graph, request, gauge);
+            match request {
+                Request::Renew(renewing) => renewing.whole(graph, settings),
+                request => drop(handlers::answer(graph, request, gauge)),
+            }
         }
         if share.is_ahead() {
             std::thread::sleep(PAUSE);

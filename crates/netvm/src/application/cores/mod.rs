@@ -37,6 +37,7 @@ mod policy;
 mod ports;
 mod readers;
 mod renew;
+mod renew_flows;
 mod replay;
 mod report;
 mod scheduled;

@@ -9,10 +9,13 @@
 //! It has been read, placed, cut and compiled before, on any thread, while packets flowed ([`Renewal::prepare`]). Each stage's graph is succeeded by itself ([`runtime::graph::Successor`]): elements that stay in their stage go on as they were, in each replica. Packets are on their way nowhere meanwhile; those that
 //! come wait in the devices' buffers, or in captures.
 //!
-//! Left out: replicas that keep the order of flows only, and those that have the state of all packets; versions with nothing for replicas, where there was something, or the other way round; elements that
+//! Replicas of the whole application, where only the order of flows is kept, do it in a similar way: [`super::renew_flows`].
+//!
+//! Left out: replicas that have the state of all packets; versions with nothing for replicas, where there was something, or the other way round; elements that
 //! keep state by flow, if packets were to go to replicas by another function. They are told.
 
 use super::cut::{Cut, Part, cut};
+use super::flows::whole;
 use super::handlers::{Bases, Directory, Request};
 use super::workers::numbers;
 use super::{Cores, Epochs, Flow, Making, Mode, Next, Order, Placement, Stage, present, run_epoch, ways};
@@ -32,7 +35,7 @@ use std::time::{Duration, Instant};
 pub type Place = Box<dyn Fn(&Application) -> Result<Placement, String> + Send + Sync>;
 
 /// How long threads may take until they rest, and to make their parts.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How another version is made.
 pub(crate) struct Renewal {
@@ -67,25 +70,28 @@ pub(super) struct Renewing {
     /// How many epochs it has handed over, now that it rests.
     rests: Sender<u64>,
     prepared: Sender<Result<(), Vec<Fault>>>,
+    /// Where threads have state in common, that is ready for the new one.
+    begins: Receiver<()>,
     go: Receiver<bool>,
     done: Sender<Renewed>,
 }
 
 /// What came of it.
 pub(super) struct Renewed {
-    succession: Succession,
-    faults: Vec<Fault>,
+    pub succession: Succession,
+    pub faults: Vec<Fault>,
     /// What handlers of new elements say before there are packets.
-    bases: Bases,
+    pub bases: Bases,
 }
 
 /// Who waits for a thread.
-struct Waiting {
-    stage: Stage,
-    rests: Receiver<u64>,
-    prepared: Receiver<Result<(), Vec<Fault>>>,
-    go: Sender<bool>,
-    done: Receiver<Renewed>,
+pub(super) struct Waiting {
+    pub(super) stage: Stage,
+    pub(super) rests: Receiver<u64>,
+    pub(super) prepared: Receiver<Result<(), Vec<Fault>>>,
+    pub(super) begins: Sender<()>,
+    pub(super) go: Sender<bool>,
+    pub(super) done: Receiver<Renewed>,
 }
 
 impl Renewing {
@@ -111,6 +117,19 @@ impl Renewing {
         self.work(graph, settings, 0, |graph| link(graph, &part, &ready));
     }
 
+    /// On that of a replica of the whole application, made with these settings.
+    pub(super) fn whole(self, graph: &mut Graph, settings: &Settings) {
+        graph.rest();
+        let _ = self.rests.send(0);
+        if self.begins.recv().is_err() {
+            return;
+        }
+        let (waker, share) = (settings.waker.clone(), settings.share.clone());
+        let settings = Settings { rings: Some(Rings::default()), elsewhere: None, waker, share, ..self.making.settings.clone() };
+        let (part, ready) = (Arc::clone(&self.part), Arc::clone(&self.ready));
+        self.work(graph, settings, 0, |graph| link(graph, &part, &ready));
+    }
+
     fn work(self, graph: &mut Graph, settings: Settings, handed: u64, link: impl FnOnce(&mut Graph)) {
         let Self { part, ready, rests, prepared, go, done, .. } = self;
         // Who asked may have gone; then nobody says that it is to go on with the new one.
@@ -130,12 +149,12 @@ impl Renewing {
     }
 }
 
-fn prepare(graph: &mut Graph, part: &Part, ready: &Ready, settings: Settings) -> Result<Successor, Vec<Fault>> {
+pub(super) fn prepare(graph: &mut Graph, part: &Part, ready: &Ready, settings: Settings) -> Result<Successor, Vec<Fault>> {
     ready.with_factories(|factories| graph.prepare(&part.application, factories, settings))
 }
 
 /// The new graph in the place of the old one; what that could not complete.
-fn accede(graph: &mut Graph, successor: Successor, link: impl FnOnce(&mut Graph)) -> (Succession, Vec<Fault>) {
+pub(super) fn accede(graph: &mut Graph, successor: Successor, link: impl FnOnce(&mut Graph)) -> (Succession, Vec<Fault>) {
     let (next, succession) = successor.accede(graph);
     let mut old = std::mem::replace(graph, next);
     link(graph);
@@ -143,7 +162,7 @@ fn accede(graph: &mut Graph, successor: Successor, link: impl FnOnce(&mut Graph)
 }
 
 /// Elements that cannot run as one run one after the other.
-fn link(graph: &mut Graph, part: &Part, ready: &Ready) {
+pub(super) fn link(graph: &mut Graph, part: &Part, ready: &Ready) {
     let gathered = part.from.is_some_and(|from| part.to.is_empty() && graph.gather(&part.application, from));
     if !gathered {
         ready.link(&part.application, graph);
@@ -212,22 +231,28 @@ impl Cores {
     pub fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
         let Prepared { application, parts, took: prepared } = prepared;
         let Parts::Stages(mut new) = parts else { return Err("it was prepared for one thread".to_owned()) };
-        self.can_become(&new.placement)?;
+        self.can_become(&new.placement, application.application())?;
         let all = self.elements();
         new.before = STAGES.map(|stage| self.placement.of(stage).filter_map(|at| Some(all.get(at)?.name.clone())).collect());
         if plan {
-            let succession = self.planned_succession(&new);
+            let succession = match &self.mode {
+                Mode::Total(_) => self.planned_succession(&new),
+                Mode::Flow(_) => self.planned_of_flows(&new),
+            };
             return Ok(Replaced { succession, pause: Duration::ZERO, prepared, faults: Vec::new() });
+        }
+        if let Mode::Flow(_) = &self.mode {
+            return self.renew_flows(&application, *new).map(|done| Replaced { prepared, ..done });
         }
         self.renew(&application, *new).map(|done| Replaced { prepared, ..done })
     }
 
     /// Why this run cannot go on with such a placement.
-    fn can_become(&self, new: &Placement) -> Result<(), String> {
+    fn can_become(&self, new: &Placement, application: &app::Application) -> Result<(), String> {
         let old = &self.placement;
         let refused = |why: &str| Err(format!("this run cannot go on with another version: {why}"));
         let Mode::Total(Epochs { crew, .. }) = &self.mode else {
-            return refused("each replica has the whole configuration (--order flow)");
+            return self.can_share(new, application).or_else(|why| refused(&why));
         };
         match crew {
             None => refused("nothing is for replicas in the one that runs"),
@@ -332,29 +357,34 @@ impl Waiting {
 
 /// A version, cut into stages.
 pub(crate) struct New {
-    placement: Placement,
-    sources: Arc<Part>,
+    pub(super) placement: Placement,
+    pub(super) sources: Arc<Part>,
     /// None where nothing is for replicas.
-    replicas: Option<Arc<Part>>,
-    rest: Arc<Part>,
-    annotated: Vec<bool>,
-    making: Making,
+    pub(super) replicas: Option<Arc<Part>>,
+    pub(super) rest: Arc<Part>,
+    pub(super) annotated: Vec<bool>,
+    pub(super) making: Making,
     /// By stage what programs run as.
-    ready: [Arc<Ready>; 3],
+    pub(super) ready: [Arc<Ready>; 3],
     /// The elements of each stage, and those of the version that runs.
-    names: [Vec<String>; 3],
-    before: [Vec<String>; 3],
+    pub(super) names: [Vec<String>; 3],
+    pub(super) before: [Vec<String>; 3],
 }
 
 const STAGES: [Stage; 3] = [Stage::Source, Stage::Replica, Stage::Rest];
 
 impl New {
     fn of(recipe: &Recipe, application: &Application, placement: Placement, planned: bool) -> Self {
-        let Cut { sources, replicas, rest, annotated } = cut(application.application(), &placement);
+        let Cut { sources, replicas, rest, annotated } = match placement.order {
+            Order::Total => cut(application.application(), &placement),
+            Order::Flow => whole(application.application(), &placement),
+        };
         let settings = application.own_settings(recipe.settings.clone());
         let making = Making { engine: recipe.engine, engines: recipe.engines, settings };
         let names = STAGES.map(|stage| present(&placement, stage, application.application()));
-        let ready = [Some(&sources), replicas.as_ref(), Some(&rest)].map(|part| match part.filter(|_| !planned) {
+        // The first replica of a whole application has the programs of the others.
+        let own = [Some(&sources).filter(|_| placement.order == Order::Total), replicas.as_ref(), Some(&rest)];
+        let ready = own.map(|part| match part.filter(|_| !planned) {
             Some(part) => Ready::of(&part.application, recipe.engine, recipe.engines),
             None => Ready::empty(recipe.engine, recipe.engines),
         });
@@ -367,16 +397,17 @@ impl New {
     }
 
     /// Without replicas no version takes its place.
-    fn for_replica(&self) -> (Renewing, Waiting) {
+    pub(super) fn for_replica(&self) -> (Renewing, Waiting) {
         self.renewing(self.replicas.as_ref().unwrap_or(&self.rest), 1)
     }
 
     fn renewing(&self, part: &Arc<Part>, stage: usize) -> (Renewing, Waiting) {
         let ((rests, rested), (prepared, ready), (go, goes), (done, renewed)) = (channel(), channel(), channel(), channel());
+        let (begin, begins) = channel();
         let (part, making, flow, annotated) = (Arc::clone(part), self.making.clone(), self.placement.flow, self.annotated.clone());
         let compiled = Arc::clone(&self.ready[stage]);
-        let renewing = Renewing { part, ready: compiled, making, flow, annotated, rests, prepared, go: goes, done };
-        (renewing, Waiting { stage: STAGES[stage], rests: rested, prepared: ready, go, done: renewed })
+        let renewing = Renewing { part, ready: compiled, making, flow, annotated, rests, prepared, begins, go: goes, done };
+        (renewing, Waiting { stage: STAGES[stage], rests: rested, prepared: ready, begins: begin, go, done: renewed })
     }
 
     /// Adds what became of the elements of a stage; replicas have the same ones.
@@ -401,12 +432,17 @@ impl New {
 
 impl Directory {
     /// Asks the threads of a stage to go on with their parts of another version.
-    fn renew(&self, stage: Stage, make: impl Fn(usize) -> (Renewing, Waiting)) -> Vec<Waiting> {
+    pub(super) fn renew(&self, stage: Stage, make: impl Fn(usize) -> (Renewing, Waiting)) -> Vec<Waiting> {
         let ask = |(nth, worker): (usize, &Arc<super::handlers::Worker>)| {
             let (renewing, waiting) = make(nth);
             worker.send(Request::Renew(Box::new(renewing))).then_some(waiting)
         };
         self.workers().iter().filter(|worker| worker.gauge().stage == stage).enumerate().filter_map(ask).collect()
+    }
+
+    /// What would become of the elements of all threads.
+    pub(super) fn plan_all(&self, part: &Arc<Part>) -> Vec<Succession> {
+        self.workers().iter().filter_map(|worker| worker.ask(|reply| Request::Plan(Arc::clone(part), reply))).collect()
     }
 
     /// What would become of the elements of sources, and of the first replica's.

@@ -23,6 +23,17 @@ pub struct Rings {
     pub annotated: Vec<bool>,
 }
 
+impl Rings {
+    /// The link type of a packet: where packets are numbered that of its arrival.
+    pub(in super::super) fn link(&self, link: u32) -> u32 {
+        let place = link.checked_sub(NUMBERED).filter(|_| self.numbers);
+        place.map_or(link, |place| {
+            let inbox = lock(&self.inbox);
+            inbox.at(place as usize).map_or(LinkType::EN10MB, |(_, entry)| entry.what.link()).number()
+        })
+    }
+}
+
 /// The class of the element that packets of the stage before come from, an output a lane.
 pub const FROM_RING: &str = "FromRing";
 /// The class of elements that packets go to the next stage by; its arguments are the lanes of its inputs.
