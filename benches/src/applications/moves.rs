@@ -100,7 +100,7 @@ fn step(cores: &mut Cores, done: &mut Done) -> Result<(), String> {
     let thread = &threads[done.pauses.len() % threads.len()];
     let core = thread.core.map_or(0, |core| (core + 1) % there);
     let asked = Instant::now();
-    let pause = cores.move_thread(&thread.name, Some(core))?;
+    let pause = cores.move_thread(&thread.name, Some(core)).map_err(|error| error.to_string())?;
     done.answers.push(asked.elapsed().as_secs_f64() * 1e6);
     done.pauses.push(pause.as_secs_f64() * 1e6);
     let now = cores.replicas().ok_or("there are no replicas")?;

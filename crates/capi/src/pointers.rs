@@ -36,7 +36,7 @@ impl From<Error> for Fault {
 
 impl Fault {
     /// A device or handler that is not there, or refuses.
-    pub(crate) fn refused(message: &str) -> Self {
+    pub(crate) fn refused(message: impl std::fmt::Display) -> Self {
         Self { status: NETVM_REFUSED, message: format!("error: {message}\n") }
     }
 }

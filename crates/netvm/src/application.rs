@@ -50,7 +50,9 @@ pub use library::Library;
 use ready::Ready;
 pub use replace::{Prepared, Recipe, Replaced, Version};
 pub use runtime::graph::native::embedded::Lent;
-pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native};
+pub use runtime::graph::{
+    Described, DeviceStats, Fault, Graph, HandlerError, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native,
+};
 pub(crate) use scratch::alone as scratch_alone;
 pub use watched::Tell;
 

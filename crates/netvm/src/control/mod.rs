@@ -19,7 +19,8 @@ pub mod why;
 pub use socket::{Door, default_folder, sockets};
 
 use crate::application::{
-    Cores, Described, Flow, Flows, Graph, Prepared, Recipe, Replaced, Replicas, Stats, Thread, Version, is_called, pin, report,
+    Cores, Described, Flow, Flows, Graph, HandlerError, Prepared, Recipe, Replaced, Replicas, Stats, Thread, Version, is_called, pin,
+    report,
 };
 use std::io::{self, BufRead, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -44,24 +45,24 @@ pub trait Handlers {
     ///
     /// # Errors
     /// There is no such handler, or it refuses.
-    fn read(&mut self, handler: &str, text: &str) -> Result<String, String>;
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, HandlerError>;
 
     /// Writes one.
     ///
     /// # Errors
     /// There is no such handler, or it refuses.
-    fn write(&mut self, handler: &str, text: &str) -> Result<(), String>;
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), HandlerError>;
 
     /// Whether there is one that is read, or written.
     fn has_handler(&self, handler: &str, write: bool) -> bool;
 }
 
 impl Handlers for Graph {
-    fn read(&mut self, handler: &str, text: &str) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, HandlerError> {
         Graph::read(self, handler, text, None)
     }
 
-    fn write(&mut self, handler: &str, text: &str) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), HandlerError> {
         Graph::write(self, handler, text, None)
     }
 
@@ -98,8 +99,12 @@ pub trait Controlled {
     ///
     /// # Errors
     /// There is no such thread, or no such core for this process.
-    fn move_thread(&mut self, name: &str, core: Option<usize>) -> Result<Duration, String> {
-        if is_called(threads::ONLY, name) { pin(core) } else { Err(format!("no thread is called '{name}'; there is {}", threads::ONLY)) }
+    fn move_thread(&mut self, name: &str, core: Option<usize>) -> io::Result<Duration> {
+        if is_called(threads::ONLY, name) {
+            pin(core)
+        } else {
+            Err(io::Error::other(format!("no thread is called '{name}'; there is {}", threads::ONLY)))
+        }
     }
 
     /// How many replicas there are, and are to be; none where their number cannot change.
@@ -255,7 +260,7 @@ impl Controlled for Cores {
         Cores::threads(self)
     }
 
-    fn move_thread(&mut self, name: &str, core: Option<usize>) -> Result<Duration, String> {
+    fn move_thread(&mut self, name: &str, core: Option<usize>) -> io::Result<Duration> {
         Cores::move_thread(self, name, core)
     }
 

@@ -91,8 +91,8 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
     let text = |name: &str| request.get(name).and_then(Value::as_str);
     let handler = || text("handler").ok_or_else(|| "the request names no handler".to_owned());
     match text("op") {
-        Some("read") => target.graph().read(handler()?, text("text").unwrap_or("")).map(Value::String),
-        Some("write") => target.graph().write(handler()?, text("text").unwrap_or("")).map(|()| Value::Null),
+        Some("read") => Ok(target.graph().read(handler()?, text("text").unwrap_or("")).map(Value::String)?),
+        Some("write") => Ok(target.graph().write(handler()?, text("text").unwrap_or("")).map(|()| Value::Null)?),
         Some("elements") => Ok(elements(target)),
         Some("stats") => Ok(statistics(target, begun)),
         Some("why") => {
@@ -155,7 +155,7 @@ fn move_thread(request: &Value, thread: &str, target: &mut dyn Controlled) -> Re
         None | Some(Value::Null) => None,
         Some(core) => Some(core.as_u64().and_then(|core| usize::try_from(core).ok()).ok_or("core is a number, or null")?),
     };
-    let pause = target.move_thread(thread, core)?;
+    let pause = target.move_thread(thread, core).map_err(|why| why.to_string())?;
     Ok(json!({ "pause_us": pause.as_nanos() as f64 / 1e3 }))
 }
 

@@ -3,7 +3,7 @@
 //! Two kinds of writes can be taken back: of values, which the handler of the same name reads; and of tables, whose entries a handler `TABLE.list` tells, if they are added and removed one by one: by
 //! `TABLE.add` and `TABLE.remove`, or by handlers of the element that have such names.
 
-use super::{Controlled, Described};
+use super::{Controlled, Described, HandlerError};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ impl Before {
     }
 
     /// Puts all back; why something could not be.
-    pub(super) fn restore(&self, target: &mut dyn Controlled) -> Option<String> {
+    pub(super) fn restore(&self, target: &mut dyn Controlled) -> Option<HandlerError> {
         let mut wrong = None;
         for (table, entries) in &self.tables {
             wrong = wrong.or(restore_table(table, entries, target).err());
@@ -81,7 +81,7 @@ fn lists(elements: &[Described], handler: &str) -> Vec<String> {
     listed.filter(|listed| table.is_none_or(|table| table == *listed)).map(|listed| format!("{element}.{listed}")).collect()
 }
 
-fn restore_table(table: &str, entries: &str, target: &mut dyn Controlled) -> Result<(), String> {
+fn restore_table(table: &str, entries: &str, target: &mut dyn Controlled) -> Result<(), HandlerError> {
     let now = target.graph().read(&format!("{table}.list"), "")?;
     let (now, before): (BTreeSet<&str>, BTreeSet<&str>) = (now.lines().collect(), entries.lines().collect());
     // The last word is the value.

@@ -4,7 +4,7 @@
 //! back: a packet that is older than one before it gets the time of that. Tags do not go through elements.
 
 use super::{Burst, Outlets, Packet, Stage, Work};
-use crate::application::{Application, Embedded, Lent, Settings, Silent};
+use crate::application::{Application, Embedded, HandlerError, Lent, Settings, Silent};
 use crate::engines::{self, EngineInfo};
 use crate::io::LinkType;
 use runtime::graph::native::{READERS, WRITERS};
@@ -66,11 +66,11 @@ impl Work for Elements {
         self.turn(outlets);
     }
 
-    fn read(&mut self, handler: &str, text: &str) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, HandlerError> {
         self.embedded.graph().read(handler, text, None)
     }
 
-    fn write(&mut self, handler: &str, text: &str) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), HandlerError> {
         self.embedded.graph().write(handler, text, None)
     }
 }

@@ -59,6 +59,7 @@ pub use injector::Injector;
 pub use outlets::Outlets;
 pub use running::{Counts, Running};
 
+use crate::application::HandlerError;
 use crate::io::{LinkType, flow_number};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -85,16 +86,16 @@ pub trait Work {
     ///
     /// # Errors
     /// There is none of that name, or it refuses.
-    fn read(&mut self, handler: &str, text: &str) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, HandlerError> {
         let _ = text;
-        Err(format!("the stage has no handler {handler}"))
+        Err(HandlerError::NoHandler(format!("the stage has no handler {handler}")))
     }
 
     /// Writes a handler.
     ///
     /// # Errors
     /// As [`Self::read`].
-    fn write(&mut self, handler: &str, text: &str) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), HandlerError> {
         self.read(handler, text).map(drop)
     }
 }

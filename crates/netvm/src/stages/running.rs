@@ -3,6 +3,7 @@
 use super::outlets::{Lane, Outlet};
 use super::worker::{Begin, Ending, Own, Request, Run, Seen, run_input, run_replica};
 use super::{Burst, Injector, Outlets, Packet, Pipeline, ROOM, Registered, RegisteredInput, Target, injector};
+use crate::application::HandlerError;
 use rings::{Bell, Consumer, Inputs, ring};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -210,7 +211,7 @@ impl Running {
         })
     }
 
-    fn ask<T>(&self, stage: &str, replica: usize, request: impl FnOnce(Sender<Result<T, String>>) -> Request) -> Result<T, String> {
+    fn ask<T>(&self, stage: &str, replica: usize, request: impl FnOnce(Sender<T>) -> Request) -> Result<T, String> {
         let (reply, answer) = mpsc::channel();
         let thread = self.thread(stage, replica)?;
         if self.sources.iter().any(|source| source.name == stage) {
@@ -219,7 +220,7 @@ impl Running {
             ));
         }
         thread.seen.own.ask(request(reply));
-        answer.recv().unwrap_or_else(|_| Err(format!("{stage} {replica} has ended")))
+        answer.recv().map_err(|_| format!("{stage} {replica} has ended"))
     }
 
     /// Lets an input or a replica run on one core only, or on any, from its next burst on; for how long it did nothing else.
@@ -227,23 +228,23 @@ impl Running {
     /// # Errors
     /// There is no such thread, it has ended, or there is no such core for this process.
     pub fn move_to(&self, stage: &str, replica: usize, core: Option<usize>) -> Result<Duration, String> {
-        self.ask(stage, replica, |reply| Request::Move(core, reply))
+        self.ask(stage, replica, |reply| Request::Move(core, reply))?.map_err(|error| error.to_string())
     }
 
     /// What a handler of a replica says, such as `c.count` of the element `c`, between two bursts.
     ///
     /// # Errors
     /// There is no such thread or handler, or it refuses.
-    pub fn read(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<String, String> {
-        self.ask(stage, replica, |reply| Request::Read(handler.to_owned(), text.to_owned(), reply))
+    pub fn read(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<String, HandlerError> {
+        self.ask(stage, replica, |reply| Request::Read(handler.to_owned(), text.to_owned(), reply))?
     }
 
     /// Writes a handler of a replica, between two bursts.
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn write(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<(), String> {
-        self.ask(stage, replica, |reply| Request::Write(handler.to_owned(), text.to_owned(), reply))
+    pub fn write(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<(), HandlerError> {
+        self.ask(stage, replica, |reply| Request::Write(handler.to_owned(), text.to_owned(), reply))?
     }
 
     /// So many replicas of a stage get packets. For that the inputs wait until nothing is on the way; for how long they did.

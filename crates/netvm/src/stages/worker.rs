@@ -3,8 +3,9 @@
 //! A thread that has nothing to do looks around for a moment and then sleeps, until a packet comes or something is asked of it. A move is made by the thread itself, between two bursts.
 
 use super::{Burst, Input, Outlets, Turn, Work};
-use crate::application::pin;
+use crate::application::{HandlerError, pin};
 use rings::{Bell, Gate, Got, Inputs, Rest};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,9 +41,9 @@ impl Run {
 
 /// What others want of a thread.
 pub(super) enum Request {
-    Move(Option<usize>, Sender<Result<Duration, String>>),
-    Read(String, String, Sender<Result<String, String>>),
-    Write(String, String, Sender<Result<(), String>>),
+    Move(Option<usize>, Sender<io::Result<Duration>>),
+    Read(String, String, Sender<Result<String, HandlerError>>),
+    Write(String, String, Sender<Result<(), HandlerError>>),
 }
 
 /// A thread, as others see it.
@@ -158,7 +159,7 @@ impl Own {
 
     /// Who asked may have gone.
     fn answer(&self, request: Request, work: Option<&mut dyn Work>) {
-        let none = || Err("an input has no handlers".to_owned());
+        let none = || Err(HandlerError::NoHandler("an input has no handlers".to_owned()));
         match request {
             Request::Move(core, reply) => {
                 let took = pin(core);

@@ -27,6 +27,7 @@ mod copies;
 mod course;
 mod cut_through;
 mod ends;
+mod error;
 mod flow;
 mod foreign;
 mod handed;
@@ -68,6 +69,7 @@ pub mod transaction;
 mod turns;
 
 pub use args::Args;
+pub use error::HandlerError;
 pub use handlers::Described;
 pub use later::Linking;
 pub use linked::Made;

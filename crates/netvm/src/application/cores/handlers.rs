@@ -10,10 +10,10 @@ use super::threads::{Gauge, Thread, is_called};
 use super::{Graph, Stage, lock};
 use crate::control::why;
 use runtime::graph::ring::Elsewhere;
-use runtime::graph::{Described, Fault, Stats, Succession};
+use runtime::graph::{Described, Fault, HandlerError, Stats, Succession};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -23,8 +23,8 @@ use std::time::Duration;
 pub(super) enum Request {
     /// The run begins.
     Go,
-    Read(String, String, Sender<Result<String, String>>),
-    Write(String, String, Sender<Result<(), String>>),
+    Read(String, String, Sender<Result<String, HandlerError>>),
+    Write(String, String, Sender<Result<(), HandlerError>>),
     /// The same when all replicas do.
     Agree(Agreed),
     Stats(Sender<WorkerStats>),
@@ -248,14 +248,14 @@ impl Directory {
     }
 
     /// Moves a thread; how long it did nothing else. None if no thread is called so.
-    pub(super) fn move_to(&self, name: &str, core: Option<usize>) -> Option<Result<Duration, String>> {
+    pub(super) fn move_to(&self, name: &str, core: Option<usize>) -> Option<io::Result<Duration>> {
         let worker = self.workers().into_iter().find(|worker| is_called(worker.gauge.name(), name))?;
         let (reply, answer) = channel();
         worker.gauge.wish((core, reply));
         if !worker.send(Request::Move) {
-            return Some(Err("the thread has ended".to_owned()));
+            return Some(Err(io::Error::other("the thread has ended")));
         }
-        Some(answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("the thread does not answer".to_owned())))
+        Some(answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(io::Error::other("the thread does not answer"))))
     }
 
     /// Whether more waits for threads than does while nobody asks anything.
@@ -264,10 +264,10 @@ impl Directory {
     }
 
     /// Writes in all replicas between the same two packets. They get on to that although who asks takes nothing from them meanwhile.
-    fn write_agreed(&self, workers: &[Arc<Worker>], handler: &str, text: &str) -> Result<(), String> {
+    fn write_agreed(&self, workers: &[Arc<Worker>], handler: &str, text: &str) -> Result<(), HandlerError> {
         let _one = lock(&self.agreeing);
         let _held: Vec<_> = workers.iter().take(1).map(|worker| worker.relief.hold()).collect();
-        let gone = || Err(GONE.to_owned());
+        let gone = || Err(HandlerError::failed(GONE));
         let mut waits = Vec::new();
         for (nth, worker) in workers.iter().enumerate() {
             let (asked, wait) = agreed(handler, crate::p4::of_replica(text, nth));
@@ -285,9 +285,10 @@ impl Directory {
         table.contains('.') && lock(&self.written).as_ref().is_none_or(|written| written.iter().any(|(handler, _)| adds(handler)))
     }
 
-    fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, String> {
+    fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, HandlerError> {
         let element = element_of(handler);
-        let stage = lock(&self.stages).get(element).copied().ok_or_else(|| format!("no element named '{element}'"))?;
+        let stage =
+            lock(&self.stages).get(element).copied().ok_or_else(|| HandlerError::NoElement(format!("no element named '{element}'")))?;
         Ok(self.workers().into_iter().filter(|worker| worker.gauge.stage == stage).collect())
     }
 
@@ -336,10 +337,10 @@ impl Directory {
 }
 
 impl Elsewhere for Directory {
-    fn read(&self, handler: &str, text: &str) -> Result<String, String> {
+    fn read(&self, handler: &str, text: &str) -> Result<String, HandlerError> {
         let ask = |(nth, worker): (usize, Arc<Worker>)| {
             let text = crate::p4::of_replica(text, nth);
-            worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+            worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(HandlerError::failed(GONE)))
         };
         let mut workers = self.who_has(handler)?;
         if self.replayed.contains(element_of(handler)) {
@@ -349,14 +350,14 @@ impl Elsewhere for Directory {
         if let Some(table) = handler.strip_suffix(".count").filter(|table| self.has_added(table)) {
             return Ok(entries::distinct(&self.read(&format!("{table}.list"), text)?).to_string());
         }
-        let values = workers.into_iter().enumerate().map(ask).collect::<Result<Vec<String>, String>>()?;
+        let values = workers.into_iter().enumerate().map(ask).collect::<Result<Vec<String>, HandlerError>>()?;
         together(handler, values, self.base(handler))
     }
 
-    fn write(&self, handler: &str, text: &str) -> Result<(), String> {
+    fn write(&self, handler: &str, text: &str) -> Result<(), HandlerError> {
         let ask = |(nth, worker): (usize, &Arc<Worker>)| {
             let text = crate::p4::of_replica(text, nth);
-            worker.ask(|reply| Request::Write(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+            worker.ask(|reply| Request::Write(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(HandlerError::failed(GONE)))
         };
         let workers = self.who_has(handler)?;
         if self.replayed.contains(element_of(handler)) {
@@ -374,17 +375,19 @@ impl Elsewhere for Directory {
         Ok(())
     }
 
-    fn join(&self, handler: &str, text: &str, own: String) -> Result<String, String> {
+    fn join(&self, handler: &str, text: &str, own: String) -> Result<String, HandlerError> {
         let Ok(others) = self.who_has(handler) else { return Ok(own) };
         let mut values = vec![own];
         for (worker, nth) in others.into_iter().zip(1..) {
             let text = crate::p4::of_replica(text, nth);
-            values.push(worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))?);
+            values.push(
+                worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(HandlerError::failed(GONE)))?,
+            );
         }
         together(handler, values, self.base(handler))
     }
 
-    fn spread(&self, handler: &str, text: &str) -> Result<(), String> {
+    fn spread(&self, handler: &str, text: &str) -> Result<(), HandlerError> {
         if self.who_has(handler).is_ok() { self.write(handler, &crate::p4::of_replica(text, 1)) } else { Ok(()) }
     }
 }
@@ -400,7 +403,7 @@ fn element_of(handler: &str) -> &str {
 }
 
 /// What replicas say together: by how much numbers have grown is summed; anything else must be said by all.
-fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<String, String> {
+fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<String, HandlerError> {
     // Each has a thread of its own; entries of tables that are divided by flow are one replica's each.
     if handler.ends_with(".home_thread") {
         return Ok(values.join(" "));
@@ -421,8 +424,8 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
     }
     match values.split_first() {
         Some((first, others)) if others.iter().all(|other| other == first) => Ok(first.clone()),
-        Some(_) => Err(format!("replicas say different things of '{handler}'; they are {}", values.join(" | "))),
-        None => Err(GONE.to_owned()),
+        Some(_) => Err(HandlerError::failed(format!("replicas say different things of '{handler}'; they are {}", values.join(" | ")))),
+        None => Err(HandlerError::failed(GONE)),
     }
 }
 
@@ -450,6 +453,6 @@ mod tests {
         assert_eq!(of(&["3", "4"], Some(0)), Ok("7".to_owned()));
         assert_eq!(of(&["1000", "1000"], Some(1000)), Ok("1000".to_owned()));
         assert_eq!(of(&["10.0.0.1", "10.0.0.1"], None), Ok("10.0.0.1".to_owned()));
-        assert!(of(&["x", "y"], None).unwrap_err().contains("x | y"));
+        assert!(of(&["x", "y"], None).unwrap_err().text().contains("x | y"));
     }
 }

@@ -65,6 +65,7 @@ use netil::app;
 use planner::Planner;
 use runtime::graph::Described;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -393,13 +394,13 @@ impl Cores {
     ///
     /// # Errors
     /// There is no such thread, or no such core for this process.
-    pub fn move_thread(&mut self, name: &str, core: Option<usize>) -> Result<Duration, String> {
+    pub fn move_thread(&mut self, name: &str, core: Option<usize>) -> io::Result<Duration> {
         if is_called(self.gauge.name(), name) {
             return self.gauge.move_to(core);
         }
         self.directory.move_to(name, core).unwrap_or_else(|| {
             let names: Vec<String> = self.threads().into_iter().map(|thread| thread.name).collect();
-            Err(format!("no thread is called '{name}'; there are {}", names.join(", ")))
+            Err(io::Error::other(format!("no thread is called '{name}'; there are {}", names.join(", "))))
         })
     }
 
@@ -407,7 +408,7 @@ impl Cores {
     ///
     /// # Errors
     /// There is no such core for this process.
-    pub fn pin(&mut self, cores: &[usize]) -> Result<(), String> {
+    pub fn pin(&mut self, cores: &[usize]) -> io::Result<()> {
         let names: Vec<String> = self.threads().into_iter().map(|thread| thread.name).collect();
         names.iter().zip(cores.iter().cycle()).try_for_each(|(name, core)| self.move_thread(name, Some(*core)).map(|_| ()))
     }

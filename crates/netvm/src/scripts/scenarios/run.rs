@@ -2,7 +2,7 @@
 
 use super::{Call, Config};
 use crate::application::{
-    Application, Cores, Fault, Graph, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell, native,
+    Application, Cores, Fault, Graph, HandlerError, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell, native,
 };
 use crate::engines::{self, EngineInfo};
 use crate::io::{Capture, Format, LinkType, Plan, Timestamp, Writer};
@@ -221,7 +221,7 @@ fn start_while(
     }
     let took = begun.elapsed();
     let stats = running.stats();
-    let calls = job.calls.iter().map(|call| done(running.graph(), call).map(hide).map_err(hide)).collect();
+    let calls = job.calls.iter().map(|call| done(running.graph(), call).map(hide).map_err(|why| hide(why.into()))).collect();
     let (faults, graph) = running.finish();
     let mut found = Found {
         outputs: BTreeMap::new(),
@@ -248,7 +248,7 @@ fn lines(text: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(text).lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn done(graph: &mut Graph, call: &Call) -> Result<String, String> {
+fn done(graph: &mut Graph, call: &Call) -> Result<String, HandlerError> {
     match call.write {
         true => graph.write(&call.handler, &call.value, None).map(|()| String::new()),
         false => graph.read(&call.handler, "", None).map(|value| value.trim_end().to_owned()),

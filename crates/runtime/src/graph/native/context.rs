@@ -1,6 +1,6 @@
 //! The graph as elements of the runtime see it: those that run, and those that are asked whether they have packets.
 
-use super::super::{Graph, Info, Packet, Stream, confined, text};
+use super::super::{Graph, HandlerError, Info, Packet, Stream, confined, text};
 use super::is_queue;
 use netil::pool::Pool;
 use std::path::Path;
@@ -178,12 +178,12 @@ impl<'g> Ctx<'g> {
     }
 
     /// Reads a handler, its name as this element sees it, with arguments behind.
-    pub fn read_handler(&mut self, handler: &str, text: &str) -> Result<String, String> {
+    pub fn read_handler(&mut self, handler: &str, text: &str) -> Result<String, HandlerError> {
         self.graph.read(handler, text, Some(self.node))
     }
 
     /// Writes a handler.
-    pub fn write_handler(&mut self, handler: &str, text: &str) -> Result<(), String> {
+    pub fn write_handler(&mut self, handler: &str, text: &str) -> Result<(), HandlerError> {
         self.graph.write(handler, text, Some(self.node))
     }
 

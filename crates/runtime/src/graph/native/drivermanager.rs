@@ -1,7 +1,7 @@
 //! Script and DriverManager: control of the run by a small language ([`super::super::script`]).
 
 use super::super::script::{Halt, NAMES, Script};
-use super::super::{Packet, signals, text};
+use super::super::{HandlerError, Packet, signals, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 
 pub(super) static SCRIPT: NativeClass = NativeClass {
@@ -191,7 +191,7 @@ impl Native for Element {
         self.kind == Kind::Proxy
     }
 
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         match handler {
             _ if self.kind == Kind::Proxy && !NAMES.contains(&handler) => {
                 self.script.set("0", handler);
@@ -203,12 +203,12 @@ impl Native for Element {
         }
         let halt = self.script.call(text, ctx);
         match halt {
-            Halt::Error => Err(format!("{}.{handler}: the script ended with an error", ctx.declared())),
+            Halt::Error => Err(HandlerError::failed(format!("{}.{handler}: the script ended with an error", ctx.declared()))),
             halt => Ok(self.ended(halt, ctx)),
         }
     }
 
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "set" => {
                 let (name, value) = text::shift_word(text);
@@ -222,7 +222,9 @@ impl Native for Element {
                 let steps = if text.trim().is_empty() {
                     1
                 } else {
-                    text::integer(text).filter(|n| (0..=1000).contains(n)).ok_or("expected a number of steps")?
+                    text::integer(text)
+                        .filter(|n| (0..=1000).contains(n))
+                        .ok_or_else(|| HandlerError::invalid("expected a number of steps"))?
                 };
                 for _ in 0..steps {
                     let halt = self.script.step(ctx);

@@ -2,7 +2,7 @@
 
 use super::super::bucket::Bucket;
 use super::super::summary::checksum;
-use super::super::{Args, Packet, text};
+use super::super::{Args, HandlerError, Packet, text};
 use super::infinitesource::Made;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use std::net::Ipv4Addr;
@@ -213,15 +213,16 @@ impl Native for Source {
         controls(&["count"], &["reset"], &["limit", "active", "rate"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.made.read(handler).unwrap_or_else(|| self.bucket.as_ref().map_or(0, Bucket::rate).to_string()))
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if handler != "rate" {
             return self.made.write(handler, value).map(drop);
         }
-        let rate = text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or("expected a rate")?;
+        let rate =
+            text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or_else(|| HandlerError::invalid("expected a rate"))?;
         self.bucket = (rate > 0).then(|| Bucket::new(rate, Bucket::burst(rate, BURST)));
         Ok(())
     }

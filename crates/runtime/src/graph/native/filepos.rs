@@ -1,5 +1,6 @@
 //! Where in its file a source of packets is: `filepos`, `packet_filepos` and FILEPOS.
 
+use super::super::HandlerError;
 use crate::graph::Args;
 use crate::graph::text;
 use crate::io::Capture;
@@ -22,13 +23,12 @@ impl FilePos {
     }
 
     /// Where the packet of that number begins, or the file ends if there are no more.
-    pub(super) fn of(&mut self, number: u64, capture: &Capture) -> Result<String, String> {
-        let told = |error: crate::io::ReadError| error.to_string();
+    pub(super) fn of(&mut self, number: u64, capture: &Capture) -> Result<String, HandlerError> {
         if self.places.is_none() {
-            self.places = capture.places().map_err(told)?;
+            self.places = capture.places().map_err(HandlerError::failed)?;
         }
         let places = self.places.as_mut().ok_or("only packets of files have a place")?;
-        places.place(number).map(|place| place.start.to_string()).map_err(told)
+        places.place(number).map(|place| place.start.to_string()).map_err(HandlerError::failed)
     }
 }
 

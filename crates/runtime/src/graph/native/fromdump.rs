@@ -3,7 +3,7 @@
 //! A device is a capture that the run's settings map its name to. Pushed packets arrive in the order of their times, those of all captures merged, and
 //! make the time of the run; with TIMING they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
 
-use super::super::{Args, Info, Own, Packet, Share, text};
+use super::super::{Args, HandlerError, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
 use super::hostdevice::device_name;
 use super::replay::Source;
@@ -377,14 +377,14 @@ impl FromDump {
     }
 
     /// Where in its file the next packet begins, or that which went out last.
-    fn file_pos(&mut self, of_last: bool) -> Result<String, String> {
+    fn file_pos(&mut self, of_last: bool) -> Result<String, HandlerError> {
         let number = if of_last { self.place.emitted.ok_or("no packet has gone out yet")? } else { self.next_number() };
         self.capture.as_ref().map_or(Ok("0".to_owned()), |capture| self.place.of(number, capture))
     }
 
     /// Goes on with the packet that begins there.
-    fn set_file_pos(&mut self, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let place = filepos::parse(value).ok_or("expected a number of bytes")?;
+    fn set_file_pos(&mut self, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let place = filepos::parse(value).ok_or_else(|| HandlerError::invalid("expected a number of bytes"))?;
         let Some(capture) = &mut self.capture else { return Ok(()) };
         filepos::go_to(capture, place, &self.name)?;
         self.ahead.clear();
@@ -401,9 +401,9 @@ impl FromDump {
     }
 
     /// The end is so much later.
-    fn extend(&mut self, by: u64, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn extend(&mut self, by: u64, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if !self.window.extend(by) {
-            return Err("there is no END, END_AFTER or INTERVAL to extend".to_owned());
+            return Err(HandlerError::invalid("there is no END, END_AFTER or INTERVAL to extend"));
         }
         if std::mem::replace(&mut self.behind, false) {
             (self.told, self.active) = (false, true);
@@ -550,7 +550,7 @@ impl Native for FromDump {
         controls(&["count", "filename", "filesize", "encap", "sampling_prob", "packet_filepos"], &written, &["active", "filepos"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "filename" => self.name.clone(),
@@ -562,7 +562,7 @@ impl Native for FromDump {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => {
                 self.active = super::boolean(value)?;
@@ -572,7 +572,7 @@ impl Native for FromDump {
                 self.active = false;
                 ctx.stop();
             }
-            "extend_interval" => self.extend(text::duration(value).ok_or("expected a time")?, ctx)?,
+            "extend_interval" => self.extend(text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?, ctx)?,
             "filepos" => self.set_file_pos(value, ctx)?,
             "reset_timing" => self.offset = None,
             _ => self.count = 0,

@@ -3,7 +3,7 @@
 //! A task that makes a packet a turn, or is pulled; with TIMING packets come as far apart as their times are.
 
 use super::super::summary::{self, make::Reader};
-use super::super::{Args, Info, Packet};
+use super::super::{Args, HandlerError, Info, Packet};
 use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use crate::io::claims::Reading;
@@ -230,7 +230,7 @@ impl Native for FromIPSummaryDump {
         controls(&["count", "encap", "sampling_prob", "filename", "filesize", "filepos"], &["stop"], &["active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "encap" => "IP".to_owned(),
@@ -242,7 +242,7 @@ impl Native for FromIPSummaryDump {
         })
     }
 
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "stop" => {
                 self.active = false;

@@ -2,7 +2,7 @@
 //!
 //! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
 
-use super::super::{Args, Packet};
+use super::super::{Args, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, fromdump, todump};
 
 macro_rules! device {
@@ -276,11 +276,11 @@ impl Native for Both {
         self.source.controls()
     }
 
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         self.source.read(handler, text, ctx)
     }
 
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.source.write(handler, text, ctx)
     }
 

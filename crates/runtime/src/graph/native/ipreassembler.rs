@@ -4,7 +4,7 @@
 //! one's count, as in Click. Leaves out MAX_MTU_ANNO.
 
 use super::super::summary::checksum;
-use super::super::{Args, Packet};
+use super::super::{Args, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, controls};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -255,7 +255,7 @@ impl Native for Reassembler {
         controls(&["dump"], &[], &[])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let mut text = format!(
             "frags seen total:    {}\ngood reassemblies:   {}\nfailed reassemblies: {}\nbad fragments seen:  {}\ncached chunk data:\n",
             self.seen, self.good, self.failed, self.bad

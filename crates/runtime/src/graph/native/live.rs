@@ -4,7 +4,7 @@
 //! What cannot be sent at once waits in the device, up to its limit; then ToDevice leaves packets in the queue before
 //! it (back-pressure), and packets that are pushed are dropped and counted.
 
-use super::super::{Args, Own, Packet};
+use super::super::{Args, HandlerError, Own, Packet};
 use super::fromdump::{is_pulled, mark_ip};
 use super::{Control, Ctx, Native, Ready, Setup, Task, controls};
 use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
@@ -248,7 +248,7 @@ impl Native for Source {
         controls(&["count", "encap", "kernel_drops"], &["reset_counts"], &["active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let Some(device) = &self.device else { return Ok(String::new()) };
         Ok(match handler {
             "count" => self.count.to_string(),
@@ -258,7 +258,7 @@ impl Native for Source {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => self.active = super::boolean(value)?,
             _ => self.count = 0,
@@ -376,11 +376,11 @@ impl Native for Sink {
         controls(&["count"], &["reset_counts"], &[])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.count.to_string())
     }
 
-    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
         Ok(())
     }

@@ -56,7 +56,7 @@ pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_pos
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
-use super::{Info, Packet, Settings};
+use super::{HandlerError, Info, Packet, Settings};
 use netil::pool::Even;
 
 /// All of them.
@@ -183,8 +183,8 @@ fn is_queue(native: &dyn Native) -> bool {
 }
 
 /// A truth value that is written to a handler.
-fn boolean(text: &str) -> Result<bool, String> {
-    super::text::boolean(text).ok_or_else(|| format!("expected true or false, not '{text}'"))
+fn boolean(text: &str) -> Result<bool, HandlerError> {
+    super::text::boolean(text).ok_or_else(|| HandlerError::invalid(format!("expected true or false, not '{text}'")))
 }
 
 /// An element that the runtime knows itself.
@@ -394,15 +394,15 @@ pub trait Native {
     }
 
     /// Reads one of them.
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let _ = (text, ctx);
-        Err(format!("no read handler '{handler}'"))
+        Err(HandlerError::NoHandler(format!("no read handler '{handler}'")))
     }
 
     /// Writes one of them.
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         let _ = (text, ctx);
-        Err(format!("no write handler '{handler}'"))
+        Err(HandlerError::NoHandler(format!("no write handler '{handler}'")))
     }
 
     /// Completes what it writes.

@@ -1,7 +1,7 @@
 //! ICMPPingSource: echo requests every so often, and what became of them.
 
 use super::super::summary::checksum;
-use super::super::{Args, Packet, Stream, text};
+use super::super::{Args, HandlerError, Packet, Stream, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -245,7 +245,7 @@ impl Native for Source {
         [controls(&["count"], &["limit", "interval", "reset_counts"], &["active", "src", "dst"]), controls(results, &[], &[])].concat()
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let replies = self.replies.as_ref();
         Ok(match handler {
             "active" => self.active.to_string(),
@@ -259,13 +259,13 @@ impl Native for Source {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => self.active = super::boolean(value)?,
             "src" => self.source = address(value)?,
             "dst" => self.destination = address(value)?,
-            "limit" => self.limit = text::integer(value).ok_or("expected a number")?,
-            "interval" => self.interval = text::duration(value).ok_or("expected a time")?.max(1),
+            "limit" => self.limit = text::integer(value).ok_or_else(|| HandlerError::invalid("expected a number"))?,
+            "interval" => self.interval = text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?.max(1),
             _ => {
                 self.count = 0;
                 self.replies = self.replies.as_ref().map(|_| Replies::default());

@@ -1,6 +1,6 @@
 //! RandomSample: a part of all packets, by chance.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, HandlerError, Packet, text};
 use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, boolean, controls};
 
@@ -71,7 +71,7 @@ impl Native for RandomSample {
         controls(&["drops"], &["clear_drops"], &["sampling_prob", "drop_prob", "active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "sampling_prob" => text::shortest(self.sample.part()),
             "drop_prob" => text::shortest(1.0 - self.sample.part()),
@@ -80,8 +80,12 @@ impl Native for RandomSample {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        let part = || text::real(value).ok_or_else(|| format!("expected a probability, not '{value}'")).and_then(checked);
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let part = || {
+            text::real(value)
+                .ok_or_else(|| HandlerError::invalid(format!("expected a probability, not '{value}'")))
+                .and_then(|part| checked(part).map_err(HandlerError::Invalid))
+        };
         match handler {
             "sampling_prob" => self.sample.set_part(part()?),
             "drop_prob" => self.sample.set_part(1.0 - part()?),

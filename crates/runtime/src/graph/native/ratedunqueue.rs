@@ -1,7 +1,7 @@
 //! RatedUnqueue and BandwidthRatedUnqueue: pull packets at a rate and push them.
 
 use super::super::bucket::Bucket;
-use super::super::{Args, text};
+use super::super::{Args, HandlerError, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 
 pub(super) static RATED: NativeClass = NativeClass {
@@ -116,7 +116,7 @@ impl Native for RatedUnqueue {
         controls(&["calls"], &[], &["rate", "active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let [runs, empty, pushes, failed] = self.calls;
         Ok(match handler {
             "active" => self.active.to_string(),
@@ -125,13 +125,13 @@ impl Native for RatedUnqueue {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if handler == "active" {
             self.active = super::boolean(value)?;
             return Ok(());
         }
         let number = if self.bandwidth { text::bandwidth(value) } else { text::integer(value).and_then(|n| u64::try_from(n).ok()) };
-        let rate = number.ok_or("expected a rate")?;
+        let rate = number.ok_or_else(|| HandlerError::invalid("expected a rate"))?;
         self.bucket.set_rate(rate, Bucket::burst(rate, 20_000_000));
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Source: S. Floyd, V. Jacobson, Random Early Detection Gateways for Congestion Avoidance, 1993, and the gentle variant. The queue is the first one that
 //! packets are pushed to behind it, or pulled from before it; random numbers are of the run's seed.
 
-use super::super::{Args, Packet};
+use super::super::{Args, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Setup, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -143,7 +143,7 @@ impl Native for Red {
         controls(&["drops", "avg_queue_size", "queues", "stats"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "drops" => self.drops.to_string(),
             "avg_queue_size" => format!("{:.3}", self.average),
@@ -155,8 +155,12 @@ impl Native for Red {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        let number = || super::super::text::real(value).filter(|n| *n >= 0.0).ok_or_else(|| format!("expected a number, not '{value}'"));
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let number = || {
+            super::super::text::real(value)
+                .filter(|n| *n >= 0.0)
+                .ok_or_else(|| HandlerError::invalid(format!("expected a number, not '{value}'")))
+        };
         match handler {
             "min_thresh" => self.least = number()?,
             "max_thresh" => self.most = number()?,

@@ -1,6 +1,6 @@
 //! Schedulers: which input a packet is pulled from.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use std::collections::VecDeque;
 
@@ -138,12 +138,14 @@ impl Native for Stride {
         controls(&[], &[], &names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.client(handler).map_or(0, |client| client.tickets).to_string())
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let tickets = text::integer(value).and_then(|n| u64::try_from(n).ok()).ok_or("expected a number of tickets")?;
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let tickets = text::integer(value)
+            .and_then(|n| u64::try_from(n).ok())
+            .ok_or_else(|| HandlerError::invalid("expected a number of tickets"))?;
         if let Some(client) = self.client(handler) {
             client.set(tickets, ctx);
         }
@@ -219,7 +221,7 @@ impl Native for TimeSorted {
         controls(&["well_ordered"], &[], &[])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.ordered.to_string())
     }
 }

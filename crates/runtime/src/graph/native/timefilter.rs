@@ -2,7 +2,7 @@
 //!
 //! The packet that ends it is held while the handler of END_CALL runs, since that may extend the time: handlers of an element are written when it has returned.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Setup, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -189,7 +189,7 @@ impl Native for TimeFilter {
         controls(&[], &["extend_interval"], &["start", "end", "interval"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(text::seconds(match handler {
             "start" => self.from,
             "end" => self.to,
@@ -197,8 +197,8 @@ impl Native for TimeFilter {
         }))
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let time = text::duration(value).ok_or_else(|| format!("expected a time, not '{value}'"))?;
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let time = text::duration(value).ok_or_else(|| HandlerError::invalid(format!("expected a time, not '{value}'")))?;
         let before = self.to;
         match handler {
             "start" => (self.from, self.first) = (time, When::At(time)),

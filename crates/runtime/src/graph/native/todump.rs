@@ -5,7 +5,7 @@
 //! so do the elements of several graphs that share an application.
 
 use super::super::share::{Output, Share, lock};
-use super::super::{Args, Packet};
+use super::super::{Args, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
 use std::collections::HashMap;
@@ -353,11 +353,11 @@ impl Native for ToDump {
         controls(&["count", "filename"], &["reset_counts"], &[])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(if handler == "filename" { self.name.clone() } else { self.count.to_string() })
     }
 
-    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
         Ok(())
     }

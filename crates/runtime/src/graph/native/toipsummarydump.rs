@@ -1,7 +1,7 @@
 //! ToIPSummaryDump: packets as lines of text.
 
 use super::super::summary::{self, Field, show};
-use super::super::{Args, Packet, Stream};
+use super::super::{Args, HandlerError, Packet, Stream};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 use crate::io::claims::Claim;
 use std::fs::File;
@@ -113,8 +113,8 @@ impl Native for ToIPSummaryDump {
         controls(&[], &["flush"], &[])
     }
 
-    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        self.flush()
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        self.flush().map_err(HandlerError::Failed)
     }
 
     fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), String> {

@@ -8,6 +8,7 @@ mod functions;
 
 pub(super) use functions::NAMES;
 
+use super::HandlerError;
 use super::native::Ctx;
 use super::{Stream, text};
 use crate::io::claims::Claim;
@@ -214,9 +215,9 @@ impl Script {
     }
 
     /// Goes on at a label.
-    pub(super) fn jump(&mut self, label: &str, ctx: &mut Ctx<'_>) -> Result<Halt, String> {
+    pub(super) fn jump(&mut self, label: &str, ctx: &mut Ctx<'_>) -> Result<Halt, HandlerError> {
         let at = self.labels.get(label).copied().or((label == "loop" || label == "begin").then_some(0));
-        self.at = at.ok_or_else(|| format!("no such label '{label}'"))?;
+        self.at = at.ok_or_else(|| HandlerError::invalid(format!("no such label '{label}'")))?;
         (self.pauses, self.waits) = (0, false);
         ctx.wake_at(0);
         Ok(self.go(ctx))
@@ -306,7 +307,7 @@ impl Script {
             }
             None => (None, what),
         };
-        let Ok(mut text) = self.shown(what, unquoted, ctx).map_err(|error| self.complain(&error, ctx)) else { return };
+        let Ok(mut text) = self.shown(what, unquoted, ctx).map_err(|error| self.complain(error.text(), ctx)) else { return };
         if line && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -322,7 +323,7 @@ impl Script {
     }
 
     /// What `print` shows: a handler's value if the text as it is written begins like the name of one, else the text.
-    fn shown(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn shown(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         if !what.starts_with(|c: char| c.is_alphabetic() || c == '@' || c == '_') {
             return Ok(self.literal(what, ctx));
         }
@@ -340,7 +341,7 @@ impl Script {
                 let name = if name.contains('.') || !NAMES.contains(&name) { name.to_owned() } else { format!("{}.{name}", ctx.name()) };
                 ctx.print(Stream::Err, format!("{name}:\n{}\n", value.trim_end_matches('\n')).as_bytes());
             }
-            Err(error) => self.complain(&error, ctx),
+            Err(error) => self.complain(error.text(), ctx),
         }
     }
 
@@ -354,7 +355,7 @@ impl Script {
         };
         self.status = if written.is_ok() { 0 } else { -1 };
         if let Err(error) = written {
-            self.complain(&error, ctx);
+            self.complain(error.text(), ctx);
         }
     }
 
