@@ -51,7 +51,7 @@ use ready::Ready;
 pub use replace::{Prepared, Recipe, Replaced, Version};
 pub use runtime::graph::native::embedded::Lent;
 pub use runtime::graph::{
-    Described, DeviceStats, Fault, Graph, HandlerError, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native,
+    Described, DeviceStats, ElementError, Fault, Graph, HandlerError, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native,
 };
 pub(crate) use scratch::alone as scratch_alone;
 pub use watched::Tell;
@@ -278,7 +278,7 @@ impl Application {
     fn fault(&self, fault: Fault) -> Diagnostic {
         let span = self.facts.places.get(fault.instance).copied().unwrap_or_default();
         let named = self.application.instances.get(fault.instance).map(|i| format!("`{} :: {}`: ", i.name, i.class));
-        fault_at(span, named.unwrap_or_default() + &fault.message)
+        fault_at(span, named.unwrap_or_default() + &fault.message())
     }
 }
 
@@ -305,7 +305,7 @@ fn with_factories_of<T>(
     engines: engines::Settings,
     work: impl FnOnce(&graph::Factories<'_>) -> T,
 ) -> T {
-    let compile = |program| engine.make_element(program, engines).map_err(|error| error.to_string());
+    let compile = |program| engine.make_element(program, engines).map_err(ElementError::resource);
     let make = |program| compiled.lock().unwrap_or_else(PoisonError::into_inner).make(&program, compile);
     work(&graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for })
 }
@@ -321,8 +321,8 @@ impl Compiled {
     fn make(
         &mut self,
         program: &Arc<Verified>,
-        compile: impl FnOnce(Arc<Verified>) -> Result<Box<dyn Engine>, String>,
-    ) -> Result<Box<dyn Engine>, String> {
+        compile: impl FnOnce(Arc<Verified>) -> Result<Box<dyn Engine>, ElementError>,
+    ) -> Result<Box<dyn Engine>, ElementError> {
         let module = program.module();
         let size = [HandlerKind::Push, HandlerKind::Pull].map(|kind| module.handler(kind).map_or(0, |h| h.code.len()));
         let alike = self.engines.entry(size.iter().sum()).or_default();

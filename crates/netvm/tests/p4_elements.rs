@@ -187,7 +187,9 @@ fn tables_and_mistakes_of_a_control_plane_are_told() {
     assert!(tables.contains("I.macs\t2\th.b.mac:lpm\tI.to NoAction\n") && tables.lines().count() == 3, "{tables}");
     let unknown = graph.read("p.nothing", "", None).unwrap_err();
     assert!(unknown.text().starts_with("no handler named 'p.nothing'; there are tables, command, "), "{unknown}");
-    assert!(graph.write("p.command", "add nothing x:1 to(port:1)", None).unwrap_err().text().starts_with("line 1: there is no table `nothing`"));
+    assert!(
+        graph.write("p.command", "add nothing x:1 to(port:1)", None).unwrap_err().text().starts_with("line 1: there is no table `nothing`")
+    );
     assert!(graph.write("p.command", "mirroring_add 5 2", None).unwrap_err().text().contains("mirroring sessions"));
     assert_eq!(graph.write("p.command", "register_write last 1 1", None), Ok(()), "what was refused is forgotten");
     let many: String =

@@ -151,7 +151,7 @@ impl Writer<'_> {
         let Element { name, class, arguments, .. } = &self.flat.elements[element];
         let seed = (instance as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         roles::role(&Around { wires: &self.wires, element, name, class, arguments, seed }).unwrap_or_else(|why| {
-            self.fault(element, &why);
+            self.fault(element, &why.to_string());
             None
         })
     }

@@ -174,7 +174,7 @@ fn is_plan(request: &Value) -> bool {
 
 fn replaced(Replaced { succession, pause, prepared, faults }: Replaced) -> Value {
     let Succession { kept, made, gone, tables, entries_lost, packets_lost } = succession;
-    let faults: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
+    let faults: Vec<String> = faults.into_iter().map(|fault| fault.message()).collect();
     let (pause, prepared) = (pause.as_micros() as u64, prepared.as_micros() as f64 / 1e3);
     json!({ "kept": kept, "made": made, "gone": gone, "tables": tables, "entries_lost": entries_lost, "packets_lost": packets_lost, "pause_us": pause, "prepared_ms": prepared, "faults": faults })
 }

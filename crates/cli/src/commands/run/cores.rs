@@ -214,8 +214,8 @@ fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>, expla
     for fault in &faults {
         let graph = cores.graph();
         match graph.name(fault.instance) {
-            "" => failure::error(&fault.message),
-            name => failure::error(&format!("{name} :: {}: {}", graph.class(fault.instance), fault.message)),
+            "" => failure::error(&fault.message()),
+            name => failure::error(&format!("{name} :: {}: {}", graph.class(fault.instance), fault.message())),
         }
     }
     faults.is_empty()

@@ -63,8 +63,8 @@ use cut::{Cut, Part, cut};
 use handlers::{Directory, Request};
 use netil::app;
 use planner::Planner;
-use runtime::graph::Described;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
+use runtime::graph::{Described, ElementError};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -361,7 +361,7 @@ impl Cores {
         let failed = self.threads.iter().any(JoinHandle::is_finished);
         self.directory.finish();
         let mut faults = self.rest.finish();
-        faults.extend(failed.then(|| Fault { instance: usize::MAX, message: "a thread of the run has failed".to_owned() }));
+        faults.extend(failed.then(|| Fault { instance: usize::MAX, error: ElementError::resource("a thread of the run has failed") }));
         self.print_told();
         faults.extend(self.faults.try_iter());
         faults

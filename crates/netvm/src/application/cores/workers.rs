@@ -9,7 +9,7 @@ use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, fi
 use crate::Error;
 use netil::app;
 use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Rings};
-use runtime::graph::{Graph, Stream};
+use runtime::graph::{ElementError, Graph, Stream};
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -165,8 +165,8 @@ impl Workers {
             match ready.recv() {
                 Ok(Ok(base)) => bases.extend(base),
                 Ok(Err(NotMade::Faults(of))) => faults.extend(of),
-                Ok(Err(NotMade::Other(error))) => faults.push(Fault { instance: usize::MAX, message: error.to_string() }),
-                Err(_) => faults.push(Fault { instance: usize::MAX, message: "a thread of the run has failed".to_owned() }),
+                Ok(Err(NotMade::Other(error))) => faults.push(Fault { instance: usize::MAX, error: ElementError::resource(error) }),
+                Err(_) => faults.push(Fault { instance: usize::MAX, error: ElementError::resource("a thread of the run has failed") }),
             }
         }
         let members = [Stage::Source, Stage::Replica].map(|stage| present(placement, stage, application));

@@ -227,7 +227,7 @@ fn start_while(
         outputs: BTreeMap::new(),
         calls,
         text: kept.lines().into_iter().map(|(name, lines)| (name, lines.into_iter().map(hide).collect())).collect(),
-        errors: faults.into_iter().map(|fault| hide(fault.message)).collect(),
+        errors: faults.into_iter().map(|fault| hide(fault.message())).collect(),
         stats,
         captures: BTreeMap::new(),
         took,

@@ -3,7 +3,7 @@
 //! Leaves out: packed files in the order of another machine. Counters are bounded: when there are too many, the element is frozen.
 
 use super::super::script::write_file;
-use super::super::{Args, HandlerError, Packet, Stream, text};
+use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
 use super::{Control, Ctx, Native, NativeClass, Setup, boolean, controls};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -39,12 +39,12 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(args: &Args, what: &str) -> Result<Option<Self>, String> {
+    fn of(args: &Args, what: &str) -> Result<Option<Self>, ElementError> {
         let [stop, freeze, call] = ["STOP", "FREEZE", "CALL"].map(|kind| format!("{what}_{kind}"));
         args.at_most_one(&[&stop, &freeze, &call])?;
         let number = |name: &str, text: &str| {
             let number = text::integer(text).and_then(|n| u64::try_from(n).ok());
-            number.ok_or_else(|| format!("{name} should be a number, not '{text}'"))
+            number.ok_or_else(|| ElementError::argument(format!("{name} should be a number, not '{text}'")))
         };
         for (name, does) in [(&stop, Does::Stop), (&freeze, Does::Freeze)] {
             if let Some(text) = args.raw(name) {
@@ -54,13 +54,13 @@ impl Mark {
         let Some(text) = args.raw(&call) else { return Ok(None) };
         let (at, handler) = text::shift_word(text);
         if handler.is_empty() {
-            return Err(format!("{call} should be a number and a handler, not '{text}'"));
+            return Err(ElementError::argument(format!("{call} should be a number and a handler, not '{text}'")));
         }
         Ok(Some(Self { at: number(&call, at)?, does: Does::Call(handler.to_owned()) }))
     }
 }
 
-fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     const NAMES: &[&str] = &[
         "BYTES",
         "IP_BYTES",

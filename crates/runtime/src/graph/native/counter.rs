@@ -1,6 +1,6 @@
 //! CallingCounter: Click's Counter where it calls handlers; one that only counts is the library's.
 
-use super::super::{Args, HandlerError, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -15,7 +15,10 @@ pub(super) static CLASS: NativeClass = NativeClass {
         let args = Args::parse(setup.arguments, &[], &["COUNT_CALL", "BYTE_COUNT_CALL"])?;
         let call = |name| {
             args.raw(name)
-                .map(|text| Call::parse(text).ok_or_else(|| format!("{name} should be a number and a handler, not '{text}'")))
+                .map(|text| {
+                    Call::parse(text)
+                        .ok_or_else(|| ElementError::argument(format!("{name} should be a number and a handler, not '{text}'")))
+                })
                 .transpose()
         };
         Ok(Box::new(Counter { count: 0, bytes: 0, at_count: call("COUNT_CALL")?, at_bytes: call("BYTE_COUNT_CALL")? }))

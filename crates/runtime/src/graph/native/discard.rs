@@ -1,6 +1,6 @@
 //! Where packets end: Discard, TimedSink, and Idle, which has none.
 
-use super::super::{Args, HandlerError, Packet};
+use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 
 pub(super) static DISCARD: NativeClass = NativeClass {
@@ -123,7 +123,7 @@ struct TimedSink {
 }
 
 impl Native for TimedSink {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         ctx.wake_at(ctx.now().saturating_add(self.interval));
         Ok(())
     }

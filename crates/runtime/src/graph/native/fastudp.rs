@@ -2,7 +2,7 @@
 
 use super::super::bucket::Bucket;
 use super::super::summary::checksum;
-use super::super::{Args, HandlerError, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::infinitesource::Made;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use std::net::Ipv4Addr;
@@ -42,10 +42,12 @@ pub(super) static FLOWS: NativeClass = NativeClass {
     },
 };
 
-fn mac(args: &Args, name: &str) -> Result<Vec<u8>, String> {
+fn mac(args: &Args, name: &str) -> Result<Vec<u8>, ElementError> {
     let given = args.required(name)?;
     let bytes: Option<Vec<u8>> = given.split([':', '-']).map(|part| u8::from_str_radix(part, 16).ok()).collect();
-    bytes.filter(|bytes| bytes.len() == 6).ok_or_else(|| format!("{name} should be an Ethernet address, not '{given}'"))
+    bytes
+        .filter(|bytes| bytes.len() == 6)
+        .ok_or_else(|| ElementError::argument(format!("{name} should be an Ethernet address, not '{given}'")))
 }
 
 fn address(args: &Args, name: &str) -> Result<[u8; 4], String> {
@@ -53,7 +55,7 @@ fn address(args: &Args, name: &str) -> Result<[u8; 4], String> {
     given.parse::<Ipv4Addr>().map(|address| address.octets()).map_err(|_| format!("{name} should be an IP address, not '{given}'"))
 }
 
-fn make(setup: &Setup<'_>, positional: &[&'static str]) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, positional: &[&'static str]) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, positional, &["LEN", "STOP"])?;
     for name in ["RATE", "LIMIT"] {
         args.required(name)?;

@@ -2,7 +2,7 @@
 //!
 //! Source: the manual of FastClick's element.
 
-use super::super::{HandlerError, text};
+use super::super::{ElementError, HandlerError, text};
 use super::{Control, Ctx, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -17,7 +17,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
         let elements: Option<Vec<String>> = setup.arguments.iter().map(named).collect();
         match elements.filter(|elements| !elements.is_empty()) {
             Some(elements) => Ok(Box::new(HandlerAggregate { elements })),
-            None => Err("expected ELEMENT NAME, once or more".to_owned()),
+            None => Err(ElementError::argument("expected ELEMENT NAME, once or more")),
         }
     },
 };

@@ -1,6 +1,6 @@
 //! InfiniteSource, RandomSource: packets as fast as they are taken.
 
-use super::super::{Args, HandlerError, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -21,7 +21,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
 };
 
 /// A source of that data as its arguments say.
-fn source(args: &Args, data: Vec<u8>, setup: &Setup<'_>) -> Result<InfiniteSource, String> {
+fn source(args: &Args, data: Vec<u8>, setup: &Setup<'_>) -> Result<InfiniteSource, ElementError> {
     args.at_most_one(&["STOP", "END_CALL"])?;
     let made = Made {
         data,
@@ -72,15 +72,18 @@ pub(super) struct Made {
 ///
 /// # Errors
 /// None at all, or no number.
-pub fn burst(args: &Args) -> Result<u64, String> {
-    u64::try_from(args.integer("BURST", 1)?).ok().filter(|burst| *burst > 0).ok_or_else(|| "BURST should be 1 or more".to_owned())
+pub fn burst(args: &Args) -> Result<u64, ElementError> {
+    u64::try_from(args.integer("BURST", 1)?)
+        .ok()
+        .filter(|burst| *burst > 0)
+        .ok_or_else(|| ElementError::argument("BURST should be 1 or more"))
 }
 
 /// The bytes that a source's arguments DATA and LENGTH ask for.
 ///
 /// # Errors
 /// LENGTH is no number, or too large.
-pub fn data(args: &Args) -> Result<Vec<u8>, String> {
+pub fn data(args: &Args) -> Result<Vec<u8>, ElementError> {
     let mut data = args.bytes("DATA").unwrap_or_else(|| b"Random bullshit in a packet, at least 64 bytes long. Well, now it is.".to_vec());
     // DATASIZE is what older configurations say.
     if let Some(name) = ["LENGTH", "DATASIZE"].into_iter().find(|name| args.has(name)) {

@@ -4,7 +4,7 @@
 //! one's count, as in Click. Leaves out MAX_MTU_ANNO.
 
 use super::super::summary::checksum;
-use super::super::{Args, HandlerError, Packet};
+use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, controls};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     make: |setup| {
         let args = Args::parse(setup.arguments, &[], &["HIMEM", "MAX_MTU_ANNO"])?;
         if args.has("MAX_MTU_ANNO") {
-            return Err("MAX_MTU_ANNO is not there".to_owned());
+            return Err(ElementError::argument("MAX_MTU_ANNO is not there"));
         }
         Ok(Box::new(Reassembler { limit: args.count("HIMEM", 256 << 10, 1 << 30)? as usize, ..Reassembler::default() }))
     },

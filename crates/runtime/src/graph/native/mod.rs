@@ -56,7 +56,7 @@ pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_pos
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
-use super::{HandlerError, Info, Packet, Settings};
+use super::{ElementError, HandlerError, Info, Packet, Settings};
 use netil::pool::Even;
 
 /// All of them.
@@ -115,7 +115,7 @@ pub struct NativeClass {
     /// What it does, for people.
     pub manual: &'static str,
     /// Makes an element.
-    pub make: fn(&Setup<'_>) -> Result<Box<dyn Native>, String>,
+    pub make: fn(&Setup<'_>) -> Result<Box<dyn Native>, ElementError>,
 }
 
 /// The class of that name.
@@ -190,7 +190,7 @@ fn boolean(text: &str) -> Result<bool, HandlerError> {
 /// An element that the runtime knows itself.
 pub trait Native {
     /// Once, before anything runs.
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         let _ = ctx;
         Ok(())
     }
@@ -406,7 +406,7 @@ pub trait Native {
     }
 
     /// Completes what it writes.
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         let _ = ctx;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! ICMPPingSource: echo requests every so often, and what became of them.
 
 use super::super::summary::checksum;
-use super::super::{Args, HandlerError, Packet, Stream, text};
+use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -25,13 +25,13 @@ pub(super) static CLASS: NativeClass = NativeClass {
     make: |setup| make(setup).map(|source| Box::new(source) as Box<dyn Native>),
 };
 
-fn make(setup: &Setup<'_>) -> Result<Source, String> {
+fn make(setup: &Setup<'_>) -> Result<Source, ElementError> {
     let args =
         Args::parse(setup.arguments, &["SRC", "DST"], &["INTERVAL", "IDENTIFIER", "LIMIT", "DATA", "ACTIVE", "STOP", "VERBOSE", "MIRROR"])?;
     let pulled = setup.output_pulled.first() == Some(&true);
     let mirror = args.boolean("MIRROR", false)?;
     if pulled && mirror {
-        return Err("MIRROR needs an output that pushes".to_owned());
+        return Err(ElementError::argument("MIRROR needs an output that pushes"));
     }
     Ok(Source {
         source: address(&args.required("SRC")?)?,
@@ -50,8 +50,8 @@ fn make(setup: &Setup<'_>) -> Result<Source, String> {
     })
 }
 
-fn address(text: &str) -> Result<Ipv4Addr, String> {
-    text.trim().parse().map_err(|_| format!("expected an IP address, not '{text}'"))
+fn address(text: &str) -> Result<Ipv4Addr, ElementError> {
+    text.trim().parse().map_err(|_| ElementError::argument(format!("expected an IP address, not '{text}'")))
 }
 
 /// What came back.
@@ -197,7 +197,7 @@ fn seconds(micros: u64) -> String {
 }
 
 impl Native for Source {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.schedule(ctx);
         Ok(())
     }
@@ -275,7 +275,7 @@ impl Native for Source {
         Ok(())
     }
 
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         if self.verbose && self.replies.is_some() {
             let text: String = self.summary().lines().fold(String::new(), |text, line| text + &format!("{}: {line}\n", ctx.declared()));
             ctx.print(Stream::Err, text.as_bytes());

@@ -2,7 +2,7 @@
 //!
 //! One element for all of Click's: what differs is which packet is dropped when there is no room, and whether sources hear that it is full.
 
-use super::super::{Args, HandlerError, Packet};
+use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ enum Policy {
     Mixed,
 }
 
-fn make(setup: &Setup<'_>, policy: Policy, tells: bool) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, policy: Policy, tells: bool) -> Result<Box<dyn Native>, ElementError> {
     let capacity = Args::parse(setup.arguments, &["CAPACITY"], &[])?.count("CAPACITY", 1000, MOST)? as usize;
     Ok(Box::new(Queue { waiting: Waiting::default(), capacity, policy, tells, most: 0, drops: 0 }))
 }

@@ -1,7 +1,7 @@
 //! RatedUnqueue and BandwidthRatedUnqueue: pull packets at a rate and push them.
 
 use super::super::bucket::Bucket;
-use super::super::{Args, HandlerError, text};
+use super::super::{Args, ElementError, HandlerError, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 
 pub(super) static RATED: NativeClass = NativeClass {
@@ -26,13 +26,13 @@ pub(super) static BANDWIDTH: NativeClass = NativeClass {
 };
 
 /// A bucket as the arguments of shapers and unqueues say.
-pub(super) fn bucket(args: &Args, bandwidth: bool) -> Result<Bucket, String> {
+pub(super) fn bucket(args: &Args, bandwidth: bool) -> Result<Bucket, ElementError> {
     let rate = match bandwidth {
         true => args.bandwidth("RATE", 0)?,
         false => u64::from(args.count("RATE", 0, u32::MAX)?),
     };
     if !args.has("RATE") {
-        return Err("RATE is missing".to_owned());
+        return Err(ElementError::argument("RATE is missing"));
     }
     args.at_most_one(&["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
     let size = if bandwidth { "BURST_BYTES" } else { "BURST_SIZE" };
@@ -43,7 +43,7 @@ pub(super) fn bucket(args: &Args, bandwidth: bool) -> Result<Bucket, String> {
     Ok(Bucket::new(rate, capacity))
 }
 
-fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, &["RATE"], &["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
     Ok(Box::new(RatedUnqueue { bucket: bucket(&args, bandwidth)?, bandwidth, owed: 0, active: true, calls: [0; 4] }))
 }

@@ -1,7 +1,7 @@
 //! Shaper and BandwidthShaper: packets are pulled through at no more than a rate.
 
 use super::super::bucket::Bucket;
-use super::super::{Args, HandlerError, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::ratedunqueue::bucket;
 use super::{Control, Ctx, Native, NativeClass, Setup, controls};
 
@@ -25,7 +25,7 @@ pub(super) static BANDWIDTH: NativeClass = NativeClass {
     make: |setup| make(setup, true),
 };
 
-fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, &["RATE"], &["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
     Ok(Box::new(Shaper { bucket: bucket(&args, bandwidth)?, bandwidth, owed: 0 }))
 }

@@ -1,6 +1,6 @@
 //! TimedSource: a packet every so often.
 
-use super::super::{Args, HandlerError, text};
+use super::super::{Args, ElementError, HandlerError, text};
 use super::infinitesource::{Made, data};
 use super::{Control, Ctx, Native, NativeClass, controls};
 
@@ -48,7 +48,7 @@ impl Native for TimedSource {
         true
     }
 
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.schedule(ctx);
         Ok(())
     }

@@ -10,7 +10,7 @@ pub(super) use functions::NAMES;
 
 use super::HandlerError;
 use super::native::Ctx;
-use super::{Stream, text};
+use super::{ElementError, Stream, text};
 use crate::io::claims::Claim;
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -74,7 +74,7 @@ impl Script {
     ///
     /// # Errors
     /// The first that is none.
-    pub(super) fn parse(arguments: &[String]) -> Result<Self, String> {
+    pub(super) fn parse(arguments: &[String]) -> Result<Self, ElementError> {
         let mut script = Self {
             insns: Vec::new(),
             labels: BTreeMap::new(),
@@ -89,7 +89,7 @@ impl Script {
         };
         for argument in arguments.iter().filter(|argument| !argument.trim().is_empty()) {
             let (word, rest) = text::shift_word(argument);
-            let insn = script.insn(word, rest.trim_end()).ok_or_else(|| format!("syntax error at '{word}'"))?;
+            let insn = script.insn(word, rest.trim_end()).ok_or_else(|| ElementError::argument(format!("syntax error at '{word}'")))?;
             match &insn {
                 Insn::Label(label) => drop(script.labels.entry(label.clone()).or_insert(script.insns.len())),
                 // Variables that instructions name are empty before they are set.
@@ -137,10 +137,10 @@ impl Script {
         }
     }
 
-    fn check_jumps(&self) -> Result<(), String> {
+    fn check_jumps(&self) -> Result<(), ElementError> {
         let known = |label: &str| self.labels.contains_key(label) || matches!(label, "loop" | "begin" | "end" | "exit" | "stop" | "error");
         match self.insns.iter().find_map(|insn| if let Insn::Goto(label, _) = insn { Some(label).filter(|l| !known(l)) } else { None }) {
-            Some(label) => Err(format!("no such label '{label}'")),
+            Some(label) => Err(ElementError::argument(format!("no such label '{label}'"))),
             None => Ok(()),
         }
     }
@@ -307,16 +307,17 @@ impl Script {
             }
             None => (None, what),
         };
-        let Ok(mut text) = self.shown(what, unquoted, ctx).map_err(|error| self.complain(error.text(), ctx)) else { return };
+        let Ok(mut text) = self.shown(what, unquoted, ctx).map_err(|error| self.complain(&error.to_string(), ctx)) else { return };
         if line && !text.ends_with('\n') {
             text.push('\n');
         }
         match file.filter(|(name, _)| name != "-") {
             None => ctx.print(Stream::Out, text.as_bytes()),
             Some((name, append)) => {
-                let written = |()| write_file(&name, append, text.as_bytes()).map_err(|error| format!("{name}: {error}"));
+                let written =
+                    |()| write_file(&name, append, text.as_bytes()).map_err(|error| ElementError::resource(format!("{name}: {error}")));
                 if let Err(error) = ctx.writable(name.as_ref()).and_then(written) {
-                    self.complain(&error, ctx);
+                    self.complain(&error.to_string(), ctx);
                 }
             }
         }
@@ -341,7 +342,7 @@ impl Script {
                 let name = if name.contains('.') || !NAMES.contains(&name) { name.to_owned() } else { format!("{}.{name}", ctx.name()) };
                 ctx.print(Stream::Err, format!("{name}:\n{}\n", value.trim_end_matches('\n')).as_bytes());
             }
-            Err(error) => self.complain(error.text(), ctx),
+            Err(error) => self.complain(&error.to_string(), ctx),
         }
     }
 
@@ -355,7 +356,7 @@ impl Script {
         };
         self.status = if written.is_ok() { 0 } else { -1 };
         if let Err(error) = written {
-            self.complain(error.text(), ctx);
+            self.complain(&error.to_string(), ctx);
         }
     }
 
