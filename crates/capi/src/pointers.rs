@@ -16,7 +16,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    pub(crate) fn argument(what: &str) -> Self {
+    pub(crate) fn argument(what: impl std::fmt::Display) -> Self {
         Self { status: NETVM_ARGUMENT, message: format!("error: {what}\n") }
     }
 

@@ -3,7 +3,7 @@
 //! Its device that is read is where the stage's packets come from; each that is written is named like the stage behind it. Time is the packets', and does not go
 //! back: a packet that is older than one before it gets the time of that. Tags do not go through elements.
 
-use super::{Burst, Outlets, Packet, Stage, Work};
+use super::{Burst, Outlets, Packet, Stage, StageError, Work};
 use crate::application::{Application, Embedded, HandlerError, Lent, Settings, Silent};
 use crate::engines::{self, EngineInfo};
 use crate::io::LinkType;
@@ -22,10 +22,13 @@ impl Stage {
     ///
     /// # Errors
     /// The configuration has not one device that is read.
-    pub fn elements(name: &str, application: Application, engine: &'static EngineInfo) -> Result<Self, String> {
+    pub fn elements(name: &str, application: Application, engine: &'static EngineInfo) -> Result<Self, StageError> {
         let inputs = application.devices(READERS);
         let [input] = &inputs[..] else {
-            return Err(format!("the elements of stage {name} read from {} devices; they must read from one", inputs.len()));
+            return Err(StageError::Number(format!(
+                "the elements of stage {name} read from {} devices; they must read from one",
+                inputs.len()
+            )));
         };
         let (input, outputs) = (input.clone(), application.devices(WRITERS));
         let (application, names) = (Arc::new(application), outputs.clone());

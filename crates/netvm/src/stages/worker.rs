@@ -2,7 +2,7 @@
 //!
 //! A thread that has nothing to do looks around for a moment and then sleeps, until a packet comes or something is asked of it. A move is made by the thread itself, between two bursts.
 
-use super::{Burst, Input, Outlets, Turn, Work};
+use super::{Burst, Input, NotMade, Outlets, StageError, Turn, Work};
 use crate::application::{HandlerError, pin};
 use rings::{Bell, Gate, Got, Inputs, Rest};
 use std::io;
@@ -199,13 +199,13 @@ impl Drop for Ending {
 
 /// What a thread says when it is ready, and what lets it go on.
 pub(super) struct Begin {
-    pub ready: Sender<Result<(), String>>,
+    pub ready: Sender<Result<(), StageError>>,
     pub go: Receiver<()>,
 }
 
 impl Begin {
     /// Whether the run begins.
-    fn begins(self, made: Result<(), String>) -> bool {
+    fn begins(self, made: Result<(), StageError>) -> bool {
         let good = made.is_ok();
         // Who began the threads waits for all of them, so is there.
         let _ = self.ready.send(made);
@@ -245,13 +245,13 @@ pub(super) fn run_input(own: &Own, mut function: Input, mut outlets: Outlets, be
 }
 
 /// Makes the work of a replica.
-pub(super) type Make = dyn Fn(usize) -> Result<Box<dyn Work>, String> + Send + Sync;
+pub(super) type Make = dyn Fn(usize) -> Result<Box<dyn Work>, NotMade> + Send + Sync;
 
 /// A replica of a stage, until nothing comes any more.
 pub(super) fn run_replica(own: &Own, (make, replica): (&Make, usize), mut inputs: Inputs<Burst>, mut outlets: Outlets, begin: Begin) {
     let (made, work) = match make(replica) {
         Ok(work) => (Ok(()), Some(work)),
-        Err(error) => (Err(error), None),
+        Err(error) => (Err(StageError::NotMade(error.to_string())), None),
     };
     let (true, Some(mut work)) = (begin.begins(made), work) else { return };
     let (mut burst, mut busy, mut looks) = (Burst::default(), 0, 0);

@@ -26,6 +26,7 @@ mod channel;
 mod crew;
 mod cut;
 mod entries;
+mod error;
 mod flows;
 mod handlers;
 mod keyed;
@@ -45,6 +46,7 @@ mod told;
 mod workers;
 
 pub use crew::{Flows, Replicas};
+pub use error::PlacementError;
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
 pub(crate) use renew::New;

@@ -13,6 +13,7 @@
 //! keep state by flow, if packets were to go to replicas by another function. They are told.
 
 use super::cut::{Cut, Part, cut};
+use super::error::PlacementError;
 use super::handlers::{Directory, Request};
 use super::workers::numbers;
 use super::{Cores, Epochs, Flow, Making, Mode, Next, Order, Placement, Stage, present, run_epoch};
@@ -28,7 +29,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Says where the elements of a version run.
-pub type Place = Box<dyn Fn(&Application) -> Result<Placement, String> + Send + Sync>;
+pub type Place = Box<dyn Fn(&Application) -> Result<Placement, PlacementError> + Send + Sync>;
 
 /// How long threads may take until they rest, and to make their parts.
 const PATIENCE: Duration = Duration::from_secs(60);
