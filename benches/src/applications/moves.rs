@@ -106,7 +106,7 @@ fn step(cores: &mut Cores, done: &mut Done) -> Result<(), String> {
     let now = cores.replicas().ok_or("there are no replicas")?;
     if done.pauses.len().is_multiple_of(BETWEEN) && now.active == now.wanted {
         done.changes.push(now.pause.as_secs_f64() * 1e6);
-        cores.set_replicas(now.active % 3 + 1)?;
+        cores.set_replicas(now.active % 3 + 1).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

@@ -41,7 +41,9 @@ mod standins;
 mod watched;
 
 pub(crate) use cores::is_called;
-pub use cores::{Cores, Flow, Flows, Item, Order, Place, Placement, PlacementError, Policies, Policy, Replicas, Sort, Stage, Thread, pin};
+pub use cores::{
+    ChangeError, Cores, Flow, Flows, Item, Order, Place, Placement, PlacementError, Policies, Policy, Replicas, Sort, Stage, Thread, pin,
+};
 pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
 pub use feed::NUMBER as RECORD;

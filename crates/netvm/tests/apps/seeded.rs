@@ -148,7 +148,7 @@ fn swap_on(cores: &mut Cores, ready: Option<Prepared>, text: &str, with: bool) -
         }
         Err(why) => {
             assert!(
-                ["have ended", "run ends", "is being made", "nothing is for replicas"].iter().any(|known| why.contains(known)),
+                ["have ended", "run ends", "is being made", "nothing is for replicas"].iter().any(|known| why.to_string().contains(known)),
                 "{why}"
             );
             false

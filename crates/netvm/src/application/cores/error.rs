@@ -27,3 +27,47 @@ impl From<PlacementError> for String {
         text
     }
 }
+
+/// Why a run is not changed while packets flow. It goes on as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeError {
+    /// A run such as this one cannot be changed so, whatever is asked for.
+    Fixed(String),
+    /// What is asked for is wrong: a number of replicas, a function of flows, a version of the configuration.
+    Invalid(String),
+    /// It could not be done now: a thread is not made, packets do not come to rest, the run ends.
+    Failed(String),
+}
+
+impl ChangeError {
+    /// A run such as this one cannot be changed so.
+    pub(crate) fn fixed(why: impl Into<String>) -> Self {
+        Self::Fixed(why.into())
+    }
+
+    /// What is asked for is wrong.
+    pub(crate) fn invalid(why: impl fmt::Display) -> Self {
+        Self::Invalid(why.to_string())
+    }
+
+    /// It could not be done now.
+    pub(crate) fn failed(why: impl fmt::Display) -> Self {
+        Self::Failed(why.to_string())
+    }
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Fixed(text) | Self::Invalid(text) | Self::Failed(text)) = self;
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for ChangeError {}
+
+/// Of a version that cannot be placed.
+impl From<PlacementError> for ChangeError {
+    fn from(error: PlacementError) -> Self {
+        Self::invalid(error)
+    }
+}

@@ -5,6 +5,7 @@ use super::agreed::{Agreed, agreed, settle};
 use super::channel::Relief;
 use super::cut::Part;
 use super::entries;
+use super::error::ChangeError;
 use super::renew::Renewing;
 use super::threads::{Gauge, Thread, is_called};
 use super::{Graph, Stage, lock};
@@ -230,10 +231,10 @@ impl Directory {
     ///
     /// # Errors
     /// More than is kept.
-    pub(super) fn written(&self) -> Result<Vec<Written>, String> {
-        lock(&self.written)
-            .clone()
-            .ok_or_else(|| format!("more than {MOST_WRITTEN} values were written to their handlers, which a new one would lack"))
+    pub(super) fn written(&self) -> Result<Vec<Written>, ChangeError> {
+        lock(&self.written).clone().ok_or_else(|| {
+            ChangeError::failed(format!("more than {MOST_WRITTEN} values were written to their handlers, which a new one would lack"))
+        })
     }
 
     /// The threads of the run but the caller's; replicas behind the first `active` get no packets.

@@ -46,7 +46,7 @@ mod told;
 mod workers;
 
 pub use crew::{Flows, Replicas};
-pub use error::PlacementError;
+pub use error::{ChangeError, PlacementError};
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
 pub(crate) use renew::New;
@@ -256,7 +256,7 @@ impl Cores {
         self.make_plans();
         let Self { rest, mode, directory, run, live, threads, gauge, news, .. } = self;
         if let Mode::Total(Epochs { crew: Some(crew), inputs, .. }) = mode {
-            news.extend(crew.work(directory, inputs, threads).err());
+            news.extend(crew.work(directory, inputs, threads).err().map(|why| why.to_string()));
         }
         match mode {
             Mode::Total(_) if rest.has_ended() => {
@@ -462,11 +462,11 @@ impl Cores {
     ///
     /// # Errors
     /// Why the number cannot change, or not to that.
-    pub fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, String> {
+    pub fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, ChangeError> {
         let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode else {
-            return Err(
-                "replicas can be neither added nor removed: each has the whole configuration, or nothing is for replicas".to_owned()
-            );
+            return Err(ChangeError::fixed(
+                "replicas can be neither added nor removed: each has the whole configuration, or nothing is for replicas",
+            ));
         };
         crew.want(replicas, &self.directory)?;
         self.planner = None;
