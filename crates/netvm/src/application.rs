@@ -63,7 +63,7 @@ use crate::engines::{self, Elements, EngineInfo};
 use crate::frontends::click;
 use crate::targets;
 use ::frontends::c;
-use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
+use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources};
 use click::application::{Facts, Faults};
 use click::processing::Kind;
 use netil::module::HandlerKind;
@@ -279,8 +279,10 @@ impl Application {
 
     fn fault(&self, fault: Fault) -> Diagnostic {
         let span = self.facts.places.get(fault.instance).copied().unwrap_or_default();
-        let named = self.application.instances.get(fault.instance).map(|i| format!("`{} :: {}`: ", i.name, i.class));
-        fault_at(span, named.unwrap_or_default() + &fault.message())
+        match self.application.instances.get(fault.instance) {
+            Some(instance) => Diagnostic::of_element(span, (&instance.name, &instance.class), fault.message()),
+            None => Diagnostic::new(span, fault.message()),
+        }
     }
 }
 
@@ -387,10 +389,6 @@ fn link_with(
         graph.link_later(its, LINK, Box::new(move || linked::link(&application, engines).ok().flatten()));
     }
     Ok(())
-}
-
-fn fault_at(span: Span, message: String) -> Diagnostic {
-    Diagnostic { span, message, notes: Vec::new(), help: None }
 }
 
 fn drawn_in(sources: &Sources, faults: Diagnostics) -> Faults {
