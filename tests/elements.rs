@@ -145,6 +145,7 @@ fn hold_on(engine: &str, most: impl Fn(&str) -> usize) {
         |_| true,
         |class, cases| {
             script::run(&library, class, &first(class, cases), engine, engines::Settings { no_cache: true, ..engines::Settings::default() })
+                .map_err(|error| error.to_string())
         },
     );
 }

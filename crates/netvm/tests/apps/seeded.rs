@@ -10,7 +10,7 @@ use netvm::application::{
 };
 use netvm::engines;
 use netvm::scripts::scenarios::run::{self, Job, Packets, Running};
-use netvm::scripts::scenarios::{Call, Config};
+use netvm::scripts::scenarios::{Call, Config, ScenarioError};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -195,7 +195,7 @@ fn one(seed: u64, done: &mut Done) {
         let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
         let (engine, engines, settings) = (engines::find("jit").unwrap(), engines::Settings::default(), settings);
         *recipe.borrow_mut() = Some(Recipe { name: file.display().to_string(), reading, engine, engines, settings: settings.clone() });
-        let mut running = place.begin(application, settings, host)?;
+        let mut running = place.begin(application, settings, host).map_err(ScenarioError::refused)?;
         if let Running::Cores(cores) = &mut running {
             let recipe = recipe.borrow().clone().unwrap();
             cores.renew_by(recipe, Box::new(|application| Placement::new(application.application(), &[])));
@@ -233,7 +233,7 @@ fn one(seed: u64, done: &mut Done) {
     let found = match (found, place) {
         (Ok(found), _) => found,
         // What cannot be each replica's is told, with the element.
-        (Err(why), Place::Flow(..)) if why.contains('`') => return done.refused += 1,
+        (Err(why), Place::Flow(..)) if why.to_string().contains('`') => return done.refused += 1,
         (Err(why), _) => panic!("{name}: {why}"),
     };
     if let Place::Flow(..) = place {

@@ -43,12 +43,18 @@ impl HandlerError {
 
     /// The same kind of error, with words about where it was found before its own.
     #[must_use]
-    pub fn at(mut self, place: impl fmt::Display) -> Self {
-        match &mut self {
+    pub fn at(self, place: impl fmt::Display) -> Self {
+        self.map(|text| format!("{place}: {text}"))
+    }
+
+    /// The same kind of error with other words.
+    #[must_use]
+    pub fn map(mut self, words: impl FnOnce(String) -> String) -> Self {
+        let text = match &mut self {
             Self::NoElement(text) | Self::NoHandler(text) | Self::ReadOnly(text) | Self::WriteOnly(text) => text,
             Self::Busy(text) | Self::Invalid(text) | Self::Failed(text) => text,
-        }
-        .insert_str(0, &format!("{place}: "));
+        };
+        *text = words(std::mem::take(text));
         self
     }
 }
