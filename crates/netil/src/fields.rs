@@ -13,7 +13,7 @@
 
 mod protocols;
 
-pub use protocols::{arp, ethernet, icmp, ip, ip6, tcp, udp, vlan};
+pub use protocols::{arp, ethernet, icmp, icmp_query, ip, ip6, tcp, udp, vlan};
 
 /// How people read a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +147,11 @@ impl Header {
     }
 
     /// Bytes of its fields.
-    pub fn bytes(&self) -> u32 {
-        self.fields.last().map_or(0, |last| last.offset + last.bytes)
+    pub const fn bytes(&self) -> u32 {
+        match self.fields.last() {
+            Some(last) => last.offset + last.bytes,
+            None => 0,
+        }
     }
 
     /// How long it is, options included.

@@ -107,5 +107,14 @@ headers! {
     }
 }
 
+/// Fields of ICMP queries, echo and timestamp, in [`REST`](icmp::REST); of `fragmentation needed` the second is the next hop's MTU.
+pub mod icmp_query {
+    use super::*;
+    /// Identifier.
+    pub const ID: Field = Field { name: "id", offset: icmp::REST.offset, bytes: 2, form: Form::Number };
+    /// Sequence number.
+    pub const SEQ: Field = Field { name: "seq", offset: ID.offset + 2, ..ID };
+}
+
 /// ICMPv6's header: ICMP's under another name.
 pub(super) const ICMP6: Header = Header { name: "icmp6", ..icmp::HEADER };

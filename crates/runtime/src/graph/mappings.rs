@@ -12,12 +12,11 @@ use super::hosts::{clear, field};
 use super::native::{Control, controls};
 use super::program::Program;
 use super::{HandlerError, text};
+use netil::fields::ip_protocol::{TCP, UDP};
 use netil::module::{Entry, Table as Declaration, TableKind};
 use std::fmt::{self, Write as _};
 use std::net::Ipv4Addr;
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// Requests of pings have the number of ICMP as protocol, replies one that is no protocol's.
 const PINGS: [u8; 2] = [1, 255];
 

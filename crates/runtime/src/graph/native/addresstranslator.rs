@@ -9,13 +9,11 @@
 use super::super::summary::checksum;
 use super::super::{ElementError, Packet, text};
 use super::{Ctx, Native, NativeClass};
+use netil::fields::ip_protocol::{ICMP6, TCP, UDP};
 use std::collections::HashMap;
 use std::net::Ipv6Addr;
 
 const HEADER: usize = 40;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ICMP6: u8 = 58;
 /// Flows at most: where one port stands for all, as many as there are.
 const MOST_FLOWS: usize = 1 << 16;
 

@@ -5,6 +5,7 @@ use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::infinitesource::Made;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use netil::fields::ip_protocol::UDP;
 use std::net::Ipv4Addr;
 
 /// How long a source may be late and still make up for it.
@@ -14,7 +15,6 @@ const SHORTEST: u32 = 60;
 const MOST_FLOWS: u32 = 1 << 20;
 const ETHER: usize = 14;
 const IP: usize = 20;
-const UDP: u8 = 17;
 
 pub(super) static SOURCE: NativeClass = NativeClass {
     name: "FastUDPSource",

@@ -6,6 +6,7 @@
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, controls};
+use netil::fields::fragment::{MORE, OFFSET};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -14,8 +15,6 @@ const LIFETIME: u64 = 30_000_000_000;
 /// Bytes that a packet takes besides its own, and that are used before the first of them.
 const OVERHEAD: usize = 40;
 const IP: usize = 20;
-const MORE: u16 = 0x2000;
-const OFFSET: u16 = 0x1fff;
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "IPReassembler",

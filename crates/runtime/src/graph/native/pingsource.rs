@@ -3,13 +3,13 @@
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use netil::fields::ip_protocol::ICMP;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
 const IP: usize = 20;
 const ECHO: usize = 8;
-const ICMP: u8 = 1;
 const REPLY: u8 = 0;
 const REQUEST: u8 = 8;
 

@@ -71,9 +71,7 @@ pub(super) fn known_fields(text: &str) -> Result<Vec<Field>, ElementError> {
     unknown.map(|()| fields)
 }
 
-pub(super) const ICMP: u8 = 1;
-pub(super) const TCP: u8 = 6;
-pub(super) const UDP: u8 = 17;
+pub(super) use netil::fields::ip_protocol::{ICMP, TCP, UDP};
 
 /// Letters of TCP flags, from the lowest bit.
 pub(super) const FLAGS: &str = "FSRPAUECN";
