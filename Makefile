@@ -30,6 +30,7 @@ test: ## everything that must pass: format, lints, tests, documentation
 	@scripts/packages libpcap-dev tcpdump zstd iproute2 ethtool pkg-config fish zsh udhcpc
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	scripts/check-musl
 	cargo test --workspace --quiet
 	scripts/models
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet

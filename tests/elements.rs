@@ -8,6 +8,7 @@ mod native;
 
 use netvm::application::Library;
 use netvm::engines;
+use netvm::netil::fields::{arp, ethernet, icmp, ip, ip_protocol, ip6, tcp, udp};
 use netvm::scripts as script;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,48 @@ fn every_element_is_plain_c_without_warnings() {
         let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"];
         let output = Command::new(compiler).args(flags).arg("-I").arg(elements().join("include")).arg(file).output().unwrap();
         assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// Members of a structure of click.h: name and bytes.
+fn members(header: &str, name: &str) -> Vec<(String, u32)> {
+    let start = format!("struct {name} {{");
+    let body = header.split_once(&start).and_then(|(_, rest)| rest.split_once("};")).unwrap_or_else(|| panic!("no {start}")).0;
+    let bytes = |kind: &str| match kind {
+        "u8" => 1,
+        "be16" => 2,
+        "be32" => 4,
+        "mac_t" => 6,
+        "in6_t" => 16,
+        other => panic!("{other} in {start}"),
+    };
+    let member = |line: &str| line.trim().split_once(' ').map(|(kind, name)| (name.to_owned(), bytes(kind)));
+    body.split(';').filter_map(member).collect()
+}
+
+#[test]
+fn the_language_has_the_headers_of_the_table() {
+    let header = fs::read_to_string(elements().join("include/click.h")).unwrap();
+    for (name, table) in [
+        ("ether", ethernet::HEADER),
+        ("arp", arp::HEADER),
+        ("ip", ip::HEADER),
+        ("ip6", ip6::HEADER),
+        ("udp", udp::HEADER),
+        ("tcp", tcp::HEADER),
+        ("icmp", icmp::HEADER),
+    ] {
+        let fields: Vec<_> = table.fields.iter().map(|field| (field.name.to_owned(), field.bytes)).collect();
+        assert_eq!(members(&header, name), fields, "struct {name} of click.h, netil::fields");
+    }
+    let numbers = [
+        ("PROTOCOL_ICMP", ip_protocol::ICMP),
+        ("PROTOCOL_TCP", ip_protocol::TCP),
+        ("PROTOCOL_UDP", ip_protocol::UDP),
+        ("PROTOCOL_ICMP6", ip_protocol::ICMP6),
+    ];
+    for (name, number) in numbers {
+        assert!(header.contains(&format!("{name} = {number}")), "{name} of click.h");
     }
 }
 
@@ -145,6 +188,7 @@ fn hold_on(engine: &str, most: impl Fn(&str) -> usize) {
         |_| true,
         |class, cases| {
             script::run(&library, class, &first(class, cases), engine, engines::Settings { no_cache: true, ..engines::Settings::default() })
+                .map_err(|error| error.to_string())
         },
     );
 }

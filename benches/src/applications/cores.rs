@@ -6,7 +6,7 @@
 //! many packets wait for ARP, depends on the order of flows where it is not kept.
 
 use super::sides::{Case, Silent};
-use netvm::application::{Application, Cores, Placement, Policies, Policy, Reading, Replay, Settings, Stats};
+use netvm::application::{Application, Cores, Placement, PlacementError, Policies, Policy, Reading, Replay, Settings, Stats};
 use netvm::engines;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -216,7 +216,7 @@ impl Bench {
         Ok(Self { application, inputs, interval, packets })
     }
 
-    fn placement(&self, way: Way) -> Result<Placement, String> {
+    fn placement(&self, way: Way) -> Result<Placement, PlacementError> {
         match way {
             Way::One | Way::Total => Placement::new(self.application.application(), &[]),
             Way::Replicate => Placement::total(self.application.application(), &[], &Policies(vec![(None, Policy::Replicate)])),

@@ -100,13 +100,13 @@ fn step(cores: &mut Cores, done: &mut Done) -> Result<(), String> {
     let thread = &threads[done.pauses.len() % threads.len()];
     let core = thread.core.map_or(0, |core| (core + 1) % there);
     let asked = Instant::now();
-    let pause = cores.move_thread(&thread.name, Some(core))?;
+    let pause = cores.move_thread(&thread.name, Some(core)).map_err(|error| error.to_string())?;
     done.answers.push(asked.elapsed().as_secs_f64() * 1e6);
     done.pauses.push(pause.as_secs_f64() * 1e6);
     let now = cores.replicas().ok_or("there are no replicas")?;
     if done.pauses.len().is_multiple_of(BETWEEN) && now.active == now.wanted {
         done.changes.push(now.pause.as_secs_f64() * 1e6);
-        cores.set_replicas(now.active % 3 + 1)?;
+        cores.set_replicas(now.active % 3 + 1).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

@@ -320,7 +320,7 @@ impl Netvm {
         while graph.turn() {}
         let took = (processor_time() - begun) as f64;
         let first = (begun - started) as f64 / before as f64;
-        let faults: Vec<String> = graph.finish().into_iter().map(|fault| fault.message).collect();
+        let faults: Vec<String> = graph.finish().into_iter().map(|fault| fault.message()).collect();
         match graph.arrivals() == passes * first_pass {
             _ if !faults.is_empty() => Err(faults.join("; ")),
             false => Err("not all packets arrived".to_owned()),

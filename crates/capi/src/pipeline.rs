@@ -9,7 +9,7 @@ use crate::pointers::{Fault, array, text};
 use crate::{NETVM_REFUSED, StageOf};
 use netvm::application::{Application, Reading};
 use netvm::engines;
-use netvm::stages::{Burst, Counts, Outlets, Packet, PacketMut, Pipeline, Running, Stage, Turn, Work};
+use netvm::stages::{Burst, Counts, NotMade, Outlets, Packet, PacketMut, Pipeline, Running, Stage, Turn, Work};
 use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
@@ -88,14 +88,14 @@ struct Unit {
 }
 
 impl Calls {
-    fn unit(self, replica: usize) -> Result<Box<dyn Work>, String> {
+    fn unit(self, replica: usize) -> Result<Box<dyn Work>, NotMade> {
         let unit = match self.make {
             // SAFETY: the caller's function, with the caller's context.
             Some(make) => unsafe { make(self.context, replica as u32) },
             None => self.context,
         };
         if unit.is_null() && self.make.is_some() {
-            return Err(format!("replica {replica} could not be made"));
+            return Err(format!("replica {replica} could not be made").into());
         }
         Ok(Box::new(Unit { calls: self, unit, items: Vec::new() }))
     }

@@ -16,7 +16,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    pub(crate) fn argument(what: &str) -> Self {
+    pub(crate) fn argument(what: impl std::fmt::Display) -> Self {
         Self { status: NETVM_ARGUMENT, message: format!("error: {what}\n") }
     }
 
@@ -36,7 +36,7 @@ impl From<Error> for Fault {
 
 impl Fault {
     /// A device or handler that is not there, or refuses.
-    pub(crate) fn refused(message: &str) -> Self {
+    pub(crate) fn refused(message: impl std::fmt::Display) -> Self {
         Self { status: NETVM_REFUSED, message: format!("error: {message}\n") }
     }
 }

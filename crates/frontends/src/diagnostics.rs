@@ -61,12 +61,58 @@ pub struct Diagnostic {
     pub notes: Vec<(Span, String)>,
     /// The remedy, if one is known.
     pub help: Option<String>,
+    /// What kind of fault it is, if somebody decides by that.
+    pub kind: Option<Box<Kind>>,
+}
+
+/// Kinds of faults that others than people read: the program `click` has words of its own for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An element does not take its arguments, or cannot be: the message says so behind its name.
+    Element {
+        /// Its name.
+        name: String,
+        /// Its class.
+        class: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A connection has no element at an end.
+    MissingElement,
+    /// An element has the name of another one, which the first note shows.
+    Redeclared(String),
+    /// The sides of a connection do not go together.
+    Connection,
+    /// A port has a connection already, which the first note shows.
+    PortReused,
+    /// A port that an element must have has no connection.
+    PortUnused {
+        /// The element, as `name :: Class`.
+        element: String,
+        /// `input` or `output`.
+        side: &'static str,
+        /// Its number.
+        port: u32,
+    },
 }
 
 impl Diagnostic {
     /// A fault at that place.
     pub fn new(span: Span, message: impl Into<String>) -> Self {
-        Self { span, message: message.into(), notes: Vec::new(), help: None }
+        Self { span, message: message.into(), notes: Vec::new(), help: None, kind: None }
+    }
+
+    /// An element that is declared at that place does not take its arguments, or cannot be.
+    pub fn of_element(span: Span, (name, class): (&str, &str), what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self::new(span, format!("`{name} :: {class}`: {what}")).kind(Kind::Element { name: name.to_owned(), class: class.to_owned(), what })
+    }
+
+    /// Says what kind of fault it is.
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = Some(Box::new(kind));
+        self
     }
 
     /// Adds another place that matters.

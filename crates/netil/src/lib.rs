@@ -37,6 +37,7 @@ pub mod disasm;
 pub mod engine;
 pub mod event;
 pub mod exec;
+pub mod fields;
 pub mod interp;
 pub mod layout;
 pub mod machine;

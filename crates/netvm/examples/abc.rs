@@ -6,7 +6,7 @@
 //! cargo run --example abc -- 100000
 //! ```
 
-use netvm::stages::{Burst, Outlets, Packet, Pipeline, Stage, Turn};
+use netvm::stages::{Burst, Outlets, Packet, Pipeline, Stage, StageError, Turn};
 use std::sync::mpsc;
 
 fn number(bytes: &[u8]) -> u64 {
@@ -50,7 +50,7 @@ fn add_up(results: mpsc::Sender<(u64, bool)>) -> impl FnMut(&mut Burst, &mut Out
 }
 
 /// Runs the program; what it prints.
-pub fn run(last: u64) -> Result<String, String> {
+pub fn run(last: u64) -> Result<String, StageError> {
     let (results, all) = mpsc::channel();
     let mut pipeline = Pipeline::default();
     pipeline.stage(Stage::new("c", move |_| add_up(results.clone())))?;
@@ -69,7 +69,7 @@ pub fn run(last: u64) -> Result<String, String> {
     Ok(format!("b: {} packets, c: {} packets, sum {sum}, {}", of("b"), of("c"), if in_order { "in order" } else { "out of order" }))
 }
 
-fn main() -> Result<(), String> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let last = std::env::args().nth(1).map_or(Ok(1000), |text| text.parse().map_err(|_| format!("'{text}' is no number")))?;
     println!("{}", run(last)?);
     Ok(())

@@ -41,7 +41,9 @@ mod standins;
 mod watched;
 
 pub(crate) use cores::is_called;
-pub use cores::{Cores, Flow, Flows, Item, Order, Place, Placement, Policies, Policy, Replicas, Sort, Stage, Thread, pin};
+pub use cores::{
+    ChangeError, Cores, Flow, Flows, Item, Order, Place, Placement, PlacementError, Policies, Policy, Replicas, Sort, Stage, Thread, pin,
+};
 pub use embedded::{Embedded, Silent};
 pub use explain::{Account, Way};
 pub use feed::NUMBER as RECORD;
@@ -50,7 +52,9 @@ pub use library::Library;
 use ready::Ready;
 pub use replace::{Prepared, Recipe, Replaced, Version};
 pub use runtime::graph::native::embedded::Lent;
-pub use runtime::graph::{Described, DeviceStats, Fault, Graph, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native};
+pub use runtime::graph::{
+    Described, DeviceStats, ElementError, Fault, Graph, HandlerError, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native,
+};
 pub(crate) use scratch::alone as scratch_alone;
 pub use watched::Tell;
 
@@ -59,7 +63,7 @@ use crate::engines::{self, Elements, EngineInfo};
 use crate::frontends::click;
 use crate::targets;
 use ::frontends::c;
-use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
+use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources};
 use click::application::{Facts, Faults};
 use click::processing::Kind;
 use netil::module::HandlerKind;
@@ -275,8 +279,10 @@ impl Application {
 
     fn fault(&self, fault: Fault) -> Diagnostic {
         let span = self.facts.places.get(fault.instance).copied().unwrap_or_default();
-        let named = self.application.instances.get(fault.instance).map(|i| format!("`{} :: {}`: ", i.name, i.class));
-        fault_at(span, named.unwrap_or_default() + &fault.message)
+        match self.application.instances.get(fault.instance) {
+            Some(instance) => Diagnostic::of_element(span, (&instance.name, &instance.class), fault.message()),
+            None => Diagnostic::new(span, fault.message()),
+        }
     }
 }
 
@@ -303,7 +309,7 @@ fn with_factories_of<T>(
     engines: engines::Settings,
     work: impl FnOnce(&graph::Factories<'_>) -> T,
 ) -> T {
-    let compile = |program| engine.make_element(program, engines).map_err(|error| error.to_string());
+    let compile = |program| engine.make_element(program, engines).map_err(ElementError::resource);
     let make = |program| compiled.lock().unwrap_or_else(PoisonError::into_inner).make(&program, compile);
     work(&graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for })
 }
@@ -319,8 +325,8 @@ impl Compiled {
     fn make(
         &mut self,
         program: &Arc<Verified>,
-        compile: impl FnOnce(Arc<Verified>) -> Result<Box<dyn Engine>, String>,
-    ) -> Result<Box<dyn Engine>, String> {
+        compile: impl FnOnce(Arc<Verified>) -> Result<Box<dyn Engine>, ElementError>,
+    ) -> Result<Box<dyn Engine>, ElementError> {
         let module = program.module();
         let size = [HandlerKind::Push, HandlerKind::Pull].map(|kind| module.handler(kind).map_or(0, |h| h.code.len()));
         let alike = self.engines.entry(size.iter().sum()).or_default();
@@ -383,10 +389,6 @@ fn link_with(
         graph.link_later(its, LINK, Box::new(move || linked::link(&application, engines).ok().flatten()));
     }
     Ok(())
-}
-
-fn fault_at(span: Span, message: String) -> Diagnostic {
-    Diagnostic { span, message, notes: Vec::new(), help: None }
 }
 
 fn drawn_in(sources: &Sources, faults: Diagnostics) -> Faults {

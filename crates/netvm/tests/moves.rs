@@ -201,10 +201,10 @@ fn what_cannot_move_or_change_is_told() {
     let jit = engines::find("jit").unwrap();
     let mut cores =
         application.start_on(placement, 2, jit, unkept(), settings, Box::new(Kept::default())).unwrap_or_else(|e| panic!("{e}"));
-    assert!(cores.set_replicas(3).unwrap_err().contains("elements keep state by flow"));
+    assert!(cores.set_replicas(3).unwrap_err().to_string().contains("elements keep state by flow"));
     assert_eq!(cores.replicas().map(|it| (it.active, it.wanted)), Some((2, 2)));
-    assert!(cores.move_thread("replica 9", Some(0)).unwrap_err().contains("there are sources, replica 0, replica 1, in order"));
-    assert!(cores.pin(&[9999]).unwrap_err().contains("core 9999 is not there"));
+    assert!(cores.move_thread("replica 9", Some(0)).unwrap_err().to_string().contains("there are sources, replica 0, replica 1, in order"));
+    assert!(cores.pin(&[9999]).unwrap_err().to_string().contains("core 9999 is not there"));
     cores.start();
     while cores.turn() {}
     assert!(cores.finish().is_empty());

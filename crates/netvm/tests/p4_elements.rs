@@ -186,13 +186,15 @@ fn tables_and_mistakes_of_a_control_plane_are_told() {
     let tables = graph.read("p.tables", "", None).unwrap();
     assert!(tables.contains("I.macs\t2\th.b.mac:lpm\tI.to NoAction\n") && tables.lines().count() == 3, "{tables}");
     let unknown = graph.read("p.nothing", "", None).unwrap_err();
-    assert!(unknown.starts_with("no handler named 'p.nothing'; there are tables, command, "), "{unknown}");
-    assert!(graph.write("p.command", "add nothing x:1 to(port:1)", None).unwrap_err().starts_with("line 1: there is no table `nothing`"));
-    assert!(graph.write("p.command", "mirroring_add 5 2", None).unwrap_err().contains("mirroring sessions"));
+    assert!(unknown.text().starts_with("no handler named 'p.nothing'; there are tables, command, "), "{unknown}");
+    assert!(
+        graph.write("p.command", "add nothing x:1 to(port:1)", None).unwrap_err().text().starts_with("line 1: there is no table `nothing`")
+    );
+    assert!(graph.write("p.command", "mirroring_add 5 2", None).unwrap_err().text().contains("mirroring sessions"));
     assert_eq!(graph.write("p.command", "register_write last 1 1", None), Ok(()), "what was refused is forgotten");
     let many: String =
         (0..17).map(|n| format!("mc_mgrp_create {n}\nmc_node_create {n} {}\nmc_node_associate {n} {n}\n", "1 ".repeat(256))).collect();
-    assert!(graph.write("p.command", &many, None).unwrap_err().contains("multicast groups: "), "more than 4,096 members");
+    assert!(graph.write("p.command", &many, None).unwrap_err().text().contains("multicast groups: "), "more than 4,096 members");
     assert_eq!(graph.write("p.command", "mc_mgrp_destroy 1", None), Ok(()));
     assert!(graph.write("q.command", "x", None).is_err() && graph.write("p.tables", "x", None).is_err());
     std::fs::remove_dir_all(dir).unwrap();

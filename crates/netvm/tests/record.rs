@@ -343,7 +343,7 @@ fn a_thread_that_fails_ends_the_run_and_is_named() {
             drop(cores);
         } else {
             assert!(cores.has_crashed() && !cores.turn());
-            let faults: Vec<String> = cores.finish().into_iter().map(|fault| fault.message).collect();
+            let faults: Vec<String> = cores.finish().into_iter().map(|fault| fault.message().to_string()).collect();
             let thread = bomb[0]["thread"].as_str().unwrap();
             assert_eq!(faults, [format!("the thread '{thread}' has failed: on purpose")]);
             drop(cores);

@@ -4,7 +4,7 @@ mod graphs;
 
 use graphs::{Kept, capture, capture_of, engines as unkept, reading};
 use netvm::application::{
-    Application, Described, Graph, Placement, Policies, Policy, Prepared, RECORD, Recipe, Replaced, Settings, Stats, Version,
+    Application, ChangeError, Described, Graph, Placement, Policies, Policy, Prepared, RECORD, Recipe, Replaced, Settings, Stats, Version,
 };
 use netvm::control::{Controlled, Door, Handlers, Preparation, Replaceable, Server, why};
 use netvm::engines;
@@ -246,11 +246,11 @@ fn versions_take_turns_on_several_threads() {
                 }
                 // There is nothing left to read.
                 Err(why) => {
-                    assert!(why.contains("have ended"), "{why}");
+                    assert!(why.to_string().contains("have ended"), "{why}");
                     break;
                 }
             }
-            assert!(cores.replace(&version(wrong.clone()), false).unwrap_err().contains("CheckIPHaeder"));
+            assert!(cores.replace(&version(wrong.clone()), false).unwrap_err().to_string().contains("CheckIPHaeder"));
             if !cores.turn() {
                 break;
             }
@@ -282,7 +282,7 @@ fn a_run_that_cannot_go_on_with_another_version_tells_why() {
     let mut cores = started.unwrap_or_else(|e| panic!("{e}"));
     cores.renew_by(run.recipe.clone(), Box::new(|application| Placement::new(application.application(), &[])));
     let refused = cores.replace(&version(Run::placed(&run.folder, &run.input, plain)), false).unwrap_err();
-    assert!(refused.contains("each replica has the whole configuration"), "{refused}");
+    assert!(refused.to_string().contains("each replica has the whole configuration"), "{refused}");
     cores.start();
     while cores.turn() {}
     assert_eq!(cores.finish(), []);
@@ -361,7 +361,7 @@ fn versions_take_turns_where_only_the_order_of_flows_is_kept() {
                     tables += it.tables.get("f.counts").copied().unwrap_or(0);
                     times += 1;
                 }
-                Err(why) => assert!(why.contains("the run ends"), "{why}"),
+                Err(why) => assert!(why.to_string().contains("the run ends"), "{why}"),
             }
         }
         assert!(times >= 3 && tables > 0, "{policy:?}, {replicas} replicas: {times} replacements, {tables} entries");
@@ -393,11 +393,11 @@ fn replicas_do_not_go_on_with_a_state_that_is_shared_in_another_way() {
     cores.start();
     assert!(cores.turn());
     let other = cores.replace(&version(text.replace("-> f ::", "-> n :: Null -> f ::")), false).unwrap_err();
-    assert!(other.contains("would share the state of `f` in another way"), "{other}");
+    assert!(other.to_string().contains("would share the state of `f` in another way"), "{other}");
     // What cannot be made is told when all replicas rest.
     let wrong = text.replace("ToDump(OUT", "x").replace("-> Discard;", "-> ToDump(/nonexistent/x);");
     let wrong = cores.replace(&version(wrong), false).unwrap_err();
-    assert!(wrong.contains("/nonexistent/x"), "{wrong}");
+    assert!(wrong.to_string().contains("/nonexistent/x"), "{wrong}");
     let same = cores.replace(&version(text.clone()), false).unwrap().succession;
     assert!(same.made.is_empty() && same.gone.is_empty() && same.kept.contains(&"s".to_owned()), "{same:?}");
     while cores.turn() {}
@@ -475,12 +475,12 @@ impl Controlled for Watched {
 
     fn stop(&mut self) {}
 
-    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, String> {
+    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, ChangeError> {
         self.begun.push(self.turns);
         Replaceable { graph: &mut self.graph, recipe: &self.recipe }.preparation(version, plan)
     }
 
-    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {
         self.beside.push(self.turns - self.begun[self.begun.len() - 1]);
         Replaceable { graph: &mut self.graph, recipe: &self.recipe }.succeed(prepared, plan)
     }

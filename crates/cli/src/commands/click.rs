@@ -9,7 +9,7 @@ use crate::signals::Signals;
 use netvm::application::{Application, Library, Settings, native};
 use netvm::control::click::Access;
 use netvm::control::{Door, Server};
-use netvm::diagnostics::{Diagnostic, Span};
+use netvm::diagnostics::{Diagnostic, Kind, Span};
 use netvm::{Error, engines};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,9 +47,6 @@ pub(crate) fn main() -> Option<ExitCode> {
     })
 }
 
-/// What click says of a configuration that it cannot read.
-const READING: &[&str] = &["syntax error", "redeclaration of", "connection mismatch", "at most one expandable port"];
-
 /// Tells faults as click does: file, line, what is wrong; a failure that was told.
 fn told(error: Error) -> Failure {
     let Error::Configuration(faults) = error else { return error.into() };
@@ -61,19 +58,18 @@ fn told(error: Error) -> Failure {
             format!("{file}:{line}")
         };
         for fault in &part.faults.0 {
-            match of_element(&fault.message) {
-                Some((element, what)) => {
-                    let head = format!("{}: While configuring '{element}':", place(fault.span));
+            match fault.kind.as_deref() {
+                Some(Kind::Element { name, class, what }) => {
+                    let head = format!("{}: While configuring '{name} :: {class}':", place(fault.span));
                     syntax = false;
                     if before.replace(head.clone()) != Some(head.clone()) {
                         failure::eprint_lossy(&head);
                     }
                     failure::eprint_lossy(&format!("  {}", what.replace('`', "'")));
                 }
-                None => {
-                    let lines = in_its_words(fault, place);
-                    syntax &= READING.iter().any(|words| lines.contains(words));
-                    failure::eprint_lossy(&lines);
+                kind => {
+                    syntax &= matches!(kind, Some(Kind::MissingElement | Kind::Redeclared(_) | Kind::Connection));
+                    failure::eprint_lossy(&in_its_words(fault, place));
                 }
             }
         }
@@ -89,30 +85,16 @@ fn told(error: Error) -> Failure {
 fn in_its_words(fault: &Diagnostic, place: impl Fn(Span) -> String) -> String {
     let message = fault.message.replace('`', "'");
     let here = place(fault.span);
-    let first = fault.notes.first().map(|(span, _)| place(*span));
-    if message.starts_with("an element is missing") {
-        return format!("{here}: syntax error near '->'");
+    let first = fault.notes.first().map_or_else(|| here.clone(), |(span, _)| place(*span));
+    match fault.kind.as_deref() {
+        Some(Kind::MissingElement) => format!("{here}: syntax error near '->'"),
+        Some(Kind::Redeclared(name)) => {
+            format!("{here}: redeclaration of element '{name}'\n{first}: element '{name}' previously declared here")
+        }
+        Some(Kind::PortReused) => format!("{first}: {message}"),
+        Some(Kind::PortUnused { element, side, port }) => format!("{here}: '{element}' {side} {port} unused"),
+        _ => format!("{here}: {message}"),
     }
-    match (message.strip_prefix("element ").and_then(|rest| rest.strip_suffix(" is declared twice")), first) {
-        (Some(name), Some(first)) => format!("{here}: redeclaration of element {name}\n{first}: element {name} previously declared here"),
-        (None, Some(first)) if message.starts_with("illegal reuse") => format!("{first}: {message}"),
-        _ => format!("{here}: {}", unused(&message).unwrap_or(message)),
-    }
-}
-
-/// `'p :: Print' has 0 output ports, and its class wants 1`, in click's words.
-fn unused(message: &str) -> Option<String> {
-    let (element, rest) = message.split_once(" has ")?;
-    let (there, wanted) = rest.split_once(", and its class wants ")?;
-    let (count, side) = there.split_once(' ')?;
-    let (count, least): (u32, u32) = (count.parse().ok()?, wanted.trim_start_matches("at least ").parse().ok()?);
-    let side = side.split(' ').next()?;
-    (count < least).then(|| format!("{element} {side} {count} unused"))
-}
-
-/// The element, `name :: Class`, that a fault begins with, and what is wrong.
-fn of_element(message: &str) -> Option<(&str, &str)> {
-    message.strip_prefix('`')?.split_once("`: ").filter(|(element, _)| element.contains(" :: "))
 }
 
 fn parse(arguments: impl Iterator<Item = String>) -> Outcome<Line> {
@@ -210,6 +192,8 @@ fn run(line: &Line) -> Outcome<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netvm::application::Reading;
+    use netvm::diagnostics::Sources;
 
     fn line(text: &str) -> Outcome<Line> {
         parse(text.split(' ').map(str::to_owned))
@@ -226,20 +210,20 @@ mod tests {
 
     #[test]
     fn faults_have_the_words_of_click() {
-        let at = |start| Span { start, end: start };
-        let words = |message: &str| in_its_words(&Diagnostic::new(at(2), message).note(at(1), "before"), |span| span.start.to_string());
-        for (message, wanted) in [
-            ("`p :: Print` has 0 output ports, and its class wants 1", "2: 'p :: Print' output 0 unused"),
-            ("`t :: Tee` has 0 output ports, and its class wants at least 1", "2: 't :: Tee' output 0 unused"),
-            (
-                "`c :: Check` has 3 output ports, and its class wants at most 2",
-                "2: 'c :: Check' has 3 output ports, and its class wants at most 2",
-            ),
-            ("an element is missing: `input` has a meaning in compounds and groups only", "2: syntax error near '->'"),
-            ("element `a` is declared twice", "2: redeclaration of element 'a'\n1: element 'a' previously declared here"),
-            ("illegal reuse of `i :: Src` push output 0", "1: illegal reuse of 'i :: Src' push output 0"),
+        let words = |text: &str| {
+            let Err(Error::Configuration(faults)) = Application::read("x", text, &Reading::default()) else { panic!("{text}") };
+            let of = |sources: &Sources, fault: &Diagnostic| in_its_words(fault, |span| sources.line(span.start).1.to_string());
+            let all = faults.0.iter().flat_map(|part| part.faults.0.iter().map(|fault| of(&part.sources, fault)));
+            all.collect::<Vec<_>>()
+        };
+        for (text, wanted) in [
+            ("Idle\n-> p :: Print", "2: 'p :: Print' output 0 unused"),
+            ("Idle\n-> t :: Tee", "2: 't :: Tee' output 0 unused"),
+            ("Idle\n-> input", "2: syntax error near '->'"),
+            ("a :: Idle;\na :: Idle", "2: redeclaration of element 'a'\n1: element 'a' previously declared here"),
+            ("i :: InfiniteSource -> Discard;\ni -> Discard", "1: illegal reuse of 'i :: InfiniteSource' push output 0"),
         ] {
-            assert_eq!(words(message), wanted);
+            assert_eq!(words(text), [wanted], "{text}");
         }
     }
 

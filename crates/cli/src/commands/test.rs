@@ -4,7 +4,7 @@ use super::shared::EngineArg;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use netvm::application::Library;
-use netvm::scripts::{self, scenarios};
+use netvm::scripts::{self, ScriptError, scenarios};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -129,9 +129,9 @@ fn judge(args: &Args, path: &Path) -> Outcome<(usize, Vec<String>)> {
 }
 
 /// The same for the scenarios of graphs.
-fn graphs(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<(usize, Vec<String>), String> {
+fn graphs(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<(usize, Vec<String>), ScriptError> {
     let all = scenarios::parse(path, text)?;
-    let base = temporary_folder().map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))?;
+    let base = temporary_folder().map_err(|error| ScriptError::new(format_args!("{}: {error}", std::env::temp_dir().display())))?;
     let mut wrong = Vec::new();
     for (n, scenario) in all.iter().enumerate() {
         let found = scenario.play(elements, args.engine.get(), args.engine.settings(), &base.join(n.to_string()));
@@ -155,7 +155,7 @@ fn temporary_folder() -> std::io::Result<PathBuf> {
 }
 
 /// The same for the cases of one class.
-fn class(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<(usize, Vec<String>), String> {
+fn class(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<(usize, Vec<String>), ScriptError> {
     let name = path.display().to_string();
     let cases = scripts::parse(text)?;
     let class = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

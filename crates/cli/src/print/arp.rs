@@ -2,6 +2,7 @@
 
 use super::view::{Cut, Printed, View};
 use super::{Line, ether::Mac, names, put};
+use netvm::netil::fields::{arp, ethertype};
 use std::net::Ipv4Addr;
 
 /// The fixed fields; addresses follow: sender hardware, sender protocol, target hardware, target protocol.
@@ -27,8 +28,8 @@ impl Arp<'_> {
     fn protocol_address(&self, target: bool) -> Result<String, Cut> {
         let at = 8 + self.hardware_len + usize::from(target) * (self.hardware_len + self.protocol_len);
         match (self.protocol, self.protocol_len) {
-            (0x0800, 4) => Ok(Ipv4Addr::from(self.view.u32(at)?).to_string()),
-            (0x0800, _) => Ok("<wrong len>".to_owned()),
+            (ethertype::IPV4, 4) => Ok(Ipv4Addr::from(self.view.u32(at)?).to_string()),
+            (ethertype::IPV4, _) => Ok("<wrong len>".to_owned()),
             _ => Ok("<wrong proto type>".to_owned()),
         }
     }
@@ -42,13 +43,18 @@ impl Arp<'_> {
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "arp";
     view.take(0, 8)?;
-    let arp =
-        Arp { view, hardware: view.u16(0)?, protocol: view.u16(2)?, hardware_len: view.u8(4)?.into(), protocol_len: view.u8(5)?.into() };
+    let arp = Arp {
+        view,
+        hardware: view.half(arp::HARDWARE)?,
+        protocol: view.half(arp::PROTOCOL)?,
+        hardware_len: view.byte(arp::HARDWARE_SIZE)?.into(),
+        protocol_len: view.byte(arp::PROTOCOL_SIZE)?.into(),
+    };
     view.take(8, 2 * (arp.hardware_len + arp.protocol_len))?;
     if !line.style.link {
         line.put("ARP, ");
     }
-    let usual = arp.protocol == 0x0800 && arp.protocol_len == 4 && arp.hardware_len != 0;
+    let usual = arp.protocol == ethertype::IPV4 && arp.protocol_len == 4 && arp.hardware_len != 0;
     if !usual || line.style.verbose > 0 {
         kinds(line, &arp);
     }
@@ -81,7 +87,7 @@ fn kinds(line: &mut Line<'_>, arp: &Arp<'_>) {
 fn operation(line: &mut Line<'_>, arp: &Arp<'_>) -> Result<bool, Cut> {
     let (from, to) = (arp.protocol_address(false)?, arp.protocol_address(true)?);
     let (from_mac, to_mac) = (arp.hardware_address(false)?, arp.hardware_address(true)?);
-    match arp.view.u16(6)? {
+    match arp.view.half(arp::OPERATION)? {
         1 if arp.target_is_known()? => put!(line, "Request who-has {to} ({to_mac}) tell {from}"),
         1 => put!(line, "Request who-has {to} tell {from}"),
         2 => put!(line, "Reply {from} is-at {from_mac}"),

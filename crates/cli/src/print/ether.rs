@@ -4,11 +4,12 @@
 
 use super::view::{Cut, Printed, View};
 use super::{Line, aoe, arp, eap, ip4, ip6, llc, lldp, loopback, names, ppp, ptp, put, slow, tunnel};
+use netvm::netil::fields::ethertype;
 use std::fmt;
 
 /// The EtherType of an 802.1Q tag.
-pub(super) const VLAN: u16 = 0x8100;
-const TAGS: [u16; 4] = [VLAN, 0x88a8, 0x9100, 0x9200];
+pub(super) const VLAN: u16 = ethertype::VLAN;
+const TAGS: [u16; 4] = [VLAN, ethertype::VLAN_PROVIDER, ethertype::VLAN_STACKED, 0x9200];
 /// Up to here the field is a length, not a type.
 const MAX_LENGTH: u16 = 1500;
 
@@ -117,17 +118,17 @@ fn show_length(line: &mut Line<'_>, len: usize, shown: &mut bool) {
 /// Prints what an EtherType announces; false if it has no printer.
 pub(super) fn payload(line: &mut Line<'_>, ethertype: u16, view: View<'_>) -> Result<bool, Cut> {
     match ethertype {
-        0x0800 => ip4::print(line, view)?,
-        0x86dd => ip6::print(line, view)?,
-        0x0806 | 0x8035 => arp::print(line, view)?,
-        0x8847 | 0x8848 => tunnel::mpls(line, view)?,
-        0x8863 | 0x8864 => ppp::pppoe(line, view)?,
-        0x888e => eap::eapol(line, view)?,
-        0x88cc => lldp::print(line, view)?,
-        0x8809 => slow::print(line, view)?,
+        ethertype::IPV4 => ip4::print(line, view)?,
+        ethertype::IPV6 => ip6::print(line, view)?,
+        ethertype::ARP | ethertype::RARP => arp::print(line, view)?,
+        ethertype::MPLS | ethertype::MPLS_MULTICAST => tunnel::mpls(line, view)?,
+        ethertype::PPPOE_DISCOVERY | ethertype::PPPOE_SESSION => ppp::pppoe(line, view)?,
+        ethertype::EAPOL => eap::eapol(line, view)?,
+        ethertype::LLDP => lldp::print(line, view)?,
+        ethertype::SLOW => slow::print(line, view)?,
         0x88a2 => aoe::print(line, view)?,
         0x88f7 => ptp::print(line, view)?,
-        0x9000 => loopback::print(line, view)?,
+        ethertype::LOOPBACK => loopback::print(line, view)?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -3,11 +3,12 @@
 use super::transport::{self, Ip};
 use super::view::{Printed, View};
 use super::{Line, checksum, names, put};
+use netvm::netil::fields::{fragment, ip, ip_protocol};
 use std::net::Ipv4Addr;
 
-const MIN_HEADER: usize = 20;
-const MORE_FRAGMENTS: u16 = 0x2000;
-const OFFSET: u16 = 0x1fff;
+const MIN_HEADER: usize = ip::HEADER.bytes() as usize;
+const MORE_FRAGMENTS: u16 = fragment::MORE;
+const OFFSET: u16 = fragment::OFFSET;
 
 /// Prints a packet that should be IPv4.
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
@@ -16,7 +17,7 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
 
 fn packet(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "ip";
-    let first = view.u8(0)?;
+    let first = view.byte(ip::VERSION_IHL)?;
     if first >> 4 != 4 {
         wrong_version(line, first >> 4);
         return Ok(());
@@ -33,11 +34,11 @@ fn packet(line: &mut Line<'_>, view: View<'_>) -> Printed {
         put!(line, "bad-hlen {header}");
         return Ok(());
     }
-    let total = usize::from(view.u16(2)?);
+    let total = usize::from(view.half(ip::LENGTH)?);
     if total > view.len() {
         put!(line, "truncated-ip - {} bytes missing! ", total - view.len());
     }
-    let offloaded = total == 0 && matches!(view.u8(9)?, 6 | 17);
+    let offloaded = total == 0 && matches!(view.byte(ip::PROTOCOL)?, ip_protocol::TCP | ip_protocol::UDP);
     let len = if offloaded { view.len() } else { total };
     if len < header {
         put!(line, "bad-len {len}");
@@ -60,23 +61,23 @@ fn wrong_version(line: &mut Line<'_>, version: u8) {
 }
 
 fn fields(line: &mut Line<'_>, view: View<'_>, header: usize, offloaded: bool) -> Printed {
-    let (tos, ttl, protocol, fragment) = (view.u8(1)?, view.u8(8)?, view.u8(9)?, view.u16(6)?);
+    let (tos, ttl, protocol, fragment) = (view.byte(ip::TOS)?, view.byte(ip::TTL)?, view.byte(ip::PROTOCOL)?, view.half(ip::FRAGMENT)?);
     put!(line, "(tos 0x{tos:x}{}", ["", ",ECT(1)", ",ECT(0)", ",CE"][usize::from(tos & 3)]);
     if ttl > 0 {
         put!(line, ", ttl {ttl}");
     }
-    let flags = names::flags(&[(MORE_FRAGMENTS, "+"), (0x4000, "DF"), (0x8000, "rsvd")], fragment, ", ");
+    let flags = names::flags(&[(MORE_FRAGMENTS, "+"), (fragment::DONT, "DF"), (fragment::RESERVED, "rsvd")], fragment, ", ");
     let offset = u32::from(fragment & OFFSET) * 8;
-    put!(line, ", id {}, offset {offset}, flags [{flags}], proto {} ({protocol})", view.u16(4)?, names::ip_protocol(protocol));
+    put!(line, ", id {}, offset {offset}, flags [{flags}], proto {} ({protocol})", view.half(ip::ID)?, names::ip_protocol(protocol));
     match offloaded {
         true => put!(line, ", length {} [was 0, presumed TSO]", view.len()),
-        false => put!(line, ", length {}", view.u16(2)?),
+        false => put!(line, ", length {}", view.half(ip::LENGTH)?),
     }
     if header > MIN_HEADER {
         options(line, view.first(header).skip(MIN_HEADER))?;
     }
     if let (false, Ok(bytes)) = (line.style.unchecked, view.take(0, header)) {
-        let found = view.u16(10)?;
+        let found = view.half(ip::CHECKSUM)?;
         if let Some(right) = checksum::expected(found, bytes, 0) {
             put!(line, ", bad cksum {found:x} (->{right:x})!");
         }

@@ -3,9 +3,10 @@
 use super::transport::{self, Ip};
 use super::view::{Cut, Printed, View};
 use super::{Line, names, put};
+use netvm::netil::fields::ip6;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-const HEADER: usize = 40;
+const HEADER: usize = ip6::HEADER.bytes() as usize;
 
 /// An address as `inet_ntop` writes it: also `::a.b.c.d` for the IPv4-compatible ones.
 pub(super) fn address(address: Ipv6Addr) -> String {
@@ -41,17 +42,18 @@ fn packet(line: &mut Line<'_>, view: View<'_>) -> Printed {
         line.invalid();
         return Ok(());
     }
-    let payload = usize::from(view.u16(4)?);
+    let payload = usize::from(view.half(ip6::LENGTH)?);
     let available = view.len() - HEADER;
     if payload > available {
         put!(line, "truncated-ip6 - {} bytes missing!", payload - available);
     }
-    let protocol = view.u8(6)?;
+    let protocol = view.byte(ip6::NEXT_HEADER)?;
     if line.style.verbose > 0 {
         fields(line, view, protocol, payload)?;
     }
-    let dst = read(view, 24)?;
-    let ip = Ip { src: read(view, 8)?, dst, last: dst, ttl: view.u8(7)?, fragmented: false, shown: false };
+    let dst = read(view, ip6::DST.range().start)?;
+    let ip =
+        Ip { src: read(view, ip6::SRC.range().start)?, dst, last: dst, ttl: view.byte(ip6::HOP_LIMIT)?, fragmented: false, shown: false };
     let rest = view.skip(HEADER);
     // A jumbogram, or a segment too long for the field: as far as the packet goes.
     let rest = if payload == 0 { rest } else { rest.claiming(payload) };
@@ -63,7 +65,7 @@ fn read(view: View<'_>, at: usize) -> Result<IpAddr, Cut> {
 }
 
 fn fields(line: &mut Line<'_>, view: View<'_>, protocol: u8, payload: usize) -> Printed {
-    let flow = view.u32(0)?;
+    let flow = view.word(ip6::VERSION_CLASS_FLOW)?;
     line.put("(");
     if flow & 0x0ff0_0000 != 0 {
         put!(line, "class 0x{:02x}, ", flow >> 20 & 0xff);
@@ -72,7 +74,7 @@ fn fields(line: &mut Line<'_>, view: View<'_>, protocol: u8, payload: usize) -> 
         put!(line, "flowlabel 0x{:05x}, ", flow & 0xf_ffff);
     }
     let name = names::ip_protocol(protocol);
-    put!(line, "hlim {}, next-header {name} ({protocol}) payload length: {payload}) ", view.u8(7)?);
+    put!(line, "hlim {}, next-header {name} ({protocol}) payload length: {payload}) ", view.byte(ip6::HOP_LIMIT)?);
     Ok(())
 }
 

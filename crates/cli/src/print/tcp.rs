@@ -5,8 +5,9 @@ use super::tcp_options;
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
 use super::{Line, apps, checksum, names, put};
+use netvm::netil::fields::{ip_protocol, tcp};
 
-const MIN_HEADER: usize = 20;
+const MIN_HEADER: usize = tcp::HEADER.bytes() as usize;
 pub(super) const FLAGS: &[(u16, &str)] =
     &[(0x01, "F"), (0x02, "S"), (0x04, "R"), (0x08, "P"), (0x10, "."), (0x20, "U"), (0x40, "E"), (0x80, "W")];
 const SYN: u8 = 0x02;
@@ -35,14 +36,14 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     };
     let (from, to) = ((ports >> 16) as u16, ports as u16);
     ip.ends(line, from, to);
-    let header = usize::from(view.u8(12)? >> 4) * 4;
+    let header = usize::from(view.byte(tcp::DATA_OFFSET)? >> 4) * 4;
     if header < MIN_HEADER {
         let data = view.len().wrapping_sub(header) as u32;
         put!(line, " tcp {data} [bad hdr length {header} - too short, < {MIN_HEADER}]");
         return Ok(());
     }
     view.take(0, MIN_HEADER)?;
-    let segment = Segment { from, to, header, flags: view.u8(13)? };
+    let segment = Segment { from, to, header, flags: view.byte(tcp::FLAGS)? };
     match line.style.quiet {
         true => quiet(line, &segment, view),
         false => full(line, ip, &segment, view)?,
@@ -82,9 +83,9 @@ fn full(line: &mut Line<'_>, ip: &Ip, segment: &Segment, view: View<'_>) -> Prin
     if segment.flags & ACK != 0 {
         put!(line, ", ack {}", shown.ack);
     }
-    put!(line, ", win {}", view.u16(14)?);
+    put!(line, ", win {}", view.half(tcp::WINDOW)?);
     if segment.flags & URG != 0 {
-        put!(line, ", urg {}", view.u16(18)?);
+        put!(line, ", urg {}", view.half(tcp::URGENT)?);
     }
     if segment.header > MIN_HEADER {
         let bad = tcp_options::print(line, view.first(segment.header).skip(MIN_HEADER), shown.sack_base, segment.flags)?;
@@ -101,7 +102,7 @@ fn full(line: &mut Line<'_>, ip: &Ip, segment: &Segment, view: View<'_>) -> Prin
 }
 
 fn numbers(line: &mut Line<'_>, ip: &Ip, segment: &Segment, view: View<'_>) -> Result<Shown, Cut> {
-    let (seq, ack) = (view.u32(4)?, view.u32(8)?);
+    let (seq, ack) = (view.word(tcp::SEQ)?, view.word(tcp::ACK)?);
     if line.style.absolute || segment.flags & ACK == 0 {
         return Ok(Shown { seq, ack, sack_base: 0 });
     }
@@ -110,9 +111,9 @@ fn numbers(line: &mut Line<'_>, ip: &Ip, segment: &Segment, view: View<'_>) -> R
 }
 
 fn sum(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
-    let found = view.u16(16)?;
+    let found = view.half(tcp::CHECKSUM)?;
     put!(line, ", cksum 0x{found:04x}");
-    match checksum::expected(found, view.captured(), checksum::pseudo(ip.src, ip.last, 6, view)) {
+    match checksum::expected(found, view.captured(), checksum::pseudo(ip.src, ip.last, ip_protocol::TCP, view)) {
         Some(right) => put!(line, " (incorrect -> 0x{right:04x})"),
         None => line.put(" (correct)"),
     }

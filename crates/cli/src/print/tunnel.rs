@@ -2,6 +2,7 @@
 
 use super::view::{Cut, Printed, View};
 use super::{Line, ether, ip4, ip6, isis, names, ppp, put};
+use netvm::netil::fields::ethertype;
 
 /// Labels, then IPv4 or IPv6 as the last label or the first byte says.
 pub(super) fn mpls(line: &mut Line<'_>, mut view: View<'_>) -> Printed {
@@ -88,8 +89,8 @@ fn gre_0(line: &mut Line<'_>, view: View<'_>, flags: u16, protocol: u16) -> Prin
     gre_type(line, protocol, view.len());
     let rest = view.skip(at);
     match protocol {
-        0x0800 => ip4::print(line, rest)?,
-        0x86dd => ip6::print(line, rest)?,
+        ethertype::IPV4 => ip4::print(line, rest)?,
+        ethertype::IPV6 => ip6::print(line, rest)?,
         0x8847 | 0x8848 => line.nested(|line| mpls(line, rest))?,
         0x6558 => line.nested(|line| ether::print(line, rest, &mut 0))?,
         0x00fe => return isis::nlpid(line, rest).map(drop),

@@ -3,8 +3,9 @@
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
 use super::{Carried, Line, apps, checksum, put, rpc};
+use netvm::netil::fields::{ip_protocol, udp};
 
-const HEADER: usize = 8;
+const HEADER: usize = udp::HEADER.bytes() as usize;
 
 pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     line.protocol = "udp";
@@ -12,22 +13,25 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
         ip.addresses(line);
         return Err(Cut);
     };
-    if line.style.carried == Some(Carried::Rpc) && view.len() >= HEADER && view.u16(4).is_ok_and(|length| usize::from(length) >= HEADER) {
-        return rpc::print(line, ip, view.first(view.u16(4)?.into()).skip(HEADER));
+    if line.style.carried == Some(Carried::Rpc)
+        && view.len() >= HEADER
+        && view.half(udp::LENGTH).is_ok_and(|length| usize::from(length) >= HEADER)
+    {
+        return rpc::print(line, ip, view.first(view.half(udp::LENGTH)?.into()).skip(HEADER));
     }
     ip.ends(line, (ports >> 16) as u16, ports as u16);
     if view.len() < HEADER {
         put!(line, "truncated-udp {}", view.len());
         return Ok(());
     }
-    let length = usize::from(view.u16(4)?);
+    let length = usize::from(view.half(udp::LENGTH)?);
     // Zero stands for more than 65,535 bytes (RFC 2675).
     let length = if length == 0 && view.len() > 65_535 { view.len() } else { length };
     if length < HEADER {
         put!(line, "truncated-udplength {length}");
         return Ok(());
     }
-    let found = view.u16(6)?;
+    let found = view.half(udp::CHECKSUM)?;
     let datagram = view.first(length);
     if let Some(printed) = apps::said(line, ((ports >> 16) as u16, ports as u16), ip, datagram.skip(HEADER)) {
         return printed;
@@ -60,7 +64,7 @@ fn sum(line: &mut Line<'_>, ip: &Ip, datagram: View<'_>, found: u16) {
     if !datagram.is_whole() {
         return;
     }
-    match checksum::expected(found, datagram.captured(), checksum::pseudo(ip.src, ip.last, 17, datagram)) {
+    match checksum::expected(found, datagram.captured(), checksum::pseudo(ip.src, ip.last, ip_protocol::UDP, datagram)) {
         Some(right) => put!(line, "[bad udp cksum 0x{found:04x} -> 0x{right:04x}!] "),
         None => line.put("[udp sum ok] "),
     }

@@ -3,6 +3,7 @@
 //! Invariant: never more captured bytes than wire bytes. Every read is checked; a read past the captured bytes gives [`Cut`], which
 //! the caller passes up until somebody prints `[|proto]`.
 
+use netvm::netil::fields::Field;
 use std::net::Ipv4Addr;
 
 /// A header lies, partly or wholly, beyond the captured bytes.
@@ -89,6 +90,21 @@ impl<'a> View<'a> {
     /// The IPv4 address at `at`.
     pub(crate) fn v4(self, at: usize) -> Result<Ipv4Addr, Cut> {
         self.array::<4>(at).map(Ipv4Addr::from)
+    }
+
+    /// A header's field of one byte.
+    pub(crate) fn byte(self, field: Field) -> Result<u8, Cut> {
+        field.byte(self.bytes).ok_or(Cut)
+    }
+
+    /// A header's field of two bytes.
+    pub(crate) fn half(self, field: Field) -> Result<u16, Cut> {
+        field.half(self.bytes).ok_or(Cut)
+    }
+
+    /// A header's field of four bytes.
+    pub(crate) fn word(self, field: Field) -> Result<u32, Cut> {
+        field.word(self.bytes).ok_or(Cut)
     }
 
     /// The big-endian number at `at`.

@@ -220,7 +220,7 @@ impl<'a> Maker<'a> {
     }
 
     fn fault(&mut self, element: &Element, what: impl fmt::Display) {
-        self.faults.push(Diagnostic::new(element.span, format!("`{} :: {}`: {what}", element.name, element.class)));
+        self.faults.push(Diagnostic::of_element(element.span, (&element.name, &element.class), what.to_string()));
     }
 
     /// Adds the faults of a class's file, with a note of who uses it.

@@ -5,8 +5,8 @@
 //!
 //! The codes are Click's: port counts (`1/1-2`, `-/=`), processing (`h/l`, `a/ah`), flow (`x/x`, `xy/x`, `#/#`).
 
-use super::graph::{Connection, Graph, Port};
-use crate::diagnostics::{Diagnostic, Diagnostics};
+use super::graph::{Connection, Element, Graph, Port};
+use crate::diagnostics::{Diagnostic, Diagnostics, Kind as Fault};
 use std::collections::BTreeMap;
 
 /// What a class says of its ports.
@@ -137,7 +137,10 @@ fn wrong_count(graph: &Graph, element: usize, shape: &Shape<'_>, counts: [u32; 2
         };
         let message =
             format!("{} has {count} {what} port{}, and its class wants {wants}", called(graph, element), if count == 1 { "" } else { "s" });
-        return Some(Diagnostic::new(graph.elements[element].span, message));
+        let Element { name, class, span, .. } = &graph.elements[element];
+        let fault = Diagnostic::new(*span, message);
+        let unused = || Fault::PortUnused { element: format!("{name} :: {class}"), side: what, port: count };
+        return Some(if count < least { fault.kind(unused()) } else { fault });
     }
     None
 }
@@ -260,7 +263,7 @@ impl<'g> Solver<'g> {
                 }
                 if let Some(before) = seen.insert(end, *span) {
                     let message = format!("illegal reuse of {} {what} {}", called(self.graph, end.1.element), end.1.port);
-                    self.faults.push(Diagnostic::new(*span, message).note(before, "connected here already"));
+                    self.faults.push(Diagnostic::new(*span, message).kind(Fault::PortReused).note(before, "connected here already"));
                 }
             }
         }

@@ -5,7 +5,7 @@
 
 use super::ast::{Class, Compound, Connection, Endpoint, Name, Ports, Reference, Side, Statement, Text};
 use super::values::Values;
-use crate::diagnostics::{Diagnostic, Span};
+use crate::diagnostics::{Diagnostic, Kind, Span};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -232,7 +232,8 @@ impl<'a, 'c> Reader<'a, 'c> {
     fn declare(&mut self, name: &Name, meaning: Rc<Meaning<'a>>, text: Option<&'a Text>) -> Option<usize> {
         if let Some(&other) = self.names.get(&name.text) {
             let there = self.body.elements[other].span;
-            self.fault(Diagnostic::new(name.span, format!("element `{}` is declared twice", name.text)).note(there, "first here"));
+            let fault = Diagnostic::new(name.span, format!("element `{}` is declared twice", name.text));
+            self.fault(fault.kind(Kind::Redeclared(name.text.clone())).note(there, "first here"));
             return None;
         }
         if let Some(&used) = self.taken.get(name.text.as_str()) {
@@ -364,7 +365,8 @@ impl<'a, 'c> Reader<'a, 'c> {
             if let Some(&element) = self.names.get(name) {
                 return Some((element, element));
             }
-            self.fault(Diagnostic::new(span, format!("an element is missing: `{name}` has a meaning in compounds and groups only")));
+            let message = format!("an element is missing: `{name}` has a meaning in compounds and groups only");
+            self.fault(Diagnostic::new(span, message).kind(Kind::MissingElement));
             return None;
         };
         let element = if side == Side::Input { *input } else { *output };
@@ -395,7 +397,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         let span = first.span.to(last.span);
         let [open_out, open_in] = [opens(outputs, inputs, many), opens(inputs, outputs, many)];
         if open_out && open_in {
-            return self.fault(Diagnostic::new(span, "at most one expandable port allowed per connection"));
+            return self.fault(Diagnostic::new(span, "at most one expandable port allowed per connection").kind(Kind::Connection));
         }
         let (least_out, least_in) = (least(outputs), least(inputs));
         let from = ports(outputs, if open_out { least_in.saturating_sub(least_out) } else { 0 });
@@ -405,7 +407,8 @@ impl<'a, 'c> Reader<'a, 'c> {
             (from, [to]) => from.iter().for_each(|from| self.body.links.push(Link { from: *from, to: *to, span })),
             _ if !many => self.fault(Diagnostic::new(span, "many-to-many connections require `=>`")),
             _ if from.len() != to.len() => {
-                self.fault(Diagnostic::new(span, format!("connection mismatch: {} outputs connected to {} inputs", from.len(), to.len())));
+                let message = format!("connection mismatch: {} outputs connected to {} inputs", from.len(), to.len());
+                self.fault(Diagnostic::new(span, message).kind(Kind::Connection));
             }
             (from, to) => self.body.links.extend(from.iter().zip(to).map(|(from, to)| Link { from: *from, to: *to, span })),
         }

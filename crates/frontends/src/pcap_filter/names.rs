@@ -10,9 +10,7 @@ use std::sync::OnceLock;
 use super::names_table::{PROTOCOLS, SERVICES};
 
 /// IP protocol numbers of the transports that have ports.
-pub(crate) const TCP: u8 = 6;
-pub(crate) const UDP: u8 = 17;
-pub(crate) const SCTP: u8 = 132;
+pub(crate) use netil::fields::ip_protocol::{SCTP, TCP, UDP};
 
 /// A service: its port, and the one transport it is registered for unless it is several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -143,7 +143,7 @@ impl Writer<'_> {
 
     fn fault(&mut self, element: usize, what: &str) {
         let Element { name, class, span, .. } = &self.flat.elements[element];
-        self.faults.push(Diagnostic { span: *span, message: format!("`{name} :: {class}`: {what}"), notes: Vec::new(), help: None });
+        self.faults.push(Diagnostic::of_element(*span, (name, class), what));
     }
 
     /// What an element that netvm itself has is here; nothing if it does nothing, or cannot be, which is a fault.
@@ -151,7 +151,7 @@ impl Writer<'_> {
         let Element { name, class, arguments, .. } = &self.flat.elements[element];
         let seed = (instance as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         roles::role(&Around { wires: &self.wires, element, name, class, arguments, seed }).unwrap_or_else(|why| {
-            self.fault(element, &why);
+            self.fault(element, &why.to_string());
             None
         })
     }
@@ -161,12 +161,7 @@ impl Writer<'_> {
         let info = info(parts);
         let size = info.last().map_or(0, |(_, at, size)| at + size).next_multiple_of(8);
         if size > MOST_INFO {
-            self.faults.push(Diagnostic {
-                span: Default::default(),
-                message: format!("its annotations take {size} bytes, of {MOST_INFO}"),
-                notes: Vec::new(),
-                help: None,
-            });
+            self.faults.push(Diagnostic::new(Default::default(), format!("its annotations take {size} bytes, of {MOST_INFO}")));
         }
         let _ = write!(
             self.out,

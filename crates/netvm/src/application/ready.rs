@@ -8,6 +8,7 @@ use crate::engines::{Elements, EngineInfo};
 use jit::chain::Chain;
 use netil::Engine;
 use netil::cluster::Plan;
+use runtime::graph::ElementError;
 use std::sync::{Mutex, PoisonError};
 
 /// Programs that have been compiled, one by one and together.
@@ -27,7 +28,7 @@ impl Ready {
     /// Compiles the programs of an application; those that cannot be are told when elements are made of them.
     pub(super) fn of(application: &app::Application, engine: &'static EngineInfo, engines: engines::Settings) -> Self {
         let mut compiled = Compiled::default();
-        let make = |program| engine.make_element(program, engines).map_err(|error| error.to_string());
+        let make = |program| engine.make_element(program, engines).map_err(ElementError::resource);
         let own = application.instances.iter().map(|instance| compiled.make(instance.program()?, make).ok());
         let own: Vec<Option<Box<dyn Engine>>> = own.collect();
         let apart = engine.elements == Elements::Apart;

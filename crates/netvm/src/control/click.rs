@@ -2,7 +2,7 @@
 //!
 //! Source: Click's manual of ControlSocket. Left out: `LLRPC`; data of more than a line has a limit.
 
-use super::{Controlled, Door, LONGEST_LINE, Line, read_line};
+use super::{Controlled, Door, HandlerError, LONGEST_LINE, Line, read_line};
 use std::io::{self, BufRead, Write};
 
 /// Whether handlers may be written.
@@ -120,14 +120,13 @@ fn check(target: &mut dyn Controlled, handler: &str, write: bool) -> String {
 }
 
 /// Why a handler was not called, in a line, with Click's number for that.
-fn refused(why: &str, handler: &str) -> String {
-    let code = match () {
-        () if why.starts_with("no element") => 510,
-        () if why.starts_with("no ") => 511,
-        () if why.contains("can only be") => 511,
-        () => 520,
+fn refused(why: &HandlerError, handler: &str) -> String {
+    let code = match why {
+        HandlerError::NoElement(_) => 510,
+        HandlerError::NoHandler(_) | HandlerError::ReadOnly(_) | HandlerError::WriteOnly(_) => 511,
+        HandlerError::Busy(_) | HandlerError::Invalid(_) | HandlerError::Failed(_) => 520,
     };
-    let lines: Vec<&str> = why.lines().collect();
+    let lines: Vec<&str> = why.text().lines().collect();
     match lines.split_last() {
         Some((last, before)) => before.iter().map(|line| format!("{code}-{line}\r\n")).collect::<String>() + &format!("{code} {last}\r\n"),
         None => format!("{code} handler '{handler}' failed\r\n"),
@@ -150,8 +149,9 @@ mod tests {
 
     #[test]
     fn errors_have_clicks_numbers() {
-        assert_eq!(refused("no element named 'x'", "x.y"), "510 no element named 'x'\r\n");
-        assert_eq!(refused("no handler named 'a.b'", "a.b"), "511 no handler named 'a.b'\r\n");
-        assert_eq!(refused("a\nb", "a.b"), "520-a\r\n520 b\r\n");
+        assert_eq!(refused(&HandlerError::NoElement("no element named 'x'".to_owned()), "x.y"), "510 no element named 'x'\r\n");
+        assert_eq!(refused(&HandlerError::NoHandler("no handler named 'a.b'".to_owned()), "a.b"), "511 no handler named 'a.b'\r\n");
+        assert_eq!(refused(&HandlerError::invalid("no field 'x'"), "a.b"), "520 no field 'x'\r\n");
+        assert_eq!(refused(&HandlerError::failed("a\nb"), "a.b"), "520-a\r\n520 b\r\n");
     }
 }

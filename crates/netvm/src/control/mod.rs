@@ -19,7 +19,8 @@ pub mod why;
 pub use socket::{Door, default_folder, sockets};
 
 use crate::application::{
-    Cores, Described, Flow, Flows, Graph, Prepared, Recipe, Replaced, Replicas, Stats, Thread, Version, is_called, pin, report,
+    ChangeError, Cores, Described, Flow, Flows, Graph, HandlerError, Prepared, Recipe, Replaced, Replicas, Stats, Thread, Version,
+    is_called, pin, report,
 };
 use std::io::{self, BufRead, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -44,24 +45,24 @@ pub trait Handlers {
     ///
     /// # Errors
     /// There is no such handler, or it refuses.
-    fn read(&mut self, handler: &str, text: &str) -> Result<String, String>;
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, HandlerError>;
 
     /// Writes one.
     ///
     /// # Errors
     /// There is no such handler, or it refuses.
-    fn write(&mut self, handler: &str, text: &str) -> Result<(), String>;
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), HandlerError>;
 
     /// Whether there is one that is read, or written.
     fn has_handler(&self, handler: &str, write: bool) -> bool;
 }
 
 impl Handlers for Graph {
-    fn read(&mut self, handler: &str, text: &str) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, HandlerError> {
         Graph::read(self, handler, text, None)
     }
 
-    fn write(&mut self, handler: &str, text: &str) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), HandlerError> {
         Graph::write(self, handler, text, None)
     }
 
@@ -98,8 +99,12 @@ pub trait Controlled {
     ///
     /// # Errors
     /// There is no such thread, or no such core for this process.
-    fn move_thread(&mut self, name: &str, core: Option<usize>) -> Result<Duration, String> {
-        if is_called(threads::ONLY, name) { pin(core) } else { Err(format!("no thread is called '{name}'; there is {}", threads::ONLY)) }
+    fn move_thread(&mut self, name: &str, core: Option<usize>) -> io::Result<Duration> {
+        if is_called(threads::ONLY, name) {
+            pin(core)
+        } else {
+            Err(io::Error::other(format!("no thread is called '{name}'; there is {}", threads::ONLY)))
+        }
     }
 
     /// How many replicas there are, and are to be; none where their number cannot change.
@@ -111,16 +116,16 @@ pub trait Controlled {
     ///
     /// # Errors
     /// Why the number cannot change, or not to that.
-    fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, String> {
+    fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, ChangeError> {
         let _ = replicas;
-        Err("the configuration runs on one thread: netvm run --place rtc:N has replicas".to_owned())
+        Err(ChangeError::fixed("the configuration runs on one thread: netvm run --place rtc:N has replicas"))
     }
 
     /// The number of replicas follows what packets cost and the load from now on.
     ///
     /// # Errors
     /// Why the number cannot change.
-    fn plan_replicas(&mut self) -> Result<(), String> {
+    fn plan_replicas(&mut self) -> Result<(), ChangeError> {
         self.set_replicas(1).map(drop)
     }
 
@@ -133,9 +138,9 @@ pub trait Controlled {
     ///
     /// # Errors
     /// Why that cannot change, or not to that.
-    fn set_flow(&mut self, flow: Flow) -> Result<Flows, String> {
+    fn set_flow(&mut self, flow: Flow) -> Result<Flows, ChangeError> {
         let _ = flow;
-        Err("the configuration runs on one thread: netvm run --place rtc:N has replicas".to_owned())
+        Err(ChangeError::fixed("the configuration runs on one thread: netvm run --place rtc:N has replicas"))
     }
 
     /// What the number of replicas follows and says at present, if it does.
@@ -147,23 +152,23 @@ pub trait Controlled {
     ///
     /// # Errors
     /// The configuration of this run cannot be replaced.
-    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, String> {
+    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, ChangeError> {
         let _ = (version, plan);
-        Err("the configuration of this run cannot be replaced".to_owned())
+        Err(ChangeError::fixed("the configuration of this run cannot be replaced"))
     }
 
     /// Puts a version in the place of the configuration, or tells what would become of its elements then.
     ///
     /// # Errors
     /// What is wrong with it; then the run goes on as it was.
-    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {
         let _ = (prepared, plan);
-        Err("the configuration of this run cannot be replaced".to_owned())
+        Err(ChangeError::fixed("the configuration of this run cannot be replaced"))
     }
 }
 
 /// Prepares a version.
-pub type Preparation = Box<dyn FnOnce() -> Result<Prepared, String> + Send>;
+pub type Preparation = Box<dyn FnOnce() -> Result<Prepared, ChangeError> + Send>;
 
 /// A graph, and how another version of its configuration is made.
 pub struct Replaceable<'g> {
@@ -194,16 +199,16 @@ impl Controlled for Replaceable<'_> {
         why::packets(self.graph)
     }
 
-    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, String> {
+    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, ChangeError> {
         let (recipe, records) = (self.recipe.clone(), self.graph.is_recorded());
-        Ok(Box::new(move || recipe.prepare(&version, (records, plan)).map_err(|error| error.to_string())))
+        Ok(Box::new(move || recipe.prepare(&version, (records, plan)).map_err(ChangeError::invalid)))
     }
 
-    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {
         if plan {
             return Ok(Recipe::planned(self.graph, &prepared));
         }
-        self.recipe.succeed(self.graph, prepared).map_err(|error| error.to_string())
+        self.recipe.succeed(self.graph, prepared).map_err(ChangeError::invalid)
     }
 }
 
@@ -255,7 +260,7 @@ impl Controlled for Cores {
         Cores::threads(self)
     }
 
-    fn move_thread(&mut self, name: &str, core: Option<usize>) -> Result<Duration, String> {
+    fn move_thread(&mut self, name: &str, core: Option<usize>) -> io::Result<Duration> {
         Cores::move_thread(self, name, core)
     }
 
@@ -263,11 +268,11 @@ impl Controlled for Cores {
         Cores::replicas(self)
     }
 
-    fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, String> {
+    fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, ChangeError> {
         Cores::set_replicas(self, replicas)
     }
 
-    fn plan_replicas(&mut self) -> Result<(), String> {
+    fn plan_replicas(&mut self) -> Result<(), ChangeError> {
         Cores::plan(self, Cores::PLAN)
     }
 
@@ -279,16 +284,16 @@ impl Controlled for Cores {
         Cores::flows(self)
     }
 
-    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, String> {
+    fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, ChangeError> {
         let renewal = self.renewal()?;
         Ok(Box::new(move || renewal.prepare(&version, plan)))
     }
 
-    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+    fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {
         Cores::succeed(self, prepared, plan)
     }
 
-    fn set_flow(&mut self, flow: Flow) -> Result<Flows, String> {
+    fn set_flow(&mut self, flow: Flow) -> Result<Flows, ChangeError> {
         Cores::set_flow(self, flow)
     }
 }

@@ -19,10 +19,11 @@
 //! | `stop` | asks for the end of the run | `null` |
 
 use super::undo::Before;
-use super::{Controlled, Line, read_line, statistics, threads, why};
+use super::{ChangeError, Controlled, HandlerError, Line, read_line, statistics, threads, why};
 use crate::application::native::Control;
 use crate::application::{Described, Flow, Replaced, Succession, Version};
 use serde_json::{Value, json};
+use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -60,15 +61,72 @@ fn replace_beside(to: &mut impl Write, request: Value, line: &Line) -> io::Resul
     let version = version(&request);
     let asked = line.ask(move |target| {
         // Who asked waits.
-        let _ = sender.send(version.and_then(|version| target.preparation(version, plan)));
+        let _ = sender.send(version.and_then(|version| Ok(target.preparation(version, plan)?)));
         String::new()
     });
     let (Some(_), Ok(preparation)) = (asked, receiver.recv()) else { return Ok(false) };
-    let prepared = preparation.and_then(|prepare| prepare());
+    let prepared = preparation.and_then(|prepare| Ok(prepare()?));
     line.answer(to, move |target| {
-        let done = prepared.and_then(|prepared| target.succeed(prepared, plan));
+        let done = prepared.and_then(|prepared| Ok(target.succeed(prepared, plan)?));
         told(numbered(done.map(replaced), &request))
     })
+}
+
+/// Why a request is refused.
+#[derive(Debug)]
+pub(super) enum RequestError {
+    /// It is none of this protocol, or not at this time.
+    Malformed(String),
+    /// A handler that it names.
+    Handler(HandlerError),
+    /// The change that it asks for.
+    Change(ChangeError),
+    /// The move of a thread.
+    Move(io::Error),
+    /// The filter that it has.
+    Filter(crate::Error),
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(text) => f.write_str(text),
+            Self::Handler(error) => error.fmt(f),
+            Self::Change(error) => error.fmt(f),
+            Self::Move(error) => error.fmt(f),
+            Self::Filter(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<&str> for RequestError {
+    fn from(text: &str) -> Self {
+        Self::Malformed(text.to_owned())
+    }
+}
+
+impl From<HandlerError> for RequestError {
+    fn from(error: HandlerError) -> Self {
+        Self::Handler(error)
+    }
+}
+
+impl From<ChangeError> for RequestError {
+    fn from(error: ChangeError) -> Self {
+        Self::Change(error)
+    }
+}
+
+impl From<io::Error> for RequestError {
+    fn from(error: io::Error) -> Self {
+        Self::Move(error)
+    }
+}
+
+impl From<crate::Error> for RequestError {
+    fn from(error: crate::Error) -> Self {
+        Self::Filter(error)
+    }
 }
 
 /// The answer to a request, with the request's `id`.
@@ -76,10 +134,10 @@ fn answer(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Value
     numbered(done(request, target, begun), request)
 }
 
-fn numbered(done: Result<Value, String>, request: &Value) -> Value {
+fn numbered(done: Result<Value, RequestError>, request: &Value) -> Value {
     let mut answer = match done {
         Ok(value) => json!({ "ok": value }),
-        Err(why) => json!({ "error": why }),
+        Err(why) => json!({ "error": why.to_string() }),
     };
     if let Some(id) = request.get("id") {
         answer["id"] = id.clone();
@@ -87,12 +145,12 @@ fn numbered(done: Result<Value, String>, request: &Value) -> Value {
     answer
 }
 
-fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<Value, String> {
+fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<Value, RequestError> {
     let text = |name: &str| request.get(name).and_then(Value::as_str);
-    let handler = || text("handler").ok_or_else(|| "the request names no handler".to_owned());
+    let handler = || text("handler").ok_or("the request names no handler");
     match text("op") {
-        Some("read") => target.graph().read(handler()?, text("text").unwrap_or("")).map(Value::String),
-        Some("write") => target.graph().write(handler()?, text("text").unwrap_or("")).map(|()| Value::Null),
+        Some("read") => Ok(target.graph().read(handler()?, text("text").unwrap_or("")).map(Value::String)?),
+        Some("write") => Ok(target.graph().write(handler()?, text("text").unwrap_or("")).map(|()| Value::Null)?),
         Some("elements") => Ok(elements(target)),
         Some("stats") => Ok(statistics(target, begun)),
         Some("why") => {
@@ -100,12 +158,12 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
                 .recorded()
                 .ok_or("packets are not recorded: the run was started with --record=0, or has more than 10,000 elements")?;
             let most = request.get("most").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
-            why::answer(packets, text("filter"), most.unwrap_or(USUAL)).map_err(|error| error.to_string())
+            Ok(why::answer(packets, text("filter"), most.unwrap_or(USUAL))?)
         }
         Some("replace") => {
             let (version, plan) = (version(request)?, is_plan(request));
             let prepared = target.preparation(version, plan)?()?;
-            target.succeed(prepared, plan).map(replaced)
+            Ok(replaced(target.succeed(prepared, plan)?))
         }
         Some("threads") => Ok(json!({ "threads": threads::threads(&target.threads()), "replicas": replicas(target) })),
         Some("move") => move_thread(request, text("thread").ok_or("the request names no thread")?, target),
@@ -116,10 +174,10 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
             Ok(Value::Null)
         }
         Some("batch") => batch(request, target, begun),
-        Some(other) => Err(format!(
+        Some(other) => Err(RequestError::Malformed(format!(
             "no op '{other}'; there are elements, read, write, batch, stats, why, replace, threads, move, replicas, flow, stop"
-        )),
-        None => Err("the request has no op".to_owned()),
+        ))),
+        None => Err("the request has no op".into()),
     }
 }
 
@@ -129,7 +187,7 @@ fn replicas(target: &dyn Controlled) -> Value {
 }
 
 /// Changes their number, or lets it follow the load, if that is asked for.
-fn change_replicas(request: &Value, target: &mut dyn Controlled) -> Result<Value, String> {
+fn change_replicas(request: &Value, target: &mut dyn Controlled) -> Result<Value, RequestError> {
     match request.get("replicas") {
         None => {}
         Some(wanted) if wanted == "auto" => target.plan_replicas()?,
@@ -142,15 +200,17 @@ fn change_replicas(request: &Value, target: &mut dyn Controlled) -> Result<Value
 }
 
 /// Which replica has a packet, after a change if one is asked for.
-fn change_flow(wanted: Option<&str>, target: &mut dyn Controlled) -> Result<Value, String> {
+fn change_flow(wanted: Option<&str>, target: &mut dyn Controlled) -> Result<Value, RequestError> {
     if let Some(name) = wanted {
         let names = || Flow::NAMED.map(|(name, _)| name).join(", ");
-        target.set_flow(Flow::named(name).ok_or_else(|| format!("no flow function '{name}'; there are {}", names()))?)?;
+        target.set_flow(
+            Flow::named(name).ok_or_else(|| RequestError::Malformed(format!("no flow function '{name}'; there are {}", names())))?,
+        )?;
     }
     Ok(target.flows().map_or(Value::Null, |now| json!({ "active": now.active.name(), "wanted": now.wanted.name() })))
 }
 
-fn move_thread(request: &Value, thread: &str, target: &mut dyn Controlled) -> Result<Value, String> {
+fn move_thread(request: &Value, thread: &str, target: &mut dyn Controlled) -> Result<Value, RequestError> {
     let core = match request.get("core") {
         None | Some(Value::Null) => None,
         Some(core) => Some(core.as_u64().and_then(|core| usize::try_from(core).ok()).ok_or("core is a number, or null")?),
@@ -160,7 +220,7 @@ fn move_thread(request: &Value, thread: &str, target: &mut dyn Controlled) -> Re
 }
 
 /// The version that a request has.
-fn version(request: &Value) -> Result<Version, String> {
+fn version(request: &Value) -> Result<Version, RequestError> {
     let text = request.get("text").and_then(Value::as_str).ok_or("the request has no text")?;
     let given = request.get("parameters").and_then(Value::as_object).into_iter().flatten();
     let parameters = given.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
@@ -174,13 +234,13 @@ fn is_plan(request: &Value) -> bool {
 
 fn replaced(Replaced { succession, pause, prepared, faults }: Replaced) -> Value {
     let Succession { kept, made, gone, tables, entries_lost, packets_lost } = succession;
-    let faults: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
+    let faults: Vec<String> = faults.into_iter().map(|fault| fault.message()).collect();
     let (pause, prepared) = (pause.as_micros() as u64, prepared.as_micros() as f64 / 1e3);
     json!({ "kept": kept, "made": made, "gone": gone, "tables": tables, "entries_lost": entries_lost, "packets_lost": packets_lost, "pause_us": pause, "prepared_ms": prepared, "faults": faults })
 }
 
 /// Requests up to the first that fails. A batch in a batch is refused. With `"atomic":true` they are writes that can be taken back, and are where one fails.
-fn batch(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<Value, String> {
+fn batch(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<Value, RequestError> {
     let requests = request.get("requests").and_then(Value::as_array).ok_or("a batch has a list of requests")?;
     let atomic = request.get("atomic").and_then(Value::as_bool).unwrap_or(false);
     let before = if atomic { Some(Before::of(requests, target)?) } else { None };

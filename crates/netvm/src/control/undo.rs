@@ -3,7 +3,8 @@
 //! Two kinds of writes can be taken back: of values, which the handler of the same name reads; and of tables, whose entries a handler `TABLE.list` tells, if they are added and removed one by one: by
 //! `TABLE.add` and `TABLE.remove`, or by handlers of the element that have such names.
 
-use super::{Controlled, Described};
+use super::protocol::RequestError;
+use super::{Controlled, Described, HandlerError};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,7 @@ impl Before {
     ///
     /// # Errors
     /// One of them cannot be taken back.
-    pub(super) fn of(requests: &[Value], target: &mut dyn Controlled) -> Result<Self, String> {
+    pub(super) fn of(requests: &[Value], target: &mut dyn Controlled) -> Result<Self, RequestError> {
         let (mut before, mut tables, mut values) =
             (Self { tables: BTreeMap::new(), values: BTreeMap::new() }, BTreeSet::new(), BTreeSet::new());
         let written: BTreeSet<&str> = requests.iter().map(|request| written(request)).collect::<Result<_, _>>()?;
@@ -34,7 +35,11 @@ impl Before {
                 true if target.graph().has_handler(handler, false) && !handler.ends_with(".home_thread") => {
                     _ = values.insert(handler.to_owned())
                 }
-                true => return Err(format!("a write to '{handler}' cannot be taken back, so it can be no part of an atomic batch")),
+                true => {
+                    return Err(RequestError::Malformed(format!(
+                        "a write to '{handler}' cannot be taken back, so it can be no part of an atomic batch"
+                    )));
+                }
             }
         }
         for table in tables {
@@ -49,7 +54,7 @@ impl Before {
     }
 
     /// Puts all back; why something could not be.
-    pub(super) fn restore(&self, target: &mut dyn Controlled) -> Option<String> {
+    pub(super) fn restore(&self, target: &mut dyn Controlled) -> Option<HandlerError> {
         let mut wrong = None;
         for (table, entries) in &self.tables {
             wrong = wrong.or(restore_table(table, entries, target).err());
@@ -61,11 +66,11 @@ impl Before {
     }
 }
 
-fn written(request: &Value) -> Result<&str, String> {
+fn written(request: &Value) -> Result<&str, RequestError> {
     let text = |name: &str| request.get(name).and_then(Value::as_str);
     match (text("op"), text("handler")) {
         (Some("write"), Some(handler)) => Ok(handler),
-        _ => Err("an atomic batch has writes only".to_owned()),
+        _ => Err("an atomic batch has writes only".into()),
     }
 }
 
@@ -81,7 +86,7 @@ fn lists(elements: &[Described], handler: &str) -> Vec<String> {
     listed.filter(|listed| table.is_none_or(|table| table == *listed)).map(|listed| format!("{element}.{listed}")).collect()
 }
 
-fn restore_table(table: &str, entries: &str, target: &mut dyn Controlled) -> Result<(), String> {
+fn restore_table(table: &str, entries: &str, target: &mut dyn Controlled) -> Result<(), HandlerError> {
     let now = target.graph().read(&format!("{table}.list"), "")?;
     let (now, before): (BTreeSet<&str>, BTreeSet<&str>) = (now.lines().collect(), entries.lines().collect());
     // The last word is the value.

@@ -1,7 +1,7 @@
 //! A [`Switch`] behind control sockets: it answers as a graph with one element, `p4`, that has the handlers of a P4 element.
 
 use super::{Switch, batch, dump};
-use crate::application::{Described, NodeStats, Stats};
+use crate::application::{Described, HandlerError, NodeStats, Stats};
 use crate::control::{Controlled, Handlers};
 use runtime::graph::native::controls;
 
@@ -24,25 +24,25 @@ fn handler(name: &str) -> &str {
 }
 
 impl Handlers for Ruled<'_> {
-    fn read(&mut self, name: &str, text: &str) -> Result<String, String> {
+    fn read(&mut self, name: &str, text: &str) -> Result<String, HandlerError> {
         match handler(name) {
             "tables" => Ok(dump::tables(&self.switch.pipeline, &self.switch.state)),
             "command" => {
                 let told = batch::run(self.switch, text, |_| Ok(()))?;
                 Ok(told.into_iter().map(|line| line + "\n").collect())
             }
-            _ => Err(format!("no handler '{name}'; there are {NAME}.command and {NAME}.tables")),
+            _ => Err(HandlerError::NoHandler(format!("no handler '{name}'; there are {NAME}.command and {NAME}.tables"))),
         }
     }
 
-    fn write(&mut self, name: &str, text: &str) -> Result<(), String> {
+    fn write(&mut self, name: &str, text: &str) -> Result<(), HandlerError> {
         match handler(name) {
             "command" => Ok(batch::run(self.switch, text, |_| Ok(())).map(drop)?),
             "stop" => {
                 *self.stopped = true;
                 Ok(())
             }
-            _ => Err(format!("no handler '{name}' that is written; there are {NAME}.command and stop")),
+            _ => Err(HandlerError::NoHandler(format!("no handler '{name}' that is written; there are {NAME}.command and stop"))),
         }
     }
 

@@ -14,8 +14,8 @@ use netil::exec::State;
 use netil::module::{Entry, Handler, Inst};
 use netil::table::Op;
 use p4::{Optimisation, optimisation};
-use runtime::graph::ControlPlane;
 use runtime::graph::native::{Control, controls};
+use runtime::graph::{ControlPlane, HandlerError};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -189,14 +189,14 @@ impl ControlPlane for Plane {
         controls(&["tables"], &[], &["command"])
     }
 
-    fn read(&mut self, handler: &str, text: &str, state: &mut State) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str, state: &mut State) -> Result<String, HandlerError> {
         match handler {
             "tables" => Ok(dump::tables(&self.switch.pipeline, state)),
             _ => Ok(self.with(state, text)?.into_iter().map(|line| line + "\n").collect()),
         }
     }
 
-    fn write(&mut self, _: &str, text: &str, state: &mut State) -> Result<(), String> {
+    fn write(&mut self, _: &str, text: &str, state: &mut State) -> Result<(), HandlerError> {
         Ok(self.with(state, text).map(drop)?)
     }
 }

@@ -1,5 +1,6 @@
 //! Why a change of a switch, or a question to it, is refused.
 
+use runtime::graph::HandlerError;
 use std::fmt;
 
 /// Why a [`Switch`](super::Switch) refuses a change or a question. Controllers decide by the kind; the text is for people.
@@ -57,6 +58,15 @@ impl From<String> for SwitchError {
 impl From<&str> for SwitchError {
     fn from(text: &str) -> Self {
         Self::Invalid(text.to_owned())
+    }
+}
+
+impl From<SwitchError> for HandlerError {
+    fn from(error: SwitchError) -> Self {
+        match error {
+            SwitchError::Full(text) => Self::Failed(text),
+            other => Self::Invalid(other.into()),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! What is around them (ports, clock, handlers' text) is done here, in the plainest way.
 
 use super::linked::Together;
-use super::{Action, Case, Event, Happened, Info};
+use super::{Action, Case, Event, Happened, Info, ScriptError};
 use crate::application::Library;
 use crate::engines::{Elements, EngineInfo, Settings};
 use crate::frontends::click::application::{self, Classes};
@@ -78,8 +78,8 @@ pub(super) fn run(
     cases: &[Case],
     engine: &EngineInfo,
     settings: Settings,
-) -> Result<Vec<Happened>, String> {
-    let make = |case: &Case| Element::new(library, class, case, engine, settings).map_err(|error| format!("line {}: {error}", case.line));
+) -> Result<Vec<Happened>, ScriptError> {
+    let make = |case: &Case| Element::new(library, class, case, engine, settings).map_err(|error| error.at(case.line));
     let mut elements = cases.iter().map(make).collect::<Result<Vec<_>, _>>()?;
     let mut together = if engine.elements == Elements::Fused { Together::link(&elements, settings)? } else { None };
     let mut step = |n: usize, action: &Action| {
@@ -109,17 +109,17 @@ fn configuration(class: &str, case: &Case) -> String {
 }
 
 impl Element {
-    fn new(library: &Library, class: &str, case: &Case, engine: &EngineInfo, settings: Settings) -> Result<Self, String> {
+    fn new(library: &Library, class: &str, case: &Case, engine: &EngineInfo, settings: Settings) -> Result<Self, ScriptError> {
         let text = configuration(class, case);
         let source = Source { name: class, text: &text };
         let read = application::read(source, &BTreeMap::new(), &Bench(library)).map_err(|faults| faults.render(false));
         let (application, _) = read?;
         let instance = application.instances.iter().find(|i| i.name == "element").ok_or("no element")?;
-        let Body::Program(program) = &instance.body else { return Err(format!("{class} is not a class in C")) };
-        let state = State::new(program, &runtime::coproc::make).map_err(|e| e.to_string())?;
+        let Body::Program(program) = &instance.body else { return Err(ScriptError::new(format!("{class} is not a class in C"))) };
+        let state = State::new(program, &runtime::coproc::make).map_err(|e| ScriptError::new(e.to_string()))?;
         let table = |n: usize, declaration: &Table| tables::make_for(declaration, 0, tables::is_written(program.module(), n as u32));
         let mut element = Self {
-            engine: engine.make(Arc::clone(program), settings).map_err(|error| error.to_string())?,
+            engine: engine.make(Arc::clone(program), settings).map_err(|error| ScriptError::new(error.to_string()))?,
             program: Arc::clone(program),
             state: state.with_tables(program, &table),
             fields: application.info.clone(),
@@ -128,7 +128,7 @@ impl Element {
             clock: 1_000_000_000,
             events: Vec::new(),
         };
-        element.engine.init(&mut element.state).map_err(|end| format!("the init handler ended with {end:?}"))?;
+        element.engine.init(&mut element.state).map_err(|end| ScriptError::new(format!("the init handler ended with {end:?}")))?;
         Ok(element)
     }
 

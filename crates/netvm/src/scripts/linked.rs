@@ -1,5 +1,6 @@
 //! Elements linked for scripts: those of all cases in one piece of C, so that the compiler runs once; no packet goes from one to another.
 
+use super::ScriptError;
 use super::element::Element;
 use crate::application::linked::handler;
 use crate::engines::Settings;
@@ -31,7 +32,7 @@ struct Serving<'e> {
 
 impl Together {
     /// Links what can be; `None` if that is nothing.
-    pub(super) fn link(elements: &[Element], settings: Settings) -> Result<Option<Self>, String> {
+    pub(super) fn link(elements: &[Element], settings: Settings) -> Result<Option<Self>, ScriptError> {
         let (mut cases, mut members, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         for (case, element) in elements.iter().enumerate() {
             let program = &element.program;
@@ -45,7 +46,8 @@ impl Together {
         if members.is_empty() {
             return Ok(None);
         }
-        let cluster = Fused::new(&members, &entries, settings.cluster(), &settings.options(None)).map_err(|error| error.to_string())?;
+        let cluster = Fused::new(&members, &entries, settings.cluster(), &settings.options(None))
+            .map_err(|error| ScriptError::new(error.to_string()))?;
         let info = members.iter().map(|(program, _)| program.module().info_size as usize).max().unwrap_or(0);
         Ok(Some(Self { cluster, cases, entries, pool: Pool::new(1, info) }))
     }

@@ -22,8 +22,11 @@
 //! Scripts of whole graphs are [`scenarios`].
 
 mod element;
+mod error;
 mod linked;
 pub mod scenarios;
+
+pub use error::ScriptError;
 
 use crate::application::Library;
 use crate::engines::{EngineInfo, Settings};
@@ -141,7 +144,7 @@ pub fn agrees(expected: &Event, happened: &Event) -> bool {
 ///
 /// # Errors
 /// A case's line and the faults of its configuration.
-pub fn run(library: &Library, class: &str, cases: &[Case], engine: &EngineInfo, settings: Settings) -> Result<Vec<Happened>, String> {
+pub fn run(library: &Library, class: &str, cases: &[Case], engine: &EngineInfo, settings: Settings) -> Result<Vec<Happened>, ScriptError> {
     element::run(library, class, cases, engine, settings)
 }
 
@@ -170,14 +173,14 @@ pub fn differences(file: &str, case: &Case, happened: &[Vec<Event>]) -> Vec<Stri
 ///
 /// # Errors
 /// The line that cannot be read.
-pub fn parse(text: &str) -> Result<Vec<Case>, String> {
+pub fn parse(text: &str) -> Result<Vec<Case>, ScriptError> {
     let mut cases = Vec::new();
     for (line, words) in joined(text) {
         read_line(&mut cases, line, &words)
-            .ok_or_else(|| format!("line {line}: {words}\n  is no line of a script here; `netvm test --help` has them"))?;
+            .ok_or_else(|| ScriptError::new(format!("{words}\n  is no line of a script here; `netvm test --help` has them")).at(line))?;
     }
     if cases.is_empty() {
-        return Err("there is no case in it; `netvm test --help` shows a script".to_owned());
+        return Err(ScriptError::new("there is no case in it; `netvm test --help` shows a script"));
     }
     Ok(cases)
 }

@@ -3,8 +3,8 @@
 //! Its device that is read is where the stage's packets come from; each that is written is named like the stage behind it. Time is the packets', and does not go
 //! back: a packet that is older than one before it gets the time of that. Tags do not go through elements.
 
-use super::{Burst, Outlets, Packet, Stage, Work};
-use crate::application::{Application, Embedded, Lent, Settings, Silent};
+use super::{Burst, Outlets, Packet, Stage, StageError, Work};
+use crate::application::{Application, Embedded, HandlerError, Lent, Settings, Silent};
 use crate::engines::{self, EngineInfo};
 use crate::io::LinkType;
 use runtime::graph::native::{READERS, WRITERS};
@@ -22,10 +22,13 @@ impl Stage {
     ///
     /// # Errors
     /// The configuration has not one device that is read.
-    pub fn elements(name: &str, application: Application, engine: &'static EngineInfo) -> Result<Self, String> {
+    pub fn elements(name: &str, application: Application, engine: &'static EngineInfo) -> Result<Self, StageError> {
         let inputs = application.devices(READERS);
         let [input] = &inputs[..] else {
-            return Err(format!("the elements of stage {name} read from {} devices; they must read from one", inputs.len()));
+            return Err(StageError::Number(format!(
+                "the elements of stage {name} read from {} devices; they must read from one",
+                inputs.len()
+            )));
         };
         let (input, outputs) = (input.clone(), application.devices(WRITERS));
         let (application, names) = (Arc::new(application), outputs.clone());
@@ -66,11 +69,11 @@ impl Work for Elements {
         self.turn(outlets);
     }
 
-    fn read(&mut self, handler: &str, text: &str) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, HandlerError> {
         self.embedded.graph().read(handler, text, None)
     }
 
-    fn write(&mut self, handler: &str, text: &str) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), HandlerError> {
         self.embedded.graph().write(handler, text, None)
     }
 }

@@ -31,7 +31,7 @@
 //! let counts = running.wait()?;
 //! assert_eq!(sums.iter().map(u32::from).sum::<u32>(), (2..=101).sum::<u32>());
 //! assert_eq!(counts.iter().filter(|it| it.stage == "b").map(|it| it.packets).sum::<u64>(), 100);
-//! # Ok::<(), String>(())
+//! # Ok::<(), netvm::stages::StageError>(())
 //! ```
 //!
 //! A stage is a function of a burst of packets ([`Stage::new`]), or a configuration of elements ([`Stage::elements`]). What it sends goes to the stages that it names; what it leaves
@@ -49,16 +49,19 @@
 
 mod burst;
 mod elements;
+mod error;
 mod injector;
 mod outlets;
 mod running;
 mod worker;
 
 pub use burst::{Burst, Packet, PacketMut};
+pub use error::StageError;
 pub use injector::Injector;
 pub use outlets::Outlets;
 pub use running::{Counts, Running};
 
+use crate::application::HandlerError;
 use crate::io::{LinkType, flow_number};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -85,16 +88,16 @@ pub trait Work {
     ///
     /// # Errors
     /// There is none of that name, or it refuses.
-    fn read(&mut self, handler: &str, text: &str) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str) -> Result<String, HandlerError> {
         let _ = text;
-        Err(format!("the stage has no handler {handler}"))
+        Err(HandlerError::NoHandler(format!("the stage has no handler {handler}")))
     }
 
     /// Writes a handler.
     ///
     /// # Errors
     /// As [`Self::read`].
-    fn write(&mut self, handler: &str, text: &str) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str) -> Result<(), HandlerError> {
         self.read(handler, text).map(drop)
     }
 }
@@ -119,6 +122,9 @@ pub enum Turn {
 /// Tells the flow of a packet.
 type Flow = dyn Fn(&Packet<'_>) -> u64 + Send + Sync;
 
+/// Why the work of a replica cannot be made.
+pub type NotMade = Box<dyn std::error::Error + Send + Sync>;
+
 /// An input's function.
 type Input = Box<dyn FnMut(&mut Outlets) -> Turn + Send>;
 
@@ -139,7 +145,7 @@ impl Stage {
     }
 
     /// The same, of work that may not be made.
-    pub fn made_by(name: &str, make: impl Fn(usize) -> Result<Box<dyn Work>, String> + Send + Sync + 'static) -> Self {
+    pub fn made_by(name: &str, make: impl Fn(usize) -> Result<Box<dyn Work>, NotMade> + Send + Sync + 'static) -> Self {
         Self { name: name.to_owned(), outputs: Vec::new(), replicas: 1, most: 1, flow: Arc::new(by_addresses), make: Arc::new(make) }
     }
 
@@ -208,11 +214,11 @@ impl Pipeline {
     ///
     /// # Errors
     /// Its name is taken, a stage that it sends to is not there, or it has no replicas or too many.
-    pub fn stage(&mut self, stage: Stage) -> Result<&mut Self, String> {
+    pub fn stage(&mut self, stage: Stage) -> Result<&mut Self, StageError> {
         let Stage { name, outputs, replicas, most, flow, make } = stage;
         let outputs = self.known(&name, outputs.iter().map(String::as_str))?;
         if replicas == 0 || most > MOST {
-            return Err(format!("stage {name} has from 1 to {MOST} replicas"));
+            return Err(StageError::Number(format!("stage {name} has from 1 to {MOST} replicas")));
         }
         let flow = outlets::SharedFlow::new(flow);
         let target = Arc::new(Target { name, flow, active: AtomicUsize::new(replicas), most });
@@ -229,7 +235,7 @@ impl Pipeline {
         name: &str,
         to: &[&str],
         function: impl FnMut(&mut Outlets) -> Turn + Send + 'static,
-    ) -> Result<&mut Self, String> {
+    ) -> Result<&mut Self, StageError> {
         self.register(name, to, Some(Box::new(function)))
     }
 
@@ -237,24 +243,27 @@ impl Pipeline {
     ///
     /// # Errors
     /// As [`Self::input`].
-    pub fn injector(&mut self, name: &str, to: &[&str]) -> Result<&mut Self, String> {
+    pub fn injector(&mut self, name: &str, to: &[&str]) -> Result<&mut Self, StageError> {
         self.register(name, to, None)
     }
 
-    fn register(&mut self, name: &str, to: &[&str], function: Option<Input>) -> Result<&mut Self, String> {
+    fn register(&mut self, name: &str, to: &[&str], function: Option<Input>) -> Result<&mut Self, StageError> {
         let outputs = self.known(name, to.iter().copied())?;
         self.inputs.push(RegisteredInput { name: name.to_owned(), outputs, function });
         Ok(self)
     }
 
     /// The numbers of the stages that one of that name sends to.
-    fn known<'n>(&self, name: &str, outputs: impl Iterator<Item = &'n str>) -> Result<Vec<usize>, String> {
+    fn known<'n>(&self, name: &str, outputs: impl Iterator<Item = &'n str>) -> Result<Vec<usize>, StageError> {
         let find = |name: &str| self.stages.iter().position(|stage| stage.target.name == name);
         if name.is_empty() || find(name).is_some() || self.inputs.iter().any(|input| input.name == name) {
-            return Err(format!("each stage and input has a name of its own; '{name}' is taken, or none"));
+            return Err(StageError::Name(format!("each stage and input has a name of its own; '{name}' is taken, or none")));
         }
-        let missing =
-            |to: &str| format!("{name} sends to {to}, and no stage of that name is registered; register stages from the last to the first");
+        let missing = |to: &str| {
+            StageError::Name(format!(
+                "{name} sends to {to}, and no stage of that name is registered; register stages from the last to the first"
+            ))
+        };
         outputs.map(|to| find(to).ok_or_else(|| missing(to))).collect()
     }
 }

@@ -2,7 +2,8 @@
 
 use super::outlets::{Lane, Outlet};
 use super::worker::{Begin, Ending, Own, Request, Run, Seen, run_input, run_replica};
-use super::{Burst, Injector, Outlets, Packet, Pipeline, ROOM, Registered, RegisteredInput, Target, injector};
+use super::{Burst, Injector, Outlets, Packet, Pipeline, ROOM, Registered, RegisteredInput, StageError, Target, injector};
+use crate::application::HandlerError;
 use rings::{Bell, Consumer, Inputs, ring};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -104,7 +105,7 @@ impl Plan {
 /// Begins threads.
 struct Starter {
     threads: Vec<Thread>,
-    ready: Vec<Receiver<Result<(), String>>>,
+    ready: Vec<Receiver<Result<(), StageError>>>,
     go: Vec<Sender<()>>,
 }
 
@@ -116,7 +117,7 @@ impl Starter {
         target: Option<Arc<Target>>,
         seen: Seen,
         work: impl FnOnce(&Own, Begin) + Send + 'static,
-    ) -> Result<(), String> {
+    ) -> Result<(), StageError> {
         let (says, ready) = mpsc::channel();
         let (go, goes) = mpsc::channel();
         let ending = Ending { own: Arc::clone(&seen.own), passes: target.is_none() };
@@ -128,7 +129,7 @@ impl Starter {
             let ending = ending;
             work(&ending.own, begin);
         });
-        let handle = thread.map_err(|error| format!("no thread for {stage} {replica}: {error}"))?;
+        let handle = thread.map_err(|error| StageError::NotMade(format!("no thread for {stage} {replica}: {error}")))?;
         self.threads.push(Thread { stage: stage.to_owned(), replica, target, seen, handle: Some(handle) });
         self.ready.push(ready);
         self.go.push(go);
@@ -136,12 +137,12 @@ impl Starter {
     }
 
     /// Lets all go on, if all could be made.
-    fn finish(self, run: Arc<Run>) -> Result<Running, String> {
+    fn finish(self, run: Arc<Run>) -> Result<Running, StageError> {
         let Self { threads, ready, go } = self;
-        let failed = |at: usize| format!("{} {} has failed", threads[at].stage, threads[at].replica);
+        let failed = |at: usize| StageError::NoThread(format!("{} {} has failed", threads[at].stage, threads[at].replica));
         let made = ready.iter().enumerate().map(|(at, ready)| ready.recv().unwrap_or_else(|_| Err(failed(at))));
         // All are waited for.
-        let made: Vec<Result<(), String>> = made.collect();
+        let made: Vec<Result<(), StageError>> = made.collect();
         let running = Running { run, threads, sources: Vec::new() };
         if let Some(error) = made.into_iter().find_map(Result::err) {
             // Those that wait to go on end.
@@ -161,7 +162,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// Work that cannot be made; the system gives no thread.
-    pub fn start(self) -> Result<Running, String> {
+    pub fn start(self) -> Result<Running, StageError> {
         let Self { stages, inputs } = self;
         let mut plan = Plan::new(&stages);
         let run = Arc::clone(&plan.run);
@@ -202,58 +203,58 @@ impl Running {
         Some(source.source.injector())
     }
 
-    fn thread(&self, stage: &str, replica: usize) -> Result<&Thread, String> {
+    fn thread(&self, stage: &str, replica: usize) -> Result<&Thread, StageError> {
         let found = self.threads.iter().find(|thread| thread.stage == stage && thread.replica == replica);
         found.ok_or_else(|| {
             let all: Vec<String> = self.threads.iter().map(|thread| format!("{} {}", thread.stage, thread.replica)).collect();
-            format!("no thread is {stage} {replica}; there are {}", all.join(", "))
+            StageError::Name(format!("no thread is {stage} {replica}; there are {}", all.join(", ")))
         })
     }
 
-    fn ask<T>(&self, stage: &str, replica: usize, request: impl FnOnce(Sender<Result<T, String>>) -> Request) -> Result<T, String> {
+    fn ask<T>(&self, stage: &str, replica: usize, request: impl FnOnce(Sender<T>) -> Request) -> Result<T, StageError> {
         let (reply, answer) = mpsc::channel();
         let thread = self.thread(stage, replica)?;
         if self.sources.iter().any(|source| source.name == stage) {
-            return Err(format!(
+            return Err(StageError::NoThread(format!(
                 "{stage} is a thread of the program around the pipeline, which has no handlers and is moved by the program"
-            ));
+            )));
         }
         thread.seen.own.ask(request(reply));
-        answer.recv().unwrap_or_else(|_| Err(format!("{stage} {replica} has ended")))
+        answer.recv().map_err(|_| StageError::NoThread(format!("{stage} {replica} has ended")))
     }
 
     /// Lets an input or a replica run on one core only, or on any, from its next burst on; for how long it did nothing else.
     ///
     /// # Errors
     /// There is no such thread, it has ended, or there is no such core for this process.
-    pub fn move_to(&self, stage: &str, replica: usize, core: Option<usize>) -> Result<Duration, String> {
-        self.ask(stage, replica, |reply| Request::Move(core, reply))
+    pub fn move_to(&self, stage: &str, replica: usize, core: Option<usize>) -> Result<Duration, StageError> {
+        self.ask(stage, replica, |reply| Request::Move(core, reply))?.map_err(StageError::Core)
     }
 
     /// What a handler of a replica says, such as `c.count` of the element `c`, between two bursts.
     ///
     /// # Errors
     /// There is no such thread or handler, or it refuses.
-    pub fn read(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<String, String> {
-        self.ask(stage, replica, |reply| Request::Read(handler.to_owned(), text.to_owned(), reply))
+    pub fn read(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<String, HandlerError> {
+        self.ask(stage, replica, |reply| Request::Read(handler.to_owned(), text.to_owned(), reply))?
     }
 
     /// Writes a handler of a replica, between two bursts.
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn write(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<(), String> {
-        self.ask(stage, replica, |reply| Request::Write(handler.to_owned(), text.to_owned(), reply))
+    pub fn write(&self, stage: &str, replica: usize, handler: &str, text: &str) -> Result<(), HandlerError> {
+        self.ask(stage, replica, |reply| Request::Write(handler.to_owned(), text.to_owned(), reply))?
     }
 
     /// So many replicas of a stage get packets. For that the inputs wait until nothing is on the way; for how long they did.
     ///
     /// # Errors
     /// The stage may not have so many; an input does not come to the end of its turn, or packets not through, within ten seconds.
-    pub fn set_replicas(&self, stage: &str, replicas: usize) -> Result<Duration, String> {
+    pub fn set_replicas(&self, stage: &str, replicas: usize) -> Result<Duration, StageError> {
         let target = self.target(stage)?;
         if !(1..=target.most).contains(&replicas) {
-            return Err(format!("stage {stage} was registered for 1 to {} replicas", target.most));
+            return Err(StageError::Number(format!("stage {stage} was registered for 1 to {} replicas", target.most)));
         }
         self.at_rest(|| target.active.store(replicas, Ordering::Relaxed))
     }
@@ -262,20 +263,20 @@ impl Running {
     ///
     /// # Errors
     /// There is no such stage; an input does not come to the end of its turn, or packets not through, within ten seconds.
-    pub fn set_flow(&self, stage: &str, of: impl Fn(&Packet<'_>) -> u64 + Send + Sync + 'static) -> Result<Duration, String> {
+    pub fn set_flow(&self, stage: &str, of: impl Fn(&Packet<'_>) -> u64 + Send + Sync + 'static) -> Result<Duration, StageError> {
         let target = self.target(stage)?;
         self.at_rest(|| target.flow.change(Arc::new(of)))
     }
 
-    fn target(&self, stage: &str) -> Result<&Target, String> {
+    fn target(&self, stage: &str) -> Result<&Target, StageError> {
         let found = self.threads.iter().find_map(|thread| thread.target.as_deref().filter(|target| target.name == stage));
-        found.ok_or_else(|| format!("there is no stage {stage}"))
+        found.ok_or_else(|| StageError::Name(format!("there is no stage {stage}")))
     }
 
     /// Does something while nothing is on the way; for how long the inputs waited.
-    fn at_rest(&self, work: impl FnOnce()) -> Result<Duration, String> {
+    fn at_rest(&self, work: impl FnOnce()) -> Result<Duration, StageError> {
         let begun = Instant::now();
-        let late = || "packets do not come to rest within ten seconds".to_owned();
+        let late = || StageError::Busy("packets do not come to rest within ten seconds".to_owned());
         let closed = self.run.gate.close(PATIENCE).ok_or_else(late)?;
         // In the order of packets: what is at rest stays so when all before it is.
         for rest in self.threads.iter().filter_map(|thread| thread.seen.rest.as_ref().filter(|_| !thread.seen.own.has_ended())) {
@@ -320,9 +321,9 @@ impl Running {
     ///
     /// # Errors
     /// A thread has failed.
-    pub fn wait(mut self) -> Result<Vec<Counts>, String> {
+    pub fn wait(mut self) -> Result<Vec<Counts>, StageError> {
         let failed = self.join();
-        if failed.is_empty() { Ok(self.counts()) } else { Err(failed.join("\n")) }
+        if failed.is_empty() { Ok(self.counts()) } else { Err(StageError::NoThread(failed.join("\n"))) }
     }
 
     fn join(&mut self) -> Vec<String> {

@@ -2,9 +2,10 @@
 //!
 //! A thread that has nothing to do looks around for a moment and then sleeps, until a packet comes or something is asked of it. A move is made by the thread itself, between two bursts.
 
-use super::{Burst, Input, Outlets, Turn, Work};
-use crate::application::pin;
+use super::{Burst, Input, NotMade, Outlets, StageError, Turn, Work};
+use crate::application::{HandlerError, pin};
 use rings::{Bell, Gate, Got, Inputs, Rest};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,9 +41,9 @@ impl Run {
 
 /// What others want of a thread.
 pub(super) enum Request {
-    Move(Option<usize>, Sender<Result<Duration, String>>),
-    Read(String, String, Sender<Result<String, String>>),
-    Write(String, String, Sender<Result<(), String>>),
+    Move(Option<usize>, Sender<io::Result<Duration>>),
+    Read(String, String, Sender<Result<String, HandlerError>>),
+    Write(String, String, Sender<Result<(), HandlerError>>),
 }
 
 /// A thread, as others see it.
@@ -158,7 +159,7 @@ impl Own {
 
     /// Who asked may have gone.
     fn answer(&self, request: Request, work: Option<&mut dyn Work>) {
-        let none = || Err("an input has no handlers".to_owned());
+        let none = || Err(HandlerError::NoHandler("an input has no handlers".to_owned()));
         match request {
             Request::Move(core, reply) => {
                 let took = pin(core);
@@ -198,13 +199,13 @@ impl Drop for Ending {
 
 /// What a thread says when it is ready, and what lets it go on.
 pub(super) struct Begin {
-    pub ready: Sender<Result<(), String>>,
+    pub ready: Sender<Result<(), StageError>>,
     pub go: Receiver<()>,
 }
 
 impl Begin {
     /// Whether the run begins.
-    fn begins(self, made: Result<(), String>) -> bool {
+    fn begins(self, made: Result<(), StageError>) -> bool {
         let good = made.is_ok();
         // Who began the threads waits for all of them, so is there.
         let _ = self.ready.send(made);
@@ -244,13 +245,13 @@ pub(super) fn run_input(own: &Own, mut function: Input, mut outlets: Outlets, be
 }
 
 /// Makes the work of a replica.
-pub(super) type Make = dyn Fn(usize) -> Result<Box<dyn Work>, String> + Send + Sync;
+pub(super) type Make = dyn Fn(usize) -> Result<Box<dyn Work>, NotMade> + Send + Sync;
 
 /// A replica of a stage, until nothing comes any more.
 pub(super) fn run_replica(own: &Own, (make, replica): (&Make, usize), mut inputs: Inputs<Burst>, mut outlets: Outlets, begin: Begin) {
     let (made, work) = match make(replica) {
         Ok(work) => (Ok(()), Some(work)),
-        Err(error) => (Err(error), None),
+        Err(error) => (Err(StageError::NotMade(error.to_string())), None),
     };
     let (true, Some(mut work)) = (begin.begins(made), work) else { return };
     let (mut burst, mut busy, mut looks) = (Burst::default(), 0, 0);

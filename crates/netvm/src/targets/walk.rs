@@ -14,8 +14,8 @@ use netil::Verified;
 use netil::app::{Application, Body, End, Instance, port_id};
 use netil::module::PortKind;
 use netil::table::Op;
-use runtime::graph::Fault;
 use runtime::graph::native::{self, READERS};
+use runtime::graph::{ElementError, Fault};
 use std::collections::BTreeMap;
 
 const QUEUES: &[&str] =
@@ -98,7 +98,7 @@ struct Walk<'a, 'r, E> {
 
 /// A fault of a configuration; without an instance if that is `usize::MAX`.
 pub(super) fn fault(target: &str, instance: usize, message: impl AsRef<str>) -> Fault {
-    Fault { instance, message: format!("target {target}: {}", message.as_ref()) }
+    Fault { instance, error: ElementError::of_target(target, message.as_ref()) }
 }
 
 /// Follows the wires.
@@ -202,8 +202,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
     /// The process, if there is one, goes on there: an element on the way cannot be run here.
     fn hand_over(&mut self, at: End, why: Fault) -> Result<Link, Fault> {
         let Some(process) = self.rules.process else { return Err(why) };
-        let prefix = fault(self.rules.target, why.instance, "").message;
-        self.apart.insert(why.instance, why.message.strip_prefix(&prefix).unwrap_or(&why.message).to_owned());
+        self.apart.insert(why.instance, why.error.why().to_owned());
         let end = (process.end)(at.instance, at.port);
         Ok(self.end(Vec::new(), end))
     }

@@ -4,6 +4,7 @@
 //! they are shown by their offset. Names are those of pcap-filter and the RFCs: `eth.dst`, `ip.ttl`, `tcp.sport`.
 
 use super::Change;
+use netil::fields::{self, Form, Header, arp, ethernet, ethertype, ip, ip6, vlan};
 use netil::module::InfoField;
 use runtime::graph::Packet;
 use runtime::io::LinkType;
@@ -46,16 +47,6 @@ impl Snapshot {
     fn end(&self) -> i64 {
         self.head + self.bytes.len() as i64
     }
-}
-
-/// How a field is written.
-#[derive(Clone, Copy)]
-enum Form {
-    Number,
-    Hex,
-    Mac,
-    Ip,
-    Ip6,
 }
 
 /// A field: its name, its place, how it is written.
@@ -150,32 +141,6 @@ fn written(bytes: &[u8], form: Form) -> String {
     }
 }
 
-const ETHER: &[(&str, i64, Form)] = &[("dst", 6, Form::Mac), ("src", 6, Form::Mac)];
-#[rustfmt::skip]
-const IP: &[(&str, i64, Form)] = &[
-    ("version_ihl", 1, Form::Hex), ("tos", 1, Form::Hex), ("length", 2, Form::Number), ("id", 2, Form::Number), ("fragment", 2, Form::Hex),
-    ("ttl", 1, Form::Number), ("protocol", 1, Form::Number), ("checksum", 2, Form::Hex), ("src", 4, Form::Ip), ("dst", 4, Form::Ip),
-];
-#[rustfmt::skip]
-const IP6: &[(&str, i64, Form)] = &[
-    ("version_class_flow", 4, Form::Hex), ("length", 2, Form::Number), ("next_header", 1, Form::Number), ("hop_limit", 1, Form::Number),
-    ("src", 16, Form::Ip6), ("dst", 16, Form::Ip6),
-];
-#[rustfmt::skip]
-const ARP: &[(&str, i64, Form)] = &[
-    ("hardware", 2, Form::Number), ("protocol", 2, Form::Hex), ("hardware_size", 1, Form::Number), ("protocol_size", 1, Form::Number),
-    ("operation", 2, Form::Number), ("sender_mac", 6, Form::Mac), ("sender_ip", 4, Form::Ip), ("target_mac", 6, Form::Mac), ("target_ip", 4, Form::Ip),
-];
-#[rustfmt::skip]
-const UDP: &[(&str, i64, Form)] = &[("sport", 2, Form::Number), ("dport", 2, Form::Number), ("length", 2, Form::Number), ("checksum", 2, Form::Hex)];
-#[rustfmt::skip]
-const TCP: &[(&str, i64, Form)] = &[
-    ("sport", 2, Form::Number), ("dport", 2, Form::Number), ("seq", 4, Form::Number), ("ack", 4, Form::Number), ("data_offset", 1, Form::Hex),
-    ("flags", 1, Form::Hex), ("window", 2, Form::Number), ("checksum", 2, Form::Hex), ("urgent", 2, Form::Number),
-];
-const ICMP: &[(&str, i64, Form)] =
-    &[("type", 1, Form::Number), ("code", 1, Form::Number), ("checksum", 2, Form::Hex), ("rest", 4, Form::Hex)];
-
 /// Header fields of a packet, those that it has whole.
 struct Headers<'p> {
     packet: &'p Snapshot,
@@ -203,63 +168,60 @@ fn header_fields(packet: &Snapshot, annotations: &[InfoField]) -> Vec<Field> {
 }
 
 impl Headers<'_> {
-    /// A header's fields, and where it ends.
-    fn put(&mut self, protocol: &str, start: i64, fields: &[(&str, i64, Form)]) -> i64 {
-        let mut at = start;
-        for (name, size, form) in fields {
-            if self.packet.at(at..at + size).is_some() {
-                self.fields.push((format!("{protocol}.{name}"), at..at + size, *form));
-            }
-            at += size;
+    fn put(&mut self, protocol: &str, field: &fields::Field, header: i64) {
+        let start = header + i64::from(field.offset);
+        let places = start..start + i64::from(field.bytes);
+        if self.packet.at(places.clone()).is_some() {
+            self.fields.push((format!("{protocol}.{}", field.name), places, field.form));
         }
-        at
     }
 
-    fn number(&self, places: Range<i64>) -> u64 {
-        self.packet.at(places).unwrap_or_default().iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    /// What is there of the packet from this place on.
+    fn from(&self, start: i64) -> &[u8] {
+        usize::try_from(start - self.packet.head).ok().and_then(|at| self.packet.bytes.get(at..)).unwrap_or_default()
     }
 
+    /// A header's fields, and those of the headers behind it.
+    fn header(&mut self, header: &Header, start: i64) {
+        header.fields.iter().for_each(|field| self.put(header.name, field, start));
+        let bytes = self.from(start);
+        if let (Some(next), Some(len)) = (header.next.header(bytes), header.len(bytes)) {
+            self.header(next, start + len as i64);
+        }
+    }
+
+    /// An Ethernet header. VLAN tags are between its addresses and its EtherType.
     fn ethernet(&mut self, start: i64, goes_on: bool) {
-        let mut at = self.put("eth", start, ETHER);
-        let mut kind = self.number(at..at + 2);
-        while matches!(kind, 0x8100 | 0x88a8) {
-            at = self.put("vlan", at, &[("tpid", 2, Form::Hex), ("tci", 2, Form::Number)]);
-            kind = self.number(at..at + 2);
+        self.put("eth", &ethernet::DST, start);
+        self.put("eth", &ethernet::SRC, start);
+        let mut last = start;
+        while matches!(self.ethertype(last), ethertype::VLAN | ethertype::VLAN_PROVIDER) {
+            self.put("vlan", &fields::Field { name: "tpid", ..ethernet::TYPE }, last);
+            self.put("vlan", &fields::Field { offset: ethernet::TYPE.offset + 2, ..vlan::TCI }, last);
+            last += i64::from(vlan::HEADER.bytes());
         }
-        at = self.put("eth", at, &[("type", 2, Form::Hex)]);
+        self.put("eth", &ethernet::TYPE, last);
+        let at = last + i64::from(ethernet::HEADER.bytes());
         // The header is off: what follows still is where it was.
-        let kind = if at <= self.packet.head { 0x0800 } else { kind };
+        let kind = if at <= self.packet.head { ethertype::IPV4 } else { self.ethertype(last) };
         match kind {
             _ if !goes_on => {}
-            0x0800 | 0x86dd => self.network(at),
-            0x0806 => drop(self.put("arp", at, ARP)),
+            ethertype::IPV4 | ethertype::IPV6 => self.network(at),
+            ethertype::ARP => self.header(&arp::HEADER, at),
             _ => {}
         }
+    }
+
+    /// The EtherType of a header that begins at this place; 0 if it is not there.
+    fn ethertype(&self, start: i64) -> u16 {
+        let at = start + i64::from(ethernet::TYPE.offset);
+        self.packet.at(at..at + 2).map_or(0, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
     fn network(&mut self, at: i64) {
-        let first = self.number(at..at + 1);
-        match first >> 4 {
-            4 => {
-                self.put("ip", at, IP);
-                if self.number(at + 6..at + 8) & 0x1fff == 0 {
-                    self.transport(self.number(at + 9..at + 10), at + (first as i64 & 15) * 4);
-                }
-            }
-            6 => {
-                self.put("ip6", at, IP6);
-                self.transport(self.number(at + 6..at + 7), at + 40);
-            }
-            _ => {}
-        }
-    }
-
-    fn transport(&mut self, protocol: u64, at: i64) {
-        match protocol {
-            1 => drop(self.put("icmp", at, ICMP)),
-            6 => drop(self.put("tcp", at, TCP)),
-            17 => drop(self.put("udp", at, UDP)),
-            58 => drop(self.put("icmp6", at, ICMP)),
+        match self.from(at).first().map(|first| first >> 4) {
+            Some(4) => self.header(&ip::HEADER, at),
+            Some(6) => self.header(&ip6::HEADER, at),
             _ => {}
         }
     }

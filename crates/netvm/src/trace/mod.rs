@@ -157,6 +157,6 @@ impl Tracer {
     /// What could not be read to its end, by element.
     pub fn finish(&mut self) -> Vec<String> {
         let faults = self.graph.finish();
-        faults.iter().map(|f| format!("{} :: {}: {}", self.graph.name(f.instance), self.graph.class(f.instance), f.message)).collect()
+        faults.iter().map(|f| format!("{} :: {}: {}", self.graph.name(f.instance), self.graph.class(f.instance), f.message())).collect()
     }
 }

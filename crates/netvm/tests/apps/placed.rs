@@ -144,7 +144,7 @@ fn applications_give_the_same_under_every_placement_and_policy() {
                     }
                 }
                 // What cannot be each replica's is told.
-                Err(error) => assert!(error.contains('`'), "{name}: {error}"),
+                Err(error) => assert!(error.to_string().contains('`'), "{name}: {error}"),
             }
         }
     }

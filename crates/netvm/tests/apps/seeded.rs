@@ -6,11 +6,11 @@
 use super::placed::{APPS, App, compare_flows, counts, traffic};
 use super::{apps, folder, remove};
 use netvm::application::{
-    Application, Cores, Described, Flow, Graph, Placement, Policies, Policy, Prepared, Reading, Recipe, Settings, Version,
+    Application, Cores, Described, Flow, Graph, Placement, PlacementError, Policies, Policy, Prepared, Reading, Recipe, Settings, Version,
 };
 use netvm::engines;
 use netvm::scripts::scenarios::run::{self, Job, Packets, Running};
-use netvm::scripts::scenarios::{Call, Config};
+use netvm::scripts::scenarios::{Call, Config, ScenarioError};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::LazyLock;
@@ -49,7 +49,7 @@ impl Place {
     }
 
     /// Where elements run; what cannot be placed so is told in the words of a user.
-    fn placement(self, application: &Application) -> Result<Placement, String> {
+    fn placement(self, application: &Application) -> Result<Placement, PlacementError> {
         let by = |policy| Policies(vec![(None, policy)]);
         match self {
             Self::One | Self::Total(_) => Placement::new(application.application(), &[]),
@@ -65,7 +65,7 @@ impl Place {
             let graph = application.start(jit, none, settings, host).map_err(|error| error.to_string())?;
             return Ok(Running::Graph(Box::new(graph)));
         };
-        let placement = self.placement(application)?;
+        let placement = self.placement(application).map_err(|why| why.to_string())?;
         let cores = application.start_on(placement, replicas, jit, none, settings, host).map_err(|error| error.to_string())?;
         Ok(Running::Cores(Box::new(cores)))
     }
@@ -159,7 +159,7 @@ fn swap_on(cores: &mut Cores, ready: Option<Prepared>, text: &str, with: bool) -
         }
         Err(why) => {
             assert!(
-                ["have ended", "run ends", "is being made", "nothing is for replicas"].iter().any(|known| why.contains(known)),
+                ["have ended", "run ends", "is being made", "nothing is for replicas"].iter().any(|known| why.to_string().contains(known)),
                 "{why}"
             );
             false
@@ -206,7 +206,7 @@ fn one(seed: u64, done: &mut Done) {
         let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
         let (engine, engines, settings) = (engines::find("jit").unwrap(), engines::Settings::default(), settings);
         *recipe.borrow_mut() = Some(Recipe { name: file.display().to_string(), reading, engine, engines, settings: settings.clone() });
-        let mut running = place.begin(application, settings, host)?;
+        let mut running = place.begin(application, settings, host).map_err(ScenarioError::refused)?;
         if let Running::Cores(cores) = &mut running {
             let recipe = recipe.borrow().clone().unwrap();
             cores.renew_by(recipe, Box::new(move |application| place.placement(application)));
@@ -248,7 +248,7 @@ fn one(seed: u64, done: &mut Done) {
     let found = match (found, place) {
         (Ok(found), _) => found,
         // What cannot be each replica's is told, with the element.
-        (Err(why), Place::Flow(..)) if why.contains('`') => return done.refused += 1,
+        (Err(why), Place::Flow(..)) if why.to_string().contains('`') => return done.refused += 1,
         (Err(why), _) => panic!("{name}: {why}"),
     };
     if let Place::Flow(..) = place {

@@ -211,6 +211,6 @@ fn affinity_and_shard_are_accepted_where_they_hold() {
     let of = |f: &str| format!("FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> f :: {f} -> Discard;");
     assert_eq!(place(&of("DecIPTTL"), Policy::Shard), Ok(()), "it counts what it drops");
     let refused = place(&of("Counter"), Policy::Shard).unwrap_err();
-    assert!(refused.starts_with("--state shard: `f` (Counter): "), "{refused}");
-    assert!(place(&of("Lengths"), Policy::Affinity).unwrap_err().contains("FLOW_STATE does not hold"));
+    assert!(refused.to_string().starts_with("--state shard: `f` (Counter): "), "{refused}");
+    assert!(place(&of("Lengths"), Policy::Affinity).unwrap_err().to_string().contains("FLOW_STATE does not hold"));
 }

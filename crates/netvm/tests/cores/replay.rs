@@ -81,9 +81,9 @@ fn what_is_replicated_is_asked_for_and_fits() {
     let shown = place(text, &[], Order::Total).unwrap();
     assert!(shown.contains("  f :: FlowCount: it"), "{shown}");
     let fault = |policies, order| place(text, policies, order).unwrap_err();
-    assert!(fault(&[(Some("x"), Policy::Replicate)], Order::Total).contains("--state x: no element has that name"));
-    assert!(fault(&[(None, Policy::Lock)], Order::Total).contains("are for --order flow"));
-    assert!(fault(&[(None, Policy::Replicate)], Order::Flow).contains("leave out --order flow"));
+    assert!(fault(&[(Some("x"), Policy::Replicate)], Order::Total).to_string().contains("--state x: no element has that name"));
+    assert!(fault(&[(None, Policy::Lock)], Order::Total).to_string().contains("are for --order flow"));
+    assert!(fault(&[(None, Policy::Replicate)], Order::Flow).to_string().contains("leave out --order flow"));
 }
 
 /// What is written while packets flow, all replicas write between the same two packets: numbers begin again where one of them does.

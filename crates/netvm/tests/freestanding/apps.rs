@@ -130,7 +130,9 @@ pub fn read(config: &Config, parameters: &BTreeMap<String, String>) -> Applicati
 
 /// What an engine does.
 pub fn played_by(engine: &EngineInfo, config: &Config, parameters: &BTreeMap<String, String>, inputs: &Inputs, name: &str) -> Played {
-    played_with(config, parameters, inputs, name, |job, folder| run::run(job, engine, engines::Settings::default(), folder))
+    played_with(config, parameters, inputs, name, |job, folder| {
+        run::run(job, engine, engines::Settings::default(), folder).map_err(|error| error.to_string())
+    })
 }
 
 /// What comes of a job, however it is run.

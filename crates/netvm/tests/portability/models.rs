@@ -46,7 +46,7 @@ pub fn configuration(case: &Case, machine: &Machine, wanted: &Played) -> Cell {
     };
     let arrivals = recorder.clone();
     let got = apps::played_with(config, parameters, inputs, &folder(case, &machine.name), |job, folder| {
-        run::run_watched(job, &make, Box::new(move |packet| arrivals.arrives(packet)), folder)
+        run::run_watched(job, &make, Box::new(move |packet| arrivals.arrives(packet)), folder).map_err(|error| error.to_string())
     });
     got.must_be(wanted, &format!("{} on {}", case.name, machine.name));
     assert_eq!(got.kept, wanted.kept, "{} on {}: memory and tables", case.name, machine.name);

@@ -1,6 +1,6 @@
 //! Arguments of native elements: positional ones, and keywords in capitals with a value behind.
 
-use super::text;
+use super::{ElementError, text};
 use netil::asm::nearest;
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ impl Args {
     ///
     /// # Errors
     /// There are more than that, or one twice, or one has a name that there is not.
-    pub fn parse(arguments: &[String], positional: &[&'static str], keywords: &[&'static str]) -> Result<Self, String> {
+    pub fn parse(arguments: &[String], positional: &[&'static str], keywords: &[&'static str]) -> Result<Self, ElementError> {
         let mut values = HashMap::new();
         let mut others = Vec::new();
         for argument in arguments {
@@ -23,7 +23,7 @@ impl Args {
             match positional.iter().chain(keywords).find(|name| **name == word) {
                 Some(name) => {
                     if values.insert(*name, rest.to_owned()).is_some() {
-                        return Err(format!("{name} is given twice"));
+                        return Err(ElementError::argument(format!("{name} is given twice")));
                     }
                 }
                 None => others.push(argument.trim().to_owned()),
@@ -49,41 +49,43 @@ impl Args {
         self.values.contains_key(name)
     }
 
-    fn get<T>(&self, name: &str, otherwise: T, what: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, String> {
+    fn get<T>(&self, name: &str, otherwise: T, what: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, ElementError> {
         match self.raw(name) {
-            Some(text) => read(&text::unquoted(text)).ok_or_else(|| format!("{name} should be {what}, not '{text}'")),
+            Some(text) => {
+                read(&text::unquoted(text)).ok_or_else(|| ElementError::argument(format!("{name} should be {what}, not '{text}'")))
+            }
             None => Ok(otherwise),
         }
     }
 
     /// A whole number.
-    pub fn integer(&self, name: &str, otherwise: i64) -> Result<i64, String> {
+    pub fn integer(&self, name: &str, otherwise: i64) -> Result<i64, ElementError> {
         self.get(name, otherwise, "a whole number", text::integer)
     }
 
     /// A number from 0 to a limit.
-    pub fn count(&self, name: &str, otherwise: u32, most: u32) -> Result<u32, String> {
+    pub fn count(&self, name: &str, otherwise: u32, most: u32) -> Result<u32, ElementError> {
         let read = |text: &str| text::integer(text).and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= most);
         self.get(name, otherwise, &format!("a number up to {most}"), read)
     }
 
     /// A truth value.
-    pub fn boolean(&self, name: &str, otherwise: bool) -> Result<bool, String> {
+    pub fn boolean(&self, name: &str, otherwise: bool) -> Result<bool, ElementError> {
         self.get(name, otherwise, "true or false", text::boolean)
     }
 
     /// A number with a fraction.
-    pub fn real(&self, name: &str, otherwise: f64) -> Result<f64, String> {
+    pub fn real(&self, name: &str, otherwise: f64) -> Result<f64, ElementError> {
         self.get(name, otherwise, "a number", text::real)
     }
 
     /// A duration in nanoseconds.
-    pub fn duration(&self, name: &str, otherwise: u64) -> Result<u64, String> {
+    pub fn duration(&self, name: &str, otherwise: u64) -> Result<u64, ElementError> {
         self.get(name, otherwise, "a time", text::duration)
     }
 
     /// A rate in bytes a second.
-    pub fn bandwidth(&self, name: &str, otherwise: u64) -> Result<u64, String> {
+    pub fn bandwidth(&self, name: &str, otherwise: u64) -> Result<u64, ElementError> {
         self.get(name, otherwise, "a bandwidth", text::bandwidth)
     }
 
@@ -101,10 +103,10 @@ impl Args {
     ///
     /// # Errors
     /// It is so.
-    pub fn at_most_one(&self, names: &[&str]) -> Result<(), String> {
+    pub fn at_most_one(&self, names: &[&str]) -> Result<(), ElementError> {
         match names.iter().filter(|name| self.has(name)).count() {
             0 | 1 => Ok(()),
-            _ => Err(format!("of {} only one may be given", names.join(", "))),
+            _ => Err(ElementError::argument(format!("of {} only one may be given", names.join(", ")))),
         }
     }
 
@@ -112,8 +114,8 @@ impl Args {
     ///
     /// # Errors
     /// It is not.
-    pub fn required(&self, name: &str) -> Result<String, String> {
-        self.text(name).ok_or_else(|| format!("{name} is missing"))
+    pub fn required(&self, name: &str) -> Result<String, ElementError> {
+        self.text(name).ok_or_else(|| ElementError::argument(format!("{name} is missing")))
     }
 }
 
@@ -124,11 +126,13 @@ fn name_of(argument: &str) -> Option<&str> {
 }
 
 /// What is wrong with an argument that has no place: one that begins as those with a name do is most likely misspelt.
-fn told(unwanted: &str, names: &[&str]) -> String {
-    let Some(word) = name_of(unwanted).filter(|_| !names.is_empty()) else { return format!("too many arguments: '{unwanted}'") };
+fn told(unwanted: &str, names: &[&str]) -> ElementError {
+    let Some(word) = name_of(unwanted).filter(|_| !names.is_empty()) else {
+        return ElementError::argument(format!("too many arguments: '{unwanted}'"));
+    };
     match nearest(word, names.iter().copied()) {
-        Some(near) => format!("unknown argument '{word}': did you mean '{near}'?"),
-        None => format!("unknown argument '{word}': there are {}", names.join(", ")),
+        Some(near) => ElementError::argument(format!("unknown argument '{word}': did you mean '{near}'?")),
+        None => ElementError::argument(format!("unknown argument '{word}': there are {}", names.join(", "))),
     }
 }
 
@@ -136,7 +140,7 @@ fn told(unwanted: &str, names: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn args(list: &[&str]) -> Result<Args, String> {
+    fn args(list: &[&str]) -> Result<Args, ElementError> {
         Args::parse(&list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>(), &["DATA", "LIMIT"], &["LIMIT", "STOP"])
     }
 
@@ -150,12 +154,15 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_told() {
-        assert_eq!(args(&["a", "1", "z"]).err().unwrap(), "too many arguments: 'z'");
-        assert_eq!(args(&["a", "1", "STPO true"]).err().unwrap(), "unknown argument 'STPO': did you mean 'STOP'?");
-        assert_eq!(args(&["a", "STPO true"]).err().unwrap(), "unknown argument 'STPO': did you mean 'STOP'?");
-        assert_eq!(args(&["a", "COLOUR red"]).err().unwrap(), "unknown argument 'COLOUR': there are DATA, LIMIT, STOP");
-        assert_eq!(args(&["STOP true", "STOP false"]).err().unwrap(), "STOP is given twice");
-        assert_eq!(args(&["a", "many"]).unwrap().integer("LIMIT", 0).unwrap_err(), "LIMIT should be a whole number, not 'many'");
-        assert_eq!(args(&["a", "99"]).unwrap().count("LIMIT", 0, 9).unwrap_err(), "LIMIT should be a number up to 9, not '99'");
+        assert_eq!(args(&["a", "1", "z"]).err().unwrap().to_string(), "too many arguments: 'z'");
+        assert_eq!(args(&["a", "1", "STPO true"]).err().unwrap().to_string(), "unknown argument 'STPO': did you mean 'STOP'?");
+        assert_eq!(args(&["a", "STPO true"]).err().unwrap().to_string(), "unknown argument 'STPO': did you mean 'STOP'?");
+        assert_eq!(args(&["a", "COLOUR red"]).err().unwrap().to_string(), "unknown argument 'COLOUR': there are DATA, LIMIT, STOP");
+        assert_eq!(args(&["STOP true", "STOP false"]).err().unwrap().to_string(), "STOP is given twice");
+        assert_eq!(
+            args(&["a", "many"]).unwrap().integer("LIMIT", 0).unwrap_err().to_string(),
+            "LIMIT should be a whole number, not 'many'"
+        );
+        assert_eq!(args(&["a", "99"]).unwrap().count("LIMIT", 0, 9).unwrap_err().to_string(), "LIMIT should be a number up to 9, not '99'");
     }
 }

@@ -3,6 +3,7 @@
 //! A name is within the folder if the folder that it is in, with links resolved, is the folder or in it, and the file is no link itself. `/dev/null` and `/dev/full`
 //! keep nothing and are allowed. Leaves out what other processes do to the folder meanwhile.
 
+use super::ElementError;
 use std::path::{Component, Path};
 
 /// Devices that keep nothing of what is written.
@@ -12,10 +13,10 @@ const NOTHING_KEPT: &[&str] = &["/dev/null", "/dev/full"];
 ///
 /// # Errors
 /// The name leads out of the folder.
-pub(super) fn writable(within: Option<&Path>, name: &Path) -> Result<(), String> {
+pub(super) fn writable(within: Option<&Path>, name: &Path) -> Result<(), ElementError> {
     match within {
         Some(folder) if !is_within(folder, name) && !NOTHING_KEPT.iter().any(|device| name == Path::new(device)) => {
-            Err(format!("{}: a script writes only within its own folder, $FOLDER", name.display()))
+            Err(ElementError::resource(format!("{}: a script writes only within its own folder, $FOLDER", name.display())))
         }
         _ => Ok(()),
     }

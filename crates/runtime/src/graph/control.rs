@@ -3,7 +3,7 @@
 //! Data memory is little-endian. Text is Click's: decimal numbers (hexadecimal is read too), `true` and `false`, addresses in their usual forms.
 
 use super::program::Program;
-use super::text;
+use super::{HandlerError, text};
 use netil::module::ControlType;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
@@ -28,7 +28,7 @@ impl Program {
     }
 
     /// Sets the value of a handler from text.
-    pub(super) fn set_value(&mut self, index: u32, text: &str) -> Result<(), String> {
+    pub(super) fn set_value(&mut self, index: u32, text: &str) -> Result<(), HandlerError> {
         let Some(control) = self.module().controls.get(index as usize) else { return Ok(()) };
         let (at, size) = (control.at as usize, control.ty.size() as usize);
         let bytes = parsed(control.ty, text.trim())?;

@@ -319,7 +319,7 @@ impl Graph {
                 true => self.calls.push_back((node, handler, text)),
                 false => {
                     if let Err(message) = self.write(&handler, &text, Some(node)) {
-                        self.tell(node, &message);
+                        self.tell(node, message.text());
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::native::{Control, Ready};
 use super::ring::Here;
-use super::{Body, Graph, native, text};
+use super::{Body, Graph, HandlerError, native, text};
 use netil::event;
 use std::fmt::Write as _;
 
@@ -43,7 +43,7 @@ struct Element<'g> {
 }
 
 impl Here for Element<'_> {
-    fn read(&mut self, name: &str) -> Result<String, String> {
+    fn read(&mut self, name: &str) -> Result<String, HandlerError> {
         self.graph.read_of(self.node, name, "")
     }
 
@@ -57,7 +57,7 @@ impl Graph {
     ///
     /// # Errors
     /// There is none, it cannot be read, or it refuses.
-    pub fn read(&mut self, handler: &str, text: &str, from: Option<usize>) -> Result<String, String> {
+    pub fn read(&mut self, handler: &str, text: &str, from: Option<usize>) -> Result<String, HandlerError> {
         let found = self.find_handler(handler, from)?;
         self.nested(|graph| match found {
             Found::Global(name) => graph.read_global(&name),
@@ -66,9 +66,9 @@ impl Graph {
     }
 
     /// Handlers call handlers, but not without end.
-    fn nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
+    fn nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, HandlerError>) -> Result<T, HandlerError> {
         if self.handler_depth >= MAX_HANDLER_DEPTH {
-            return Err("handlers call each other too deeply".to_owned());
+            return Err(HandlerError::failed("handlers call each other too deeply"));
         }
         self.handler_depth += 1;
         let result = work(self);
@@ -80,13 +80,13 @@ impl Graph {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn write(&mut self, handler: &str, text: &str, from: Option<usize>) -> Result<(), String> {
+    pub fn write(&mut self, handler: &str, text: &str, from: Option<usize>) -> Result<(), HandlerError> {
         match self.find_handler(handler, from)? {
             Found::Global(name) if name == "stop" => {
                 self.stops += 1;
                 Ok(())
             }
-            Found::Global(name) => Err(format!("no write handler '{name}'")),
+            Found::Global(name) => Err(HandlerError::NoHandler(format!("no write handler '{name}'"))),
             Found::Of(node, name) => {
                 self.look_again_for_straight();
                 self.nested(|graph| graph.write_everywhere(node, &name, text))
@@ -154,7 +154,7 @@ impl Graph {
         self.nodes.iter().enumerate().filter(|(_, node)| fits(node)).map(|(index, _)| index).collect()
     }
 
-    fn find_handler(&self, handler: &str, from: Option<usize>) -> Result<Found, String> {
+    fn find_handler(&self, handler: &str, from: Option<usize>) -> Result<Found, HandlerError> {
         let Some((element, name)) = handler.split_once('.') else {
             return match from.filter(|_| !GLOBAL.contains(&handler)) {
                 Some(node) if self.controls(node).iter().any(|c| c.name == handler) => Ok(Found::Of(node, handler.to_owned())),
@@ -164,7 +164,7 @@ impl Graph {
         if element.is_empty() {
             return Ok(Found::Global(name.to_owned()));
         }
-        let node = self.find_element(element, from).ok_or_else(|| format!("no element named '{element}'"))?;
+        let node = self.find_element(element, from).ok_or_else(|| HandlerError::NoElement(format!("no element named '{element}'")))?;
         Ok(Found::Of(node, name.to_owned()))
     }
 
@@ -231,7 +231,7 @@ impl Graph {
     }
 
     /// A handler of an element, in all stages that have the element.
-    fn read_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+    fn read_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
         let own = self.read_of(node, name, text)?;
         match self.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
             Some(others) => {
@@ -256,7 +256,7 @@ impl Graph {
     ///
     /// # Errors
     /// As [`Self::read`]; or the element has no memory of its own of that size.
-    pub fn read_as(&mut self, handler: &str, text: &str, memory: Vec<u8>) -> Result<String, String> {
+    pub fn read_as(&mut self, handler: &str, text: &str, memory: Vec<u8>) -> Result<String, HandlerError> {
         let Found::Of(node, name) = self.find_handler(handler, None)? else { return self.read(handler, text, None) };
         let own = self.exchange_memory(node, memory).ok_or_else(|| busy(&name))?;
         let said = self.nested(|graph| graph.read_of(node, &name, text));
@@ -269,7 +269,7 @@ impl Graph {
         program.exchange_memory(memory)
     }
 
-    fn write_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
+    fn write_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<(), HandlerError> {
         self.write_of(node, name, text)?;
         match self.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
             Some(others) => others.0.spread(&format!("{}.{name}", self.nodes[node].name), text),
@@ -277,7 +277,7 @@ impl Graph {
         }
     }
 
-    fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+    fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
         if let Some(remote) = self.remote(node) {
             return remote.0.read(&format!("{}.{name}", self.nodes[node].name), text);
         }
@@ -291,12 +291,14 @@ impl Graph {
             None if self.answers_all(node) && !GENERIC.contains(&name) => {
                 self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name)))
             }
-            Some(_) if !GENERIC.contains(&name) => Err(format!("'{}.{name}' can only be written", self.nodes[node].name)),
+            Some(_) if !GENERIC.contains(&name) => {
+                Err(HandlerError::WriteOnly(format!("'{}.{name}' can only be written", self.nodes[node].name)))
+            }
             _ => self.read_generic(node, name, text),
         }
     }
 
-    fn write_of(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
+    fn write_of(&mut self, node: usize, name: &str, text: &str) -> Result<(), HandlerError> {
         if let Some(remote) = self.remote(node) {
             return remote.0.write(&format!("{}.{name}", self.nodes[node].name), text);
         }
@@ -307,7 +309,7 @@ impl Graph {
             return self.settings.home.write(text);
         }
         match (own, &self.nodes[node].body) {
-            (Some(control), _) if !control.write => Err(format!("'{full}' can only be read")),
+            (Some(control), _) if !control.write => Err(HandlerError::ReadOnly(format!("'{full}' can only be read"))),
             (None, Body::Native(None)) => Err(busy(&full)),
             (None, Body::Native(..)) if !self.answers_all(node) => Err(self.cannot_be_written(node, name)),
             (_, Body::Native(..)) => self.with_native(node, |native, ctx| native.write(name, text, ctx)).unwrap_or(Err(busy(&full))),
@@ -316,7 +318,7 @@ impl Graph {
         }
     }
 
-    fn read_generic(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+    fn read_generic(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
         if let Some(pattern) = self.pattern(node, name) {
             return Ok(pattern);
         }
@@ -344,25 +346,25 @@ impl Graph {
     }
 
     /// An element has no handler of that name that is written, but perhaps one that is read.
-    fn cannot_be_written(&self, node: usize, name: &str) -> String {
+    fn cannot_be_written(&self, node: usize, name: &str) -> HandlerError {
         if GENERIC.contains(&name) || self.all_controls(node).any(|control| control.name == name) {
-            return format!("'{}.{name}' can only be read", self.nodes[node].name);
+            return HandlerError::ReadOnly(format!("'{}.{name}' can only be read", self.nodes[node].name));
         }
         self.no_handler(node, name)
     }
 
-    fn cannot_be_read(&self, node: usize, name: &str) -> String {
+    fn cannot_be_read(&self, node: usize, name: &str) -> HandlerError {
         if self.all_controls(node).any(|control| control.name == name) {
-            return format!("'{}.{name}' can only be written", self.nodes[node].name);
+            return HandlerError::WriteOnly(format!("'{}.{name}' can only be written", self.nodes[node].name));
         }
         self.no_handler(node, name)
     }
 
     /// An element has no handler of that name, but these of its own.
-    fn no_handler(&self, node: usize, name: &str) -> String {
+    fn no_handler(&self, node: usize, name: &str) -> HandlerError {
         let all: Vec<String> = self.all_controls(node).map(|control| control.name).collect();
         let others = if all.is_empty() { "those that all elements have".to_owned() } else { all.join(", ") };
-        format!("no handler named '{}.{name}'; there are {others}", self.nodes[node].name)
+        HandlerError::NoHandler(format!("no handler named '{}.{name}'; there are {others}", self.nodes[node].name))
     }
 
     fn handler_list(&self, node: usize) -> String {
@@ -393,7 +395,7 @@ impl Graph {
         list
     }
 
-    fn read_global(&mut self, name: &str) -> Result<String, String> {
+    fn read_global(&mut self, name: &str) -> Result<String, HandlerError> {
         Ok(match name {
             "config" | "flatconfig" => self.settings.text.clone(),
             "requirements" => lines(self.settings.requirements.iter()),
@@ -403,16 +405,21 @@ impl Graph {
             "version" => env!("CARGO_PKG_VERSION").to_owned(),
             "driver" => "netvm".to_owned(),
             "stop" => (self.stops > 0 || self.ended).to_string(),
-            _ => return Err(format!("no handler named '{name}'; there are {}, and ELEMENT.HANDLER", GLOBAL.join(", "))),
+            _ => {
+                return Err(HandlerError::NoHandler(format!(
+                    "no handler named '{name}'; there are {}, and ELEMENT.HANDLER",
+                    GLOBAL.join(", ")
+                )));
+            }
         })
     }
 
     /// A program's handler: its variable, after its function has run; what is asked for is first written to where it is read from.
-    fn read_control(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+    fn read_control(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(name)) };
         let Some((index, call)) = program.control(name, false) else { return Err(self.no_handler(node, name)) };
         if let (true, false, Some((asked, false))) = (call, text.trim().is_empty(), program.control(name, true)) {
-            program.with(&mut self.shared, |program| program.set_value(asked, text)).map_err(|error| format!("{name}: {error}"))?;
+            program.with(&mut self.shared, |program| program.set_value(asked, text)).map_err(|error| error.at(&name))?;
         }
         let mut printed = Vec::new();
         if call {
@@ -429,11 +436,11 @@ impl Graph {
         Ok(value)
     }
 
-    fn write_control(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
+    fn write_control(&mut self, node: usize, name: &str, text: &str) -> Result<(), HandlerError> {
         let full = format!("{}.{name}", self.nodes[node].name);
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(&full)) };
         let Some((index, call)) = program.control(name, true) else { return Err(self.no_handler(node, name)) };
-        program.with(&mut self.shared, |program| program.set_value(index, text)).map_err(|error| format!("{full}: {error}"))?;
+        program.with(&mut self.shared, |program| program.set_value(index, text)).map_err(|error| error.at(&full))?;
         if call {
             let time = program.time_at(self.clock.now());
             self.program_event(node, event::CONTROL + index, time);
@@ -442,14 +449,14 @@ impl Graph {
         Ok(())
     }
 
-    fn read_table(&mut self, node: usize, name: &str, text: &str) -> Result<String, String> {
+    fn read_table(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
         let now = self.clock.now();
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(self.no_handler(node, name)) };
         let done = program.with(&mut self.shared, |program| program.read_table(name, text, now));
         done.unwrap_or_else(|| Err(self.cannot_be_read(node, name)))
     }
 
-    fn write_table(&mut self, node: usize, name: &str, text: &str) -> Result<(), String> {
+    fn write_table(&mut self, node: usize, name: &str, text: &str) -> Result<(), HandlerError> {
         let now = self.clock.now();
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(self.no_handler(node, name)) };
         let done = program.with(&mut self.shared, |program| {
@@ -488,8 +495,8 @@ fn merged(controls: impl Iterator<Item = Control>) -> Vec<Control> {
     all
 }
 
-fn busy(handler: &str) -> String {
-    format!("'{handler}' belongs to an element that is running")
+fn busy(handler: &str) -> HandlerError {
+    HandlerError::Busy(format!("'{handler}' belongs to an element that is running"))
 }
 
 impl Ready<'_> {

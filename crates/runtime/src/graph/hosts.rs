@@ -11,7 +11,7 @@
 use super::native::{Control, controls};
 use super::program::Program;
 use super::routes::Family;
-use super::text;
+use super::{HandlerError, text};
 use netil::module::{Entry, Table as Declaration, TableKind};
 use netil::tables::Table;
 use std::fmt::Write as _;
@@ -72,8 +72,8 @@ fn entry(address: u128, length: Option<u32>, mac: u64, rest: &[u8]) -> Entry {
     Entry { key: IP4.limbs(address), mask, priority: 0, value: value.into() }
 }
 
-fn address(text: &str) -> Result<u128, String> {
-    IP4.address(text.trim()).ok_or_else(|| format!("expected an IP address, not '{}'", text.trim()))
+fn address(text: &str) -> Result<u128, HandlerError> {
+    IP4.address(text.trim()).ok_or_else(|| HandlerError::invalid(format!("expected an IP address, not '{}'", text.trim())))
 }
 
 impl Program {
@@ -88,7 +88,7 @@ impl Program {
     }
 
     /// Reads one; `None` if there is no such handler.
-    pub(super) fn read_hosts(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
+    pub(super) fn read_hosts(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, HandlerError>> {
         let (kind, at) = self.hosts()?;
         let declared = self.module().tables[at].timeout_ns;
         let table = self.state.tables.get_mut(at)?;
@@ -104,7 +104,7 @@ impl Program {
     }
 
     /// Writes one; `None` if there is no such handler.
-    pub(super) fn write_hosts(&mut self, handler: &str, line: &str, now: u64) -> Option<Result<(), String>> {
+    pub(super) fn write_hosts(&mut self, handler: &str, line: &str, now: u64) -> Option<Result<(), HandlerError>> {
         let (kind, at) = self.hosts()?;
         let rest = (self.module().tables[at].value_bytes as usize).saturating_sub(MAC_BYTES);
         let table = self.state.tables.get_mut(at)?.as_mut();
@@ -146,13 +146,13 @@ fn neighbours(table: &dyn Table, now: u64) -> String {
     })
 }
 
-fn insert(table: &mut dyn Table, line: &str, rest: usize, now: u64) -> Result<(), String> {
+fn insert(table: &mut dyn Table, line: &str, rest: usize, now: u64) -> Result<(), HandlerError> {
     let words = text::words(line);
     let known = if let [ip, ethernet] = words[..] { IP4.address(ip).zip(mac(ethernet)) } else { None };
-    let (address, mac) = known.ok_or_else(|| format!("expected IP ETH, not '{line}'"))?;
+    let (address, mac) = known.ok_or_else(|| HandlerError::invalid(format!("expected IP ETH, not '{line}'")))?;
     let mut value = now.to_le_bytes().to_vec();
     value.resize(rest, 0);
-    table.add(&entry(address, None, mac, &value), now).map_err(|full| full.to_string())
+    table.add(&entry(address, None, mac, &value), now).map_err(HandlerError::failed)
 }
 
 /* What ARPResponder answers. */
@@ -175,8 +175,8 @@ fn lookup(table: &mut dyn Table, address: u128, now: u64) -> String {
     value.map_or_else(String::new, |value| mac_shown(field(value, 0, MAC_BYTES)))
 }
 
-fn add(table: &mut dyn Table, line: &str, now: u64) -> Result<(), String> {
-    let wrong = || format!("expected IP/MASK... ETH, not '{line}'");
+fn add(table: &mut dyn Table, line: &str, now: u64) -> Result<(), HandlerError> {
+    let wrong = || HandlerError::invalid(format!("expected IP/MASK... ETH, not '{line}'"));
     let words = text::words(line);
     let macs: Vec<u64> = words.iter().filter_map(|word| mac(word)).collect();
     let prefixes: Vec<_> =
@@ -186,23 +186,27 @@ fn add(table: &mut dyn Table, line: &str, now: u64) -> Result<(), String> {
         return Err(wrong());
     }
     let mut entries = prefixes.into_iter().map(|(address, length)| entry(address & IP4.mask(length), Some(length), mac, &[]));
-    entries.try_for_each(|entry| table.add(&entry, now)).map_err(|full| full.to_string())
+    entries.try_for_each(|entry| table.add(&entry, now)).map_err(HandlerError::failed)
 }
 
-fn remove(table: &mut dyn Table, line: &str, now: u64) -> Result<(), String> {
-    let (address, length) = IP4.prefix(line.trim()).ok_or_else(|| format!("expected IP/MASK, not '{line}'"))?;
+fn remove(table: &mut dyn Table, line: &str, now: u64) -> Result<(), HandlerError> {
+    let (address, length) = IP4.prefix(line.trim()).ok_or_else(|| HandlerError::invalid(format!("expected IP/MASK, not '{line}'")))?;
     let address = address & IP4.mask(length);
     let gone = table.remove(&IP4.limbs(address), &IP4.limbs(IP4.mask(length)), 0, now);
-    gone.then_some(()).ok_or_else(|| format!("{}/{length} not found", IP4.shown(address)))
+    gone.then_some(()).ok_or_else(|| HandlerError::invalid(format!("{}/{length} not found", IP4.shown(address))))
 }
 
 /* Where EtherSwitch sends. */
 
 /// Stations that are known get the new time, from when they were last heard of.
-fn set_timeout(table: &mut dyn Table, text: &str, now: u64) -> Result<(), String> {
+fn set_timeout(table: &mut dyn Table, text: &str, now: u64) -> Result<(), HandlerError> {
     let time = text::duration(text.trim()).filter(|time| *time > 0);
-    let time = time.ok_or_else(|| format!("expected a time above 0, not '{}'", text.trim()))?;
-    if table.set_timeout(time, now) { Ok(()) } else { Err("with TIMEOUT 0 nothing is learned, and there is no time to be set".to_owned()) }
+    let time = time.ok_or_else(|| HandlerError::invalid(format!("expected a time above 0, not '{}'", text.trim())))?;
+    if table.set_timeout(time, now) {
+        Ok(())
+    } else {
+        Err(HandlerError::invalid("with TIMEOUT 0 nothing is learned, and there is no time to be set"))
+    }
 }
 
 fn stations(table: &dyn Table, now: u64) -> String {

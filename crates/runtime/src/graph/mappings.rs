@@ -11,13 +11,12 @@
 use super::hosts::{clear, field};
 use super::native::{Control, controls};
 use super::program::Program;
-use super::text;
+use super::{HandlerError, text};
+use netil::fields::ip_protocol::{TCP, UDP};
 use netil::module::{Entry, Table as Declaration, TableKind};
 use std::fmt::{self, Write as _};
 use std::net::Ipv4Addr;
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// Requests of pings have the number of ICMP as protocol, replies one that is no protocol's.
 const PINGS: [u8; 2] = [1, 255];
 
@@ -173,7 +172,7 @@ impl Program {
     }
 
     /// Reads one; `None` if there is no such handler.
-    pub(super) fn read_flows(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
+    pub(super) fn read_flows(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, HandlerError>> {
         let (kind, places) = self.flows()?;
         match (kind, handler) {
             (Kind::Flows, "table" | "mappings") => Some(Ok(self.flow_table(places, now, |_| true))),
@@ -190,7 +189,7 @@ impl Program {
     }
 
     /// Writes one; `None` if there is no such handler.
-    pub(super) fn write_flows(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), String>> {
+    pub(super) fn write_flows(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), HandlerError>> {
         let (kind, places) = self.flows()?;
         match handler {
             "clear" => {
@@ -229,10 +228,12 @@ impl Program {
         limit.unwrap_or(self.module().tables[at].capacity.into()) / kind.entries()
     }
 
-    fn set_flow_capacity(&mut self, kind: Kind, places: [usize; 2], text: &str) -> Result<(), String> {
+    fn set_flow_capacity(&mut self, kind: Kind, places: [usize; 2], text: &str) -> Result<(), HandlerError> {
         let most = u64::from(self.module().tables[places[0]].capacity) / kind.entries();
         let number = text::integer(text).and_then(|number| u64::try_from(number).ok());
-        let wrong = || format!("expected a number up to {most}, the capacity that the element was declared with, not '{text}'");
+        let wrong = || {
+            HandlerError::invalid(format!("expected a number up to {most}, the capacity that the element was declared with, not '{text}'"))
+        };
         let capacity = number.filter(|number| *number <= most).ok_or_else(wrong)?;
         places.into_iter().for_each(|at| self.state.tables[at].set_limit((capacity * kind.entries()) as usize));
         Ok(())
@@ -272,8 +273,8 @@ impl Program {
         self.mappings(places, now).iter().filter(|mapping| mapping.counts()).count()
     }
 
-    fn flow_lookup(&mut self, places: [usize; 2], argument: &str, protocols: &[u8], now: u64) -> Result<String, String> {
-        let wrong = || format!("expected SADDR SPORT DADDR DPORT, not '{argument}'");
+    fn flow_lookup(&mut self, places: [usize; 2], argument: &str, protocols: &[u8], now: u64) -> Result<String, HandlerError> {
+        let wrong = || HandlerError::invalid(format!("expected SADDR SPORT DADDR DPORT, not '{argument}'"));
         let words = text::words(argument);
         let &[source, sport, destination, dport] = &words[..] else { return Err(wrong()) };
         let address = |text: &str| text.parse::<Ipv4Addr>().map(u32::from).map_err(|_| wrong());

@@ -27,6 +27,7 @@ mod copies;
 mod course;
 mod cut_through;
 mod ends;
+mod error;
 mod flow;
 mod foreign;
 mod handed;
@@ -68,6 +69,7 @@ pub mod transaction;
 mod turns;
 
 pub use args::Args;
+pub use error::{ElementError, HandlerError};
 pub use handlers::Described;
 pub use later::Linking;
 pub use linked::Made;
@@ -156,7 +158,7 @@ pub trait Host {
 /// What makes the parts of programs.
 pub struct Factories<'f> {
     /// An engine for a program.
-    pub engine: &'f dyn Fn(Arc<Verified>) -> Result<Box<dyn Engine>, String>,
+    pub engine: &'f dyn Fn(Arc<Verified>) -> Result<Box<dyn Engine>, ElementError>,
     /// A coprocessor by its name.
     pub coprocessor: &'f dyn Fn(&str) -> Option<Box<dyn Coprocessor>>,
     /// A table as it is declared; the seed is for its hashes. The last tells whether a program writes into its values.
@@ -212,7 +214,14 @@ pub struct Fault {
     /// The element's index.
     pub instance: usize,
     /// What is wrong.
-    pub message: String,
+    pub error: ElementError,
+}
+
+impl Fault {
+    /// What is wrong, in words.
+    pub fn message(&self) -> String {
+        self.error.to_string()
+    }
 }
 
 /// An application with all its state.
@@ -376,7 +385,7 @@ impl Graph {
         let (mut faults, mut nodes) = (Vec::new(), Vec::new());
         for (index, (instance, (outputs, inputs))) in application.instances.iter().zip(ends(application)).enumerate() {
             if host.stops() {
-                return Err(vec![Fault { instance: index, message: "it was not made, as the run is to end".to_owned() }]);
+                return Err(vec![Fault { instance: index, error: ElementError::resource("it was not made, as the run is to end") }]);
             }
             let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
             let mut node = Node::empty(instance, pulled, inputs, outputs);
@@ -395,7 +404,7 @@ impl Graph {
             };
             match made {
                 Ok(body) => node.body = body,
-                Err(message) => faults.push(Fault { instance: index, message }),
+                Err(error) => faults.push(Fault { instance: index, error }),
             }
             nodes.push(node);
         }
@@ -481,7 +490,7 @@ impl Graph {
 
     fn init(&mut self) -> Result<(), Fault> {
         for index in 0..self.nodes.len() {
-            let (fault, now) = (|message| Fault { instance: index, message }, self.clock.now());
+            let (fault, now) = (|error| Fault { instance: index, error }, self.clock.now());
             let printed = match &mut self.nodes[index].body {
                 Body::Program(program) => {
                     program.prepare_transactions();
@@ -508,8 +517,8 @@ impl Graph {
         self.devices.flush();
         let mut faults = self.files.finish();
         for instance in 0..self.nodes.len() {
-            if let Some(Err(message)) = self.with_native(instance, |native, ctx| native.finish(ctx)) {
-                faults.push(Fault { instance, message });
+            if let Some(Err(error)) = self.with_native(instance, |native, ctx| native.finish(ctx)) {
+                faults.push(Fault { instance, error });
             }
         }
         faults
@@ -549,7 +558,7 @@ pub fn check(application: &Application) -> Vec<Fault> {
     let fault = |(index, (instance, (outputs, inputs))): (usize, (&Instance, Ends))| {
         let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
         let made = make_native(&Node::empty(instance, pulled, inputs, outputs), &kinds, index, &info, &settings);
-        made.err().map(|message| Fault { instance: index, message })
+        made.err().map(|error| Fault { instance: index, error })
     };
     natives.filter_map(fault).collect()
 }
@@ -557,14 +566,15 @@ pub fn check(application: &Application) -> Vec<Fault> {
 /// A handler to be written: whose names it is seen by, its name, and the text.
 type Call = (usize, String, String);
 
-fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, String> {
+fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, ElementError> {
     if settings.rings.is_some() && node.class == ring::ABSENT {
         return Ok(Body::Native(Some(ring::absent())));
     }
     if let Some(end) = ring::make(&node.class, &node.arguments, settings.rings.as_ref()) {
         return Ok(Body::Native(Some(end)));
     }
-    let class = native::find(&node.class).ok_or_else(|| format!("no class of elements is called '{}'", node.class))?;
+    let class =
+        native::find(&node.class).ok_or_else(|| ElementError::resource(format!("no class of elements is called '{}'", node.class)))?;
     let setup = Setup {
         node: index,
         name: &node.name,

@@ -2,6 +2,7 @@
 //!
 //! A control plane runs between packets and has the program's state to itself meanwhile.
 
+use super::HandlerError;
 use super::native::Control;
 use netil::exec::State;
 use std::fmt;
@@ -16,13 +17,13 @@ pub trait ControlPlane: Send {
     ///
     /// # Errors
     /// What is wrong with the text.
-    fn read(&mut self, handler: &str, text: &str, state: &mut State) -> Result<String, String>;
+    fn read(&mut self, handler: &str, text: &str, state: &mut State) -> Result<String, HandlerError>;
 
     /// Writes one.
     ///
     /// # Errors
     /// What is wrong with the text.
-    fn write(&mut self, handler: &str, text: &str, state: &mut State) -> Result<(), String>;
+    fn write(&mut self, handler: &str, text: &str, state: &mut State) -> Result<(), HandlerError>;
 }
 
 /// Makes the control plane of the element of that name, if it has one.

@@ -1,6 +1,6 @@
 //! Where what programs print goes: standard error, or the file that an element's arguments name.
 
-use super::{Fault, Graph, Stream, confined};
+use super::{ElementError, Fault, Graph, Stream, confined};
 use crate::io::claims::Claim;
 use netil::app::Application;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ impl Files {
         for (instance, name) in application.files.iter().filter(|(instance, _)| !without.contains(&(*instance as usize))) {
             match Out::new(name, within) {
                 Ok(out) => drop(all.insert(*instance as usize, out)),
-                Err(message) => faults.push(Fault { instance: *instance as usize, message }),
+                Err(error) => faults.push(Fault { instance: *instance as usize, error }),
             }
         }
         if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
@@ -46,13 +46,13 @@ impl Files {
 
     /// Completes them; what could not be written, by element.
     pub(super) fn finish(&mut self) -> Vec<Fault> {
-        let fault = |(instance, out): (&usize, &mut Out)| Some(Fault { instance: *instance, message: out.finish()? });
+        let fault = |(instance, out): (&usize, &mut Out)| Some(Fault { instance: *instance, error: ElementError::Resource(out.finish()?) });
         self.0.iter_mut().filter_map(fault).collect()
     }
 }
 
 impl Out {
-    fn new(name: &str, within: Option<&Path>) -> Result<Self, String> {
+    fn new(name: &str, within: Option<&Path>) -> Result<Self, ElementError> {
         if name == "-" {
             return Ok(Self::Console);
         }

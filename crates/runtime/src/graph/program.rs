@@ -11,7 +11,7 @@ use super::plane::ControlPlane;
 use super::share::{Policy, Slot, lock};
 use super::together::{Shared, Together, exchange};
 use super::transaction::{self, Begun, Transactions};
-use super::{Factories, Packet, Settings};
+use super::{ElementError, Factories, Packet, Settings};
 use crate::coproc::tables::is_written;
 use netil::Verified;
 use netil::app::{Application, Layout, Variable};
@@ -99,7 +99,7 @@ impl Program {
         settings: &Settings,
         index: usize,
         together: Together,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ElementError> {
         let seed = seed_of(settings, index);
         let is_written = |n: usize| is_written(program.module(), n as u32);
         let table = |n, declaration: &Declaration| match together.tables.iter().any(|(own, _)| *own == n) {
@@ -107,7 +107,8 @@ impl Program {
             false => (factories.table)(declaration, seed, is_written(n)),
         };
         let make = || {
-            let mut state: State = State::made_of(program, factories.coprocessor, &table).map_err(|error| error.to_string())?;
+            let mut state: State =
+                State::made_of(program, factories.coprocessor, &table).map_err(|error| ElementError::resource(error.to_string()))?;
             state.seed = seed;
             state.budget = settings.budget.unwrap_or(state.budget);
             Ok(state)
@@ -329,7 +330,7 @@ impl Program {
     }
 
     /// Runs the init handler, unless another graph has; what it printed. Init handlers set timers as if time began with 0, and now it is later.
-    pub(super) fn init(&mut self, now: u64) -> Result<Vec<u8>, String> {
+    pub(super) fn init(&mut self, now: u64) -> Result<Vec<u8>, ElementError> {
         if self.slot.as_ref().is_some_and(|slot| !slot.first_init()) {
             return Ok(Vec::new());
         }

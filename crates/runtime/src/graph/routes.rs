@@ -7,7 +7,7 @@
 use super::hosts::clear;
 use super::native::{Control, controls};
 use super::program::Program;
-use super::text;
+use super::{HandlerError, text};
 use crate::routes::NOWHERE;
 use netil::module::{Entry, TableKind};
 use std::fmt::Write as _;
@@ -161,13 +161,13 @@ impl Program {
     }
 
     /// Reads `lookup` or `table`; `None` if there is no such handler.
-    pub(super) fn read_routes(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
+    pub(super) fn read_routes(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, HandlerError>> {
         let Place { at, family, kind, .. } = self.routes()?;
         let table = self.state.tables.get_mut(at)?;
         match handler {
             "lookup" => {
                 let Some(address) = family.address(argument.trim()) else {
-                    return Some(Err(format!("expected an IP address, not '{argument}'")));
+                    return Some(Err(HandlerError::invalid(format!("expected an IP address, not '{argument}'"))));
                 };
                 let found = table.find(&family.limbs(address), now, false);
                 Some(Ok(match table.value(found).and_then(|value| family.value(value)).filter(|_| found != 0) {
@@ -188,7 +188,7 @@ impl Program {
     }
 
     /// Writes `add`, `set`, `remove`, `ctrl` or `flush`; `None` if there is no such handler.
-    pub(super) fn write_routes(&mut self, handler: &str, line: &str, now: u64) -> Option<Result<(), String>> {
+    pub(super) fn write_routes(&mut self, handler: &str, line: &str, now: u64) -> Option<Result<(), HandlerError>> {
         let place = self.routes()?;
         match handler {
             "add" | "set" | "remove" => Some(self.change(place, handler, line, now)),
@@ -196,7 +196,7 @@ impl Program {
                 let lines = line.lines().map(text::shift_word).filter(|(word, _)| !word.is_empty());
                 Some(lines.into_iter().try_for_each(|(word, rest)| match word {
                     "add" | "set" | "remove" => self.change(place, word, rest, now),
-                    other => Err(format!("expected add, set or remove, not '{other}'")),
+                    other => Err(HandlerError::invalid(format!("expected add, set or remove, not '{other}'"))),
                 }))
             }
             "flush" => {
@@ -207,27 +207,27 @@ impl Program {
         }
     }
 
-    fn change(&mut self, place: Place, what: &str, line: &str, now: u64) -> Result<(), String> {
+    fn change(&mut self, place: Place, what: &str, line: &str, now: u64) -> Result<(), HandlerError> {
         let Place { at, family, kind, value_bytes } = place;
-        let route =
-            Route::parse(family, line, what != "remove").ok_or_else(|| format!("expected ADDR/MASK [GATEWAY] OUTPUT, not '{line}'"))?;
+        let route = Route::parse(family, line, what != "remove")
+            .ok_or_else(|| HandlerError::invalid(format!("expected ADDR/MASK [GATEWAY] OUTPUT, not '{line}'")))?;
         let outputs = self.outputs();
         if what != "remove" && route.output >= outputs {
             let last = outputs.checked_sub(1).map_or_else(String::new, |last| format!(", 0 to {last}"));
-            return Err(format!("there is no output {}: the element has {outputs}{last}", output(route.output)));
+            return Err(HandlerError::invalid(format!("there is no output {}: the element has {outputs}{last}", output(route.output))));
         }
         let Some(table) = self.state.tables.get_mut(at) else { return Ok(()) };
         let entry = route.entry(kind, value_bytes);
         let known = if what == "add" { table.known(&entry.key, &entry.mask, entry.priority, now) } else { 0 };
         if let Some((gateway, output)) = table.value(known).and_then(|value| family.value(value)).filter(|_| known != 0) {
             let other = Route { gateway, output, ..route };
-            return Err(format!("conflict with existing route '{}'", other.shown()));
+            return Err(HandlerError::invalid(format!("conflict with existing route '{}'", other.shown())));
         }
         if what != "remove" {
-            return table.add(&entry, now).map_err(|full| full.to_string());
+            return table.add(&entry, now).map_err(HandlerError::failed);
         }
         let gone = table.remove(&entry.key, &entry.mask, entry.priority, now);
-        gone.then_some(()).ok_or_else(|| format!("there is no route '{}'", line.trim()))
+        gone.then_some(()).ok_or_else(|| HandlerError::invalid(format!("there is no route '{}'", line.trim())))
     }
 }
 

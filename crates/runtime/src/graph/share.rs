@@ -15,6 +15,7 @@
 //!
 //! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for elements). Leaves out: striped locks.
 
+use super::ElementError;
 use super::copies::Changes;
 use super::together::Shared;
 use super::transaction::Counts;
@@ -187,8 +188,8 @@ impl Common {
         &self,
         (element, graph): (usize, usize),
         program: &Module,
-        make: impl FnOnce() -> Result<State, String>,
-    ) -> Result<Option<Arc<Slot>>, String> {
+        make: impl FnOnce() -> Result<State, ElementError>,
+    ) -> Result<Option<Arc<Slot>>, ElementError> {
         let mut layout = lock(&self.layout);
         let Layout { elements, states, .. } = &mut *layout;
         let Some(policy) = elements.get(&element).filter(|policy| !matches!(policy, Policy::Copy(_))) else { return Ok(None) };
@@ -225,12 +226,17 @@ impl Common {
     }
 
     /// The capture of that name, which the first graph creates.
-    pub(super) fn capture(&self, path: &Path, plan: &Plan, create: impl FnOnce() -> Result<Writer, String>) -> Result<Arc<Output>, String> {
+    pub(super) fn capture(
+        &self,
+        path: &Path,
+        plan: &Plan,
+        create: impl FnOnce() -> Result<Writer, ElementError>,
+    ) -> Result<Arc<Output>, ElementError> {
         let mut captures = lock(&self.captures);
         let known = captures.get(path).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
         match known {
             Some((output, same)) if same == plan => Ok(output),
-            Some(_) => Err(format!("{}: another element writes it in another way", path.display())),
+            Some(_) => Err(ElementError::resource(format!("{}: another element writes it in another way", path.display()))),
             None => {
                 let output = Arc::new(Mutex::new(Some(create()?)));
                 captures.insert(path.to_owned(), (Arc::downgrade(&output), plan.clone()));
@@ -256,8 +262,8 @@ impl Share {
         &self,
         element: usize,
         program: &Module,
-        make: impl FnOnce() -> Result<State, String>,
-    ) -> Result<Option<Arc<Slot>>, String> {
+        make: impl FnOnce() -> Result<State, ElementError>,
+    ) -> Result<Option<Arc<Slot>>, ElementError> {
         self.common.state((element, self.index), program, make)
     }
 

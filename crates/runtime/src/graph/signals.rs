@@ -3,7 +3,7 @@
 //! Source: Click's manual of Script. Leaves out: signals that tell of a fault of the process, or that no process can hear; and signals to other processes.
 
 use super::native::Ctx;
-use super::{Graph, Stream};
+use super::{Graph, HandlerError, Stream};
 
 /// Signals by their names, as POSIX numbers them or Linux does on all of its processors but Alpha, MIPS, PA-RISC and SPARC.
 const NAMES: &[(&str, i32)] = &[
@@ -21,10 +21,12 @@ const NAMES: &[(&str, i32)] = &[
 ];
 
 /// The number of a signal that is named or numbered.
-pub(super) fn number(text: &str) -> Result<i32, String> {
+pub(super) fn number(text: &str) -> Result<i32, HandlerError> {
     let known = NAMES.iter().find(|(name, number)| *name == text || number.to_string() == text);
     let names = || NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    known.map(|(_, number)| *number).ok_or_else(|| format!("'{text}' is no signal that can be heard: there are {}", names()))
+    known
+        .map(|(_, number)| *number)
+        .ok_or_else(|| HandlerError::invalid(format!("'{text}' is no signal that can be heard: there are {}", names())))
 }
 
 impl Graph {
@@ -58,13 +60,13 @@ impl Ctx<'_> {
     }
 
     /// `SIGNAL PROCESS…`: sends this process a signal. Configurations may come from others, and are no reason to end other programs.
-    pub(super) fn kill(&mut self, words: &[&str]) -> Result<(), String> {
+    pub(super) fn kill(&mut self, words: &[&str]) -> Result<(), HandlerError> {
         let (signal, processes) = words.split_first().ok_or("kill: expected a signal and processes")?;
         let signal = number(signal)?;
         for process in processes {
             match process.parse() == Ok(std::process::id()) {
                 true => self.graph.host.raise(signal),
-                false => return Err(format!("kill: {process} is not this process, which is $$")),
+                false => return Err(HandlerError::invalid(format!("kill: {process} is not this process, which is $$"))),
             }
         }
         Ok(())

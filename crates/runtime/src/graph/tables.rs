@@ -7,6 +7,7 @@
 
 mod fields;
 
+use super::HandlerError;
 use super::native::{Control, controls};
 use super::program::Program;
 use netil::app::Layout;
@@ -51,7 +52,7 @@ impl Program {
     }
 
     /// Reads a handler of a table; `None` if it is none.
-    pub(super) fn read_table(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, String>> {
+    pub(super) fn read_table(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, HandlerError>> {
         if self.plane_has(handler, false) {
             return self.plane.as_mut().map(|plane| plane.read(handler, argument, &mut self.state));
         }
@@ -76,7 +77,7 @@ impl Program {
     }
 
     /// Writes one.
-    pub(super) fn write_table(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), String>> {
+    pub(super) fn write_table(&mut self, handler: &str, text: &str, now: u64) -> Option<Result<(), HandlerError>> {
         if self.plane_has(handler, true) {
             return self.plane.as_mut().map(|plane| plane.write(handler, text, &mut self.state));
         }
@@ -102,9 +103,9 @@ impl Program {
         };
         let table = self.state.tables.get_mut(at)?;
         Some(match adds {
-            true => table.add(&entry, now).map_err(|full| full.to_string()),
+            true => table.add(&entry, now).map_err(HandlerError::failed),
             false if table.remove(&entry.key, &entry.mask, entry.priority, now) => Ok(()),
-            false => Err(format!("there is no entry '{}'", text.trim())),
+            false => Err(HandlerError::invalid(format!("there is no entry '{}'", text.trim()))),
         })
     }
 }
@@ -181,7 +182,7 @@ fn limbs(text: &str, bits: u16) -> Option<Box<[u64]>> {
 }
 
 /// What an entry of that table looks like.
-fn expected(table: &Declaration, text: &str, values: bool) -> String {
+fn expected(table: &Declaration, text: &str, values: bool) -> HandlerError {
     let (form, more) = match table.kind {
         TableKind::Exact => ("KEY", ""),
         TableKind::Prefix => ("KEY/MASK", ", MASK ones and then zeros"),
@@ -190,7 +191,7 @@ fn expected(table: &Declaration, text: &str, values: bool) -> String {
     };
     let digits = format!("{} of {} digits{more}", form.trim_end_matches(" PRIORITY").replace(['/', '-'], " and "), table.key_bits / 4);
     let (value, bytes) = if values { (" VALUE", format!(", VALUE of {}", 2 * table.value_bytes)) } else { ("", String::new()) };
-    format!("expected {form}{value} in hexadecimal, {digits}{bytes}, not '{}'", text.trim())
+    HandlerError::invalid(format!("expected {form}{value} in hexadecimal, {digits}{bytes}, not '{}'", text.trim()))
 }
 
 /// Whether a table of that kind has such entries: masks of prefixes are ones, then zeros, and ranges do not end before they begin.
@@ -277,9 +278,9 @@ mod tests {
     fn what_is_refused_is_told_its_form() {
         let told = |kind, values| expected(&declaration(kind, 32), " x\n", values);
         let prefix = "expected KEY/MASK VALUE in hexadecimal, KEY and MASK of 8 digits, MASK ones and then zeros, VALUE of 4, not 'x'";
-        assert_eq!(told(TableKind::Prefix, true), prefix);
-        assert_eq!(told(TableKind::Exact, false), "expected KEY in hexadecimal, KEY of 8 digits, not 'x'");
+        assert_eq!(told(TableKind::Prefix, true).text(), prefix);
+        assert_eq!(told(TableKind::Exact, false).text(), "expected KEY in hexadecimal, KEY of 8 digits, not 'x'");
         let range = "expected LOWEST-HIGHEST PRIORITY in hexadecimal, LOWEST and HIGHEST of 8 digits, not 'x'";
-        assert_eq!(told(TableKind::Range, false), range);
+        assert_eq!(told(TableKind::Range, false).text(), range);
     }
 }

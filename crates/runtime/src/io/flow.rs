@@ -13,15 +13,13 @@
 
 use super::LinkType;
 use netil::app::Toward;
+use netil::fields::ip_protocol::{self, ICMP, ICMP6};
+use netil::fields::{ethernet, ethertype, fragment, icmp, ip, ip6, udp, vlan};
 use std::collections::{HashMap, VecDeque};
 
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
-const TAGS: [u16; 2] = [0x8100, 0x88a8];
-const ICMP: u8 = 1;
-const ICMPV6: u8 = 58;
+const TAGS: [u16; 2] = [ethertype::VLAN, ethertype::VLAN_PROVIDER];
 /// TCP and UDP, whose headers begin with ports.
-pub(super) const WITH_PORTS: [u8; 2] = [6, 17];
+pub(super) const WITH_PORTS: [u8; 2] = [ip_protocol::TCP, ip_protocol::UDP];
 /// ICMP messages with an identifier: echo and timestamp, both ways.
 pub(super) const QUERIES: [u8; 4] = [0, 8, 13, 14];
 /// Datagrams whose first fragment is remembered.
@@ -90,8 +88,8 @@ pub(crate) fn tuple_replica(link: LinkType, frame: &[u8], replicas: usize) -> us
 /// The ports of a packet that is no fragment, and its protocol; IPv6 without extension headers.
 fn connection(ip: &[u8]) -> Option<u32> {
     let (protocol, at) = match ip.first()? >> 4 {
-        4 if fragment(ip).is_none() => (*ip.get(9)?, usize::from(ip[0] & 15) * 4),
-        6 => (*ip.get(6)?, 40),
+        4 if datagram(ip).is_none() => (ip::PROTOCOL.byte(ip)?, ip::HEADER.len(ip)?),
+        6 => (ip6::NEXT_HEADER.byte(ip)?, ip6::HEADER.bytes() as usize),
         _ => return None,
     };
     let ports = if WITH_PORTS.contains(&protocol) { u32::from(word(ip, at)?) + u32::from(word(ip, at + 2)?) } else { 0 };
@@ -126,7 +124,7 @@ impl Sorter {
     pub(crate) fn replica(&mut self, link: LinkType, frame: &[u8], replicas: usize) -> usize {
         let Some(toward) = self.toward else { return replica(link, frame, replicas) };
         let Some(ip) = behind_link(link, frame) else { return 0 };
-        let fragment = fragment(ip);
+        let fragment = datagram(ip);
         if let Some(known) = fragment.and_then(|(datagram, is_first)| self.firsts.get(&datagram).filter(|_| !is_first)) {
             return *known;
         }
@@ -142,7 +140,7 @@ impl Sorter {
 
     /// Whether frames before this one may count.
     pub(crate) fn remembers(&self, link: LinkType, frame: &[u8]) -> bool {
-        self.toward.is_some() && behind_link(link, frame).and_then(fragment).is_some()
+        self.toward.is_some() && behind_link(link, frame).and_then(datagram).is_some()
     }
 
     fn note(&mut self, datagram: Datagram, replica: usize) {
@@ -158,12 +156,12 @@ impl Sorter {
 }
 
 /// The datagram of a fragment of IPv4, and whether it is its first one.
-fn fragment(ip: &[u8]) -> Option<(Datagram, bool)> {
-    let [_, _, _, _, id0, id1, bits0, bits1, _, protocol] = *ip.first_chunk()?;
-    let bits = u16::from_be_bytes([bits0, bits1]) & 0x3fff;
+fn datagram(ip: &[u8]) -> Option<(Datagram, bool)> {
+    let bits = ip::FRAGMENT.half(ip)? & (fragment::MORE | fragment::OFFSET);
     let is_fragment = ip[0] >> 4 == 4 && bits != 0;
     let ends = addresses(ip)?.first_chunk().filter(|_| is_fragment)?;
-    Some(((*ends, [id0, id1], protocol), bits & 0x1fff == 0))
+    let id = *ip::ID.of(ip)?.first_chunk()?;
+    Some(((*ends, id, ip::PROTOCOL.byte(ip)?), bits & fragment::OFFSET == 0))
 }
 
 /// The port of one end of an IPv4 packet, or what stands for it.
@@ -184,12 +182,12 @@ enum Port<'p> {
 }
 
 fn own_port(ip: &[u8], toward: Toward) -> Option<Port<'_>> {
-    let is_first = *ip.first()? >> 4 == 4 && ip.len() >= 20 && word(ip, 6)? & 0x1fff == 0;
-    let transport = ip.get(usize::from(ip[0] & 15) * 4..).filter(|_| is_first)?;
-    match ip[9] {
+    let is_first = *ip.first()? >> 4 == 4 && ip.len() >= ip::HEADER.bytes() as usize && is_first(ip)?;
+    let transport = ip.get(ip::HEADER.len(ip)?..).filter(|_| is_first)?;
+    match ip::PROTOCOL.byte(ip)? {
         protocol if WITH_PORTS.contains(&protocol) => {
             let ports: &[u8; 4] = transport.first_chunk()?;
-            Some(Port::Own(if toward == Toward::Source { word(ports, 0)? } else { word(ports, 2)? }))
+            Some(Port::Own(if toward == Toward::Source { udp::SPORT.half(ports)? } else { udp::DPORT.half(ports)? }))
         }
         ICMP => match *transport.first_chunk::<8>()? {
             [kind, _, _, _, id0, id1, ..] if QUERIES.contains(&kind) => Some(Port::Own(u16::from_be_bytes([id0, id1]))),
@@ -230,36 +228,44 @@ fn word(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 fn behind_ethernet(frame: &[u8]) -> Option<&[u8]> {
-    let mut at = 12;
+    let mut rest = frame;
     for _ in 0..2 {
-        if TAGS.contains(&word(frame, at)?) {
-            at += 4;
+        if TAGS.contains(&ethernet::TYPE.half(rest)?) {
+            rest = &rest[vlan::HEADER.bytes() as usize..];
         }
     }
-    matches!(word(frame, at)?, IPV4 | IPV6).then(|| &frame[at + 2..])
+    matches!(ethernet::TYPE.half(rest)?, ethertype::IPV4 | ethertype::IPV6).then(|| &rest[ethernet::HEADER.bytes() as usize..])
 }
 
 /// The two addresses of an IP header, which stand next to each other.
 fn addresses(ip: &[u8]) -> Option<&[u8]> {
-    let (at, len) = match ip.first()? >> 4 {
-        4 => (12, 4),
-        6 => (8, 16),
+    let (from, to) = match ip.first()? >> 4 {
+        4 => (ip::SRC, ip::DST),
+        6 => (ip6::SRC, ip6::DST),
         _ => return None,
     };
-    ip.get(at..at + 2 * len)
+    ip.get(from.range().start..to.range().end)
+}
+
+/// Whether an IPv4 header is that of a first fragment, or of no fragment.
+fn is_first(ip: &[u8]) -> Option<bool> {
+    Some(ip::FRAGMENT.half(ip)? & fragment::OFFSET == 0)
 }
 
 /// The IP header that an ICMP error quotes.
 fn quoted(ip: &[u8]) -> Option<&[u8]> {
     let at = match ip.first()? >> 4 {
-        4 if *ip.get(9)? == ICMP && word(ip, 6)? & 0x1fff == 0 => {
-            let at = usize::from(ip[0] & 15) * 4;
+        4 if ip::PROTOCOL.byte(ip)? == ICMP && is_first(ip)? => {
+            let at = ip::HEADER.len(ip)?;
             matches!(ip.get(at)?, 3 | 4 | 5 | 11 | 12).then_some(at)?
         }
-        6 if *ip.get(6)? == ICMPV6 => matches!(ip.get(40)?, 1..=4).then_some(40)?,
+        6 if ip6::NEXT_HEADER.byte(ip)? == ICMP6 => {
+            let at = ip6::HEADER.bytes() as usize;
+            matches!(ip.get(at)?, 1..=4).then_some(at)?
+        }
         _ => return None,
     };
-    let inner = ip.get(at + 8..)?;
+    let inner = ip.get(at + icmp::HEADER.bytes() as usize..)?;
     addresses(inner).map(|_| inner)
 }
 
@@ -351,7 +357,7 @@ mod tests {
         let frame = |ip: Vec<u8>| [&[7; 12][..], &[0x86, 0xdd], &ip].concat();
         let wanted = of(&frame(header(6, 1, 2)));
         assert_eq!(of(&frame(header(17, 2, 1))), wanted);
-        assert_eq!(of(&frame([header(ICMPV6, 9, 1), vec![1, 0, 0, 0, 0, 0, 0, 0], header(6, 1, 2)].concat())), wanted);
+        assert_eq!(of(&frame([header(ICMP6, 9, 1), vec![1, 0, 0, 0, 0, 0, 0, 0], header(6, 1, 2)].concat())), wanted);
         assert_ne!(of(&frame(header(6, 1, 3))), wanted);
     }
 }

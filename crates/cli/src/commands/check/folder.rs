@@ -8,6 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::out::Out;
 use netvm::Error;
 use netvm::application::{Application, Reading};
+use netvm::diagnostics::{Diagnostic, Kind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -99,15 +100,14 @@ fn first(name: &str, error: &Error) -> (String, Option<u32>) {
         return (error.to_string(), None);
     };
     let (file, line) = part.sources.line(fault.span.start);
-    (without_name(&fault.message), (file == name).then_some(line))
+    (without_name(fault), (file == name).then_some(line))
 }
 
-/// Of a message that begins with `` `name :: Class` `` the class remains.
-fn without_name(message: &str) -> String {
-    let named = message.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
-    match named.and_then(|(element, what)| Some((element.split_once(" :: ")?.1, what))) {
-        Some((class, what)) => format!("{class}: {what}"),
-        None => message.to_owned(),
+/// Of a fault of an element the class remains.
+fn without_name(fault: &Diagnostic) -> String {
+    match fault.kind.as_deref() {
+        Some(Kind::Element { class, what, .. }) => format!("{class}: {what}"),
+        _ => fault.message.clone(),
     }
 }
 
@@ -128,8 +128,11 @@ mod tests {
 
     #[test]
     fn reasons_have_no_names() {
-        assert_eq!(without_name("`a :: Queue`: CAPACITY is wrong"), "Queue: CAPACITY is wrong");
-        assert_eq!(without_name("there is no element class `X`"), "there is no element class `X`");
-        assert_eq!(without_name("`x` is `y`: z"), "`x` is `y`: z");
+        assert_eq!(
+            without_name(&Diagnostic::of_element(Default::default(), ("a", "Queue"), "CAPACITY is wrong")),
+            "Queue: CAPACITY is wrong"
+        );
+        let other = "there is no element class `X`";
+        assert_eq!(without_name(&Diagnostic::new(Default::default(), other)), other);
     }
 }

@@ -209,7 +209,7 @@ fn drive_replaceable(graph: &mut Graph, signals: &Signals, mut server: Option<Se
     bar.clear();
     let faults = graph.finish();
     for fault in &faults {
-        failure::error(&format!("{} :: {}: {}", graph.name(fault.instance), graph.class(fault.instance), fault.message));
+        failure::error(&format!("{} :: {}: {}", graph.name(fault.instance), graph.class(fault.instance), fault.message()));
     }
     faults.is_empty()
 }

@@ -6,7 +6,7 @@ use super::placed::{self, Placed};
 use crate::failure::{self, Failure, Outcome};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use netvm::application::{Application, Cores, Library, Placement, Policies, Policy, Reading, Recipe, Settings, Stage};
+use netvm::application::{Application, Cores, Library, Placement, PlacementError, Policies, Policy, Reading, Recipe, Settings, Stage};
 use netvm::control::Server;
 use std::path::Path;
 use std::sync::Arc;
@@ -42,10 +42,12 @@ impl Kept {
         relax: &[String],
         state: &[State],
         in_order: &[String],
-    ) -> Result<Placement, String> {
+    ) -> Result<Placement, PlacementError> {
         match self {
             Self::Total => Placement::total_but(application.application(), relax, &Policies(state.to_vec()), in_order),
-            Self::Flow if !in_order.is_empty() => Err("with --order flow each replica has all elements: nothing is in order".to_owned()),
+            Self::Flow if !in_order.is_empty() => {
+                Err(PlacementError::Application("with --order flow each replica has all elements: nothing is in order".to_owned()))
+            }
             Self::Flow => Placement::by_flow(application.application(), relax, &Policies(state.to_vec())),
         }
     }
@@ -116,8 +118,7 @@ impl Place {
 /// Which thread each element is on, and why.
 pub(super) fn explain(args: &Args, application: &Application, place: &Place) -> Outcome<Placement> {
     let placement = args.order.place(application, &args.relax, &args.state, place.in_order()).map_err(|why| match args.order {
-        // What was asked for is wrong.
-        _ if why.starts_with("--") || why.starts_with("in-order ") => Failure::failed(why),
+        _ if matches!(why, PlacementError::Asked(_)) => Failure::failed(why),
         Kept::Total => Failure::failed(format_args!("this configuration runs on one thread only: {why}")),
         Kept::Flow => Failure::failed(format_args!(
             "replicas cannot have all of this configuration: {why}; --relax NAME lets each have its own state"
@@ -214,8 +215,8 @@ fn drive(cores: &mut Cores, signals: &Signals, mut server: Option<Server>, expla
     for fault in &faults {
         let graph = cores.graph();
         match graph.name(fault.instance) {
-            "" => failure::error(&fault.message),
-            name => failure::error(&format!("{name} :: {}: {}", graph.class(fault.instance), fault.message)),
+            "" => failure::error(&fault.message()),
+            name => failure::error(&format!("{name} :: {}: {}", graph.class(fault.instance), fault.message())),
         }
     }
     if cores.has_crashed() {

@@ -108,7 +108,7 @@ fn work(graph: &mut Graph, process: &mut XdpProcess, signals: &Signals) {
         }
     }
     for fault in graph.finish() {
-        failure::error(&format!("{} :: {}: {}", graph.name(fault.instance), graph.class(fault.instance), fault.message));
+        failure::error(&format!("{} :: {}: {}", graph.name(fault.instance), graph.class(fault.instance), fault.message()));
     }
 }
 

@@ -7,6 +7,7 @@ use super::super::parser::Res;
 use super::Lower;
 use super::layout::From;
 use super::link;
+use netil::fields::{arp, ethernet, ip, ip6};
 
 /// An address under a mask.
 #[derive(Clone, Copy)]
@@ -23,10 +24,10 @@ struct Offsets {
     dst: u32,
 }
 
-const IPV4: Offsets = Offsets { proto: link::IPV4, src: 12, dst: 16 };
-const IPV6: Offsets = Offsets { proto: link::IPV6, src: 8, dst: 24 };
-const ARP: Offsets = Offsets { proto: link::ARP, src: 14, dst: 24 };
-const RARP: Offsets = Offsets { proto: link::RARP, src: 14, dst: 24 };
+const IPV4: Offsets = Offsets { proto: link::IPV4, src: ip::SRC.offset, dst: ip::DST.offset };
+const IPV6: Offsets = Offsets { proto: link::IPV6, src: ip6::SRC.offset, dst: ip6::DST.offset };
+const ARP: Offsets = Offsets { proto: link::ARP, src: arp::SENDER_IP.offset, dst: arp::TARGET_IP.offset };
+const RARP: Offsets = Offsets { proto: link::RARP, ..ARP };
 
 impl Lower<'_> {
     /// An IPv4 address or network; without a protocol ARP and RARP are looked at too.
@@ -110,7 +111,7 @@ impl Lower<'_> {
     /// A MAC address in a link-layer header.
     pub(super) fn ether_host(&mut self, mac: [u8; 6], dir: Dir) -> Res<IrId> {
         let (src, dst) = match self.layout.link {
-            Link::Ethernet => (6, 0),
+            Link::Ethernet => (ethernet::SRC.offset, ethernet::DST.offset),
             Link::Fddi => (7, 1),
             Link::TokenRing => (8, 2),
             Link::Wlan(_) => return self.frame_host(mac, dir),

@@ -5,6 +5,7 @@ use super::super::ir::{Cmp, Field, IrId, Node, Test, Value, ValueId};
 use super::super::parser::Res;
 use super::Lower;
 use super::layout::From;
+use netil::fields::{ip_protocol, ip6};
 
 /// Largest constant index that can be added to a header length without wrapping.
 const SAFE_INDEX: u32 = 0x7fff_ffff;
@@ -125,7 +126,7 @@ impl Lower<'_> {
             Sctp | Tcp | Udp | Icmp | Igmp | Igrp | Pim | Vrrp | Carp => Ok((From::Transport4, Some(self.transport_checks(proto, index)?))),
             Icmp6 => {
                 let ipv6 = self.protocol(Ip6)?;
-                let icmp6 = self.equal(From::Network, 6, 1, 58);
+                let icmp6 = self.equal(From::Network, ip6::NEXT_HEADER.offset, 1, ip_protocol::ICMP6.into());
                 Ok((From::Transport6, Some(self.all(index, &[ipv6, icmp6]))))
             }
             Proto::Radio if self.layout.link.is_radio() => Ok((From::Start, index)),

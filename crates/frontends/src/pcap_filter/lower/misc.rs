@@ -7,6 +7,7 @@ use super::super::parser::Res;
 use super::Lower;
 use super::layout::From;
 use super::link;
+use netil::fields::{ip, ip6};
 
 /// Packet type of a packet sent by the capturing machine (Linux cooked capture).
 const OUTGOING: u32 = 4;
@@ -34,8 +35,8 @@ impl Lower<'_> {
                 .help("write the address, as in `dst host 192.0.2.255`"));
         };
         let ipv4 = self.linktype(link::IPV4)?;
-        let zeros = self.masked(From::Network, 16, 4, !netmask, 0);
-        let ones = self.masked(From::Network, 16, 4, !netmask, !netmask);
+        let zeros = self.masked(From::Network, ip::DST.offset, 4, !netmask, 0);
+        let ones = self.masked(From::Network, ip::DST.offset, 4, !netmask, !netmask);
         let either = self.or(&[zeros, ones]);
         Ok(self.and(&[ipv4, either]))
     }
@@ -58,8 +59,8 @@ impl Lower<'_> {
                     .error(format!("{} has no multicasts", self.layout.link.name()))
                     .help("`ip multicast` and `ip6 multicast` look at addresses"));
             }
-            Some(Proto::Ip) => (self.linktype(link::IPV4)?, self.compare_at(From::Network, 16, 1, Cmp::Ge, 224)),
-            Some(Proto::Ip6) => (self.linktype(link::IPV6)?, self.equal(From::Network, 24, 1, 255)),
+            Some(Proto::Ip) => (self.linktype(link::IPV4)?, self.compare_at(From::Network, ip::DST.offset, 1, Cmp::Ge, 224)),
+            Some(Proto::Ip6) => (self.linktype(link::IPV6)?, self.equal(From::Network, ip6::DST.offset, 1, 255)),
             Some(other) => {
                 return Err(self
                     .error(format!("`{}` has no multicasts", other.word()))

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::super::link::Link;
 use super::layout::From;
+use netil::fields::{Field, arp, ip, ip6, udp};
 
 /// A field that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,26 @@ pub(crate) enum Name {
     PortDst,
 }
 
+/// Fields of the headers of which libpcap's filters test some, at places where one tells them apart.
+const NETWORK: [(Field, Name); 9] = [
+    (ip6::NEXT_HEADER, Name::Ipv6Next),
+    (ip::FRAGMENT, Name::Ipv4Fragment),
+    (ip::PROTOCOL, Name::Ipv4Protocol),
+    (ip::SRC, Name::Ipv4Src),
+    (ip::DST, Name::Ipv4Dst),
+    (arp::SENDER_IP, Name::ArpSender),
+    (arp::TARGET_IP, Name::ArpTarget),
+    (ip6::SRC, Name::Ipv6Src),
+    (ip6::DST, Name::Ipv6Dst),
+];
+/// The same of headers of transports, all of which begin with ports.
+const PORTS: [(Field, Name); 2] = [(udp::SPORT, Name::PortSrc), (udp::DPORT, Name::PortDst)];
+
+fn find(names: &[(Field, Name)], offset: u32, bytes: u8) -> Name {
+    let known = names.iter().find(|(field, _)| (field.offset, field.bytes) == (offset, u32::from(bytes)));
+    known.map_or(Name::Bytes, |(_, name)| *name)
+}
+
 impl Name {
     /// The name of the field of `bytes` bytes at `offset` from some header, as far as that tells.
     pub(crate) fn of(from: From, offset: u32, bytes: u8, link: Link) -> Name {
@@ -36,17 +57,8 @@ impl Name {
             (From::LinkHeader, 0, 1) if link == Link::Raw => Name::Version,
             (From::LinkHeader, 0, 6) => Name::MacDst,
             (From::LinkHeader, 6, 6) => Name::MacSrc,
-            (From::Network, 6, 1) => Name::Ipv6Next,
-            (From::Network, 6, 2) => Name::Ipv4Fragment,
-            (From::Network, 9, 1) => Name::Ipv4Protocol,
-            (From::Network, 12, 4) => Name::Ipv4Src,
-            (From::Network, 16, 4) => Name::Ipv4Dst,
-            (From::Network, 14, 4) => Name::ArpSender,
-            (From::Network, 24, 4) => Name::ArpTarget,
-            (From::Network, 8, 16) => Name::Ipv6Src,
-            (From::Network, 24, 16) => Name::Ipv6Dst,
-            (From::Transport4 | From::Transport6, 0, 2) => Name::PortSrc,
-            (From::Transport4 | From::Transport6, 2, 2) => Name::PortDst,
+            (From::Network, ..) => find(&NETWORK, offset, bytes),
+            (From::Transport4 | From::Transport6, ..) => find(&PORTS, offset, bytes),
             _ => Name::Bytes,
         }
     }

@@ -7,6 +7,7 @@ use super::super::parser::Res;
 use super::Lower;
 use super::layout::From;
 use super::link;
+use netil::fields::{fragment, ip, ip6, udp};
 
 /// Ports from `low` to `high` of one transport, or of all three.
 #[derive(Clone, Copy)]
@@ -41,10 +42,11 @@ impl Lower<'_> {
     }
 
     fn transport_ports(&mut self, ports: Ports, transport: u8, dir: Dir, v6: bool) -> Res<IrId> {
-        let proto = self.equal(From::Network, if v6 { 6 } else { 9 }, 1, transport.into());
+        let proto = self.equal(From::Network, if v6 { ip6::NEXT_HEADER.offset } else { ip::PROTOCOL.offset }, 1, transport.into());
         let from = if v6 { From::Transport6 } else { From::Transport4 };
         let first = (!v6).then(|| self.first_fragment());
-        let sides = self.directed(dir, |lower, src| Ok(lower.port_test(ports, from, if src { 0 } else { 2 })))?;
+        let sides =
+            self.directed(dir, |lower, src| Ok(lower.port_test(ports, from, if src { udp::SPORT.offset } else { udp::DPORT.offset })))?;
         Ok(match first {
             Some(first) => self.and(&[proto, first, sides]),
             None => self.and(&[proto, sides]),
@@ -53,7 +55,7 @@ impl Lower<'_> {
 
     /// Not an IPv4 fragment other than the first.
     pub(super) fn first_fragment(&mut self) -> IrId {
-        let later = self.compare_at(From::Network, 6, 2, Cmp::Bits, 0x1fff);
+        let later = self.compare_at(From::Network, ip::FRAGMENT.offset, 2, Cmp::Bits, fragment::OFFSET.into());
         self.not(later)
     }
 

@@ -3,21 +3,12 @@
 use super::super::ast::Proto;
 use super::super::ir::{IrId, Protochain, Test};
 use super::super::link::Link;
-use super::super::names::{SCTP, TCP, UDP};
 use super::super::parser::Res;
 use super::Lower;
 use super::layout::From;
 use super::link;
+use netil::fields::{ip, ip_protocol as ipp, ip6};
 
-const ICMP: u32 = 1;
-const IGMP: u32 = 2;
-const IGRP: u32 = 9;
-const FRAGMENT: u32 = 44;
-const ESP: u32 = 50;
-const AH: u32 = 51;
-const ICMP6: u32 = 58;
-const PIM: u32 = 103;
-const VRRP: u32 = 112;
 const CLNP: u32 = 0x81;
 const ESIS: u32 = 0x82;
 const ISIS: u32 = 0x83;
@@ -78,7 +69,7 @@ impl Lower<'_> {
                 Ok(self.or(&[ipv4, ipv6]))
             }
             Some(Proto::Link) => self.linktype(number),
-            Some(Proto::Ip) => self.carried(link::IPV4, From::Network, 9, number),
+            Some(Proto::Ip) => self.carried(link::IPV4, From::Network, ip::PROTOCOL.offset, number),
             Some(Proto::Ip6) => self.next_header(number),
             // Cisco HDLC has a byte more before what OSI protocols begin with; Frame Relay says it in its own header.
             Some(Proto::Iso) if self.layout.link == Link::Hdlc => self.carried(link::SAP_ISO, From::NetworkNoSnap, 1, number),
@@ -104,9 +95,10 @@ impl Lower<'_> {
     /// IPv6, the protocol right behind the header or behind one fragment header.
     fn next_header(&mut self, number: u32) -> Res<IrId> {
         let ipv6 = self.linktype(link::IPV6)?;
-        let direct = self.equal(From::Network, 6, 1, number);
-        let fragment = self.equal(From::Network, 6, 1, FRAGMENT);
-        let behind = self.equal(From::Network, 40, 1, number);
+        let next = ip6::NEXT_HEADER.offset;
+        let direct = self.equal(From::Network, next, 1, number);
+        let fragment = self.equal(From::Network, next, 1, ipp::FRAGMENT.into());
+        let behind = self.equal(From::Network, ip6::HEADER.bytes(), 1, number);
         let fragmented = self.and(&[fragment, behind]);
         let either = self.or(&[direct, fragmented]);
         Ok(self.and(&[ipv6, either]))
@@ -169,20 +161,21 @@ fn link_number(proto: Proto) -> Option<u32> {
 
 /// Protocols that IP names, with the version if only one counts.
 fn ip_number(proto: Proto) -> Option<(u32, Option<Proto>)> {
-    Some(match proto {
-        Proto::Sctp => (SCTP.into(), None),
-        Proto::Tcp => (TCP.into(), None),
-        Proto::Udp => (UDP.into(), None),
-        Proto::Pim => (PIM, None),
-        Proto::Ah => (AH, None),
-        Proto::Esp => (ESP, None),
-        Proto::Icmp => (ICMP, Some(Proto::Ip)),
-        Proto::Igmp => (IGMP, Some(Proto::Ip)),
-        Proto::Igrp => (IGRP, Some(Proto::Ip)),
-        Proto::Vrrp | Proto::Carp => (VRRP, Some(Proto::Ip)),
-        Proto::Icmp6 => (ICMP6, Some(Proto::Ip6)),
+    let (number, over) = match proto {
+        Proto::Sctp => (ipp::SCTP, None),
+        Proto::Tcp => (ipp::TCP, None),
+        Proto::Udp => (ipp::UDP, None),
+        Proto::Pim => (ipp::PIM, None),
+        Proto::Ah => (ipp::AH, None),
+        Proto::Esp => (ipp::ESP, None),
+        Proto::Icmp => (ipp::ICMP, Some(Proto::Ip)),
+        Proto::Igmp => (ipp::IGMP, Some(Proto::Ip)),
+        Proto::Igrp => (ipp::IGRP, Some(Proto::Ip)),
+        Proto::Vrrp | Proto::Carp => (ipp::VRRP, Some(Proto::Ip)),
+        Proto::Icmp6 => (ipp::ICMP6, Some(Proto::Ip6)),
         _ => return None,
-    })
+    };
+    Some((number.into(), over))
 }
 
 /// Numbers behind the names that `ether proto` takes.

@@ -9,7 +9,7 @@
 //! Invariant: one write at a time is agreed on, so that no two replicas wait for the answers to different ones.
 
 use super::lock;
-use runtime::graph::Graph;
+use runtime::graph::{Graph, HandlerError};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,14 +20,14 @@ pub(super) struct Agreed {
     text: String,
     epoch: Sender<u64>,
     until: Receiver<u64>,
-    reply: Sender<Result<(), String>>,
+    reply: Sender<Result<(), HandlerError>>,
 }
 
 /// What who writes waits for.
 pub(super) struct Wait {
     epoch: Receiver<u64>,
     until: Sender<u64>,
-    reply: Receiver<Result<(), String>>,
+    reply: Receiver<Result<(), HandlerError>>,
 }
 
 /// What a replica has run, and what it is to write.
@@ -45,13 +45,13 @@ pub(super) fn agreed(handler: &str, text: String) -> (Agreed, Wait) {
 }
 
 /// Lets all write behind the newest epoch that one of them has run; none if a replica has ended.
-pub(super) fn settle(waits: &[Wait]) -> Option<Result<(), String>> {
+pub(super) fn settle(waits: &[Wait]) -> Option<Result<(), HandlerError>> {
     let epochs: Option<Vec<u64>> = waits.iter().map(|wait| wait.epoch.recv().ok()).collect();
     let newest = epochs?.into_iter().max()?;
     for wait in waits {
         wait.until.send(newest).ok()?;
     }
-    let replies: Option<Vec<Result<(), String>>> = waits.iter().map(|wait| wait.reply.recv().ok()).collect();
+    let replies: Option<Vec<Result<(), HandlerError>>> = waits.iter().map(|wait| wait.reply.recv().ok()).collect();
     Some(replies?.into_iter().collect())
 }
 

@@ -16,6 +16,7 @@
 //! Left out: elements that keep state by flow, whose flows would move to replicas that do not have it.
 
 use super::channel::{Receiver, Sender, channel};
+use super::error::ChangeError;
 use super::handlers::{Directory, Request};
 use super::workers::{Base, Ends, Ready, Workers, run_replica};
 use super::{Cores, Epochs, Making, Mode, Part, Placement, Stage, lock};
@@ -169,12 +170,12 @@ impl Crew {
     }
 
     /// So many are wanted.
-    pub(super) fn want(&mut self, replicas: usize, directory: &Directory) -> Result<(), String> {
+    pub(super) fn want(&mut self, replicas: usize, directory: &Directory) -> Result<(), ChangeError> {
         if let Some(why) = self.fixed.replicas {
-            return Err(format!("replicas can be neither added nor removed: {why}"));
+            return Err(ChangeError::fixed(format!("replicas can be neither added nor removed: {why}")));
         }
         if !(1..=MOST).contains(&replicas) {
-            return Err(format!("there are from 1 to {MOST} replicas"));
+            return Err(ChangeError::invalid(format!("there are from 1 to {MOST} replicas")));
         }
         if replicas > self.made {
             directory.written()?;
@@ -202,13 +203,13 @@ impl Crew {
     }
 
     /// Packets are to go to replicas by that.
-    pub(super) fn want_flow(&self, flow: Flow) -> Result<(), String> {
+    pub(super) fn want_flow(&self, flow: Flow) -> Result<(), ChangeError> {
         if flow == Flow::All {
-            return Err("all packets go to all replicas only where these keep the state of all".to_owned());
+            return Err(ChangeError::invalid("all packets go to all replicas only where these keep the state of all"));
         }
         match self.fixed.flow {
             Some(_) if self.flows().wanted == flow => {}
-            Some(why) => return Err(format!("packets cannot go to replicas by another function: {why}")),
+            Some(why) => return Err(ChangeError::fixed(format!("packets cannot go to replicas by another function: {why}"))),
             None => lock(&self.change.flow).wanted = flow,
         }
         Ok(())
@@ -220,7 +221,7 @@ impl Crew {
         directory: &Directory,
         inputs: &mut Vec<Receiver>,
         threads: &mut Vec<JoinHandle<()>>,
-    ) -> Result<(), String> {
+    ) -> Result<(), ChangeError> {
         let Some(coming) = self.coming.take() else {
             if self.wanted > self.made {
                 self.begin(directory, threads).inspect_err(|_| self.wanted = self.made)?;
@@ -238,7 +239,7 @@ impl Crew {
                 directory.forget_last();
                 // It has ended, and has nothing to say.
                 let _ = threads.pop().map(JoinHandle::join);
-                Err("another replica could not be made".to_owned())
+                Err(ChangeError::failed("another replica could not be made"))
             }
         }
     }
@@ -249,7 +250,7 @@ impl Crew {
         lock(&self.change.new).clear();
     }
 
-    fn begin(&mut self, directory: &Directory, threads: &mut Vec<JoinHandle<()>>) -> Result<(), String> {
+    fn begin(&mut self, directory: &Directory, threads: &mut Vec<JoinHandle<()>>) -> Result<(), ChangeError> {
         let (sender, input) = channel(&self.base.relief);
         let (output, result) = channel(&self.base.relief);
         let (part, returns) = (Arc::clone(&self.part), self.returns.clone());
@@ -259,17 +260,17 @@ impl Crew {
         let level = input.level();
         let spawned =
             workers.spawn(&name, Stage::Replica, move |own| run_replica(own, &part, rings, Ends { input, output, returns }, None));
-        spawned.map_err(|error| error.to_string())?;
+        spawned.map_err(ChangeError::failed)?;
         let (mut began, mut new, mut ready) = workers.into_parts();
         threads.append(&mut began);
-        let (Some(worker), Some(ready)) = (new.pop(), ready.pop()) else { return Err("no thread was begun".to_owned()) };
+        let (Some(worker), Some(ready)) = (new.pop(), ready.pop()) else { return Err(ChangeError::failed("no thread was begun")) };
         worker.gauge().waits(level);
         directory.add(worker);
         self.coming = Some(Coming { ready, sender, result, begun: Instant::now() });
         Ok(())
     }
 
-    fn join(&mut self, coming: Coming, directory: &Directory, inputs: &mut Vec<Receiver>) -> Result<(), String> {
+    fn join(&mut self, coming: Coming, directory: &Directory, inputs: &mut Vec<Receiver>) -> Result<(), ChangeError> {
         let written = directory.written().inspect_err(|_| self.wanted = self.made)?;
         self.made_in = coming.begun.elapsed();
         directory.send_last(
@@ -300,10 +301,10 @@ impl Cores {
     ///
     /// # Errors
     /// Why it cannot change, or not to that.
-    pub fn set_flow(&mut self, flow: Flow) -> Result<Flows, String> {
+    pub fn set_flow(&mut self, flow: Flow) -> Result<Flows, ChangeError> {
         let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode else {
             let why = self.placement.keeps_flow().unwrap_or("there are no replicas of a stage");
-            return Err(format!("packets cannot go to replicas by another function: {why}"));
+            return Err(ChangeError::fixed(format!("packets cannot go to replicas by another function: {why}")));
         };
         crew.want_flow(flow).map(|()| crew.flows())
     }

@@ -4,15 +4,16 @@ use super::super::RECORD;
 use super::agreed::{Agreed, agreed, settle};
 use super::channel::Relief;
 use super::cut::Part;
+use super::error::ChangeError;
 use super::renew::Renewing;
 use super::threads::{Gauge, Thread, is_called};
 use super::{Cores, Graph, Order, Stage, lock, readers, scheduled};
 use super::{entries, joined};
 use crate::control::why::{self, Noted};
 use runtime::graph::ring::{ABSENT, Elsewhere, Here};
-use runtime::graph::{Described, Fault, Stats, Succession};
+use runtime::graph::{Described, Fault, HandlerError, Stats, Succession};
 use std::collections::{HashMap, HashSet};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -22,14 +23,14 @@ use std::time::Duration;
 pub(super) enum Request {
     /// The run begins.
     Go,
-    Read(String, String, Sender<Result<String, String>>),
-    Write(String, String, Sender<Result<(), String>>),
+    Read(String, String, Sender<Result<String, HandlerError>>),
+    Write(String, String, Sender<Result<(), HandlerError>>),
     /// The same when all replicas do.
     Agree(Agreed),
     /// The data memory of an element.
     Memory(String, Sender<Option<Vec<u8>>>),
     /// What a handler says of replicas with those memories ([`joined::read`]).
-    ReadJoined(String, String, Vec<Vec<u8>>, Sender<Option<Result<String, String>>>),
+    ReadJoined(String, String, Vec<Vec<u8>>, Sender<Option<Result<String, HandlerError>>>),
     Stats(Sender<WorkerStats>),
     Elements(Sender<Vec<Described>>),
     /// Somebody wants the thread to move.
@@ -266,10 +267,10 @@ impl Directory {
     ///
     /// # Errors
     /// More than is kept.
-    pub(super) fn written(&self) -> Result<Vec<Written>, String> {
-        lock(&self.written)
-            .clone()
-            .ok_or_else(|| format!("more than {MOST_WRITTEN} values were written to their handlers, which a new one would lack"))
+    pub(super) fn written(&self) -> Result<Vec<Written>, ChangeError> {
+        lock(&self.written).clone().ok_or_else(|| {
+            ChangeError::failed(format!("more than {MOST_WRITTEN} values were written to their handlers, which a new one would lack"))
+        })
     }
 
     /// The threads of the run but the caller's; replicas behind the first `active` get no packets.
@@ -284,14 +285,14 @@ impl Directory {
     }
 
     /// Moves a thread; how long it did nothing else. None if no thread is called so.
-    pub(super) fn move_to(&self, name: &str, core: Option<usize>) -> Option<Result<Duration, String>> {
+    pub(super) fn move_to(&self, name: &str, core: Option<usize>) -> Option<io::Result<Duration>> {
         let worker = self.workers().into_iter().find(|worker| is_called(worker.gauge.name(), name))?;
         let (reply, answer) = channel();
         worker.gauge.wish((core, reply));
         if !worker.send(Request::Move) {
-            return Some(Err("the thread has ended".to_owned()));
+            return Some(Err(io::Error::other("the thread has ended")));
         }
-        Some(answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("the thread does not answer".to_owned())))
+        Some(answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(io::Error::other("the thread does not answer"))))
     }
 
     /// Whether more waits for threads than does while nobody asks anything.
@@ -300,10 +301,10 @@ impl Directory {
     }
 
     /// Writes in all replicas between the same two packets. They get on to that although who asks takes nothing from them meanwhile.
-    fn write_agreed(&self, workers: &[Arc<Worker>], handler: &str, text: &str) -> Result<(), String> {
+    fn write_agreed(&self, workers: &[Arc<Worker>], handler: &str, text: &str) -> Result<(), HandlerError> {
         let _one = lock(&self.agreeing);
         let _held: Vec<_> = workers.iter().take(1).map(|worker| worker.relief.hold()).collect();
-        let gone = || Err(GONE.to_owned());
+        let gone = || Err(HandlerError::failed(GONE));
         let mut waits = Vec::new();
         for (nth, worker) in workers.iter().enumerate() {
             let (asked, wait) = agreed(handler, crate::p4::of_replica(text, nth));
@@ -321,9 +322,10 @@ impl Directory {
         table.contains('.') && lock(&self.written).as_ref().is_none_or(|written| written.iter().any(|(handler, _)| adds(handler)))
     }
 
-    fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, String> {
+    fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, HandlerError> {
         let element = element_of(handler);
-        let stage = lock(&self.stages).get(element).copied().ok_or_else(|| format!("no element named '{element}'"))?;
+        let stage =
+            lock(&self.stages).get(element).copied().ok_or_else(|| HandlerError::NoElement(format!("no element named '{element}'")))?;
         Ok(self.workers().into_iter().filter(|worker| worker.gauge.stage == stage).collect())
     }
 
@@ -333,7 +335,7 @@ impl Directory {
         workers: &[Arc<Worker>],
         (handler, text): (&str, &str),
         own: Option<Option<Vec<u8>>>,
-    ) -> Option<Result<String, String>> {
+    ) -> Option<Result<String, HandlerError>> {
         let (element, first) = (element_of(handler), workers.first()?);
         let before = lock(&self.bases).memories.get(element).cloned()?;
         let ask = |worker: &Arc<Worker>| worker.ask(|reply| Request::Memory(element.to_owned(), reply)).flatten();
@@ -394,10 +396,10 @@ impl Directory {
 }
 
 impl Elsewhere for Directory {
-    fn read(&self, handler: &str, text: &str) -> Result<String, String> {
+    fn read(&self, handler: &str, text: &str) -> Result<String, HandlerError> {
         let ask = |(nth, worker): (usize, Arc<Worker>)| {
             let text = crate::p4::of_replica(text, nth);
-            worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+            worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(HandlerError::failed(GONE)))
         };
         let mut workers = self.who_has(handler)?;
         if self.replayed.contains(element_of(handler)) {
@@ -407,15 +409,15 @@ impl Elsewhere for Directory {
         if let Some(table) = handler.strip_suffix(".count").filter(|table| self.has_added(table)) {
             return Ok(entries::distinct(&self.read(&format!("{table}.list"), text)?).to_string());
         }
-        let values = workers.iter().cloned().enumerate().map(ask).collect::<Result<Vec<String>, String>>()?;
+        let values = workers.iter().cloned().enumerate().map(ask).collect::<Result<Vec<String>, HandlerError>>()?;
         let told = together(handler, values, self.base(handler));
         told.or_else(|why| self.read_joined(&workers, (handler, text), None).ok_or(why)?)
     }
 
-    fn write(&self, handler: &str, text: &str) -> Result<(), String> {
+    fn write(&self, handler: &str, text: &str) -> Result<(), HandlerError> {
         let ask = |(nth, worker): (usize, &Arc<Worker>)| {
             let text = crate::p4::of_replica(text, nth);
-            worker.ask(|reply| Request::Write(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))
+            worker.ask(|reply| Request::Write(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(HandlerError::failed(GONE)))
         };
         let workers = self.who_has(handler)?;
         if self.replayed.contains(element_of(handler)) {
@@ -433,7 +435,7 @@ impl Elsewhere for Directory {
         Ok(())
     }
 
-    fn join(&self, handler: &str, text: &str, own: String, element: &mut dyn Here) -> Result<String, String> {
+    fn join(&self, handler: &str, text: &str, own: String, element: &mut dyn Here) -> Result<String, HandlerError> {
         let Ok(others) = self.who_has(handler) else { return Ok(own) };
         // As in `read`.
         if let Some(table) = handler.strip_suffix(".count").filter(|table| self.has_added(table)) {
@@ -444,13 +446,15 @@ impl Elsewhere for Directory {
         let mut values = vec![own];
         for (worker, nth) in others.iter().zip(1..) {
             let text = crate::p4::of_replica(text, nth);
-            values.push(worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(GONE.to_owned()))?);
+            values.push(
+                worker.ask(|reply| Request::Read(handler.to_owned(), text, reply)).unwrap_or_else(|| Err(HandlerError::failed(GONE)))?,
+            );
         }
         let told = together(handler, values, self.base(handler));
         told.or_else(|why| self.read_joined(&others, (handler, text), Some(element.memory())).ok_or(why)?)
     }
 
-    fn spread(&self, handler: &str, text: &str) -> Result<(), String> {
+    fn spread(&self, handler: &str, text: &str) -> Result<(), HandlerError> {
         if self.who_has(handler).is_ok() { self.write(handler, &crate::p4::of_replica(text, 1)) } else { Ok(()) }
     }
 }
@@ -510,7 +514,7 @@ fn element_of(handler: &str) -> &str {
 }
 
 /// What replicas say together: by how much numbers have grown is summed; anything else must be said by all.
-fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<String, String> {
+fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<String, HandlerError> {
     // Each has a thread of its own; entries of tables that are divided by flow are one replica's each.
     if handler.ends_with(".home_thread") {
         return Ok(values.join(" "));
@@ -531,8 +535,8 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
     }
     match values.split_first() {
         Some((first, others)) if others.iter().all(|other| other == first) => Ok(first.clone()),
-        Some(_) => Err(format!("replicas say different things of '{handler}'; they are {}", values.join(" | "))),
-        None => Err(GONE.to_owned()),
+        Some(_) => Err(HandlerError::failed(format!("replicas say different things of '{handler}'; they are {}", values.join(" | ")))),
+        None => Err(HandlerError::failed(GONE)),
     }
 }
 
@@ -564,6 +568,6 @@ mod tests {
         assert_eq!(of(&["3", "4"], Some(0)), Ok("7".to_owned()));
         assert_eq!(of(&["1000", "1000"], Some(1000)), Ok("1000".to_owned()));
         assert_eq!(of(&["10.0.0.1", "10.0.0.1"], None), Ok("10.0.0.1".to_owned()));
-        assert!(of(&["x", "y"], None).unwrap_err().contains("x | y"));
+        assert!(of(&["x", "y"], None).unwrap_err().text().contains("x | y"));
     }
 }

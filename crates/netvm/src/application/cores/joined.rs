@@ -8,10 +8,10 @@ use super::policy::sums_of;
 use netil::Verified;
 use netil::module::HandlerKind;
 use netil::table::Op;
-use runtime::graph::{Graph, Sum};
+use runtime::graph::{Graph, HandlerError, Sum};
 
 /// Says what a handler says of all; `memories`: those of the replicas, the first one as it was before there were packets. None if they cannot be joined.
-pub(super) fn read(graph: &mut Graph, handler: &str, text: &str, memories: &[Vec<u8>]) -> Option<Result<String, String>> {
+pub(super) fn read(graph: &mut Graph, handler: &str, text: &str, memories: &[Vec<u8>]) -> Option<Result<String, HandlerError>> {
     let element = handler.rsplit_once('.')?.0;
     let node = graph.elements().iter().position(|it| it.name == element)?;
     let memory = joined(graph.engine(node)?.program(), memories)?;

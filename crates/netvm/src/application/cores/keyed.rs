@@ -21,12 +21,11 @@ use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
+use netil::fields::ip_protocol::ICMP;
 use netil::module::HandlerKind;
 use runtime::graph::ring::{Fields, Flow};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What ICMP has in the IP header.
-const ICMP: u8 = 1;
 /// Bytes before the end of an IP header that is the first of an Ethernet frame with two tags.
 const FIRST_HEADER: u32 = 33;
 

@@ -27,6 +27,7 @@ mod crash;
 mod crew;
 mod cut;
 mod entries;
+mod error;
 mod flows;
 mod handlers;
 mod joined;
@@ -49,6 +50,7 @@ mod ways;
 mod workers;
 
 pub use crew::{Flows, Replicas};
+pub use error::{ChangeError, PlacementError};
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
 pub(crate) use renew::New;
@@ -69,6 +71,7 @@ use handlers::{Directory, Request};
 use netil::app;
 use planner::Planner;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -272,7 +275,7 @@ impl Cores {
         self.make_plans();
         let Self { rest, mode, directory, run, live, threads, gauge, news, .. } = self;
         if let Mode::Total(Epochs { crew: Some(crew), inputs, .. }) = mode {
-            news.extend(crew.work(directory, inputs, threads).err());
+            news.extend(crew.work(directory, inputs, threads).err().map(|why| why.to_string()));
         }
         match mode {
             Mode::Total(_) if rest.has_ended() => {
@@ -424,13 +427,13 @@ impl Cores {
     ///
     /// # Errors
     /// There is no such thread, or no such core for this process.
-    pub fn move_thread(&mut self, name: &str, core: Option<usize>) -> Result<Duration, String> {
+    pub fn move_thread(&mut self, name: &str, core: Option<usize>) -> io::Result<Duration> {
         if is_called(self.gauge.name(), name) {
             return self.gauge.move_to(core);
         }
         self.directory.move_to(name, core).unwrap_or_else(|| {
             let names: Vec<String> = self.threads().into_iter().map(|thread| thread.name).collect();
-            Err(format!("no thread is called '{name}'; there are {}", names.join(", ")))
+            Err(io::Error::other(format!("no thread is called '{name}'; there are {}", names.join(", "))))
         })
     }
 
@@ -438,7 +441,7 @@ impl Cores {
     ///
     /// # Errors
     /// There is no such core for this process.
-    pub fn pin(&mut self, cores: &[usize]) -> Result<(), String> {
+    pub fn pin(&mut self, cores: &[usize]) -> io::Result<()> {
         let names: Vec<String> = self.threads().into_iter().map(|thread| thread.name).collect();
         names.iter().zip(cores.iter().cycle()).try_for_each(|(name, core)| self.move_thread(name, Some(*core)).map(|_| ()))
     }
@@ -461,11 +464,11 @@ impl Cores {
     ///
     /// # Errors
     /// Why the number cannot change, or not to that.
-    pub fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, String> {
+    pub fn set_replicas(&mut self, replicas: usize) -> Result<Replicas, ChangeError> {
         let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode else {
-            return Err(
-                "replicas can be neither added nor removed: each has the whole configuration, or nothing is for replicas".to_owned()
-            );
+            return Err(ChangeError::fixed(
+                "replicas can be neither added nor removed: each has the whole configuration, or nothing is for replicas",
+            ));
         };
         crew.want(replicas, &self.directory)?;
         self.planner = None;

@@ -15,6 +15,7 @@ use super::super::order::{Counters, Exempt, Place, first_trace};
 use super::super::scratch::Scratch;
 use super::super::searches::Searches;
 use super::by::By;
+use super::error::PlacementError;
 use super::keyed::Keyed;
 use super::policy::{Policies, Policy, is_long, memory, not_again};
 use super::ports::Promise;
@@ -97,7 +98,7 @@ impl Placement {
     ///
     /// # Errors
     /// Why it cannot be cut into stages.
-    pub fn new(application: &Application, relax: &[String]) -> Result<Self, String> {
+    pub fn new(application: &Application, relax: &[String]) -> Result<Self, PlacementError> {
         Self::total(application, relax, &Policies::default())
     }
 
@@ -105,7 +106,7 @@ impl Placement {
     ///
     /// # Errors
     /// Also a policy that is for another order; a name that there is not.
-    pub fn total(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
+    pub fn total(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, PlacementError> {
         Self::total_but(application, relax, policies, &[])
     }
 
@@ -113,13 +114,18 @@ impl Placement {
     ///
     /// # Errors
     /// Those of [`Placement::total`].
-    pub fn total_but(application: &Application, relax: &[String], policies: &Policies, in_order: &[String]) -> Result<Self, String> {
+    pub fn total_but(
+        application: &Application,
+        relax: &[String],
+        policies: &Policies,
+        in_order: &[String],
+    ) -> Result<Self, PlacementError> {
         let asked = named(application, in_order, "in-order")?;
         let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
         policies.check(application, Order::Total)?;
         let all = application.instances.iter().enumerate();
         if let Some(source) = all.clone().find(|(at, instance)| sources[*at] && calls(instance)) {
-            return Err(format!("`{}` calls handlers at its end", source.1.name));
+            return Err(PlacementError::Application(format!("`{}` calls handlers at its end", source.1.name)));
         }
         let watched = watched(application);
         let keyed = Keyed::new(application);
@@ -149,7 +155,7 @@ impl Placement {
     ///
     /// # Errors
     /// An element that must see the packets of all flows; a name that there is not.
-    pub fn by_flow(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, String> {
+    pub fn by_flow(application: &Application, relax: &[String], policies: &Policies) -> Result<Self, PlacementError> {
         let (relaxed, sources) = (relaxed(application, relax)?, sources(application)?);
         policies.check(application, Order::Flow)?;
         let keyed = Keyed::new(application);
@@ -227,24 +233,28 @@ impl Placement {
 const ELSEWHERE: &str = "elements keep state by flow, and flows would come to replicas that do not have theirs";
 
 /// The elements that `relax` names.
-fn relaxed(application: &Application, relax: &[String]) -> Result<BTreeSet<usize>, String> {
+fn relaxed(application: &Application, relax: &[String]) -> Result<BTreeSet<usize>, PlacementError> {
     named(application, relax, "--relax")
 }
 
 /// Elements that have one of those names, or are of a class with one.
-fn named(application: &Application, names: &[String], what: &str) -> Result<BTreeSet<usize>, String> {
+fn named(application: &Application, names: &[String], what: &str) -> Result<BTreeSet<usize>, PlacementError> {
     let has = |name: &String, instance: &Instance| *name == instance.name || *name == instance.class;
     if let Some(unknown) = names.iter().find(|name| !application.instances.iter().any(|instance| has(name, instance))) {
-        return Err(format!("{what} {unknown}: no element has that name or class"));
+        return Err(PlacementError::Asked(format!("{what} {unknown}: no element has that name or class")));
     }
     let all = application.instances.iter().enumerate();
     Ok(all.filter(|(_, instance)| names.iter().any(|name| has(name, instance))).map(|(at, _)| at).collect())
 }
 
 /// For each element whether it is a source.
-fn sources(application: &Application) -> Result<Vec<bool>, String> {
+fn sources(application: &Application) -> Result<Vec<bool>, PlacementError> {
     let sources: Vec<bool> = application.instances.iter().map(is_source).collect();
-    if sources.contains(&true) { Ok(sources) } else { Err("no element reads packets from captures or devices".to_owned()) }
+    if sources.contains(&true) {
+        Ok(sources)
+    } else {
+        Err(PlacementError::Application("no element reads packets from captures or devices".to_owned()))
+    }
 }
 
 /// Elements whose state is divided by ports.
@@ -304,9 +314,14 @@ fn seldom(application: &Application, sources: &[bool]) -> BTreeSet<u32> {
 }
 
 /// Where an element runs if only the order of flows is kept, and why its state is in common if it is.
-fn stage_by_flow(application: &Application, at: usize, divided: &Divided<'_>, keyed: &Keyed) -> Result<(Stage, Option<String>), String> {
+fn stage_by_flow(
+    application: &Application,
+    at: usize,
+    divided: &Divided<'_>,
+    keyed: &Keyed,
+) -> Result<(Stage, Option<String>), PlacementError> {
     let instance = &application.instances[at];
-    let alone = |why: &str| Err(format!("`{}` ({}) {why}", instance.name, instance.class));
+    let alone = |why: &str| Err(PlacementError::Application(format!("`{}` ({}) {why}", instance.name, instance.class)));
     if application.files.iter().any(|(of, _)| *of as usize == at) {
         return alone("prints into a file");
     }

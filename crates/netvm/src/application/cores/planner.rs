@@ -10,6 +10,7 @@
 //! state would have to go from graph to graph; the cost of handing over, which is part of what stages take.
 
 use super::Cores;
+use super::error::ChangeError;
 use std::time::{Duration, Instant};
 
 /// What more replicas must not gain any more, of the whole.
@@ -146,7 +147,7 @@ impl Cores {
     ///
     /// # Errors
     /// Why the number cannot change.
-    pub fn plan(&mut self, every: Duration) -> Result<(), String> {
+    pub fn plan(&mut self, every: Duration) -> Result<(), ChangeError> {
         let now = self.replicas().map_or(1, |replicas| replicas.wanted);
         // Whoever cannot have as many as it has cannot have others.
         self.set_replicas(now)?;
@@ -174,7 +175,7 @@ impl Cores {
         if let Some(wanted) = planner.look(seen, passed, now.active) {
             match self.set_replicas(wanted) {
                 Ok(_) => self.plans.push(planner.told().to_owned()),
-                Err(why) => self.news.push(why),
+                Err(why) => self.news.push(why.to_string()),
             }
         }
         self.planner = Some(planner);

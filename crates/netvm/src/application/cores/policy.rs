@@ -5,6 +5,7 @@
 use super::super::order::Counters;
 use super::super::scratch::Scratch;
 use super::super::searches::SEARCHING;
+use super::error::PlacementError;
 use super::placement::{Order as Kept, Stage};
 use compiler::mir::{Func, Helper, Op, Order, Value};
 use compiler::passes;
@@ -77,16 +78,16 @@ impl Policies {
     ///
     /// # Errors
     /// One is not; a name that no element and no class has.
-    pub(super) fn check(&self, application: &Application, order: Kept) -> Result<(), String> {
+    pub(super) fn check(&self, application: &Application, order: Kept) -> Result<(), PlacementError> {
         if let Some(unknown) = self.unknown(application) {
-            return Err(format!("--state {unknown}: no element has that name or class"));
+            return Err(PlacementError::Asked(format!("--state {unknown}: no element has that name or class")));
         }
         match order {
             Kept::Flow if self.has(Policy::Replicate) => {
-                Err("--state replicate keeps the order of all packets: leave out --order flow".to_owned())
+                Err(PlacementError::Asked("--state replicate keeps the order of all packets: leave out --order flow".to_owned()))
             }
             Kept::Total if self.0.iter().any(|(_, policy)| *policy != Policy::Replicate && !Policy::FOR_ANY.contains(policy)) => {
-                Err(NOT_IN_ORDER.to_owned())
+                Err(PlacementError::Asked(NOT_IN_ORDER.to_owned()))
             }
             _ => Ok(()),
         }

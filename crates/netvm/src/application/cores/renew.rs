@@ -15,6 +15,7 @@
 //! keep state by flow, if packets were to go to replicas by another function. They are told.
 
 use super::cut::{Cut, Part, cut};
+use super::error::{ChangeError, PlacementError};
 use super::flows::whole;
 use super::handlers::{Bases, Directory, Request};
 use super::workers::numbers;
@@ -32,7 +33,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Says where the elements of a version run.
-pub type Place = Box<dyn Fn(&Application) -> Result<Placement, String> + Send + Sync>;
+pub type Place = Box<dyn Fn(&Application) -> Result<Placement, PlacementError> + Send + Sync>;
 
 /// How long threads may take until they rest, and to make their parts.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,10 +51,10 @@ impl Renewal {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn prepare(&self, version: &Version, planned: bool) -> Result<Prepared, String> {
+    pub(crate) fn prepare(&self, version: &Version, planned: bool) -> Result<Prepared, ChangeError> {
         let begun = Instant::now();
         let read = self.recipe.read(version, self.records.load(Ordering::Relaxed)).and_then(|new| new.check().map(|()| new));
-        let application = read.map_err(|error| error.to_string())?;
+        let application = read.map_err(ChangeError::invalid)?;
         let placement = (self.place)(&application)?;
         let new = Box::new(New::of(&self.recipe, &application, placement, planned));
         Ok(Prepared { application, parts: Parts::Stages(new), took: begun.elapsed() })
@@ -171,7 +172,7 @@ pub(super) fn link(graph: &mut Graph, part: &Part, ready: &Ready) {
 
 impl Epochs {
     /// Takes epochs until so many have come; how many packets they had.
-    fn take_up_to(&mut self, epochs: u64, rest: &mut Graph) -> Result<usize, String> {
+    fn take_up_to(&mut self, epochs: u64, rest: &mut Graph) -> Result<usize, ChangeError> {
         let mut packets = 0;
         let end = Instant::now() + PATIENCE;
         while self.taken < epochs {
@@ -182,8 +183,8 @@ impl Epochs {
                     run_epoch(rest, &self.inbox, batches, &mut self.begun);
                 }
                 Next::Nothing if Instant::now() < end => {}
-                Next::Nothing => return Err("packets do not come to rest".to_owned()),
-                Next::End => return Err("the run ends".to_owned()),
+                Next::Nothing => return Err(ChangeError::failed("packets do not come to rest")),
+                Next::End => return Err(ChangeError::failed("the run ends")),
             }
         }
         Ok(packets)
@@ -201,17 +202,17 @@ impl Cores {
     ///
     /// # Errors
     /// Why this run cannot be replaced.
-    pub(crate) fn renewal(&self) -> Result<Arc<Renewal>, String> {
+    pub(crate) fn renewal(&self) -> Result<Arc<Renewal>, ChangeError> {
         let renewal = self.renewal.clone();
         renewal.iter().for_each(|renewal| renewal.records.store(self.rest.is_recorded(), Ordering::Relaxed));
-        renewal.ok_or_else(|| "the configuration of this run cannot be replaced".to_owned())
+        renewal.ok_or_else(|| ChangeError::fixed("the configuration of this run cannot be replaced"))
     }
 
     /// Puts another version in the place of the one that runs, or tells what would become of its elements.
     ///
     /// # Errors
     /// What is wrong with it, or why this run cannot be replaced; then it goes on as it was.
-    pub fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, String> {
+    pub fn replace(&mut self, version: &Version, plan: bool) -> Result<Replaced, ChangeError> {
         let prepared = self.renewal()?.prepare(version, plan)?;
         self.succeed(prepared, plan)
     }
@@ -220,7 +221,7 @@ impl Cores {
     ///
     /// # Errors
     /// What is wrong with it, or why this run cannot be replaced.
-    pub fn prepare(&self, version: &Version) -> Result<Prepared, String> {
+    pub fn prepare(&self, version: &Version) -> Result<Prepared, ChangeError> {
         self.renewal()?.prepare(version, false)
     }
 
@@ -228,9 +229,9 @@ impl Cores {
     ///
     /// # Errors
     /// Why this run cannot be replaced by it, or elements that cannot be made; then it goes on as it was.
-    pub fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, String> {
+    pub fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {
         let Prepared { application, parts, took: prepared } = prepared;
-        let Parts::Stages(mut new) = parts else { return Err("it was prepared for one thread".to_owned()) };
+        let Parts::Stages(mut new) = parts else { return Err(ChangeError::fixed("it was prepared for one thread")) };
         self.can_become(&new.placement, application.application())?;
         let all = self.elements();
         new.before = STAGES.map(|stage| self.placement.of(stage).filter_map(|at| Some(all.get(at)?.name.clone())).collect());
@@ -248,9 +249,9 @@ impl Cores {
     }
 
     /// Why this run cannot go on with such a placement.
-    fn can_become(&self, new: &Placement, application: &app::Application) -> Result<(), String> {
+    fn can_become(&self, new: &Placement, application: &app::Application) -> Result<(), ChangeError> {
         let old = &self.placement;
-        let refused = |why: &str| Err(format!("this run cannot go on with another version: {why}"));
+        let refused = |why: &str| Err(ChangeError::fixed(format!("this run cannot go on with another version: {why}")));
         let Mode::Total(Epochs { crew, .. }) = &self.mode else {
             return self.can_share(new, application).or_else(|why| refused(&why));
         };
@@ -277,9 +278,8 @@ impl Cores {
         succession
     }
 
-    fn renew(&mut self, application: &Application, new: New) -> Result<Replaced, String> {
+    fn renew(&mut self, application: &Application, new: New) -> Result<Replaced, ChangeError> {
         let begun = Instant::now();
-        let drawn = |faults: Vec<Fault>| application.drawn(faults).to_string();
         let mut waiting = self.directory.renew(Stage::Source, |_| new.for_sources());
         let found = self.rest_and_prepare(&new, &mut waiting);
         let own = found.and_then(|own| waiting.iter().try_for_each(|it| it.is_prepared()).map(|()| own));
@@ -289,7 +289,7 @@ impl Cores {
                 // Those that are told nothing give up as well.
                 waiting.iter().for_each(|it| _ = it.go.send(false));
                 return Err(match faults {
-                    NotReady::Faults(faults) => drawn(faults),
+                    NotReady::Faults(faults) => ChangeError::invalid(application.drawn(faults)),
                     NotReady::Other(why) => why,
                 });
             }
@@ -312,10 +312,10 @@ impl Cores {
 
     /// Lets all packets that are on their way go through, and all threads prepare their parts.
     fn rest_and_prepare(&mut self, new: &New, waiting: &mut Vec<Waiting>) -> Result<Successor, NotReady> {
-        let Mode::Total(epochs) = &mut self.mode else { return Err(NotReady::Other(String::new())) };
+        let Mode::Total(epochs) = &mut self.mode else { return Err(NotReady::Other(ChangeError::fixed(""))) };
         let relief = self.directory.relief();
         let held = relief.as_ref().map(|relief| relief.hold());
-        let other = |why: &str| NotReady::Other(why.to_owned());
+        let other = |why: &str| NotReady::Other(ChangeError::failed(why));
         let handed = waiting.iter().map(|it| it.rests.recv_timeout(PATIENCE)).collect::<Result<Vec<u64>, _>>();
         let handed = handed.map_err(|_| other("the sources have ended"))?.into_iter().max().ok_or_else(|| other("there are no sources"))?;
         self.gauge.count(epochs.take_up_to(handed, &mut self.rest).map_err(NotReady::Other)?);
@@ -342,7 +342,7 @@ impl Cores {
 /// Why a version is not ready.
 enum NotReady {
     Faults(Vec<Fault>),
-    Other(String),
+    Other(ChangeError),
 }
 
 impl Waiting {
@@ -350,7 +350,7 @@ impl Waiting {
         match self.prepared.recv_timeout(PATIENCE) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(faults)) => Err(NotReady::Faults(faults)),
-            Err(_) => Err(NotReady::Other("a thread of the run does not answer".to_owned())),
+            Err(_) => Err(NotReady::Other(ChangeError::failed("a thread of the run does not answer"))),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! Packets go to replicas as before, so each replica goes on with the state of its flows. Invariant: an element that goes on, or whose tables do, is shared in the same way by both versions; else the new one is refused, since
 //! entries of one state would have to become those of several, or the other way round.
 
+use super::error::ChangeError;
 use super::flows::policies;
 use super::handlers::Bases;
 use super::renew::{New, PATIENCE, Waiting, accede, link, prepare};
@@ -18,7 +19,7 @@ use super::{Cores, Mode, Order, Placement, Stage, present};
 use crate::application::{Application, Replaced};
 use netil::app;
 use runtime::graph::ring::{Remote, Rings};
-use runtime::graph::{CommonLayout, Fault, Policy, Settings, Share, Succession, Successor};
+use runtime::graph::{CommonLayout, ElementError, Fault, Policy, Settings, Share, Succession, Successor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,8 +80,8 @@ impl Cores {
     }
 
     /// Lets all replicas go on with a version.
-    pub(super) fn renew_flows(&mut self, application: &Application, new: New) -> Result<Replaced, String> {
-        let Mode::Flow(others) = &self.mode else { return Err(String::new()) };
+    pub(super) fn renew_flows(&mut self, application: &Application, new: New) -> Result<Replaced, ChangeError> {
+        let Mode::Flow(others) = &self.mode else { return Err(ChangeError::fixed("packets go through stages")) };
         let (begun, share, app) = (Instant::now(), others.share.clone(), application.application());
         let waiting = self.rest_all(&new, share.replicas)?;
         let kept = self.rest.kept(&new.rest.application);
@@ -92,9 +93,9 @@ impl Cores {
             waiting.iter().for_each(|it| _ = it.go.send(false));
             own.into_iter().for_each(|own| own.give_up(&mut self.rest));
             share.common.go_on(&mut layout, &BTreeMap::new(), false);
-            return Err(application.drawn(faults).to_string());
+            return Err(ChangeError::invalid(application.drawn(faults)));
         }
-        let own = own.map_err(|faults| application.drawn(faults).to_string())?;
+        let own = own.map_err(|faults| ChangeError::invalid(application.drawn(faults)))?;
         let (succession, faults, bases) = self.accede_all(own, &new, &waiting);
         let pause = begun.elapsed();
         share.common.bind(new.placement.within(app));
@@ -105,11 +106,11 @@ impl Cores {
     }
 
     /// Waits until all replicas have run what they had taken.
-    fn rest_all(&mut self, new: &New, replicas: usize) -> Result<Vec<Waiting>, String> {
+    fn rest_all(&mut self, new: &New, replicas: usize) -> Result<Vec<Waiting>, ChangeError> {
         let waiting = self.directory.renew(Stage::Replica, |_| new.for_replica());
         self.rest.rest();
         let rest = waiting.iter().all(|it| it.rests.recv_timeout(PATIENCE).is_ok());
-        if rest && waiting.len() + 1 == replicas { Ok(waiting) } else { Err("the run ends".to_owned()) }
+        if rest && waiting.len() + 1 == replicas { Ok(waiting) } else { Err(ChangeError::failed("the run ends")) }
     }
 
     fn prepare_first(&mut self, new: &New, share: Share) -> Result<Successor, Vec<Fault>> {
@@ -137,7 +138,7 @@ impl Cores {
 
 /// Waits until the other replicas are prepared, or have failed to be: what all have in common may change back only behind that.
 fn are_prepared(waiting: &[Waiting]) -> Result<(), Vec<Fault>> {
-    let gone = || vec![Fault { instance: usize::MAX, message: "a thread of the run does not answer".to_owned() }];
+    let gone = || vec![Fault { instance: usize::MAX, error: ElementError::resource("a thread of the run does not answer") }];
     let results = waiting.iter().map(|it| it.prepared.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(gone())));
     let results: Vec<Result<(), Vec<Fault>>> = results.collect();
     results.into_iter().collect()

@@ -2,6 +2,7 @@
 
 use super::super::order::{Counters, Place, Range};
 use super::super::scratch::Scratch;
+use super::error::PlacementError;
 use super::keyed::{self, Verdict};
 use super::placement::{Order, Placement, Stage};
 use super::policy::{Policies, Policy};
@@ -112,13 +113,15 @@ impl Placement {
     }
 
     /// Whether elements keep what they keep as policies say that leave no choice.
-    pub(super) fn keeps_policies(&self, application: &Application, policies: &Policies) -> Result<(), String> {
+    pub(super) fn keeps_policies(&self, application: &Application, policies: &Policies) -> Result<(), PlacementError> {
         for (at, instance) in application.instances.iter().enumerate() {
             let policy = policies.of(&instance.name, &instance.class);
             if !matches!(policy, Policy::Affinity | Policy::Shard) {
                 continue;
             }
-            let refused = |why: &str| Err(format!("--state {}: `{}` ({}): {why}", policy.word(), instance.name, instance.class));
+            let refused = |why: &str| {
+                Err(PlacementError::Asked(format!("--state {}: `{}` ({}): {why}", policy.word(), instance.name, instance.class)))
+            };
             if let (Stage::Rest | Stage::Shared, Some(why)) = (self.stages[at], &self.reasons[at]) {
                 // Elements of the runtime, such as queues, are no state of packets.
                 if instance.program().is_some() {

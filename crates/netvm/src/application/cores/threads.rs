@@ -11,6 +11,7 @@ use super::agreed::Agreements;
 use super::channel::Level;
 use super::{Stage, lock};
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
+use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
@@ -54,7 +55,7 @@ pub struct Thread {
 }
 
 /// Where a thread is to run, and who waits for that.
-type Wish = (Option<usize>, Sender<Result<Duration, String>>);
+type Wish = (Option<usize>, Sender<io::Result<Duration>>);
 
 /// What a thread writes down of itself, and what others want of it.
 pub(super) struct Gauge {
@@ -134,7 +135,7 @@ impl Gauge {
     }
 
     /// Moves the calling thread, which is it; how long that took.
-    pub(super) fn move_to(&self, core: Option<usize>) -> Result<Duration, String> {
+    pub(super) fn move_to(&self, core: Option<usize>) -> io::Result<Duration> {
         let took = pin(core)?;
         self.core.store(core.unwrap_or(ANY), Ordering::Relaxed);
         Ok(took)
@@ -163,7 +164,7 @@ pub(crate) fn is_called(name: &str, wanted: &str) -> bool {
 ///
 /// # Errors
 /// There is no such core, or it is not for this process.
-pub fn pin(core: Option<usize>) -> Result<Duration, String> {
+pub fn pin(core: Option<usize>) -> io::Result<Duration> {
     let mut set = CpuSet::new();
     let there = |core: usize| core < CpuSet::MAX_CPU;
     match core {
@@ -175,8 +176,8 @@ pub fn pin(core: Option<usize>) -> Result<Duration, String> {
     match sched_setaffinity(None, &set) {
         Ok(()) => Ok(begun.elapsed()),
         Err(error) => Err(match core {
-            Some(core) => format!("core {core} is not there, or not for this process; there are {}", online()),
-            None => error.to_string(),
+            Some(core) => io::Error::other(format!("core {core} is not there, or not for this process; there are {}", online())),
+            None => error.into(),
         }),
     }
 }
@@ -199,7 +200,7 @@ mod tests {
                 assert!(gauge.move_to(Some(0)).is_ok());
                 let on = rustix::thread::sched_getaffinity(None).unwrap();
                 assert!(on.count() == 1 && on.is_set(0));
-                assert!(gauge.move_to(Some(CpuSet::MAX_CPU + 1)).unwrap_err().contains("is not there"));
+                assert!(gauge.move_to(Some(CpuSet::MAX_CPU + 1)).unwrap_err().to_string().contains("is not there"));
                 assert!(gauge.move_to(Some(1000)).is_err());
                 assert_eq!(gauge.thread(true).core, Some(0), "it stays where it was");
                 assert!(gauge.move_to(None).is_ok());

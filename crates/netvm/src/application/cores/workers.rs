@@ -9,7 +9,7 @@ use super::{Fault, Making, NAP, NotMade, Part, Placement, Run, Stage, Teller, fi
 use crate::Error;
 use netil::app;
 use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Inbox, Rings};
-use runtime::graph::{Graph, Stream};
+use runtime::graph::{ElementError, Graph, Stream};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -161,7 +161,7 @@ impl Workers {
             match ready.recv() {
                 Ok(Ok(base)) => bases.extend(base),
                 Ok(Err(NotMade::Faults(of))) => faults.extend(of),
-                Ok(Err(NotMade::Other(error))) => faults.push(Fault { instance: usize::MAX, message: error.to_string() }),
+                Ok(Err(NotMade::Other(error))) => faults.push(Fault { instance: usize::MAX, error: ElementError::resource(error) }),
                 Err(_) => faults.push(failed(worker.gauge().name(), "it has ended while it was made")),
             }
         }
@@ -419,7 +419,7 @@ pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> Bases {
 
 /// A thread has failed.
 pub(super) fn failed(thread: &str, why: &str) -> Fault {
-    Fault { instance: usize::MAX, message: format!("the thread '{thread}' has failed: {why}") }
+    Fault { instance: usize::MAX, error: ElementError::resource(format!("the thread '{thread}' has failed: {why}")) }
 }
 
 /// Answers requests until the run may begin. False if it does not.

@@ -11,7 +11,7 @@ mod scheds;
 use super::quoted;
 use super::wires::Wires;
 use click::processing::Kind;
-use runtime::graph::Args;
+use runtime::graph::{Args, ElementError};
 use std::fmt::Write;
 
 use super::click;
@@ -74,12 +74,12 @@ pub(super) struct Around<'a> {
 }
 
 /// A role, or nothing of an element that is only read, or why there is none.
-pub(super) type Made = Result<Role, String>;
+pub(super) type Made = Result<Role, ElementError>;
 
 const INFORMATION: [&str; 6] = ["AddressInfo", "PortInfo", "ScheduleInfo", "AlignmentInfo", "StaticThreadSched", "BalancedThreadSched"];
 
 /// What an element is here; `None` if it does nothing.
-pub(super) fn role(around: &Around<'_>) -> Result<Option<Role>, String> {
+pub(super) fn role(around: &Around<'_>) -> Result<Option<Role>, ElementError> {
     let role = match around.class {
         "FromDump" | "FromDevice" | "PollDevice" => ends::source(around),
         "ToDump" | "ToDevice" | "ToHost" => ends::sink(around),
@@ -101,13 +101,13 @@ pub(super) fn role(around: &Around<'_>) -> Result<Option<Role>, String> {
         "TimeSortedSched" => scheds::sorted(around),
         "PullTee" => scheds::pull_tee(around),
         class if INFORMATION.contains(&class) => return Ok(None),
-        _ => Err("the native build does not have this class".to_owned()),
+        _ => Err(ElementError::unsupported("the native build does not have this class")),
     };
     role.map(Some)
 }
 
 impl Around<'_> {
-    fn args(&self, positional: &[&'static str], keywords: &[&'static str]) -> Result<Args, String> {
+    fn args(&self, positional: &[&'static str], keywords: &[&'static str]) -> Result<Args, ElementError> {
         Args::parse(self.arguments, positional, keywords)
     }
 
@@ -130,14 +130,14 @@ impl Around<'_> {
 }
 
 /// Refuses an argument that native programs have nothing for.
-fn refuse(args: &Args, name: &str) -> Result<(), String> {
-    if args.has(name) { Err(format!("the native build does not have {name}")) } else { Ok(()) }
+fn refuse(args: &Args, name: &str) -> Result<(), ElementError> {
+    if args.has(name) { Err(ElementError::unsupported(format!("the native build does not have {name}"))) } else { Ok(()) }
 }
 
 /// A whole number that is not negative.
-fn number(text: &str) -> Result<u64, String> {
+fn number(text: &str) -> Result<u64, ElementError> {
     let args = Args::parse(&[format!("NUMBER {text}")], &[], &["NUMBER"])?;
-    u64::try_from(args.integer("NUMBER", 0)?).map_err(|_| format!("expected a number, not '{text}'"))
+    u64::try_from(args.integer("NUMBER", 0)?).map_err(|_| ElementError::argument(format!("expected a number, not '{text}'")))
 }
 
 impl Role {

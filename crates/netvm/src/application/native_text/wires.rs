@@ -7,6 +7,7 @@ use crate::frontends::click::application::Parts;
 use click::graph::Port;
 use click::processing::Kind;
 use click::syntax::names::innermost;
+use runtime::graph::ElementError;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
@@ -186,17 +187,17 @@ impl<'a> Wires<'a> {
     }
 
     /// The queues of RED: those that are named, or else the nearest.
-    pub(super) fn queues(&self, element: usize, names: &[&str], before: bool) -> Result<Vec<String>, String> {
+    pub(super) fn queues(&self, element: usize, names: &[&str], before: bool) -> Result<Vec<String>, ElementError> {
         let is_queue = |class: &str| TELLING.contains(&class) || SILENT.contains(&class);
         let elements = &self.flat.elements;
         let find = |name: &&str| {
             let found = innermost(&elements[element].name, name, |full| elements.iter().position(|e| e.name == full));
-            found.filter(|at| is_queue(&elements[*at].class)).ok_or_else(|| format!("QUEUES: '{name}' is no queue"))
+            found.filter(|at| is_queue(&elements[*at].class)).ok_or_else(|| ElementError::argument(format!("QUEUES: '{name}' is no queue")))
         };
         let found =
             if names.is_empty() { self.nearest(element, before, is_queue) } else { names.iter().map(find).collect::<Result<_, _>>()? };
         match found.is_empty() {
-            true => Err("there is no queue near: QUEUES names some".to_owned()),
+            true => Err(ElementError::argument("there is no queue near: QUEUES names some")),
             false => Ok(found.into_iter().map(|queue| self.identifier(queue)).collect()),
         }
     }

@@ -1,15 +1,15 @@
 //! Whether what came of a scenario is what it says.
 
 use super::run::{Found, Packets};
-use super::{Awaited, Call, Scenario};
-use crate::application::{NodeStats, Stats};
+use super::{Awaited, Call, Scenario, ScenarioError};
+use crate::application::{HandlerError, NodeStats, Stats};
 use std::collections::BTreeMap;
 
 /// What is not as the scenario says, in words.
-pub fn judge(scenario: &Scenario, found: &Result<Found, String>) -> Vec<String> {
+pub fn judge(scenario: &Scenario, found: &Result<Found, ScenarioError>) -> Vec<String> {
     let (found, told) = match found {
         Ok(found) => (Some(found), found.errors.clone()),
-        Err(error) => (None, vec![error.clone()]),
+        Err(error) => (None, vec![error.to_string()]),
     };
     let mut wrong: Vec<String> = told.iter().skip(scenario.errors.len()).map(|error| format!("unexpected error: {error}")).collect();
     for (n, wanted) in scenario.errors.iter().enumerate() {
@@ -58,7 +58,7 @@ fn of_text(scenario: &Scenario, found: &Found) -> Vec<String> {
     found.text.iter().filter_map(difference).collect()
 }
 
-fn of_call(call: &Call, value: &Result<String, String>) -> Option<String> {
+fn of_call(call: &Call, value: &Result<String, HandlerError>) -> Option<String> {
     let verb = if call.write { "write" } else { "read" };
     let place = format!("line {}, {verb} {}", call.line, call.handler);
     match (value, &call.error) {
@@ -66,7 +66,9 @@ fn of_call(call: &Call, value: &Result<String, String>) -> Option<String> {
             (!call.write && call.value.trim_end() != *value).then(|| format!("{place}: is {value:?}, not {:?}", call.value))
         }
         (Ok(_), Some(error)) => Some(format!("{place}: should be refused with `{error}`")),
-        (Err(said), Some(error)) => (!said.contains(error.as_str())).then(|| format!("{place}: refused with `{said}`, not `{error}`")),
+        (Err(said), Some(error)) => {
+            (!said.text().contains(error.as_str())).then(|| format!("{place}: refused with `{said}`, not `{error}`"))
+        }
         (Err(said), None) => Some(format!("{place}: {said}")),
     }
 }

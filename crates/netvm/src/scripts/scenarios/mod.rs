@@ -22,12 +22,15 @@
 //! A line that begins with a space goes on with the one before. [`packet`] says how packets are written. Leaves out what comes while a graph runs but packets:
 //! handlers are then called by elements of the graph (Script).
 
+mod error;
 mod judge;
 pub mod packet;
 pub mod run;
 
+pub use error::ScenarioError;
 pub use judge::{drops, drops_of, judge, shown};
 
+use super::ScriptError;
 use crate::engines::{EngineInfo, Settings};
 use run::{Found, Job};
 use std::collections::BTreeMap;
@@ -137,7 +140,7 @@ impl Scenario {
     ///
     /// # Errors
     /// The configuration is refused, or the folder cannot be written.
-    pub fn play(&self, elements: &[PathBuf], engine: &EngineInfo, engines: Settings, folder: &Path) -> Result<Found, String> {
+    pub fn play(&self, elements: &[PathBuf], engine: &EngineInfo, engines: Settings, folder: &Path) -> Result<Found, ScenarioError> {
         let plain = |all: &Vec<Timed>| all.iter().map(|packet| (packet.time_ns, packet.bytes.clone())).collect();
         let job = Job {
             config: &self.config,
@@ -154,9 +157,9 @@ impl Scenario {
 }
 
 /// Names of files in the scenario's folder, and of devices, of which the names of their captures are made.
-fn plain(name: &str) -> Result<(), String> {
+fn plain(name: &str) -> Result<(), ScriptError> {
     let is_plain = !name.is_empty() && name.len() <= 200 && !name.contains(['/', '\0']) && ![".", ".."].contains(&name);
-    is_plain.then_some(()).ok_or_else(|| format!("`{name}` is no plain name; a script has files only in its own folder"))
+    is_plain.then_some(()).ok_or_else(|| ScriptError::new(format!("`{name}` is no plain name; a script has files only in its own folder")))
 }
 
 /// A device has no dot in its name.
@@ -173,11 +176,11 @@ pub fn is_scenarios(text: &str) -> bool {
 ///
 /// # Errors
 /// The line that cannot be read, and why.
-pub fn parse(file: &Path, text: &str) -> Result<Vec<Scenario>, String> {
+pub fn parse(file: &Path, text: &str) -> Result<Vec<Scenario>, ScriptError> {
     let folder = file.parent().map_or_else(|| PathBuf::from(".."), |folder| folder.join(".."));
     let mut reader = Reader { folder: folder.canonicalize().unwrap_or(folder), ..Reader::default() };
     for (number, line) in lines(text) {
-        reader.line(number, &line).map_err(|wrong| format!("line {number}: {wrong}"))?;
+        reader.line(number, &line).map_err(|wrong| wrong.at(number))?;
     }
     Ok(reader.scenarios)
 }
@@ -207,7 +210,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), ScriptError> {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let rest = rest.trim_start();
         let called = std::mem::replace(&mut self.called, ["write", "read"].contains(&verb));
@@ -225,7 +228,7 @@ impl Reader {
         Ok(())
     }
 
-    fn begin(&mut self, number: usize, rest: &str) -> Result<(), String> {
+    fn begin(&mut self, number: usize, rest: &str) -> Result<(), ScriptError> {
         let mut words = rest.split_whitespace();
         let config = Config::File(self.folder.join(words.next().ok_or("no configuration")?));
         let pairs = words.map(|word| word.split_once('=').map(|(a, b)| (a.to_owned(), b.replace('~', " "))));
@@ -241,7 +244,7 @@ impl Reader {
         self.words.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     }
 
-    fn of_scenario(&mut self, line: usize, verb: &str, rest: &str, called: bool) -> Result<(), String> {
+    fn of_scenario(&mut self, line: usize, verb: &str, rest: &str, called: bool) -> Result<(), ScriptError> {
         let (first, second) = rest.split_once(' ').map_or((rest, ""), |(first, second)| (first, second));
         if ["in", "out", "bytes", "file", "text"].contains(&verb) {
             plain(first)?;
@@ -269,7 +272,7 @@ impl Reader {
                 Some(call) => call.error = Some(rest.to_owned()),
                 None => scenario.errors.push(rest.to_owned()),
             },
-            _ => return Err(format!("unknown word `{verb}`")),
+            _ => return Err(ScriptError::new(format!("unknown word `{verb}`"))),
         }
         Ok(())
     }
@@ -280,7 +283,7 @@ impl Reader {
     }
 
     /// The bytes that a line is about.
-    fn bytes(&self, verb: &str, text: &str) -> Result<Vec<u8>, String> {
+    fn bytes(&self, verb: &str, text: &str) -> Result<Vec<u8>, ScriptError> {
         let packet = text.rsplit_once(" @ ").map_or(text, |(packet, _)| packet);
         match verb {
             "in" | "out" => packet::build(&self.replaced(packet)),
@@ -292,7 +295,7 @@ impl Reader {
 }
 
 /// A number of seconds in nanoseconds.
-fn seconds(text: &str) -> Result<u64, String> {
-    let number: f64 = text.trim().parse().map_err(|_| format!("expected seconds, not `{text}`"))?;
+fn seconds(text: &str) -> Result<u64, ScriptError> {
+    let number: f64 = text.trim().parse().map_err(|_| ScriptError::new(format!("expected seconds, not `{text}`")))?;
     Ok((number * 1e9).round() as u64)
 }

@@ -16,6 +16,7 @@
 //! Lengths and checksums are right where nothing else is said. All of it is computed here, from the RFCs and by nothing that the applications use, so that a
 //! packet that comes out as written has right checksums.
 
+use crate::scripts::ScriptError;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -27,13 +28,13 @@ const LONGEST: usize = 1 << 20;
 ///
 /// # Errors
 /// The layer that cannot be made.
-pub fn build(text: &str) -> Result<Vec<u8>, String> {
+pub fn build(text: &str) -> Result<Vec<u8>, ScriptError> {
     let layers: Vec<Layer<'_>> = text.split(" / ").map(Layer::of).collect();
     from(&layers, 0)
 }
 
 /// The bytes of the layers from `n` on.
-fn from(layers: &[Layer<'_>], n: usize) -> Result<Vec<u8>, String> {
+fn from(layers: &[Layer<'_>], n: usize) -> Result<Vec<u8>, ScriptError> {
     let Some(layer) = layers.get(n) else { return Ok(Vec::new()) };
     let payload = from(layers, n + 1)?;
     let next = layers.get(n + 1).map_or("", |next| next.kind);
@@ -54,7 +55,7 @@ fn from(layers: &[Layer<'_>], n: usize) -> Result<Vec<u8>, String> {
         "part" => layer.part(&payload),
         _ => None,
     };
-    built.ok_or_else(|| format!("cannot make a packet of `{}`", layer.text))
+    built.ok_or_else(|| ScriptError::new(format!("cannot make a packet of `{}`", layer.text)))
 }
 
 struct Layer<'a> {

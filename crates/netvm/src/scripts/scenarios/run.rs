@@ -1,8 +1,8 @@
 //! Runs a configuration between captures, on an engine, and tells all that came of it.
 
-use super::{Call, Config};
+use super::{Call, Config, ScenarioError};
 use crate::application::{
-    Application, Cores, Fault, Graph, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell, native,
+    Application, Cores, Fault, Graph, HandlerError, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell, native,
 };
 use crate::engines::{self, EngineInfo};
 use crate::io::{Capture, Format, LinkType, Plan, Timestamp, Writer};
@@ -49,7 +49,7 @@ pub struct Found {
     /// Packets that left, by device or capture.
     pub outputs: BTreeMap<String, Packets>,
     /// What handlers said at the end, or why they refused.
-    pub calls: Vec<Result<String, String>>,
+    pub calls: Vec<Result<String, HandlerError>>,
     /// Lines that were written, by stream or file.
     pub text: BTreeMap<String, Vec<String>>,
     /// What went wrong at the end.
@@ -78,9 +78,9 @@ impl Host for Kept {
 ///
 /// # Errors
 /// The configuration is refused, or the folder cannot be written.
-pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folder: &Path) -> Result<Found, String> {
+pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folder: &Path) -> Result<Found, ScenarioError> {
     start(job, folder, |application, settings, host| {
-        let graph = application.start(engine, engines, settings, host).map_err(|error| error.to_string())?;
+        let graph = application.start(engine, engines, settings, host).map_err(ScenarioError::refused)?;
         Ok(Running::Graph(Box::new(graph)))
     })
 }
@@ -89,9 +89,14 @@ pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folde
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_watched(job: &Job<'_>, make: &dyn Fn(Arc<Verified>) -> Box<dyn Engine>, arrives: Tell, folder: &Path) -> Result<Found, String> {
+pub fn run_watched(
+    job: &Job<'_>,
+    make: &dyn Fn(Arc<Verified>) -> Box<dyn Engine>,
+    arrives: Tell,
+    folder: &Path,
+) -> Result<Found, ScenarioError> {
     start(job, folder, |application, settings, host| {
-        let graph = application.start_with(make, arrives, settings, host).map_err(|error| error.to_string())?;
+        let graph = application.start_with(make, arrives, settings, host).map_err(ScenarioError::refused)?;
         Ok(Running::Graph(Box::new(graph)))
     })
 }
@@ -107,10 +112,10 @@ pub fn run_on(
     folder: &Path,
     replicas: usize,
     policies: &Policies,
-) -> Result<Found, String> {
+) -> Result<Found, ScenarioError> {
     start(job, folder, |application, settings, host| {
         let placement = Placement::total(application.application(), &[], policies)?;
-        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(|error| error.to_string())?;
+        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(ScenarioError::refused)?;
         Ok(Running::Cores(Box::new(cores)))
     })
 }
@@ -126,10 +131,10 @@ pub fn run_by_flow(
     folder: &Path,
     replicas: usize,
     policy: Policy,
-) -> Result<Found, String> {
+) -> Result<Found, ScenarioError> {
     start(job, folder, |application, settings, host| {
         let placement = Placement::by_flow(application.application(), &[], &Policies(vec![(None, policy)]))?;
-        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(|error| error.to_string())?;
+        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(ScenarioError::refused)?;
         Ok(Running::Cores(Box::new(cores)))
     })
 }
@@ -141,9 +146,9 @@ pub fn run_by_flow(
 pub fn run_while(
     job: &Job<'_>,
     folder: &Path,
-    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, String>,
+    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, ScenarioError>,
     between: impl FnMut(&mut Running),
-) -> Result<Found, String> {
+) -> Result<Found, ScenarioError> {
     start_while(job, folder, begin, between)
 }
 
@@ -198,36 +203,36 @@ impl Running {
 fn start(
     job: &Job<'_>,
     folder: &Path,
-    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, String>,
-) -> Result<Found, String> {
+    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, ScenarioError>,
+) -> Result<Found, ScenarioError> {
     start_while(job, folder, begin, |_| {})
 }
 
 fn start_while(
     job: &Job<'_>,
     folder: &Path,
-    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, String>,
+    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, ScenarioError>,
     between: impl FnMut(&mut Running),
-) -> Result<Found, String> {
+) -> Result<Found, ScenarioError> {
     put_files(job, folder)?;
     let hide = |text: String| text.replace(&folder.display().to_string(), FOLDER);
-    let application = application(job, folder).map_err(hide)?;
+    let application = application(job, folder).map_err(|error| error.map(hide))?;
     let settings = devices(job, &application, folder)?;
     let (outputs, kept) = (settings.outputs.clone(), Kept::default());
-    let mut running = begin(&application, settings, Box::new(kept.clone())).map_err(hide)?;
+    let mut running = begin(&application, settings, Box::new(kept.clone())).map_err(|error| error.map(hide))?;
     let begun = Instant::now();
     if !running.run_out(between) {
-        return Err("the run does not end".to_owned());
+        return Err(ScenarioError::Endless);
     }
     let took = begun.elapsed();
     let stats = running.stats();
-    let calls = job.calls.iter().map(|call| done(running.graph(), call).map(hide).map_err(hide)).collect();
+    let calls = job.calls.iter().map(|call| done(running.graph(), call).map(hide).map_err(|why| why.map(hide))).collect();
     let (faults, graph) = running.finish();
     let mut found = Found {
         outputs: BTreeMap::new(),
         calls,
         text: kept.lines().into_iter().map(|(name, lines)| (name, lines.into_iter().map(hide).collect())).collect(),
-        errors: faults.into_iter().map(|fault| hide(fault.message)).collect(),
+        errors: faults.into_iter().map(|fault| hide(fault.message())).collect(),
         stats,
         captures: BTreeMap::new(),
         took,
@@ -248,7 +253,7 @@ fn lines(text: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(text).lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn done(graph: &mut Graph, call: &Call) -> Result<String, String> {
+fn done(graph: &mut Graph, call: &Call) -> Result<String, HandlerError> {
     match call.write {
         true => graph.write(&call.handler, &call.value, None).map(|()| String::new()),
         false => graph.read(&call.handler, "", None).map(|value| value.trim_end().to_owned()),
@@ -257,8 +262,8 @@ fn done(graph: &mut Graph, call: &Call) -> Result<String, String> {
 
 impl Found {
     /// Reads what was written to files.
-    fn read(&mut self, job: &Job<'_>, folder: &Path, devices: &BTreeMap<String, PathBuf>) -> Result<(), String> {
-        let said = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    fn read(&mut self, job: &Job<'_>, folder: &Path, devices: &BTreeMap<String, PathBuf>) -> Result<(), ScenarioError> {
+        let said = |file: &Path, error: &dyn std::fmt::Display| ScenarioError::File(format!("{}: {error}", file.display()));
         for (device, file) in devices {
             self.captures.insert(device.clone(), std::fs::read(file).map_err(|error| said(file, &error))?);
         }
@@ -274,20 +279,20 @@ impl Found {
     }
 }
 
-fn put_files(job: &Job<'_>, folder: &Path) -> Result<(), String> {
+fn put_files(job: &Job<'_>, folder: &Path) -> Result<(), ScenarioError> {
     let put = |name: &String, bytes: &Vec<u8>| std::fs::write(folder.join(name), bytes);
     let all = || job.files.iter().try_for_each(|(name, bytes)| put(name, bytes));
-    std::fs::create_dir_all(folder).and_then(|()| all()).map_err(|error| format!("{}: {error}", folder.display()))?;
+    std::fs::create_dir_all(folder).and_then(|()| all()).map_err(|error| ScenarioError::File(format!("{}: {error}", folder.display())))?;
     let captures = job.inputs.iter().filter(|(name, _)| super::is_file(name));
     captures.into_iter().try_for_each(|(name, packets)| write(&folder.join(name), packets))
 }
 
 /// The configuration, read.
-fn application(job: &Job<'_>, folder: &Path) -> Result<Application, String> {
+fn application(job: &Job<'_>, folder: &Path) -> Result<Application, ScenarioError> {
     let mut parameters = job.parameters.clone();
     let (name, text) = match job.config {
         Config::File(file) => {
-            let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            let text = std::fs::read_to_string(file).map_err(|error| ScenarioError::File(format!("{}: {error}", file.display())))?;
             (file.display().to_string(), text)
         }
         Config::Text(text) => {
@@ -300,11 +305,11 @@ fn application(job: &Job<'_>, folder: &Path) -> Result<Application, String> {
         Config::Text(_) => None,
     };
     let reading = Reading { parameters, elements: job.elements.iter().cloned().chain(beside).collect(), ..Reading::default() };
-    Application::read(&name, &text, &reading).map_err(|error| error.to_string())
+    Application::read(&name, &text, &reading).map_err(ScenarioError::refused)
 }
 
 /// Captures for the devices of a configuration: those read, with what comes in, and those written.
-fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Settings, String> {
+fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Settings, ScenarioError> {
     let mut settings = Settings { within: Some(folder.to_owned()), ..Settings::default() };
     let written = named(application, native::WRITERS);
     for device in named(application, READERS).iter().chain(&written) {
@@ -317,7 +322,7 @@ fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Se
     }
     settings.outputs = written.into_iter().map(|device| (device.clone(), folder.join(format!("{device}-out.pcap")))).collect();
     match job.inputs.keys().find(|name| !super::is_file(name) && !settings.devices.contains_key(*name)) {
-        Some(unknown) => Err(format!("nothing reads a device {unknown}")),
+        Some(unknown) => Err(ScenarioError::Refused(format!("nothing reads a device {unknown}"))),
         None => Ok(settings),
     }
 }
@@ -332,8 +337,8 @@ fn named(application: &Application, classes: &[&str]) -> Vec<String> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-fn write(file: &Path, packets: &Packets) -> Result<(), String> {
-    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+fn write(file: &Path, packets: &Packets) -> Result<(), ScenarioError> {
+    let failed = |error: &dyn std::fmt::Display| ScenarioError::File(format!("{}: {error}", file.display()));
     let plan = Plan { format: Format::Pcap, link_type: LinkType::EN10MB, ..Plan::for_output("in.pcap", &[]) };
     let mut writer = Writer::create(file, &plan).map_err(|error| failed(&error))?;
     for (time, bytes) in packets {
@@ -343,8 +348,8 @@ fn write(file: &Path, packets: &Packets) -> Result<(), String> {
     writer.finish().map(drop).map_err(|error| failed(&error))
 }
 
-fn packets(file: &Path) -> Result<Packets, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+fn packets(file: &Path) -> Result<Packets, ScenarioError> {
+    let failed = |error: &dyn std::fmt::Display| ScenarioError::File(format!("{}: {error}", file.display()));
     let mut capture = Capture::open(file).map_err(|error| failed(&error))?;
     let mut all = Packets::new();
     while let Some(burst) = capture.next_burst(1024).map_err(|error| failed(&error))? {
@@ -357,7 +362,7 @@ fn packets(file: &Path) -> Result<Packets, String> {
 ///
 /// # Errors
 /// The configuration is refused.
-pub fn inputs_of(config: &Path, parameters: &BTreeMap<String, String>) -> Result<Vec<String>, String> {
+pub fn inputs_of(config: &Path, parameters: &BTreeMap<String, String>) -> Result<Vec<String>, ScenarioError> {
     let config = Config::File(config.to_owned());
     let (files, inputs) = (BTreeMap::new(), BTreeMap::new());
     let job =

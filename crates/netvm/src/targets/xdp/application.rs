@@ -102,8 +102,7 @@ pub(crate) fn make_divided(
             Ok(made) => return Ok(made),
             // What cannot be had in this place, with what others need, is the process's.
             Err((Some(instance), fault)) if !matches!(parts.borrow().get(&instance), Some(Err(_))) => {
-                let prefix = crate::targets::walk::fault("xdp", instance, "").message;
-                let why = fault.message.strip_prefix(&prefix).unwrap_or(&fault.message).to_owned();
+                let why = fault.error.why().to_owned();
                 parts.borrow_mut().insert(instance, Err(why));
             }
             Err((_, fault)) => return Err(vec![fault]),

@@ -7,15 +7,13 @@
 //! were given with, and where ports are given out as well other flows get these. Leaves out extension headers and fragments.
 
 use super::super::summary::checksum;
-use super::super::{Packet, text};
+use super::super::{ElementError, Packet, text};
 use super::{Ctx, Native, NativeClass};
+use netil::fields::ip_protocol::{ICMP6, TCP, UDP};
 use std::collections::HashMap;
 use std::net::Ipv6Addr;
 
 const HEADER: usize = 40;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ICMP6: u8 = 58;
 /// Flows at most: where one port stands for all, as many as there are.
 const MOST_FLOWS: usize = 1 << 16;
 
@@ -53,33 +51,33 @@ struct Translator {
     inwards: HashMap<(End, End), End>,
 }
 
-fn address(text: &str) -> Result<u128, String> {
-    text.parse::<Ipv6Addr>().map(u128::from).map_err(|_| format!("'{text}' is not an IPv6 address"))
+fn address(text: &str) -> Result<u128, ElementError> {
+    text.parse::<Ipv6Addr>().map(u128::from).map_err(|_| ElementError::argument(format!("'{text}' is not an IPv6 address")))
 }
 
-fn port(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a port"))
+fn port(text: &str) -> Result<u16, ElementError> {
+    text.parse().map_err(|_| ElementError::argument(format!("'{text}' is not a port")))
 }
 
 /// The arguments one after the other.
 struct Reader<'a>(std::slice::Iter<'a, String>);
 
 impl<'a> Reader<'a> {
-    fn next(&mut self, what: &str) -> Result<&'a str, String> {
-        self.0.next().map(|argument| argument.trim()).ok_or_else(|| format!("{what} is missing"))
+    fn next(&mut self, what: &str) -> Result<&'a str, ElementError> {
+        self.0.next().map(|argument| argument.trim()).ok_or_else(|| ElementError::argument(format!("{what} is missing")))
     }
 
-    fn boolean(&mut self, what: &str) -> Result<bool, String> {
+    fn boolean(&mut self, what: &str) -> Result<bool, ElementError> {
         let argument = self.next(what)?;
-        text::boolean(argument).ok_or_else(|| format!("{what} should be true or false, not '{argument}'"))
+        text::boolean(argument).ok_or_else(|| ElementError::argument(format!("{what} should be true or false, not '{argument}'")))
     }
 }
 
 impl Translator {
-    fn new(arguments: &[String]) -> Result<Self, String> {
+    fn new(arguments: &[String]) -> Result<Self, ElementError> {
         let mut reader = Reader(arguments.iter());
         let count = reader.next("GIVEN")?;
-        let count: usize = count.parse().map_err(|_| format!("GIVEN should be a number, not '{count}'"))?;
+        let count: usize = count.parse().map_err(|_| ElementError::argument(format!("GIVEN should be a number, not '{count}'")))?;
         let with_ports = count > 0 && reader.boolean("PORTS")?;
         let mut given = Vec::new();
         for _ in 0..count {
@@ -92,7 +90,7 @@ impl Translator {
             dynamic = if ports { flows(reader.next("ADDRESS")?)? } else { hosts(&mut reader)? };
         }
         match reader.0.next() {
-            Some(more) => Err(format!("too many arguments: '{more}'")),
+            Some(more) => Err(ElementError::argument(format!("too many arguments: '{more}'"))),
             None => Ok(Self { given, with_ports, dynamic, inward, outwards: HashMap::new(), inwards: HashMap::new() }),
         }
     }
@@ -222,27 +220,27 @@ fn sum_of(bytes: &[u8], protocol: u8) -> u16 {
     checksum(&bytes[HEADER..], addresses + u32::from(protocol) + (bytes.len() - HEADER) as u32)
 }
 
-fn mapping(argument: &str, with_ports: bool) -> Result<Given, String> {
+fn mapping(argument: &str, with_ports: bool) -> Result<Given, ElementError> {
     let words: Vec<&str> = argument.split_ascii_whitespace().collect();
     match (&words[..], with_ports) {
         ([inner, mapped], false) => Ok(Given { inner: (address(inner)?, 0), mapped: (address(mapped)?, 0) }),
         ([inner, from, mapped, to], true) => Ok(Given { inner: (address(inner)?, port(from)?), mapped: (address(mapped)?, port(to)?) }),
-        (_, false) => Err(format!("'{argument}': a mapping is INNER MAPPED")),
-        (_, true) => Err(format!("'{argument}': a mapping is INNER PORT MAPPED PORT")),
+        (_, false) => Err(ElementError::argument(format!("'{argument}': a mapping is INNER MAPPED"))),
+        (_, true) => Err(ElementError::argument(format!("'{argument}': a mapping is INNER PORT MAPPED PORT"))),
     }
 }
 
-fn flows(argument: &str) -> Result<Dynamic, String> {
+fn flows(argument: &str) -> Result<Dynamic, ElementError> {
     let words: Vec<&str> = argument.split_ascii_whitespace().collect();
-    let [of, first, last] = words[..] else { return Err(format!("'{argument}': expected ADDRESS FIRST LAST")) };
+    let [of, first, last] = words[..] else { return Err(ElementError::argument(format!("'{argument}': expected ADDRESS FIRST LAST"))) };
     let (address, first, last) = (address(of)?, port(first)?, port(last)?);
     if first == 0 || first > last {
-        return Err(format!("'{argument}': these are no ports from the first to the last"));
+        return Err(ElementError::argument(format!("'{argument}': these are no ports from the first to the last")));
     }
     Ok(Dynamic::Flows { address, first, last, used: 0 })
 }
 
-fn hosts(reader: &mut Reader<'_>) -> Result<Dynamic, String> {
+fn hosts(reader: &mut Reader<'_>) -> Result<Dynamic, ElementError> {
     let mut free = vec![address(reader.next("ADDRESS")?)?];
     for argument in reader.0.by_ref() {
         free.push(address(argument.trim())?);

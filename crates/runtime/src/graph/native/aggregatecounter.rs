@@ -3,7 +3,7 @@
 //! Leaves out: packed files in the order of another machine. Counters are bounded: when there are too many, the element is frozen.
 
 use super::super::script::write_file;
-use super::super::{Args, Packet, Stream, text};
+use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
 use super::{Control, Ctx, Native, NativeClass, Setup, boolean, controls};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -39,12 +39,12 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(args: &Args, what: &str) -> Result<Option<Self>, String> {
+    fn of(args: &Args, what: &str) -> Result<Option<Self>, ElementError> {
         let [stop, freeze, call] = ["STOP", "FREEZE", "CALL"].map(|kind| format!("{what}_{kind}"));
         args.at_most_one(&[&stop, &freeze, &call])?;
         let number = |name: &str, text: &str| {
             let number = text::integer(text).and_then(|n| u64::try_from(n).ok());
-            number.ok_or_else(|| format!("{name} should be a number, not '{text}'"))
+            number.ok_or_else(|| ElementError::argument(format!("{name} should be a number, not '{text}'")))
         };
         for (name, does) in [(&stop, Does::Stop), (&freeze, Does::Freeze)] {
             if let Some(text) = args.raw(name) {
@@ -54,13 +54,13 @@ impl Mark {
         let Some(text) = args.raw(&call) else { return Ok(None) };
         let (at, handler) = text::shift_word(text);
         if handler.is_empty() {
-            return Err(format!("{call} should be a number and a handler, not '{text}'"));
+            return Err(ElementError::argument(format!("{call} should be a number and a handler, not '{text}'")));
         }
         Ok(Some(Self { at: number(&call, at)?, does: Does::Call(handler.to_owned()) }))
     }
 }
 
-fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     const NAMES: &[&str] = &[
         "BYTES",
         "IP_BYTES",
@@ -199,7 +199,7 @@ impl Native for Counter {
         controls(&["nagg", "count"], &writes, &["freeze", "active", "banner"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "nagg" => self.counts.len().to_string(),
             "count" => self.total.to_string(),
@@ -209,7 +209,7 @@ impl Native for Counter {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "freeze" => self.frozen = boolean(value)?,
             "active" => self.active = boolean(value)?,
@@ -226,11 +226,11 @@ impl Native for Counter {
             writes => {
                 let (bytes, name) = (self.file(writes), text::unquoted(value.trim()));
                 match name.as_str() {
-                    "" => return Err("expected the name of a file".to_owned()),
+                    "" => return Err(HandlerError::invalid("expected the name of a file")),
                     "-" => ctx.print(Stream::Out, &bytes),
                     name => {
                         ctx.writable(name.as_ref())?;
-                        write_file(name, false, &bytes).map_err(|error| format!("{name}: {error}"))?;
+                        write_file(name, false, &bytes).map_err(|error| HandlerError::failed(format!("{name}: {error}")))?;
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! Bypass: another way for packets, which can be switched on.
 
-use super::super::{Args, Packet};
+use super::super::{Args, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -44,11 +44,11 @@ impl Native for Bypass {
         controls(&[], &[], &["active"])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.active.to_string())
     }
 
-    fn write(&mut self, _: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, _: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.active = super::boolean(text)?;
         Ok(())
     }

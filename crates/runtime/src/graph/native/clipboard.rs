@@ -1,6 +1,6 @@
 //! Clipboard: bytes of one packet are put into others.
 
-use super::super::Packet;
+use super::super::{ElementError, Packet};
 use super::{Ctx, Native, NativeClass};
 
 /// Bytes that are kept at most, which is more than packets have.
@@ -17,19 +17,20 @@ pub(super) static CLASS: NativeClass = NativeClass {
     make: |setup| {
         let ranges: Vec<_> = setup.arguments.iter().map(|text| range(text)).collect::<Result<_, _>>()?;
         if ranges.is_empty() {
-            return Err("OFFSET/LENGTH is missing".to_owned());
+            return Err(ElementError::argument("OFFSET/LENGTH is missing"));
         }
         if ranges.iter().map(|(_, length)| length).sum::<usize>() > MOST {
-            return Err(format!("there are more than {MOST} bytes to copy"));
+            return Err(ElementError::argument(format!("there are more than {MOST} bytes to copy")));
         }
         Ok(Box::new(Clipboard { ranges, bytes: None }))
     },
 };
 
-fn range(text: &str) -> Result<(usize, usize), String> {
+fn range(text: &str) -> Result<(usize, usize), ElementError> {
     let number = |text: &str| text.trim().parse::<u16>().ok().map(usize::from);
     let both = text.split_once('/').and_then(|(offset, length)| Some((number(offset)?, number(length)?)));
-    both.filter(|(_, length)| *length > 0).ok_or_else(|| format!("expected OFFSET/LENGTH, numbers up to 65535, not '{text}'"))
+    both.filter(|(_, length)| *length > 0)
+        .ok_or_else(|| ElementError::argument(format!("expected OFFSET/LENGTH, numbers up to 65535, not '{text}'")))
 }
 
 struct Clipboard {

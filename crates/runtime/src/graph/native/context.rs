@@ -1,6 +1,6 @@
 //! The graph as elements of the runtime see it: those that run, and those that are asked whether they have packets.
 
-use super::super::{Graph, Info, Packet, Stream, confined, text};
+use super::super::{ElementError, Graph, HandlerError, Info, Packet, Stream, confined, text};
 use super::is_queue;
 use netil::pool::Pool;
 use std::path::Path;
@@ -20,7 +20,7 @@ impl<'g> Ctx<'g> {
     ///
     /// # Errors
     /// The name leads out of the folder that the run is confined to.
-    pub fn writable(&self, name: &Path) -> Result<(), String> {
+    pub fn writable(&self, name: &Path) -> Result<(), ElementError> {
         confined::writable(self.graph.settings.within.as_deref(), name)
     }
 
@@ -202,12 +202,12 @@ impl<'g> Ctx<'g> {
     }
 
     /// Reads a handler, its name as this element sees it, with arguments behind.
-    pub fn read_handler(&mut self, handler: &str, text: &str) -> Result<String, String> {
+    pub fn read_handler(&mut self, handler: &str, text: &str) -> Result<String, HandlerError> {
         self.graph.read(handler, text, Some(self.node))
     }
 
     /// Writes a handler.
-    pub fn write_handler(&mut self, handler: &str, text: &str) -> Result<(), String> {
+    pub fn write_handler(&mut self, handler: &str, text: &str) -> Result<(), HandlerError> {
         self.graph.write(handler, text, Some(self.node))
     }
 

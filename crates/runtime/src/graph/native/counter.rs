@@ -1,6 +1,6 @@
 //! CallingCounter: Click's Counter where it calls handlers; one that only counts is the library's.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -15,7 +15,10 @@ pub(super) static CLASS: NativeClass = NativeClass {
         let args = Args::parse(setup.arguments, &[], &["COUNT_CALL", "BYTE_COUNT_CALL"])?;
         let call = |name| {
             args.raw(name)
-                .map(|text| Call::parse(text).ok_or_else(|| format!("{name} should be a number and a handler, not '{text}'")))
+                .map(|text| {
+                    Call::parse(text)
+                        .ok_or_else(|| ElementError::argument(format!("{name} should be a number and a handler, not '{text}'")))
+                })
                 .transpose()
         };
         Ok(Box::new(Counter { count: 0, bytes: 0, at_count: call("COUNT_CALL")?, at_bytes: call("BYTE_COUNT_CALL")? }))
@@ -77,7 +80,7 @@ impl Native for Counter {
         controls(&["count", "byte_count"], &["reset", "reset_counts", "byte_count_call"], &["count_call"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "count_call" => self.at_count.as_ref().map_or_else(String::new, |call| call.at.to_string()),
@@ -85,13 +88,13 @@ impl Native for Counter {
         })
     }
 
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         // A number alone calls nothing.
         let number = || text::integer(text).is_some_and(|n| n >= 0);
         let call = || match Call::parse(text) {
-            None if !number() => Err(format!("expected a number and a handler, not '{text}'")),
+            None if !number() => Err(HandlerError::invalid(format!("expected a number and a handler, not '{text}'"))),
             Some(call) => match text::shift_word(&call.call).0 {
-                called if !ctx.can_write(called) => Err(format!("there is no write handler '{called}'")),
+                called if !ctx.can_write(called) => Err(HandlerError::invalid(format!("there is no write handler '{called}'"))),
                 _ => Ok(Some(call)),
             },
             None => Ok(None),

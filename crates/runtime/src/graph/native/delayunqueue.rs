@@ -1,6 +1,6 @@
 //! DelayUnqueue: packets are pulled, and pushed some time after their own.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -63,12 +63,12 @@ impl Native for DelayUnqueue {
         controls(&[], &[], &["delay"])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(text::seconds(self.delay))
     }
 
-    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        self.delay = text::duration(value).ok_or("expected a time")?;
+    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        self.delay = text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?;
         Ok(())
     }
 }

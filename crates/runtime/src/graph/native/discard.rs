@@ -1,6 +1,6 @@
 //! Where packets end: Discard, TimedSink, and Idle, which has none.
 
-use super::super::{Args, Packet};
+use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 
 pub(super) static DISCARD: NativeClass = NativeClass {
@@ -93,11 +93,11 @@ impl Native for Discard {
         controls(&["count"], &["reset_counts"], &["active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(if handler == "active" { self.active.to_string() } else { self.count.to_string() })
     }
 
-    fn write(&mut self, handler: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => self.active = super::boolean(text)?,
             _ => self.count = 0,
@@ -123,7 +123,7 @@ struct TimedSink {
 }
 
 impl Native for TimedSink {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         ctx.wake_at(ctx.now().saturating_add(self.interval));
         Ok(())
     }
@@ -137,12 +137,12 @@ impl Native for TimedSink {
         controls(&[], &[], &["interval"])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(super::super::text::seconds(self.interval))
     }
 
-    fn write(&mut self, _: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        self.interval = super::super::text::duration(text).ok_or("expected a time")?.max(1);
+    fn write(&mut self, _: &str, text: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        self.interval = super::super::text::duration(text).ok_or_else(|| HandlerError::invalid("expected a time"))?.max(1);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Script and DriverManager: control of the run by a small language ([`super::super::script`]).
 
 use super::super::script::{Halt, NAMES, Script};
-use super::super::{Packet, signals, text};
+use super::super::{ElementError, HandlerError, Packet, signals, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 
 pub(super) static SCRIPT: NativeClass = NativeClass {
@@ -41,7 +41,7 @@ enum Kind {
     Signal,
 }
 
-fn make(setup: &Setup<'_>, kind: Option<Kind>) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, kind: Option<Kind>) -> Result<Box<dyn Native>, ElementError> {
     let mut instructions = setup.arguments.to_vec();
     let mut said = None;
     instructions.retain(|argument| match text::shift_word(argument) {
@@ -60,17 +60,19 @@ fn make(setup: &Setup<'_>, kind: Option<Kind>) -> Result<Box<dyn Native>, String
         Some("PROXY") => Kind::Proxy,
         Some("DRIVER") => Kind::Driver,
         Some(other) if other.split_whitespace().next() == Some("SIGNAL") => Kind::Signal,
-        Some(other) => return Err(format!("TYPE should be ACTIVE, PASSIVE, PACKET, PROXY, DRIVER or SIGNAL, not '{other}'")),
+        Some(other) => {
+            return Err(ElementError::argument(format!("TYPE should be ACTIVE, PASSIVE, PACKET, PROXY, DRIVER or SIGNAL, not '{other}'")));
+        }
     };
     let signals = said.iter().filter(|_| kind == Kind::Signal).flat_map(|said| said.split_whitespace().skip(1));
     let signals: Vec<i32> = signals.map(signals::number).collect::<Result<_, _>>()?;
     if kind == Kind::Signal && signals.is_empty() {
-        return Err("TYPE SIGNAL wants the names of signals behind it".to_owned());
+        return Err(ElementError::argument("TYPE SIGNAL wants the names of signals behind it"));
     }
     match kind {
-        Kind::Packet if setup.inputs == 0 => return Err("a PACKET script must have inputs".to_owned()),
+        Kind::Packet if setup.inputs == 0 => return Err(ElementError::argument("a PACKET script must have inputs")),
         Kind::Packet => {}
-        _ if ports => return Err("ports are allowed only on PACKET scripts".to_owned()),
+        _ if ports => return Err(ElementError::argument("ports are allowed only on PACKET scripts")),
         _ => {}
     }
     let mut script = Script::parse(&instructions)?;
@@ -123,11 +125,11 @@ impl Native for Element {
         self.kind != Kind::Packet
     }
 
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.script.init(ctx);
         self.signals.iter().for_each(|signal| ctx.hear(*signal));
         match self.kind == Kind::Driver && ctx.graph.driver != Some(ctx.node) {
-            true => Err("there is another driver script".to_owned()),
+            true => Err(ElementError::resource("there is another driver script")),
             false => Ok(()),
         }
     }
@@ -191,7 +193,7 @@ impl Native for Element {
         self.kind == Kind::Proxy
     }
 
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         match handler {
             _ if self.kind == Kind::Proxy && !NAMES.contains(&handler) => {
                 self.script.set("0", handler);
@@ -203,12 +205,12 @@ impl Native for Element {
         }
         let halt = self.script.call(text, ctx);
         match halt {
-            Halt::Error => Err(format!("{}.{handler}: the script ended with an error", ctx.declared())),
+            Halt::Error => Err(HandlerError::failed(format!("{}.{handler}: the script ended with an error", ctx.declared()))),
             halt => Ok(self.ended(halt, ctx)),
         }
     }
 
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "set" => {
                 let (name, value) = text::shift_word(text);
@@ -222,7 +224,9 @@ impl Native for Element {
                 let steps = if text.trim().is_empty() {
                     1
                 } else {
-                    text::integer(text).filter(|n| (0..=1000).contains(n)).ok_or("expected a number of steps")?
+                    text::integer(text)
+                        .filter(|n| (0..=1000).contains(n))
+                        .ok_or_else(|| HandlerError::invalid("expected a number of steps"))?
                 };
                 for _ in 0..steps {
                     let halt = self.script.step(ctx);

@@ -3,7 +3,7 @@
 //! A queue holds [`MOST`] packets or [`MOST_BYTES`] bytes. What does not fit is refused where the program pushes; a ToDevice that pulls leaves it in
 //! the queue before it, and packets that are pushed to it are dropped and counted.
 
-use super::super::Packet;
+use super::super::{HandlerError, Packet};
 use super::fromdump::is_pulled;
 use super::{Control, Ctx, Native, Ready, Setup, Task, controls};
 use crate::io::LinkType;
@@ -321,7 +321,7 @@ impl Native for Source {
         controls(&["count", "filename"], &["reset_counts"], &["active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "filename" => self.name.clone(),
@@ -329,7 +329,7 @@ impl Native for Source {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => self.active = super::boolean(value)?,
             _ => self.count = 0,
@@ -445,11 +445,11 @@ impl Native for Sink {
         controls(&["count", "filename"], &["reset_counts"], &[])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(if handler == "filename" { self.name.clone() } else { self.count.to_string() })
     }
 
-    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
         Ok(())
     }

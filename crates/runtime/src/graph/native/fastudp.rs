@@ -2,9 +2,10 @@
 
 use super::super::bucket::Bucket;
 use super::super::summary::checksum;
-use super::super::{Args, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::infinitesource::Made;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use netil::fields::ip_protocol::UDP;
 use std::net::Ipv4Addr;
 
 /// How long a source may be late and still make up for it.
@@ -14,7 +15,6 @@ const SHORTEST: u32 = 60;
 const MOST_FLOWS: u32 = 1 << 20;
 const ETHER: usize = 14;
 const IP: usize = 20;
-const UDP: u8 = 17;
 
 pub(super) static SOURCE: NativeClass = NativeClass {
     name: "FastUDPSource",
@@ -42,10 +42,12 @@ pub(super) static FLOWS: NativeClass = NativeClass {
     },
 };
 
-fn mac(args: &Args, name: &str) -> Result<Vec<u8>, String> {
+fn mac(args: &Args, name: &str) -> Result<Vec<u8>, ElementError> {
     let given = args.required(name)?;
     let bytes: Option<Vec<u8>> = given.split([':', '-']).map(|part| u8::from_str_radix(part, 16).ok()).collect();
-    bytes.filter(|bytes| bytes.len() == 6).ok_or_else(|| format!("{name} should be an Ethernet address, not '{given}'"))
+    bytes
+        .filter(|bytes| bytes.len() == 6)
+        .ok_or_else(|| ElementError::argument(format!("{name} should be an Ethernet address, not '{given}'")))
 }
 
 fn address(args: &Args, name: &str) -> Result<[u8; 4], String> {
@@ -53,7 +55,7 @@ fn address(args: &Args, name: &str) -> Result<[u8; 4], String> {
     given.parse::<Ipv4Addr>().map(|address| address.octets()).map_err(|_| format!("{name} should be an IP address, not '{given}'"))
 }
 
-fn make(setup: &Setup<'_>, positional: &[&'static str]) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, positional: &[&'static str]) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, positional, &["LEN", "STOP"])?;
     for name in ["RATE", "LIMIT"] {
         args.required(name)?;
@@ -213,15 +215,16 @@ impl Native for Source {
         controls(&["count"], &["reset"], &["limit", "active", "rate"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.made.read(handler).unwrap_or_else(|| self.bucket.as_ref().map_or(0, Bucket::rate).to_string()))
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if handler != "rate" {
             return self.made.write(handler, value).map(drop);
         }
-        let rate = text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or("expected a rate")?;
+        let rate =
+            text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or_else(|| HandlerError::invalid("expected a rate"))?;
         self.bucket = (rate > 0).then(|| Bucket::new(rate, Bucket::burst(rate, BURST)));
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Where in its file a source of packets is: `filepos`, `packet_filepos` and FILEPOS.
 
+use super::super::{ElementError, HandlerError};
 use crate::graph::Args;
 use crate::graph::text;
 use crate::io::Capture;
@@ -15,20 +16,19 @@ pub(super) struct FilePos {
 
 impl FilePos {
     /// Goes where FILEPOS says.
-    pub(super) fn begin(capture: &mut Option<Capture>, args: &Args, name: &str) -> Result<(), String> {
+    pub(super) fn begin(capture: &mut Option<Capture>, args: &Args, name: &str) -> Result<(), ElementError> {
         let Some(place) = args.text("FILEPOS") else { return Ok(()) };
-        let place = parse(&place).ok_or_else(|| format!("FILEPOS should be a number of bytes, not '{place}'"))?;
+        let place = parse(&place).ok_or_else(|| ElementError::resource(format!("FILEPOS should be a number of bytes, not '{place}'")))?;
         capture.as_mut().map_or(Ok(()), |capture| go_to(capture, place, name))
     }
 
     /// Where the packet of that number begins, or the file ends if there are no more.
-    pub(super) fn of(&mut self, number: u64, capture: &Capture) -> Result<String, String> {
-        let told = |error: crate::io::ReadError| error.to_string();
+    pub(super) fn of(&mut self, number: u64, capture: &Capture) -> Result<String, HandlerError> {
         if self.places.is_none() {
-            self.places = capture.places().map_err(told)?;
+            self.places = capture.places().map_err(HandlerError::failed)?;
         }
         let places = self.places.as_mut().ok_or("only packets of files have a place")?;
-        places.place(number).map(|place| place.start.to_string()).map_err(told)
+        places.place(number).map(|place| place.start.to_string()).map_err(HandlerError::failed)
     }
 }
 
@@ -38,10 +38,12 @@ pub(super) fn parse(place: &str) -> Option<u64> {
 }
 
 /// Lets a capture go on there.
-pub(super) fn go_to(capture: &mut Capture, place: u64, name: &str) -> Result<(), String> {
+pub(super) fn go_to(capture: &mut Capture, place: u64, name: &str) -> Result<(), ElementError> {
     match capture.go_to(place) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(format!("no packet of {name} begins at byte {place}; packet_filepos and filepos tell where some do")),
-        Err(error) => Err(format!("{name}: {error}")),
+        Ok(false) => Err(ElementError::resource(format!(
+            "no packet of {name} begins at byte {place}; packet_filepos and filepos tell where some do"
+        ))),
+        Err(error) => Err(ElementError::resource(format!("{name}: {error}"))),
     }
 }

@@ -3,7 +3,7 @@
 //! A device is a capture that the run's settings map its name to. Pushed packets arrive in the order of their times, those of all captures merged, and
 //! make the time of the run; with TIMING they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
 
-use super::super::{Args, Info, Own, Packet, Share, text};
+use super::super::{Args, ElementError, HandlerError, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
 use super::hostdevice::device_name;
 use super::replay::Source;
@@ -61,11 +61,11 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
 };
 
 /// The most bytes of each packet.
-fn snaplen(args: &Args, device: bool) -> Result<u32, String> {
+fn snaplen(args: &Args, device: bool) -> Result<u32, ElementError> {
     let bytes = args.count("SNAPLEN", 0, u32::MAX)?;
     match bytes {
         _ if device && args.has("SNAPLEN") && !(14..=65535).contains(&bytes) => {
-            Err(format!("SNAPLEN should be from 14 to 65535, not '{bytes}'"))
+            Err(ElementError::argument(format!("SNAPLEN should be from 14 to 65535, not '{bytes}'")))
         }
         0 => Ok(netil::exec::MAX_PACKET),
         _ => Ok(bytes.min(netil::exec::MAX_PACKET)),
@@ -73,20 +73,22 @@ fn snaplen(args: &Args, device: bool) -> Result<u32, String> {
 }
 
 /// Refuses what would have no effect although packets depend on it, and what real devices would not take.
-fn check(args: &Args) -> Result<(), String> {
+fn check(args: &Args) -> Result<(), ElementError> {
     if args.text("BPF_FILTER").is_some_and(|filter| !filter.trim().is_empty()) {
-        return Err("BPF_FILTER selects nothing here: put IPClassifier behind this element, or netvm filter before the run".to_owned());
+        return Err(ElementError::argument(
+            "BPF_FILTER selects nothing here: put IPClassifier behind this element, or netvm filter before the run",
+        ));
     }
     args.boolean("PROMISC", false)?;
     args.boolean("TIMING", false)?;
     if args.text("TIMING_FNT").is_some_and(|function| !function.is_empty()) {
-        return Err("TIMING_FNT is not there: packets come at their times".to_owned());
+        return Err(ElementError::argument("TIMING_FNT is not there: packets come at their times"));
     }
     args.count("BURST", 1, i32::MAX as u32)?;
     Ok(())
 }
 
-fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, positional(setup.class, setup.arguments), KEYWORDS)?;
     let name = match device_name(setup.name, setup.class, setup.arguments).filter(|_| device) {
         Some(name) => name,
@@ -120,7 +122,7 @@ pub(super) fn is_pulled(setup: &Setup<'_>) -> bool {
 }
 
 /// The capture of that name, or which stands for the device of that name; none on trial.
-fn open(setup: &Setup<'_>, name: &str, device: bool) -> Result<Option<Capture>, String> {
+fn open(setup: &Setup<'_>, name: &str, device: bool) -> Result<Option<Capture>, ElementError> {
     if setup.settings.trial {
         return Ok(None);
     }
@@ -130,7 +132,7 @@ fn open(setup: &Setup<'_>, name: &str, device: bool) -> Result<Option<Capture>, 
         false => PathBuf::from(name),
     };
     let called = || if device { format!("{name}: {}", path.display()) } else { name.to_owned() };
-    Capture::open(&path).map(Some).map_err(|error| format!("{}: {error}", called()))
+    Capture::open(&path).map(Some).map_err(|error| ElementError::resource(format!("{}: {error}", called())))
 }
 
 struct FromDump {
@@ -189,7 +191,7 @@ fn packet(record: &Record<'_>, snaplen: u32, info: &Info) -> Packet {
 }
 
 impl FromDump {
-    fn new(name: String, capture: Option<Capture>, args: &Args, setup: &Setup<'_>, snaplen: u32) -> Result<Self, String> {
+    fn new(name: String, capture: Option<Capture>, args: &Args, setup: &Setup<'_>, snaplen: u32) -> Result<Self, ElementError> {
         let (pulled, window) = (is_pulled(setup), Window::of(args)?);
         let (sample, force_ip) = (Sample::of(args, setup.seed)?, args.boolean("FORCE_IP", false)?);
         Ok(Self {
@@ -377,14 +379,14 @@ impl FromDump {
     }
 
     /// Where in its file the next packet begins, or that which went out last.
-    fn file_pos(&mut self, of_last: bool) -> Result<String, String> {
+    fn file_pos(&mut self, of_last: bool) -> Result<String, HandlerError> {
         let number = if of_last { self.place.emitted.ok_or("no packet has gone out yet")? } else { self.next_number() };
         self.capture.as_ref().map_or(Ok("0".to_owned()), |capture| self.place.of(number, capture))
     }
 
     /// Goes on with the packet that begins there.
-    fn set_file_pos(&mut self, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let place = filepos::parse(value).ok_or("expected a number of bytes")?;
+    fn set_file_pos(&mut self, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let place = filepos::parse(value).ok_or_else(|| HandlerError::invalid("expected a number of bytes"))?;
         let Some(capture) = &mut self.capture else { return Ok(()) };
         filepos::go_to(capture, place, &self.name)?;
         self.ahead.clear();
@@ -401,9 +403,9 @@ impl FromDump {
     }
 
     /// The end is so much later.
-    fn extend(&mut self, by: u64, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn extend(&mut self, by: u64, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if !self.window.extend(by) {
-            return Err("there is no END, END_AFTER or INTERVAL to extend".to_owned());
+            return Err(HandlerError::invalid("there is no END, END_AFTER or INTERVAL to extend"));
         }
         if std::mem::replace(&mut self.behind, false) {
             (self.told, self.active) = (false, true);
@@ -550,7 +552,7 @@ impl Native for FromDump {
         controls(&["count", "filename", "filesize", "encap", "sampling_prob", "packet_filepos"], &written, &["active", "filepos"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "filename" => self.name.clone(),
@@ -562,7 +564,7 @@ impl Native for FromDump {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => {
                 self.active = super::boolean(value)?;
@@ -572,7 +574,7 @@ impl Native for FromDump {
                 self.active = false;
                 ctx.stop();
             }
-            "extend_interval" => self.extend(text::duration(value).ok_or("expected a time")?, ctx)?,
+            "extend_interval" => self.extend(text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?, ctx)?,
             "filepos" => self.set_file_pos(value, ctx)?,
             "reset_timing" => self.offset = None,
             _ => self.count = 0,
@@ -580,7 +582,7 @@ impl Native for FromDump {
         Ok(())
     }
 
-    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), String> {
-        self.fault.take().map_or(Ok(()), Err)
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
+        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
     }
 }

@@ -3,7 +3,7 @@
 //! A task that makes a packet a turn, or is pulled; with TIMING packets come as far apart as their times are.
 
 use super::super::summary::{self, make::Reader};
-use super::super::{Args, Info, Packet};
+use super::super::{Args, ElementError, HandlerError, Info, Packet};
 use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use crate::io::claims::Reading;
@@ -32,7 +32,7 @@ const KEYWORDS: &[&str] = &[
     "FIELDS", "CONTENTS", "DEFAULT_FIELDS", "DEFAULT_CONTENTS", "FLOWID", "DEFAULT_FLOWID", "ALLOW_NONEXISTENT", "DATA",
 ];
 
-fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, &["FILENAME"], KEYWORDS)?;
     args.boolean("ZERO", true)?;
     let reader = reader(&args)?;
@@ -58,7 +58,7 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
 }
 
 /// What reads lines.
-fn reader(args: &Args) -> Result<Reader, String> {
+fn reader(args: &Args) -> Result<Reader, ElementError> {
     let fields = ["FIELDS", "CONTENTS", "DEFAULT_FIELDS", "DEFAULT_CONTENTS"].iter().find_map(|name| args.text(name));
     let mut reader = Reader::new(
         summary::known_fields(fields.as_deref().unwrap_or(""))?,
@@ -72,7 +72,7 @@ fn reader(args: &Args) -> Result<Reader, String> {
 }
 
 /// The lines, and how many bytes the file has, if that is known.
-fn open(args: &Args, trial: bool) -> Result<(Box<dyn BufRead>, Option<u64>), String> {
+fn open(args: &Args, trial: bool) -> Result<(Box<dyn BufRead>, Option<u64>), ElementError> {
     if let Some(data) = args.bytes("DATA") {
         return Ok((Box::new(Cursor::new(data)), None));
     }
@@ -81,13 +81,13 @@ fn open(args: &Args, trial: bool) -> Result<(Box<dyn BufRead>, Option<u64>), Str
         _ if trial => Ok((Box::new(std::io::empty()), None)),
         "-" => Ok((Box::new(BufReader::new(std::io::stdin())), None)),
         name => match File::open(name) {
-            Ok(file) if size(&file) == Some(0) && !may_be_missing => Err(format!("{name}: empty file")),
+            Ok(file) if size(&file) == Some(0) && !may_be_missing => Err(ElementError::resource(format!("{name}: empty file"))),
             Ok(file) => {
                 let size = size(&file);
                 Ok((Box::new(BufReader::new(Reading::of(file))), size))
             }
             Err(_) if may_be_missing => Ok((Box::new(std::io::empty()), None)),
-            Err(error) => Err(format!("{name}: {error}")),
+            Err(error) => Err(ElementError::resource(format!("{name}: {error}"))),
         },
     }
 }
@@ -145,12 +145,12 @@ impl FromIPSummaryDump {
             Some(_) => self.read_packet(line, ctx.info()),
         };
         if let Err(error) = read {
-            ctx.tell(&error);
+            ctx.tell(&error.to_string());
         }
     }
 
     /// Makes a line's packet the next one. With MULTIPACKET it is so many, each of which stands for one.
-    fn read_packet(&mut self, line: &str, info: &Info) -> Result<(), String> {
+    fn read_packet(&mut self, line: &str, info: &Info) -> Result<(), ElementError> {
         let (mut packet, count, read) = self.reader.packet(line, info);
         if self.several {
             info.set(&mut packet, "extra_packets", 0);
@@ -230,7 +230,7 @@ impl Native for FromIPSummaryDump {
         controls(&["count", "encap", "sampling_prob", "filename", "filesize", "filepos"], &["stop"], &["active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "encap" => "IP".to_owned(),
@@ -242,7 +242,7 @@ impl Native for FromIPSummaryDump {
         })
     }
 
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "stop" => {
                 self.active = false;

@@ -4,7 +4,7 @@
 //! mapping for the connection. The command may become longer or shorter: TCPRewriter shifts sequence numbers. What is done with rewriters is done by their handlers.
 //! Source: Click's manual of FTPPortMapper, RFC 1624. Leaves out: EPRT (RFC 2428), and commands that are cut by the ends of segments.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, HandlerError, Packet, text};
 use super::{Ctx, Native, NativeClass};
 use std::net::Ipv4Addr;
 
@@ -120,13 +120,13 @@ impl FtpPortMapper {
         Some(Place(words.first()?.parse().ok()?, words.get(1)?.parse().ok()?))
     }
 
-    fn name(rewriter: &str, from: Place, to: Place, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn name(rewriter: &str, from: Place, to: Place, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         ctx.write_handler(&format!("{rewriter}.map_source"), &number(from))?;
         ctx.write_handler(&format!("{rewriter}.map_destination"), &number(to))
     }
 
     /// Where the server is to connect to: the wanted place as it is behind the rewriter.
-    fn mapped(&self, command: &Command, ctx: &mut Ctx<'_>) -> Result<Option<Place>, String> {
+    fn mapped(&self, command: &Command, ctx: &mut Ctx<'_>) -> Result<Option<Place>, HandlerError> {
         if Self::looked_up(&self.control, command.source, command.destination, ctx).is_none() {
             return Ok(None);
         }
@@ -136,13 +136,13 @@ impl FtpPortMapper {
         Ok(Self::looked_up(&self.data, command.wanted, server, ctx))
     }
 
-    fn shift(&self, command: &Command, end: u32, by: i64, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn shift(&self, command: &Command, end: u32, by: i64, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         Self::name(&self.control, command.source, command.destination, ctx)?;
         ctx.write_handler(&format!("{}.shift_place", self.control), &end.to_string())?;
         ctx.write_handler(&format!("{}.shift", self.control), &by.to_string())
     }
 
-    fn change(&self, packet: &mut Packet, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn change(&self, packet: &mut Packet, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         let Some(ip) = packet.header(ctx.info(), "network_header", "has_network_header") else { return Ok(()) };
         let Some(command) = command(packet.buffer.bytes(), ip) else { return Ok(()) };
         let Some(place) = self.mapped(&command, ctx)? else { return Ok(()) };
@@ -181,7 +181,7 @@ fn replace(packet: &mut Packet, command: &Command, text: &[u8]) -> bool {
 impl Native for FtpPortMapper {
     fn push(&mut self, _: u32, mut packet: Packet, ctx: &mut Ctx<'_>) {
         if let Err(error) = self.change(&mut packet, ctx) {
-            ctx.tell(&error);
+            ctx.tell(error.text());
         }
         ctx.emit(0, packet);
     }
@@ -189,7 +189,7 @@ impl Native for FtpPortMapper {
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         let mut packet = ctx.pull(0)?;
         if let Err(error) = self.change(&mut packet, ctx) {
-            ctx.tell(&error);
+            ctx.tell(error.text());
         }
         Some(packet)
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: the manual of FastClick's element.
 
-use super::super::text;
+use super::super::{ElementError, HandlerError, text};
 use super::{Control, Ctx, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -17,7 +17,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
         let elements: Option<Vec<String>> = setup.arguments.iter().map(named).collect();
         match elements.filter(|elements| !elements.is_empty()) {
             Some(elements) => Ok(Box::new(HandlerAggregate { elements })),
-            None => Err("expected ELEMENT NAME, once or more".to_owned()),
+            None => Err(ElementError::argument("expected ELEMENT NAME, once or more")),
         }
     },
 };
@@ -35,19 +35,19 @@ impl Native for HandlerAggregate {
         controls(&["add", "avg"], &["write"], &[])
     }
 
-    fn read(&mut self, handler: &str, asked: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, asked: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let (name, argument) = text::shift_word(asked);
         let mut sum = 0.0;
         for element in &self.elements {
             let handler = format!("{element}.{name}");
             let value = ctx.read_handler(&handler, argument)?;
             let number = text::real(value.trim()).or_else(|| text::integer(value.trim()).map(|number| number as f64));
-            sum += number.ok_or_else(|| format!("{handler} is no number: {}", value.trim()))?;
+            sum += number.ok_or_else(|| HandlerError::failed(format!("{handler} is no number: {}", value.trim())))?;
         }
         Ok(text::shortest(if handler == "avg" { sum / self.elements.len() as f64 } else { sum }))
     }
 
-    fn write(&mut self, _: &str, line: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, _: &str, line: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         let (name, value) = text::shift_word(line);
         self.elements.iter().try_for_each(|element| ctx.write_handler(&format!("{element}.{name}"), value))
     }

@@ -2,7 +2,7 @@
 //!
 //! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
 
-use super::super::{Args, Packet};
+use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, fromdump, todump};
 
 macro_rules! device {
@@ -157,7 +157,7 @@ pub const WRITERS: &[&str] = &[
     "ToSocket",
 ];
 
-fn arguments(class: &str, arguments: &[String]) -> Result<Args, String> {
+fn arguments(class: &str, arguments: &[String]) -> Result<Args, ElementError> {
     let positional: &[&str] = match class {
         "KernelTun" | "KernelTap" => &["ADDR", "GATEWAY"],
         "FromDPDKDevice" | "ToDPDKDevice" => &["PORT", "QUEUE", "N_QUEUES", "PROMISC"],
@@ -185,7 +185,7 @@ pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<Strin
     named.or_else(|| Some(element.to_owned()))
 }
 
-fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     let args = arguments(setup.class, setup.arguments)?;
     let wanted = match setup.class {
         "KernelTun" | "KernelTap" => "ADDR",
@@ -227,7 +227,7 @@ struct Both {
 }
 
 impl Native for Both {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.sink.init(ctx)?;
         self.source.init(ctx)
     }
@@ -276,15 +276,15 @@ impl Native for Both {
         self.source.controls()
     }
 
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         self.source.read(handler, text, ctx)
     }
 
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.source.write(handler, text, ctx)
     }
 
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.sink.finish(ctx)?;
         self.source.finish(ctx)
     }

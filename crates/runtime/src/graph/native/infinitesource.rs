@@ -1,6 +1,6 @@
 //! InfiniteSource, RandomSource: packets as fast as they are taken.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -21,7 +21,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
 };
 
 /// A source of that data as its arguments say.
-fn source(args: &Args, data: Vec<u8>, setup: &Setup<'_>) -> Result<InfiniteSource, String> {
+fn source(args: &Args, data: Vec<u8>, setup: &Setup<'_>) -> Result<InfiniteSource, ElementError> {
     args.at_most_one(&["STOP", "END_CALL"])?;
     let made = Made {
         data,
@@ -72,15 +72,18 @@ pub(super) struct Made {
 ///
 /// # Errors
 /// None at all, or no number.
-pub fn burst(args: &Args) -> Result<u64, String> {
-    u64::try_from(args.integer("BURST", 1)?).ok().filter(|burst| *burst > 0).ok_or_else(|| "BURST should be 1 or more".to_owned())
+pub fn burst(args: &Args) -> Result<u64, ElementError> {
+    u64::try_from(args.integer("BURST", 1)?)
+        .ok()
+        .filter(|burst| *burst > 0)
+        .ok_or_else(|| ElementError::argument("BURST should be 1 or more"))
 }
 
 /// The bytes that a source's arguments DATA and LENGTH ask for.
 ///
 /// # Errors
 /// LENGTH is no number, or too large.
-pub fn data(args: &Args) -> Result<Vec<u8>, String> {
+pub fn data(args: &Args) -> Result<Vec<u8>, ElementError> {
     let mut data = args.bytes("DATA").unwrap_or_else(|| b"Random bullshit in a packet, at least 64 bytes long. Well, now it is.".to_vec());
     // DATASIZE is what older configurations say.
     if let Some(name) = ["LENGTH", "DATASIZE"].into_iter().find(|name| args.has(name)) {
@@ -147,15 +150,15 @@ impl Made {
         })
     }
 
-    pub(super) fn write(&mut self, handler: &str, value: &str) -> Result<bool, String> {
+    pub(super) fn write(&mut self, handler: &str, value: &str) -> Result<bool, HandlerError> {
         match handler {
             "reset" => self.count = 0,
             "data" => self.data = text::unquote(value),
             "length" | "datasize" => {
                 let length = text::integer(value).filter(|n| (0..=i64::from(netil::exec::MAX_PACKET)).contains(n));
-                self.data = repeated(&self.data, length.ok_or("expected a length")? as usize);
+                self.data = repeated(&self.data, length.ok_or_else(|| HandlerError::invalid("expected a length"))? as usize);
             }
-            "limit" => self.limit = text::integer(value).ok_or("expected a number")?,
+            "limit" => self.limit = text::integer(value).ok_or_else(|| HandlerError::invalid("expected a number"))?,
             "active" => self.active = super::boolean(value)?,
             "stop" => self.active = false,
             _ => return Ok(false),
@@ -291,13 +294,13 @@ impl Native for InfiniteSource {
         controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "burst", "burstsize", "active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.made.read(handler).unwrap_or_else(|| self.burst.to_string()))
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if !self.made.write(handler, value)? {
-            self.burst = text::integer(value).filter(|n| *n > 0).ok_or("expected a positive number")? as u64;
+            self.burst = text::integer(value).filter(|n| *n > 0).ok_or_else(|| HandlerError::invalid("expected a positive number"))? as u64;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! AddressInfo and PortInfo give names to addresses and ports; the front end has put them in by the time that elements are made. The others are for
 //! schedulers that there are none of here, and for threads, which are around graphs: their arguments are read, so that a slip is told here as elsewhere.
 
-use super::super::{Args, text};
+use super::super::{Args, ElementError, text};
 use super::{Ctx, Native, NativeClass, Setup};
 
 macro_rules! information {
@@ -51,13 +51,13 @@ const MEMORY: &[&str] = &[
     "DEF_BURST_SIZE", "RING_FLAGS", "RING_SIZE", "RING_POOL_CACHE_SIZE", "RING_PRIV_DATA_SIZE",
 ];
 
-fn memory(setup: &Setup<'_>) -> Result<(), String> {
+fn memory(setup: &Setup<'_>) -> Result<(), ElementError> {
     Args::parse(setup.arguments, &["NB_MBUF"], MEMORY).map(drop)
 }
 
 information!(RANDOM_SEED, "RandomSeed", seed, "RandomSeed([SEED]) -- has no effect: netvm run --seed says what random numbers are made of");
 
-fn seed(setup: &Setup<'_>) -> Result<(), String> {
+fn seed(setup: &Setup<'_>) -> Result<(), ElementError> {
     Args::parse(setup.arguments, &["SEED"], &[])?.integer("SEED", 0).map(drop)
 }
 
@@ -89,14 +89,14 @@ information!(
     "ClickyInfo(STYLE ...) -- has no effect: it is for the program Clicky, which draws configurations"
 );
 
-fn control(setup: &Setup<'_>) -> Result<(), String> {
+fn control(setup: &Setup<'_>) -> Result<(), ElementError> {
     let keywords = ["READONLY", "PROXY", "VERBOSE", "LOCALHOST", "RETRIES", "RETRY_WARNINGS", "CHANNEL", "QUIET_CHANNEL", "GREETING"];
     let args = Args::parse(setup.arguments, &["TYPE", "PORT"], &keywords)?;
     let kind = args.required("TYPE")?.to_ascii_lowercase();
     args.required("PORT")?;
     match kind.as_str() {
         "tcp" | "unix" | "socket" => Ok(()),
-        other => Err(format!("TYPE should be TCP or UNIX, not '{other}'")),
+        other => Err(ElementError::argument(format!("TYPE should be TCP or UNIX, not '{other}'"))),
     }
 }
 
@@ -113,34 +113,34 @@ impl Native for Unopened {
     }
 }
 
-fn read_before(_: &Setup<'_>) -> Result<(), String> {
+fn read_before(_: &Setup<'_>) -> Result<(), ElementError> {
     Ok(())
 }
 
 /// Whether the words of each argument are as `fits` wants them; empty arguments are.
-fn each(setup: &Setup<'_>, wanted: &str, fits: fn(&[&str]) -> bool) -> Result<(), String> {
+fn each(setup: &Setup<'_>, wanted: &str, fits: fn(&[&str]) -> bool) -> Result<(), ElementError> {
     let is_wrong = |argument: &&String| {
         let words: Vec<&str> = argument.split_whitespace().collect();
         !words.is_empty() && !fits(&words)
     };
     let wrong = setup.arguments.iter().find(is_wrong);
-    wrong.map_or(Ok(()), |argument| Err(format!("expected {wanted}, not '{argument}'")))
+    wrong.map_or(Ok(()), |argument| Err(ElementError::argument(format!("expected {wanted}, not '{argument}'"))))
 }
 
-fn shares(setup: &Setup<'_>) -> Result<(), String> {
+fn shares(setup: &Setup<'_>) -> Result<(), ElementError> {
     each(setup, "ELEMENT SHARE", |words| matches!(words, [_, share] if text::real(share).is_some_and(|share| share >= 0.0)))
 }
 
-fn alignments(setup: &Setup<'_>) -> Result<(), String> {
+fn alignments(setup: &Setup<'_>) -> Result<(), ElementError> {
     let fits = |words: &[&str]| words.len() % 2 == 1 && words[1..].iter().all(|word| text::integer(word).is_some());
     each(setup, "ELEMENT [MODULUS OFFSET]...", fits)
 }
 
-fn threads(setup: &Setup<'_>) -> Result<(), String> {
+fn threads(setup: &Setup<'_>) -> Result<(), ElementError> {
     each(setup, "ELEMENT THREAD", |words| matches!(words, [_, thread] if thread.split('/').all(|number| text::integer(number).is_some())))
 }
 
-fn balance(setup: &Setup<'_>) -> Result<(), String> {
+fn balance(setup: &Setup<'_>) -> Result<(), ElementError> {
     let args = Args::parse(setup.arguments, &["INTERVAL", "INCREASING"], &[])?;
     args.integer("INTERVAL", 1000).and(args.boolean("INCREASING", true)).map(drop)
 }

@@ -4,8 +4,9 @@
 //! one's count, as in Click. Leaves out MAX_MTU_ANNO.
 
 use super::super::summary::checksum;
-use super::super::{Args, Packet};
+use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, controls};
+use netil::fields::fragment::{MORE, OFFSET};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -14,8 +15,6 @@ const LIFETIME: u64 = 30_000_000_000;
 /// Bytes that a packet takes besides its own, and that are used before the first of them.
 const OVERHEAD: usize = 40;
 const IP: usize = 20;
-const MORE: u16 = 0x2000;
-const OFFSET: u16 = 0x1fff;
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "IPReassembler",
@@ -29,7 +28,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     make: |setup| {
         let args = Args::parse(setup.arguments, &[], &["HIMEM", "MAX_MTU_ANNO"])?;
         if args.has("MAX_MTU_ANNO") {
-            return Err("MAX_MTU_ANNO is not there".to_owned());
+            return Err(ElementError::argument("MAX_MTU_ANNO is not there"));
         }
         Ok(Box::new(Reassembler { limit: args.count("HIMEM", 256 << 10, 1 << 30)? as usize, ..Reassembler::default() }))
     },
@@ -255,7 +254,7 @@ impl Native for Reassembler {
         controls(&["dump"], &[], &[])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let mut text = format!(
             "frags seen total:    {}\ngood reassemblies:   {}\nfailed reassemblies: {}\nbad fragments seen:  {}\ncached chunk data:\n",
             self.seen, self.good, self.failed, self.bad

@@ -3,7 +3,7 @@
 //! A packet enters the link when there is room on it, and its last bit leaves `length / bandwidth` after that of the packet before it, or after the latency if
 //! the link was idle. Its time is then when it leaves.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
         args.required("BANDWIDTH")?;
         let (latency, bandwidth) = (args.duration("LATENCY", 0)?, args.bandwidth("BANDWIDTH", 0)?);
         if bandwidth < SLOWEST {
-            return Err(format!("BANDWIDTH should be {SLOWEST}Bps or more"));
+            return Err(ElementError::argument(format!("BANDWIDTH should be {SLOWEST}Bps or more")));
         }
         Ok(Box::new(LinkUnqueue { latency, bandwidth, link: VecDeque::new(), back_to_back: false }))
     },
@@ -103,7 +103,7 @@ impl Native for LinkUnqueue {
         controls(&["latency", "bandwidth", "size"], &["reset"], &[])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "latency" => text::seconds(self.latency),
             "bandwidth" => self.bandwidth.to_string(),
@@ -111,7 +111,7 @@ impl Native for LinkUnqueue {
         })
     }
 
-    fn write(&mut self, _: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, _: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.link.drain(..).for_each(|packet| ctx.drop_packet(&packet, "reset"));
         self.back_to_back = false;
         Ok(())

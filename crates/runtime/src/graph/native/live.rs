@@ -4,7 +4,7 @@
 //! What cannot be sent at once waits in the device, up to its limit; then ToDevice leaves packets in the queue before
 //! it (back-pressure), and packets that are pushed are dropped and counted.
 
-use super::super::{Args, Own, Packet};
+use super::super::{Args, ElementError, HandlerError, Own, Packet};
 use super::fromdump::{is_pulled, mark_ip};
 use super::{Control, Ctx, Native, Ready, Setup, Task, controls};
 use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
@@ -28,7 +28,7 @@ pub(in super::super) struct Open(BTreeMap<String, Shared>);
 
 impl Open {
     /// The device of that name, opened at its first use.
-    fn device(&mut self, name: &str, spec: &Spec, options: Options) -> Result<Shared, String> {
+    fn device(&mut self, name: &str, spec: &Spec, options: Options) -> Result<Shared, ElementError> {
         let told = |error| format!("{spec}: {error}");
         if let Some(device) = self.0.get(name) {
             if options.receive {
@@ -90,7 +90,7 @@ fn tell_news(device: &Shared, ctx: &mut Ctx<'_>) {
 }
 
 /// A FromDevice.
-pub(super) fn source(name: String, spec: &Spec, args: &Args, setup: &Setup<'_>, snaplen: u32) -> Result<Box<dyn Native>, String> {
+pub(super) fn source(name: String, spec: &Spec, args: &Args, setup: &Setup<'_>, snaplen: u32) -> Result<Box<dyn Native>, ElementError> {
     let promiscuous = args.boolean("PROMISC", false)?;
     let share = setup.settings.share.as_ref();
     let toward = share.and_then(|share| share.toward(setup.node));
@@ -177,7 +177,7 @@ impl Source {
 }
 
 impl Native for Source {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.device = Some(ctx.graph.devices.live.device(&self.name, &self.spec, self.options)?);
         Ok(())
     }
@@ -248,7 +248,7 @@ impl Native for Source {
         controls(&["count", "encap", "kernel_drops"], &["reset_counts"], &["active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let Some(device) = &self.device else { return Ok(String::new()) };
         Ok(match handler {
             "count" => self.count.to_string(),
@@ -258,7 +258,7 @@ impl Native for Source {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => self.active = super::boolean(value)?,
             _ => self.count = 0,
@@ -321,7 +321,7 @@ impl Sink {
 }
 
 impl Native for Sink {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.device = Some(ctx.graph.devices.live.device(&self.name, &self.spec, Options::default())?);
         Ok(())
     }
@@ -376,16 +376,16 @@ impl Native for Sink {
         controls(&["count"], &["reset_counts"], &[])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.count.to_string())
     }
 
-    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
         Ok(())
     }
 
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.flush(ctx);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Message and Error: text when the run begins, or instead of it.
 
-use super::super::{Args, Stream};
+use super::super::{Args, ElementError, Stream};
 use super::{Ctx, Native, NativeClass};
 
 pub(super) static MESSAGE: NativeClass = NativeClass {
@@ -15,8 +15,8 @@ pub(super) static MESSAGE: NativeClass = NativeClass {
         match args.text("TYPE").as_deref() {
             None | Some("MESSAGE") => Ok(Box::new(Message(text))),
             Some("WARNING") => Ok(Box::new(Message(format!("warning: {text}")))),
-            Some("ERROR") => Err(text),
-            Some(other) => Err(format!("TYPE should be MESSAGE, WARNING or ERROR, not '{other}'")),
+            Some("ERROR") => Err(ElementError::Argument(text)),
+            Some(other) => Err(ElementError::argument(format!("TYPE should be MESSAGE, WARNING or ERROR, not '{other}'"))),
         }
     },
 };
@@ -27,13 +27,15 @@ pub(super) static ERROR: NativeClass = NativeClass {
     processing: "a/a",
     flow: "",
     manual: "Error(TEXT) -- keeps the run from beginning, with TEXT as the reason",
-    make: |setup| Err(Args::parse(setup.arguments, &["MESSAGE"], &[])?.text("MESSAGE").unwrap_or_else(|| "error".to_owned())),
+    make: |setup| {
+        Err(ElementError::Argument(Args::parse(setup.arguments, &["MESSAGE"], &[])?.text("MESSAGE").unwrap_or_else(|| "error".to_owned())))
+    },
 };
 
 struct Message(String);
 
 impl Native for Message {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         ctx.print(Stream::Err, format!("{}\n", self.0).as_bytes());
         Ok(())
     }

@@ -56,7 +56,7 @@ pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_pos
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
-use super::{Info, Packet, Settings};
+use super::{ElementError, HandlerError, Info, Packet, Settings};
 use netil::pool::Even;
 
 /// All of them.
@@ -115,7 +115,7 @@ pub struct NativeClass {
     /// What it does, for people.
     pub manual: &'static str,
     /// Makes an element.
-    pub make: fn(&Setup<'_>) -> Result<Box<dyn Native>, String>,
+    pub make: fn(&Setup<'_>) -> Result<Box<dyn Native>, ElementError>,
 }
 
 /// The class of that name.
@@ -183,14 +183,14 @@ fn is_queue(native: &dyn Native) -> bool {
 }
 
 /// A truth value that is written to a handler.
-fn boolean(text: &str) -> Result<bool, String> {
-    super::text::boolean(text).ok_or_else(|| format!("expected true or false, not '{text}'"))
+fn boolean(text: &str) -> Result<bool, HandlerError> {
+    super::text::boolean(text).ok_or_else(|| HandlerError::invalid(format!("expected true or false, not '{text}'")))
 }
 
 /// An element that the runtime knows itself.
 pub trait Native {
     /// Once, before anything runs.
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         let _ = ctx;
         Ok(())
     }
@@ -394,19 +394,19 @@ pub trait Native {
     }
 
     /// Reads one of them.
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let _ = (text, ctx);
-        Err(format!("no read handler '{handler}'"))
+        Err(HandlerError::NoHandler(format!("no read handler '{handler}'")))
     }
 
     /// Writes one of them.
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         let _ = (text, ctx);
-        Err(format!("no write handler '{handler}'"))
+        Err(HandlerError::NoHandler(format!("no write handler '{handler}'")))
     }
 
     /// Completes what it writes.
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         let _ = ctx;
         Ok(())
     }

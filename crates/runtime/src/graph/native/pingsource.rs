@@ -1,15 +1,15 @@
 //! ICMPPingSource: echo requests every so often, and what became of them.
 
 use super::super::summary::checksum;
-use super::super::{Args, Packet, Stream, text};
+use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use netil::fields::ip_protocol::ICMP;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
 const IP: usize = 20;
 const ECHO: usize = 8;
-const ICMP: u8 = 1;
 const REPLY: u8 = 0;
 const REQUEST: u8 = 8;
 
@@ -25,13 +25,13 @@ pub(super) static CLASS: NativeClass = NativeClass {
     make: |setup| make(setup).map(|source| Box::new(source) as Box<dyn Native>),
 };
 
-fn make(setup: &Setup<'_>) -> Result<Source, String> {
+fn make(setup: &Setup<'_>) -> Result<Source, ElementError> {
     let args =
         Args::parse(setup.arguments, &["SRC", "DST"], &["INTERVAL", "IDENTIFIER", "LIMIT", "DATA", "ACTIVE", "STOP", "VERBOSE", "MIRROR"])?;
     let pulled = setup.output_pulled.first() == Some(&true);
     let mirror = args.boolean("MIRROR", false)?;
     if pulled && mirror {
-        return Err("MIRROR needs an output that pushes".to_owned());
+        return Err(ElementError::argument("MIRROR needs an output that pushes"));
     }
     Ok(Source {
         source: address(&args.required("SRC")?)?,
@@ -50,8 +50,8 @@ fn make(setup: &Setup<'_>) -> Result<Source, String> {
     })
 }
 
-fn address(text: &str) -> Result<Ipv4Addr, String> {
-    text.trim().parse().map_err(|_| format!("expected an IP address, not '{text}'"))
+fn address(text: &str) -> Result<Ipv4Addr, ElementError> {
+    text.trim().parse().map_err(|_| ElementError::argument(format!("expected an IP address, not '{text}'")))
 }
 
 /// What came back.
@@ -197,7 +197,7 @@ fn seconds(micros: u64) -> String {
 }
 
 impl Native for Source {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.schedule(ctx);
         Ok(())
     }
@@ -245,7 +245,7 @@ impl Native for Source {
         [controls(&["count"], &["limit", "interval", "reset_counts"], &["active", "src", "dst"]), controls(results, &[], &[])].concat()
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let replies = self.replies.as_ref();
         Ok(match handler {
             "active" => self.active.to_string(),
@@ -259,13 +259,13 @@ impl Native for Source {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => self.active = super::boolean(value)?,
             "src" => self.source = address(value)?,
             "dst" => self.destination = address(value)?,
-            "limit" => self.limit = text::integer(value).ok_or("expected a number")?,
-            "interval" => self.interval = text::duration(value).ok_or("expected a time")?.max(1),
+            "limit" => self.limit = text::integer(value).ok_or_else(|| HandlerError::invalid("expected a number"))?,
+            "interval" => self.interval = text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?.max(1),
             _ => {
                 self.count = 0;
                 self.replies = self.replies.as_ref().map(|_| Replies::default());
@@ -275,7 +275,7 @@ impl Native for Source {
         Ok(())
     }
 
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         if self.verbose && self.replies.is_some() {
             let text: String = self.summary().lines().fold(String::new(), |text, line| text + &format!("{}: {line}\n", ctx.declared()));
             ctx.print(Stream::Err, text.as_bytes());

@@ -1,6 +1,6 @@
 //! PullTee: copies of what is pulled through.
 
-use super::super::{Args, Packet};
+use super::super::{Args, ElementError, Packet};
 use super::{Ctx, Native, NativeClass};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -14,7 +14,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
         let outputs = Args::parse(setup.arguments, &["N"], &[])?.count("N", setup.outputs, 1 << 16)?;
         match outputs == setup.outputs {
             true => Ok(Box::new(PullTee { outputs })),
-            false => Err(format!("N is {outputs}, and there are {} outputs", setup.outputs)),
+            false => Err(ElementError::argument(format!("N is {outputs}, and there are {} outputs", setup.outputs))),
         }
     },
 };

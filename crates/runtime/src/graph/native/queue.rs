@@ -2,7 +2,7 @@
 //!
 //! One element for all of Click's: what differs is which packet is dropped when there is no room, and whether sources hear that it is full.
 
-use super::super::{Args, Packet};
+use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ enum Policy {
     Mixed,
 }
 
-fn make(setup: &Setup<'_>, policy: Policy, tells: bool) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, policy: Policy, tells: bool) -> Result<Box<dyn Native>, ElementError> {
     let capacity = Args::parse(setup.arguments, &["CAPACITY"], &[])?.count("CAPACITY", 1000, MOST)? as usize;
     Ok(Box::new(Queue { waiting: Waiting::default(), capacity, policy, tells, most: 0, drops: 0 }))
 }
@@ -159,9 +159,10 @@ impl Queue {
         gone
     }
 
-    fn set_capacity(&mut self, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn set_capacity(&mut self, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         let number = super::super::text::integer(text).filter(|n| (0..=i64::from(MOST)).contains(n));
-        self.capacity = number.ok_or_else(|| format!("CAPACITY should be a number up to {MOST}, not '{text}'"))? as usize;
+        self.capacity =
+            number.ok_or_else(|| HandlerError::invalid(format!("CAPACITY should be a number up to {MOST}, not '{text}'")))? as usize;
         ctx.set_arguments(vec![format!("CAPACITY {}", self.capacity)]);
         while self.waiting.len() > self.capacity {
             if let Some(packet) = self.waiting.pop_back() {
@@ -247,7 +248,7 @@ impl Native for Queue {
         controls(&["length", "highwater_length", "drops"], &["reset", "reset_counts"], &["capacity", "config"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "length" => self.waiting.len().to_string(),
             "highwater_length" => self.most.to_string(),
@@ -257,7 +258,7 @@ impl Native for Queue {
         })
     }
 
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "capacity" => return self.set_capacity(text, ctx),
             "config" => {

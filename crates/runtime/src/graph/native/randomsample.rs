@@ -1,6 +1,6 @@
 //! RandomSample: a part of all packets, by chance.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::sample::Sample;
 use super::{Control, Ctx, Native, NativeClass, boolean, controls};
 
@@ -16,7 +16,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
         let args = Args::parse(setup.arguments, &["P"], &["SAMPLE", "DROP", "ACTIVE"])?;
         args.at_most_one(&["P", "SAMPLE", "DROP"])?;
         let part = match ["P", "SAMPLE", "DROP"].into_iter().find(|name| args.has(name)) {
-            None => return Err("P is missing".to_owned()),
+            None => return Err(ElementError::argument("P is missing")),
             Some("DROP") => 1.0 - args.real("DROP", 0.0)?,
             Some(name) => args.real(name, 1.0)?,
         };
@@ -25,8 +25,8 @@ pub(super) static CLASS: NativeClass = NativeClass {
     },
 };
 
-fn checked(part: f64) -> Result<f64, String> {
-    if (0.0..=1.0).contains(&part) { Ok(part) } else { Err("a probability is between 0 and 1".to_owned()) }
+fn checked(part: f64) -> Result<f64, ElementError> {
+    if (0.0..=1.0).contains(&part) { Ok(part) } else { Err(ElementError::argument("a probability is between 0 and 1")) }
 }
 
 struct RandomSample {
@@ -71,7 +71,7 @@ impl Native for RandomSample {
         controls(&["drops"], &["clear_drops"], &["sampling_prob", "drop_prob", "active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "sampling_prob" => text::shortest(self.sample.part()),
             "drop_prob" => text::shortest(1.0 - self.sample.part()),
@@ -80,8 +80,12 @@ impl Native for RandomSample {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        let part = || text::real(value).ok_or_else(|| format!("expected a probability, not '{value}'")).and_then(checked);
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let part = || {
+            text::real(value)
+                .ok_or_else(|| HandlerError::invalid(format!("expected a probability, not '{value}'")))
+                .and_then(|part| Ok(checked(part)?))
+        };
         match handler {
             "sampling_prob" => self.sample.set_part(part()?),
             "drop_prob" => self.sample.set_part(1.0 - part()?),

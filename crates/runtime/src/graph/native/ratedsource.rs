@@ -1,7 +1,7 @@
 //! RatedSource: packets at a rate.
 
 use super::super::bucket::Bucket;
-use super::super::{Args, Packet, text};
+use super::super::{Args, HandlerError, Packet, text};
 use super::infinitesource::{Made, data};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 
@@ -117,13 +117,14 @@ impl Native for RatedSource {
         controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "active", "rate"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.made.read(handler).unwrap_or_else(|| self.bucket.rate().to_string()))
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if !self.made.write(handler, value)? {
-            let rate = text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or("expected a rate")?;
+            let rate =
+                text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or_else(|| HandlerError::invalid("expected a rate"))?;
             self.bucket.set_rate(rate, Bucket::burst(rate, BURST));
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! RatedUnqueue and BandwidthRatedUnqueue: pull packets at a rate and push them.
 
 use super::super::bucket::Bucket;
-use super::super::{Args, text};
+use super::super::{Args, ElementError, HandlerError, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 
 pub(super) static RATED: NativeClass = NativeClass {
@@ -26,13 +26,13 @@ pub(super) static BANDWIDTH: NativeClass = NativeClass {
 };
 
 /// A bucket as the arguments of shapers and unqueues say.
-pub(super) fn bucket(args: &Args, bandwidth: bool) -> Result<Bucket, String> {
+pub(super) fn bucket(args: &Args, bandwidth: bool) -> Result<Bucket, ElementError> {
     let rate = match bandwidth {
         true => args.bandwidth("RATE", 0)?,
         false => u64::from(args.count("RATE", 0, u32::MAX)?),
     };
     if !args.has("RATE") {
-        return Err("RATE is missing".to_owned());
+        return Err(ElementError::argument("RATE is missing"));
     }
     args.at_most_one(&["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
     let size = if bandwidth { "BURST_BYTES" } else { "BURST_SIZE" };
@@ -43,7 +43,7 @@ pub(super) fn bucket(args: &Args, bandwidth: bool) -> Result<Bucket, String> {
     Ok(Bucket::new(rate, capacity))
 }
 
-fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, &["RATE"], &["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
     Ok(Box::new(RatedUnqueue { bucket: bucket(&args, bandwidth)?, bandwidth, owed: 0, active: true, calls: [0; 4] }))
 }
@@ -116,7 +116,7 @@ impl Native for RatedUnqueue {
         controls(&["calls"], &[], &["rate", "active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let [runs, empty, pushes, failed] = self.calls;
         Ok(match handler {
             "active" => self.active.to_string(),
@@ -125,13 +125,13 @@ impl Native for RatedUnqueue {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if handler == "active" {
             self.active = super::boolean(value)?;
             return Ok(());
         }
         let number = if self.bandwidth { text::bandwidth(value) } else { text::integer(value).and_then(|n| u64::try_from(n).ok()) };
-        let rate = number.ok_or("expected a rate")?;
+        let rate = number.ok_or_else(|| HandlerError::invalid("expected a rate"))?;
         self.bucket.set_rate(rate, Bucket::burst(rate, 20_000_000));
         Ok(())
     }

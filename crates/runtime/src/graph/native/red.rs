@@ -3,7 +3,7 @@
 //! Source: S. Floyd, V. Jacobson, Random Early Detection Gateways for Congestion Avoidance, 1993, and the gentle variant. The queue is the first one that
 //! packets are pushed to behind it, or pulled from before it; random numbers are of the run's seed.
 
-use super::super::{Args, Packet};
+use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Setup, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -18,7 +18,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     make: |setup| make(setup),
 };
 
-fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, &["MIN_THRESH", "MAX_THRESH", "MAX_P"], &["QUEUES", "STABILITY", "GENTLE"])?;
     args.required("MIN_THRESH").and(args.required("MAX_THRESH")).and(args.required("MAX_P"))?;
     let red = Red {
@@ -36,7 +36,7 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
     };
     match red.least <= red.most && (0.0..=1.0).contains(&red.probability) {
         true => Ok(Box::new(red)),
-        false => Err("MIN_THRESH should not be above MAX_THRESH, and MAX_P between 0 and 1".to_owned()),
+        false => Err(ElementError::argument("MIN_THRESH should not be above MAX_THRESH, and MAX_P between 0 and 1")),
     }
 }
 
@@ -102,13 +102,13 @@ impl Red {
 }
 
 impl Native for Red {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         if self.named.is_empty() {
             self.named = if self.pulled { ctx.queues_before() } else { ctx.queues_behind() };
         }
         match self.named.iter().find(|name| !ctx.can_read(&format!("{name}.length"))) {
-            Some(name) => Err(format!("QUEUES: '{name}' is no queue")),
-            None if self.named.is_empty() => Err("there is no queue near: QUEUES names some".to_owned()),
+            Some(name) => Err(ElementError::resource(format!("QUEUES: '{name}' is no queue"))),
+            None if self.named.is_empty() => Err(ElementError::resource("there is no queue near: QUEUES names some")),
             None => Ok(()),
         }
     }
@@ -143,7 +143,7 @@ impl Native for Red {
         controls(&["drops", "avg_queue_size", "queues", "stats"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "drops" => self.drops.to_string(),
             "avg_queue_size" => format!("{:.3}", self.average),
@@ -155,8 +155,12 @@ impl Native for Red {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        let number = || super::super::text::real(value).filter(|n| *n >= 0.0).ok_or_else(|| format!("expected a number, not '{value}'"));
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let number = || {
+            super::super::text::real(value)
+                .filter(|n| *n >= 0.0)
+                .ok_or_else(|| HandlerError::invalid(format!("expected a number, not '{value}'")))
+        };
         match handler {
             "min_thresh" => self.least = number()?,
             "max_thresh" => self.most = number()?,

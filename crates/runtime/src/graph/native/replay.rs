@@ -2,7 +2,7 @@
 //! element's arguments SNAPLEN counts.
 
 use super::super::turns::moments;
-use super::super::{Own, Packet};
+use super::super::{HandlerError, Own, Packet};
 use super::{Control, Ctx, Native, Ready, controls};
 use crate::io::LinkType;
 use netil::pool::{Arrival, Even, Line, Lines, Pool};
@@ -228,7 +228,7 @@ impl Native for Source {
         controls(&["count", "filename", "encap"], &["reset_counts"], &["active"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "filename" => self.name.clone(),
@@ -237,7 +237,7 @@ impl Native for Source {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => self.active = super::boolean(value)?,
             _ => self.count = 0,

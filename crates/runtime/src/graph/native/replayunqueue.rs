@@ -3,7 +3,7 @@
 //! What is held is bounded: at most [`MOST`] packets and [`MOST_BYTES`] bytes; what comes behind that is not pulled. Source: the manual of FastClick's element. Leaves out TIMING:
 //! a round is pushed as fast as it is taken.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 
 /// Packets that are held.
@@ -26,10 +26,10 @@ pub(super) static CLASS: NativeClass = NativeClass {
             &["ACTIVE", "QUICK_CLONE", "VERBOSE", "LIMIT", "USE_SIGNAL", "FREEONTERM", "TIMING", "STOP_TIME"],
         )?;
         if args.boolean("TIMING", false)? {
-            return Err("TIMING is not there: packets are pushed as fast as they are taken".to_owned());
+            return Err(ElementError::argument("TIMING is not there: packets are pushed as fast as they are taken"));
         }
         if args.duration("STOP_TIME", 0)? > 0 {
-            return Err("STOP_TIME is not there: STOP says how often".to_owned());
+            return Err(ElementError::argument("STOP_TIME is not there: STOP says how often"));
         }
         let stop = args.integer("STOP", 1)?;
         let limit = args.count("LIMIT", MOST as u32, MOST as u32)? as usize;
@@ -130,7 +130,7 @@ impl Native for ReplayUnqueue {
         controls(&["count"], &["reset"], &["active", "stop"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "active" => self.active.to_string(),
             "stop" => self.stop.to_string(),
@@ -138,10 +138,10 @@ impl Native for ReplayUnqueue {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         match handler {
             "active" => self.active = super::boolean(value)?,
-            "stop" => self.stop = text::integer(value).ok_or("expected a number")?,
+            "stop" => self.stop = text::integer(value).ok_or_else(|| HandlerError::invalid("expected a number"))?,
             _ => (self.next, self.round) = (0, 0),
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! A part of all packets, by chance: the same packets in each run with the same seed.
 
-use super::super::{Args, text};
+use super::super::{Args, ElementError, text};
 
 /// Which packets are taken.
 pub(super) struct Sample {
@@ -10,7 +10,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// The argument SAMPLE: from 0, none, to 1, all of them, as without it.
-    pub(super) fn of(args: &Args, seed: u64) -> Result<Self, String> {
+    pub(super) fn of(args: &Args, seed: u64) -> Result<Self, ElementError> {
         Ok(Self { part: args.real("SAMPLE", 1.0)?.clamp(0.0, 1.0), seed })
     }
 

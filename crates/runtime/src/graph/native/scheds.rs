@@ -1,6 +1,6 @@
 //! Schedulers: which input a packet is pulled from.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
 use std::collections::VecDeque;
 
@@ -40,7 +40,7 @@ enum Order {
     Round,
 }
 
-fn plain(setup: &Setup<'_>, order: Order) -> Result<Box<dyn Native>, String> {
+fn plain(setup: &Setup<'_>, order: Order) -> Result<Box<dyn Native>, ElementError> {
     Args::parse(setup.arguments, &[], &[])?;
     Ok(Box::new(Plain { inputs: setup.inputs, order, next: 0 }))
 }
@@ -72,14 +72,14 @@ const STRIDE1: u64 = 1 << 16;
 /// The most tickets that an input can have.
 const MOST_TICKETS: u64 = 1 << 15;
 
-fn stride(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+fn stride(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     let tickets = |argument: &String| {
         let number = text::integer(argument).and_then(|n| u64::try_from(n).ok());
-        number.ok_or_else(|| format!("expected a number of tickets, not '{argument}'"))
+        number.ok_or_else(|| ElementError::argument(format!("expected a number of tickets, not '{argument}'")))
     };
     let tickets: Vec<u64> = setup.arguments.iter().map(tickets).collect::<Result<_, _>>()?;
     if tickets.len() != setup.inputs as usize {
-        return Err(format!("{} numbers of tickets for {} inputs", tickets.len(), setup.inputs));
+        return Err(ElementError::argument(format!("{} numbers of tickets for {} inputs", tickets.len(), setup.inputs)));
     }
     let clients: Vec<_> = tickets.into_iter().enumerate().map(|(port, tickets)| Client::new(port as u32, tickets)).collect();
     Ok(Box::new(Stride { clients }))
@@ -115,7 +115,7 @@ struct Stride {
 }
 
 impl Native for Stride {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.clients.iter_mut().for_each(|client| client.set(client.tickets, ctx));
         Ok(())
     }
@@ -138,12 +138,14 @@ impl Native for Stride {
         controls(&[], &[], &names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.client(handler).map_or(0, |client| client.tickets).to_string())
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let tickets = text::integer(value).and_then(|n| u64::try_from(n).ok()).ok_or("expected a number of tickets")?;
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let tickets = text::integer(value)
+            .and_then(|n| u64::try_from(n).ok())
+            .ok_or_else(|| HandlerError::invalid("expected a number of tickets"))?;
         if let Some(client) = self.client(handler) {
             client.set(tickets, ctx);
         }
@@ -158,7 +160,7 @@ impl Stride {
     }
 }
 
-fn time_sorted(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+fn time_sorted(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, &[], &["STOP", "BUFFER"])?;
     let buffer = args.count("BUFFER", 1, 1 << 16)?.max(1) as usize;
     let held = (0..setup.inputs).map(|_| VecDeque::new()).collect();
@@ -219,7 +221,7 @@ impl Native for TimeSorted {
         controls(&["well_ordered"], &[], &[])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.ordered.to_string())
     }
 }

@@ -1,7 +1,7 @@
 //! Shaper and BandwidthShaper: packets are pulled through at no more than a rate.
 
 use super::super::bucket::Bucket;
-use super::super::{Args, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::ratedunqueue::bucket;
 use super::{Control, Ctx, Native, NativeClass, Setup, controls};
 
@@ -25,7 +25,7 @@ pub(super) static BANDWIDTH: NativeClass = NativeClass {
     make: |setup| make(setup, true),
 };
 
-fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, bandwidth: bool) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, &["RATE"], &["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
     Ok(Box::new(Shaper { bucket: bucket(&args, bandwidth)?, bandwidth, owed: 0 }))
 }
@@ -79,18 +79,18 @@ impl Native for Shaper {
         controls(&[], &["reset"], &["rate"])
     }
 
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.bucket.rate().to_string())
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         let rate = match handler {
             "reset" => {
                 self.bucket.empty();
                 return Ok(());
             }
-            _ if self.bandwidth => text::bandwidth(value).ok_or("expected a rate")?,
-            _ => text::integer(value).and_then(|n| u64::try_from(n).ok()).ok_or("expected a rate")?,
+            _ if self.bandwidth => text::bandwidth(value).ok_or_else(|| HandlerError::invalid("expected a rate"))?,
+            _ => text::integer(value).and_then(|n| u64::try_from(n).ok()).ok_or_else(|| HandlerError::invalid("expected a rate"))?,
         };
         self.owed = 0;
         self.bucket.set_rate(rate, Bucket::burst(rate, 20_000_000));

@@ -1,6 +1,6 @@
 //! TimedSource: a packet every so often.
 
-use super::super::{Args, text};
+use super::super::{Args, ElementError, HandlerError, text};
 use super::infinitesource::{Made, data};
 use super::{Control, Ctx, Native, NativeClass, controls};
 
@@ -48,7 +48,7 @@ impl Native for TimedSource {
         true
     }
 
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.schedule(ctx);
         Ok(())
     }
@@ -67,18 +67,18 @@ impl Native for TimedSource {
         controls(&["count"], &["reset"], &["data", "length", "limit", "active", "interval", "headroom"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         if handler == "headroom" {
             return Ok(self.headroom.to_string());
         }
         Ok(self.made.read(handler).unwrap_or_else(|| text::seconds(self.interval)))
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if handler == "headroom" {
-            self.headroom = text::integer(value).filter(|n| *n >= 0).ok_or("expected a number")?;
+            self.headroom = text::integer(value).filter(|n| *n >= 0).ok_or_else(|| HandlerError::invalid("expected a number"))?;
         } else if !self.made.write(handler, value)? {
-            self.interval = text::duration(value).ok_or("expected a time")?.max(1);
+            self.interval = text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?.max(1);
         }
         if ctx.wakes_at() == 0 {
             self.schedule(ctx);

@@ -2,7 +2,7 @@
 //!
 //! Source: the manual of FastClick's element.
 
-use super::super::{Args, text};
+use super::super::{Args, ElementError, HandlerError, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -17,7 +17,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
         args.required("INTERVAL")?;
         let burst = args.count("BURST", 1, 1 << 16)?;
         if burst == 0 {
-            return Err("BURST should be at least 1".to_owned());
+            return Err(ElementError::argument("BURST should be at least 1"));
         }
         Ok(Box::new(TimedUnqueue { interval: args.duration("INTERVAL", 0)?.max(1), burst, waits: false, count: 0 }))
     },
@@ -66,12 +66,12 @@ impl Native for TimedUnqueue {
         controls(&["count"], &[], &["interval"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(if handler == "count" { self.count.to_string() } else { text::seconds(self.interval) })
     }
 
-    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        self.interval = text::duration(value).ok_or("expected a time")?.max(1);
+    fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        self.interval = text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?.max(1);
         Ok(())
     }
 }

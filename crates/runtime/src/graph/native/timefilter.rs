@@ -2,7 +2,7 @@
 //!
 //! The packet that ends it is held while the handler of END_CALL runs, since that may extend the time: handlers of an element are written when it has returned.
 
-use super::super::{Args, Packet, text};
+use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Native, NativeClass, Setup, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -41,14 +41,14 @@ enum Ending {
 /// A keyword, and what its time means.
 type Kind<'k> = (&'k str, fn(u64) -> When);
 
-fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     const NAMES: &[&str] = &["START_AFTER", "START_DELAY", "END_AFTER", "END_DELAY", "INTERVAL", "STOP", "END_CALL"];
     let args = Args::parse(setup.arguments, &["START", "END"], NAMES)?;
     args.at_most_one(&["START", "START_AFTER", "START_DELAY"])?;
     args.at_most_one(&["END", "END_AFTER", "END_DELAY", "INTERVAL"])?;
     let stop = args.boolean("STOP", false)?;
     if stop && args.has("END_CALL") {
-        return Err("STOP and END_CALL exclude each other".to_owned());
+        return Err(ElementError::argument("STOP and END_CALL exclude each other"));
     }
     let when = |at, after, delay| {
         let kinds: [Kind<'_>; 3] = [(at, When::At), (after, When::After), (delay, When::Delay)];
@@ -189,7 +189,7 @@ impl Native for TimeFilter {
         controls(&[], &["extend_interval"], &["start", "end", "interval"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(text::seconds(match handler {
             "start" => self.from,
             "end" => self.to,
@@ -197,8 +197,8 @@ impl Native for TimeFilter {
         }))
     }
 
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let time = text::duration(value).ok_or_else(|| format!("expected a time, not '{value}'"))?;
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let time = text::duration(value).ok_or_else(|| HandlerError::invalid(format!("expected a time, not '{value}'")))?;
         let before = self.to;
         match handler {
             "start" => (self.from, self.first) = (time, When::At(time)),
@@ -212,7 +212,7 @@ impl Native for TimeFilter {
         Ok(())
     }
 
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         if let Some(packet) = self.held.take() {
             ctx.drop_packet(&packet, OUTSIDE);
         }

@@ -5,7 +5,7 @@
 //! so do the elements of several graphs that share an application.
 
 use super::super::share::{Output, Share, lock};
-use super::super::{Args, Packet};
+use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
 use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
 use std::collections::HashMap;
@@ -88,12 +88,12 @@ pub(super) fn encapsulation(link: LinkType) -> String {
 ///
 /// # Errors
 /// There is none of that name.
-pub fn link_type(name: &str) -> Result<LinkType, String> {
+pub fn link_type(name: &str) -> Result<LinkType, ElementError> {
     let known = ENCAPSULATIONS.iter().find(|(known, _)| *known == name).map(|(_, number)| LinkType::from_file(*number));
-    known.or_else(|| LinkType::from_name(name)).ok_or_else(|| format!("ENCAP '{name}' is not known"))
+    known.or_else(|| LinkType::from_name(name)).ok_or_else(|| ElementError::argument(format!("ENCAP '{name}' is not known")))
 }
 
-fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, String> {
+fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, ElementError> {
     let (called, positional) = match device {
         true => ("DEVNAME", &["DEVNAME"][..]),
         false => ("FILENAME", &["FILENAME", "SNAPLEN", "ENCAP"][..]),
@@ -196,12 +196,17 @@ impl ToDump {
     }
 
     /// Begins to write; what another element writes for the same device already, goes on.
-    fn open(&self, devices: &mut Devices) -> Result<Option<Rc<Written>>, String> {
+    fn open(&self, devices: &mut Devices) -> Result<Option<Rc<Written>>, ElementError> {
         let (Some(path), plan) = (&self.path, self.plan()) else { return Ok(None) };
         let known = devices.captures.get(&self.name).filter(|_| self.device).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
         match known {
             Some((output, same)) if *same == plan => return Ok(Some(output)),
-            Some(_) => return Err(format!("another element writes device '{}' with other SNAPLEN, ENCAP or NANO", self.name)),
+            Some(_) => {
+                return Err(ElementError::resource(format!(
+                    "another element writes device '{}' with other SNAPLEN, ENCAP or NANO",
+                    self.name
+                )));
+            }
             None => {}
         }
         let output = Rc::new(Written(self.create(path, &plan)?));
@@ -214,9 +219,9 @@ impl ToDump {
         Ok(Some(output))
     }
 
-    fn create(&self, path: &Path, plan: &Plan) -> Result<Arc<Output>, String> {
+    fn create(&self, path: &Path, plan: &Plan) -> Result<Arc<Output>, ElementError> {
         let make = if self.grows { Writer::create_growing } else { Writer::create };
-        let create = || make(path, plan).map_err(|error| error.to_string());
+        let create = || make(path, plan).map_err(|error| ElementError::resource(error.to_string()));
         match &self.share {
             Some(share) => share.common.capture(path, plan, create),
             None => Ok(Arc::new(Mutex::new(Some(create()?)))),
@@ -273,11 +278,11 @@ impl ToDump {
         }
     }
 
-    fn link_from_others(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn link_from_others(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         for name in self.use_from.take().unwrap_or_default().split_whitespace() {
             let link = link_type(ctx.read_handler(&format!("{name}.encap"), "")?.trim())?;
             if self.link.is_some_and(|other| other != link) {
-                return Err("the elements of USE_ENCAP_FROM do not agree".to_owned());
+                return Err(ElementError::resource("the elements of USE_ENCAP_FROM do not agree"));
             }
             self.link = Some(link);
         }
@@ -290,7 +295,7 @@ impl Native for ToDump {
         !self.is_shared()
     }
 
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.link_from_others(ctx)?;
         self.path.as_ref().map_or(Ok(()), |path| ctx.writable(path))?;
         self.writer = self.open(&mut ctx.graph.devices)?;
@@ -353,21 +358,21 @@ impl Native for ToDump {
         controls(&["count", "filename"], &["reset_counts"], &[])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(if handler == "filename" { self.name.clone() } else { self.count.to_string() })
     }
 
-    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
         Ok(())
     }
 
-    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
         // The last of a device's elements completes what they have written, in all graphs.
         let output = self.writer.take().and_then(Rc::into_inner).and_then(|written| Arc::into_inner(written.0));
         if let Some(writer) = output.and_then(|output| output.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)) {
-            writer.finish().map_err(|error| error.to_string())?;
+            writer.finish().map_err(|error| ElementError::resource(error.to_string()))?;
         }
-        self.fault.take().map_or(Ok(()), Err)
+        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
     }
 }

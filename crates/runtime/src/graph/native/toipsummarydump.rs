@@ -1,7 +1,7 @@
 //! ToIPSummaryDump: packets as lines of text.
 
 use super::super::summary::{self, Field, show};
-use super::super::{Args, Packet, Stream};
+use super::super::{Args, ElementError, HandlerError, Packet, Stream};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 use crate::io::claims::Claim;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
             ["FIELDS", "CONTENTS", "HEADER", "VERBOSE", "BANNER", "BINARY", "MULTIPACKET", "BAD_PACKETS", "CAREFUL_TRUNC", "EXTRA_LENGTH"];
         let args = Args::parse(setup.arguments, &["FILENAME"], &keywords)?;
         if args.boolean("BINARY", false)? {
-            return Err("binary dumps cannot be written".to_owned());
+            return Err(ElementError::argument("binary dumps cannot be written"));
         }
         let fields = summary::known_fields(args.text("FIELDS").or_else(|| args.text("CONTENTS")).as_deref().unwrap_or("ip_src ip_dst"))?;
         Ok(Box::new(ToIPSummaryDump {
@@ -70,13 +70,13 @@ impl ToIPSummaryDump {
         }
     }
 
-    fn flush(&mut self) -> Result<(), String> {
-        self.file.as_mut().map_or(Ok(()), BufWriter::flush).map_err(|error| format!("{}: {error}", self.name))
+    fn flush(&mut self) -> Result<(), ElementError> {
+        self.file.as_mut().map_or(Ok(()), BufWriter::flush).map_err(|error| ElementError::resource(format!("{}: {error}", self.name)))
     }
 }
 
 impl Native for ToIPSummaryDump {
-    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+    fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         if self.name != "-" {
             ctx.writable(self.name.as_ref())?;
             let failed = |error| format!("{}: {error}", self.name);
@@ -113,12 +113,12 @@ impl Native for ToIPSummaryDump {
         controls(&[], &["flush"], &[])
     }
 
-    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        self.flush()
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        Ok(self.flush()?)
     }
 
-    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), String> {
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.flush()?;
-        self.fault.take().map_or(Ok(()), Err)
+        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
     }
 }

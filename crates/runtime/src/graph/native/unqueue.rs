@@ -1,6 +1,6 @@
 //! Unqueue: pulls packets and pushes them.
 
-use super::super::{Args, text};
+use super::super::{Args, HandlerError, text};
 use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -102,7 +102,7 @@ impl Native for Unqueue {
         controls(&["count"], &["reset", "reset_counts"], &["active", "limit", "burst"])
     }
 
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, String> {
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(match handler {
             "count" => self.count.to_string(),
             "active" => self.active.to_string(),
@@ -111,8 +111,8 @@ impl Native for Unqueue {
         })
     }
 
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), String> {
-        let number = || text::integer(value).ok_or_else(|| format!("expected a number, not '{value}'"));
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        let number = || text::integer(value).ok_or_else(|| HandlerError::invalid(format!("expected a number, not '{value}'")));
         match handler {
             "active" => self.active = super::boolean(value)?,
             "limit" => self.limit = number()?,

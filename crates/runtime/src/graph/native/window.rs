@@ -1,6 +1,6 @@
 //! The stretch of time of a capture that FromDump is asked for.
 
-use super::super::Args;
+use super::super::{Args, ElementError};
 
 /// The stretch of time that is wanted, in nanoseconds: of the epoch, of the first packet, of the first one wanted.
 pub(super) struct Window {
@@ -20,7 +20,7 @@ pub(super) enum Place {
 }
 
 impl Window {
-    pub(super) fn of(args: &Args) -> Result<Self, String> {
+    pub(super) fn of(args: &Args) -> Result<Self, ElementError> {
         let time = |key| args.has(key).then(|| args.duration(key, 0)).transpose();
         Ok(Self {
             start: time("START")?,

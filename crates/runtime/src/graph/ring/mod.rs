@@ -23,8 +23,8 @@ pub use dispatch::{Dispatcher, Fields, Flow, Handover};
 pub(super) use ends::make;
 pub use ends::{FROM_RING, Rings, TO_RING};
 
-use super::Graph;
 use super::native::Native;
+use super::{Graph, HandlerError};
 use netil::app::{Application, Body, End};
 use netil::cluster::{Cluster, Host, Plan};
 use netil::pool::Pool;
@@ -40,7 +40,7 @@ pub trait Here {
     ///
     /// # Errors
     /// As [`Graph::read`].
-    fn read(&mut self, name: &str) -> Result<String, String>;
+    fn read(&mut self, name: &str) -> Result<String, HandlerError>;
 
     /// Its data memory ([`Graph::own_memory`]).
     fn memory(&self) -> Option<Vec<u8>>;
@@ -52,19 +52,19 @@ pub trait Elsewhere: Send + Sync {
     ///
     /// # Errors
     /// As [`Graph::read`].
-    fn read(&self, handler: &str, text: &str) -> Result<String, String>;
+    fn read(&self, handler: &str, text: &str) -> Result<String, HandlerError>;
 
     /// Writes one.
     ///
     /// # Errors
     /// As [`Graph::write`].
-    fn write(&self, handler: &str, text: &str) -> Result<(), String>;
+    fn write(&self, handler: &str, text: &str) -> Result<(), HandlerError>;
 
     /// What a handler of an element that is in several stages says of all of them, where it says `own` in this one, whose element is that.
     ///
     /// # Errors
     /// As [`Graph::read`].
-    fn join(&self, handler: &str, text: &str, own: String, element: &mut dyn Here) -> Result<String, String> {
+    fn join(&self, handler: &str, text: &str, own: String, element: &mut dyn Here) -> Result<String, HandlerError> {
         let _ = (handler, text, element);
         Ok(own)
     }
@@ -73,7 +73,7 @@ pub trait Elsewhere: Send + Sync {
     ///
     /// # Errors
     /// As [`Graph::write`].
-    fn spread(&self, handler: &str, text: &str) -> Result<(), String> {
+    fn spread(&self, handler: &str, text: &str) -> Result<(), HandlerError> {
         let _ = (handler, text);
         Ok(())
     }
@@ -101,7 +101,7 @@ pub struct Home {
 }
 
 /// How a thread moves itself.
-pub type Moves = dyn Fn(Option<usize>) -> Result<(), String> + Send + Sync;
+pub type Moves = dyn Fn(Option<usize>) -> std::io::Result<()> + Send + Sync;
 
 impl std::fmt::Debug for Home {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -111,17 +111,17 @@ impl std::fmt::Debug for Home {
 
 impl Home {
     /// Moves the thread where the handler `home_thread` is written: a core, or `any`; where there are replicas one for each of the first ones, and the others stay.
-    pub(super) fn write(&self, text: &str) -> Result<(), String> {
+    pub(super) fn write(&self, text: &str) -> Result<(), HandlerError> {
         let core = |word: &str| match word {
             "any" => Ok(None),
-            word => word.parse().map(Some).map_err(|_| format!("'{word}' is no core: a number, or any")),
+            word => word.parse().map(Some).map_err(|_| HandlerError::invalid(format!("'{word}' is no core: a number, or any"))),
         };
-        let cores = text.split_whitespace().map(core).collect::<Result<Vec<Option<usize>>, String>>()?;
+        let cores = text.split_whitespace().map(core).collect::<Result<Vec<Option<usize>>, HandlerError>>()?;
         match (cores.get(self.replica), &self.moves) {
-            (None, _) if cores.is_empty() => Err("expected a core, or any".to_owned()),
+            (None, _) if cores.is_empty() => Err(HandlerError::invalid("expected a core, or any")),
             (None, _) => Ok(()),
-            (Some(core), Some(moves)) => moves(*core),
-            (Some(_), None) => Err("the thread is that of the program around the graph, which moves it".to_owned()),
+            (Some(core), Some(moves)) => moves(*core).map_err(HandlerError::failed),
+            (Some(_), None) => Err(HandlerError::invalid("the thread is that of the program around the graph, which moves it")),
         }
     }
 }

@@ -79,7 +79,7 @@ impl Script {
                 let inner = self.expand(&rest[1..end], false, depth + 1, ctx);
                 let (name, arguments) = text::shift_word(&inner);
                 let value = self.read_handler(name, arguments, ctx).unwrap_or_else(|error| {
-                    self.complain(&error, ctx);
+                    self.complain(error.text(), ctx);
                     String::new()
                 });
                 Some((value, end + 2))

@@ -3,7 +3,7 @@
 //! Numbers are whole (64 bits) where all arguments are, else with fractions. Random numbers are of the run's seed.
 
 use super::super::native::Ctx;
-use super::super::text;
+use super::super::{HandlerError, text};
 use super::Script;
 
 /// Their names: functions of text, then those that are written.
@@ -15,7 +15,7 @@ pub(in super::super) const NAMES: &[&str] = &[
 
 impl Script {
     /// Reads a handler: the script's own by its bare name or `self.name`, else one of the graph.
-    pub(super) fn read_handler(&mut self, name: &str, arguments: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    pub(super) fn read_handler(&mut self, name: &str, arguments: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let bare = match name.split_once('.') {
             Some((element, bare)) if ctx.is_me(element) => bare,
             _ => name,
@@ -35,7 +35,7 @@ impl Script {
     }
 
     /// Writes one of the script's own, if it is one.
-    pub(super) fn write_own(&mut self, name: &str, arguments: &str) -> Option<Result<(), String>> {
+    pub(super) fn write_own(&mut self, name: &str, arguments: &str) -> Option<Result<(), HandlerError>> {
         (name == "set").then(|| {
             let (variable, value) = text::shift_word(arguments);
             self.set(variable, value);
@@ -44,7 +44,7 @@ impl Script {
     }
 
     /// The value of a function.
-    pub(in super::super) fn function(&mut self, name: &str, arguments: &str, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    pub(in super::super) fn function(&mut self, name: &str, arguments: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         let words = text::words(arguments);
         match name {
             "now" => return Ok(text::seconds(ctx.now())),
@@ -63,7 +63,7 @@ impl Script {
         }
         let words: Vec<String> = words.into_iter().map(text::unquoted).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        value(name, &words).ok_or_else(|| format!("{name}: cannot be done with '{arguments}'"))
+        value(name, &words).ok_or_else(|| HandlerError::invalid(format!("{name}: cannot be done with '{arguments}'")))
     }
 
     fn shift(&mut self, variable: &str) -> String {
@@ -73,14 +73,18 @@ impl Script {
         word.to_owned()
     }
 
-    fn random(&mut self, words: &[&str]) -> Result<String, String> {
-        let number =
-            |at: usize| words.get(at).map(|word| text::integer(word).ok_or_else(|| format!("random: '{word}' is no number"))).transpose();
+    fn random(&mut self, words: &[&str]) -> Result<String, HandlerError> {
+        let number = |at: usize| {
+            words
+                .get(at)
+                .map(|word| text::integer(word).ok_or_else(|| HandlerError::invalid(format!("random: '{word}' is no number"))))
+                .transpose()
+        };
         let (low, high) = match (number(0)?, number(1)?) {
             (None, _) => (0, i64::from(i32::MAX)),
             (Some(n @ 1..), None) => (0, n - 1),
             (Some(low), Some(high)) if low <= high => (low, high),
-            _ => return Err("random: one number N above 0 is for 0 to N - 1, two are the least and the greatest".to_owned()),
+            _ => return Err(HandlerError::invalid("random: one number N above 0 is for 0 to N - 1, two are the least and the greatest")),
         };
         self.seed = self.seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         let span = high.saturating_sub(low).max(0) as u64;
@@ -92,11 +96,11 @@ impl Script {
 /// The largest file that a script reads.
 const LARGEST: u64 = 16 << 20;
 
-fn cat(name: &str) -> Result<String, String> {
+fn cat(name: &str) -> Result<String, HandlerError> {
     use std::io::Read;
     let mut bytes = Vec::new();
     let read = std::fs::File::open(name).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes));
-    read.map_err(|error| format!("{name}: {error}"))?;
+    read.map_err(|error| HandlerError::failed(format!("{name}: {error}")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -186,7 +190,7 @@ fn compare(name: &str, a: &str, b: &str) -> bool {
 const WIDEST: usize = 1024;
 
 /// A format with `%d %i %u %x %X %o %s %c %%` and their flags `0`, `-` and a width.
-fn sprintf(words: &[&str]) -> Result<String, String> {
+fn sprintf(words: &[&str]) -> Result<String, HandlerError> {
     let format = text::unquoted(words.first().copied().unwrap_or_default());
     let mut values = words.iter().skip(1);
     let mut out = String::new();
@@ -206,8 +210,8 @@ fn sprintf(words: &[&str]) -> Result<String, String> {
     Ok(out + rest)
 }
 
-fn converted(conversion: u8, value: &str) -> Result<String, String> {
-    let number = || text::integer(value).ok_or_else(|| format!("sprintf: '{value}' is no number"));
+fn converted(conversion: u8, value: &str) -> Result<String, HandlerError> {
+    let number = || text::integer(value).ok_or_else(|| HandlerError::invalid(format!("sprintf: '{value}' is no number")));
     Ok(match conversion {
         b'd' | b'i' | b'u' => number()?.to_string(),
         b'x' => format!("{:x}", number()?),
@@ -215,7 +219,7 @@ fn converted(conversion: u8, value: &str) -> Result<String, String> {
         b'o' => format!("{:o}", number()?),
         b's' => text::unquoted(value),
         b'c' => u32::try_from(number()?).ok().and_then(char::from_u32).map(String::from).unwrap_or_default(),
-        _ => return Err(format!("sprintf: no conversion '%{}'", char::from(conversion))),
+        _ => return Err(HandlerError::invalid(format!("sprintf: no conversion '%{}'", char::from(conversion)))),
     })
 }
 

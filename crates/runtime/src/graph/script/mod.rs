@@ -8,8 +8,9 @@ mod functions;
 
 pub(super) use functions::NAMES;
 
+use super::HandlerError;
 use super::native::Ctx;
-use super::{Stream, text};
+use super::{ElementError, Stream, text};
 use crate::io::claims::Claim;
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -73,7 +74,7 @@ impl Script {
     ///
     /// # Errors
     /// The first that is none.
-    pub(super) fn parse(arguments: &[String]) -> Result<Self, String> {
+    pub(super) fn parse(arguments: &[String]) -> Result<Self, ElementError> {
         let mut script = Self {
             insns: Vec::new(),
             labels: BTreeMap::new(),
@@ -88,7 +89,7 @@ impl Script {
         };
         for argument in arguments.iter().filter(|argument| !argument.trim().is_empty()) {
             let (word, rest) = text::shift_word(argument);
-            let insn = script.insn(word, rest.trim_end()).ok_or_else(|| format!("syntax error at '{word}'"))?;
+            let insn = script.insn(word, rest.trim_end()).ok_or_else(|| ElementError::argument(format!("syntax error at '{word}'")))?;
             match &insn {
                 Insn::Label(label) => drop(script.labels.entry(label.clone()).or_insert(script.insns.len())),
                 // Variables that instructions name are empty before they are set.
@@ -136,10 +137,10 @@ impl Script {
         }
     }
 
-    fn check_jumps(&self) -> Result<(), String> {
+    fn check_jumps(&self) -> Result<(), ElementError> {
         let known = |label: &str| self.labels.contains_key(label) || matches!(label, "loop" | "begin" | "end" | "exit" | "stop" | "error");
         match self.insns.iter().find_map(|insn| if let Insn::Goto(label, _) = insn { Some(label).filter(|l| !known(l)) } else { None }) {
-            Some(label) => Err(format!("no such label '{label}'")),
+            Some(label) => Err(ElementError::argument(format!("no such label '{label}'"))),
             None => Ok(()),
         }
     }
@@ -214,9 +215,9 @@ impl Script {
     }
 
     /// Goes on at a label.
-    pub(super) fn jump(&mut self, label: &str, ctx: &mut Ctx<'_>) -> Result<Halt, String> {
+    pub(super) fn jump(&mut self, label: &str, ctx: &mut Ctx<'_>) -> Result<Halt, HandlerError> {
         let at = self.labels.get(label).copied().or((label == "loop" || label == "begin").then_some(0));
-        self.at = at.ok_or_else(|| format!("no such label '{label}'"))?;
+        self.at = at.ok_or_else(|| HandlerError::invalid(format!("no such label '{label}'")))?;
         (self.pauses, self.waits) = (0, false);
         ctx.wake_at(0);
         Ok(self.go(ctx))
@@ -306,23 +307,24 @@ impl Script {
             }
             None => (None, what),
         };
-        let Ok(mut text) = self.shown(what, unquoted, ctx).map_err(|error| self.complain(&error, ctx)) else { return };
+        let Ok(mut text) = self.shown(what, unquoted, ctx).map_err(|error| self.complain(&error.to_string(), ctx)) else { return };
         if line && !text.ends_with('\n') {
             text.push('\n');
         }
         match file.filter(|(name, _)| name != "-") {
             None => ctx.print(Stream::Out, text.as_bytes()),
             Some((name, append)) => {
-                let written = |()| write_file(&name, append, text.as_bytes()).map_err(|error| format!("{name}: {error}"));
+                let written =
+                    |()| write_file(&name, append, text.as_bytes()).map_err(|error| ElementError::resource(format!("{name}: {error}")));
                 if let Err(error) = ctx.writable(name.as_ref()).and_then(written) {
-                    self.complain(&error, ctx);
+                    self.complain(&error.to_string(), ctx);
                 }
             }
         }
     }
 
     /// What `print` shows: a handler's value if the text as it is written begins like the name of one, else the text.
-    fn shown(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> Result<String, String> {
+    fn shown(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         if !what.starts_with(|c: char| c.is_alphabetic() || c == '@' || c == '_') {
             return Ok(self.literal(what, ctx));
         }
@@ -340,7 +342,7 @@ impl Script {
                 let name = if name.contains('.') || !NAMES.contains(&name) { name.to_owned() } else { format!("{}.{name}", ctx.name()) };
                 ctx.print(Stream::Err, format!("{name}:\n{}\n", value.trim_end_matches('\n')).as_bytes());
             }
-            Err(error) => self.complain(&error, ctx),
+            Err(error) => self.complain(&error.to_string(), ctx),
         }
     }
 
@@ -354,7 +356,7 @@ impl Script {
         };
         self.status = if written.is_ok() { 0 } else { -1 };
         if let Err(error) = written {
-            self.complain(&error, ctx);
+            self.complain(&error.to_string(), ctx);
         }
     }
 

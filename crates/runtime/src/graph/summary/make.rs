@@ -3,7 +3,7 @@
 //! What the line does not say is IPv4, TCP, a time to live of 100, and zeros. Without `checksum` there are no checksums, and a length that goes beyond the
 //! payload given counts as not captured.
 
-use super::super::{Info, Packet, text};
+use super::super::{ElementError, Info, Packet, text};
 use super::{FLAGS, Field, ICMP, ICMP_CODES, ICMP_TYPES, TCP, UDP, checksum, options};
 use std::net::Ipv4Addr;
 
@@ -71,7 +71,7 @@ impl Reader {
     ///
     /// # Errors
     /// It says something that cannot be done.
-    pub(in super::super) fn direct(&mut self, line: &str) -> Result<(), String> {
+    pub(in super::super) fn direct(&mut self, line: &str) -> Result<(), ElementError> {
         let (word, rest) = text::shift_word(line);
         let words = text::words(rest);
         match word {
@@ -80,9 +80,9 @@ impl Reader {
                 self.fields = fields;
                 return unknown;
             }
-            "!proto" => self.protocol = protocol(rest).ok_or_else(|| format!("'{rest}' is no protocol"))?,
+            "!proto" => self.protocol = protocol(rest).ok_or_else(|| ElementError::argument(format!("'{rest}' is no protocol")))?,
             "!aggregate" => self.aggregate = number(rest).ok_or("expected a number")?,
-            "!binary" => return Err("binary dumps cannot be read".to_owned()),
+            "!binary" => return Err(ElementError::argument("binary dumps cannot be read")),
             "!flowid" => {
                 let address = |at: usize| words.get(at).and_then(|word| word.parse::<Ipv4Addr>().ok()).map_or(0, u32::from);
                 let port = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
@@ -95,11 +95,11 @@ impl Reader {
     }
 
     /// The packet of a line, how many there are of it, and the first word that cannot be read: such a field is as if the line did not say it.
-    pub(in super::super) fn packet(&self, line: &str, info: &Info) -> (Packet, u32, Result<(), String>) {
+    pub(in super::super) fn packet(&self, line: &str, info: &Info) -> (Packet, u32, Result<(), ElementError>) {
         let (mut read, mut wrong) = (Line::default(), Ok(()));
         for (field, word) in self.fields.iter().zip(text::words(line)).filter(|(_, word)| *word != "-") {
             if read.take(*field, word).is_none() && wrong.is_ok() {
-                wrong = Err(format!("{} cannot be '{word}'", field.name()));
+                wrong = Err(ElementError::argument(format!("{} cannot be '{word}'", field.name())));
             }
         }
         let count = read.count.unwrap_or(1);

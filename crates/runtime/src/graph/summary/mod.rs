@@ -3,6 +3,8 @@
 //! A line has a word a field; `-` is a value that is not there. [`show`] writes them from packets, [`make`] makes packets of them, [`options`] reads and
 //! writes IP and TCP options. Source: Click's manual of ToIPSummaryDump. Leaves out: the binary form, MD5 sums, several packets a line.
 
+use super::ElementError;
+
 pub(super) mod make;
 mod options;
 pub(super) mod show;
@@ -51,12 +53,12 @@ impl Field {
 }
 
 /// The fields that a text names; one that is none is [`Field::Nothing`], and told.
-pub(super) fn fields(text: &str) -> (Vec<Field>, Result<(), String>) {
+pub(super) fn fields(text: &str) -> (Vec<Field>, Result<(), ElementError>) {
     let (mut fields, mut unknown) = (Vec::new(), Ok(()));
     for word in super::text::words(text) {
         let found = Field::find(word);
         if found.is_none() && unknown.is_ok() {
-            unknown = Err(format!("there is no field '{word}'"));
+            unknown = Err(ElementError::argument(format!("there is no field '{word}'")));
         }
         fields.push(found.unwrap_or(Field::Nothing));
     }
@@ -64,14 +66,12 @@ pub(super) fn fields(text: &str) -> (Vec<Field>, Result<(), String>) {
 }
 
 /// The same of arguments, where one that is none is a fault.
-pub(super) fn known_fields(text: &str) -> Result<Vec<Field>, String> {
+pub(super) fn known_fields(text: &str) -> Result<Vec<Field>, ElementError> {
     let (fields, unknown) = fields(text);
     unknown.map(|()| fields)
 }
 
-pub(super) const ICMP: u8 = 1;
-pub(super) const TCP: u8 = 6;
-pub(super) const UDP: u8 = 17;
+pub(super) use netil::fields::ip_protocol::{ICMP, TCP, UDP};
 
 /// Letters of TCP flags, from the lowest bit.
 pub(super) const FLAGS: &str = "FSRPAUECN";

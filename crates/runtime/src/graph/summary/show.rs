@@ -3,6 +3,7 @@
 use super::super::{Info, Packet, text};
 use super::{FLAGS, Field, ICMP, ICMP_CODES, ICMP_TYPES, TCP, UDP, options};
 use md5::{Digest, Md5};
+use netil::fields::{ethernet, fragment, icmp, icmp_query, ip, tcp, udp};
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
@@ -23,14 +24,6 @@ pub(in super::super) fn line(fields: &[Field], packet: &Packet, info: &Info) -> 
     words.join(" ") + "\n"
 }
 
-fn be16(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]))
-}
-
-fn be32(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
-}
-
 impl<'p> View<'p> {
     fn of(packet: &'p Packet, info: &'p Info) -> Self {
         let bytes = packet.buffer.bytes();
@@ -40,14 +33,14 @@ impl<'p> View<'p> {
             0
         });
         let ip = bytes.get(at..).filter(|ip| is_ip(ip));
-        let ip = ip.map(|ip| &ip[..ip.len().min(usize::from(be16(ip, 2).unwrap_or(0)))]);
-        let first = |ip: &&[u8]| be16(ip, 6).is_some_and(|fragment| fragment & 0x1fff == 0);
-        let transport = ip.filter(first).and_then(|ip| ip.get(usize::from(ip[0] & 15) * 4..));
+        let ip = ip.map(|ip| &ip[..ip.len().min(usize::from(ip::LENGTH.half(ip).unwrap_or(0)))]);
+        let first = |ip: &&[u8]| ip::FRAGMENT.half(ip).is_some_and(|fragment| fragment & fragment::OFFSET == 0);
+        let transport = ip.filter(first).and_then(|ip| ip.get(ip::HEADER.len(ip)?..));
         Self { packet, info, ip, transport }
     }
 
     fn protocol(&self) -> Option<u8> {
-        self.ip.map(|ip| ip[9])
+        self.ip.and_then(|ip| ip::PROTOCOL.byte(ip))
     }
 
     /// The transport header, if it is that protocol's.
@@ -59,11 +52,11 @@ impl<'p> View<'p> {
     fn headers(&self) -> Option<usize> {
         let ip = self.ip?;
         let inner = match (self.protocol(), self.transport) {
-            (Some(TCP), Some(tcp)) => usize::from(tcp.get(12)? >> 4) * 4,
-            (Some(UDP), Some(_)) => 8,
+            (Some(TCP), Some(tcp)) => tcp::HEADER.len(tcp)?,
+            (Some(UDP), Some(_)) => udp::HEADER.bytes() as usize,
             _ => 0,
         };
-        Some(usize::from(ip[0] & 15) * 4 + inner)
+        Some(ip::HEADER.len(ip)? + inner)
     }
 
     fn field(&self, field: Field) -> Option<String> {
@@ -76,7 +69,7 @@ impl<'p> View<'p> {
             Field::SourcePort | Field::DestinationPort => self.port(field),
             Field::Seq | Field::Ack | Field::Offset | Field::Flags | Field::Window | Field::Urgent => self.tcp(field),
             Field::TcpOptions | Field::TcpNoTime | Field::Sack => self.tcp_options(field),
-            Field::UdpLength => be16(self.of_protocol(UDP)?, 4).map(|n| n.to_string()),
+            Field::UdpLength => udp::LENGTH.half(self.of_protocol(UDP)?).map(|n| n.to_string()),
             Field::IcmpType
             | Field::IcmpCode
             | Field::IcmpTypeName
@@ -119,68 +112,68 @@ impl<'p> View<'p> {
         let ether = self.packet.ether_header(self.info)?;
         let mac = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join("-");
         Some(match field {
-            Field::EtherDestination => mac(&ether[..6]),
-            Field::EtherSource => mac(&ether[6..12]),
-            _ => format!("{:04X}", be16(&ether, 12)?),
+            Field::EtherDestination => mac(ethernet::DST.of(&ether)?),
+            Field::EtherSource => mac(ethernet::SRC.of(&ether)?),
+            _ => format!("{:04X}", ethernet::TYPE.half(&ether)?),
         })
     }
 
     fn ip_field(&self, field: Field) -> Option<String> {
         let ip = self.ip?;
-        let fragment = be16(ip, 6)?;
+        let (tos, fragment) = (ip::TOS.byte(ip)?, ip::FRAGMENT.half(ip)?);
         Some(match field {
-            Field::Source => Ipv4Addr::from(be32(ip, 12)?).to_string(),
-            Field::Destination => Ipv4Addr::from(be32(ip, 16)?).to_string(),
-            Field::Tos => ip[1].to_string(),
-            Field::Dscp => (ip[1] >> 2).to_string(),
-            Field::Ecn => ["no", "ect1", "ect2", "ce"][usize::from(ip[1] & 3)].to_owned(),
-            Field::Ttl => ip[8].to_string(),
+            Field::Source => Ipv4Addr::from(ip::SRC.word(ip)?).to_string(),
+            Field::Destination => Ipv4Addr::from(ip::DST.word(ip)?).to_string(),
+            Field::Tos => tos.to_string(),
+            Field::Dscp => (tos >> 2).to_string(),
+            Field::Ecn => ["no", "ect1", "ect2", "ce"][usize::from(tos & 3)].to_owned(),
+            Field::Ttl => ip::TTL.byte(ip)?.to_string(),
             Field::Frag => fragment_letter(fragment).to_owned(),
             Field::FragOffset => {
-                let mark = [(0x2000, "+"), (0x4000, "!")].map(|(bit, mark)| if fragment & bit != 0 { mark } else { "" });
-                format!("{}{}{}", u32::from(fragment & 0x1fff) * 8, mark[0], mark[1])
+                let mark = [(fragment::MORE, "+"), (fragment::DONT, "!")].map(|(bit, mark)| if fragment & bit != 0 { mark } else { "" });
+                format!("{}{}{}", u32::from(fragment & fragment::OFFSET) * 8, mark[0], mark[1])
             }
-            Field::Id => be16(ip, 4)?.to_string(),
-            Field::IpSum => be16(ip, 10)?.to_string(),
-            Field::Protocol => match ip[9] {
+            Field::Id => ip::ID.half(ip)?.to_string(),
+            Field::IpSum => ip::CHECKSUM.half(ip)?.to_string(),
+            Field::Protocol => match ip::PROTOCOL.byte(ip)? {
                 ICMP => "I".to_owned(),
                 TCP => "T".to_owned(),
                 UDP => "U".to_owned(),
                 other => other.to_string(),
             },
-            Field::HeaderLength => (u32::from(ip[0] & 15) * 4).to_string(),
-            Field::Length => be16(ip, 2)?.to_string(),
+            Field::HeaderLength => ip::HEADER.len(ip)?.to_string(),
+            Field::Length => ip::LENGTH.half(ip)?.to_string(),
             Field::CaptureLength => ip.len().to_string(),
-            _ => options::show_ip(ip.get(20..usize::from(ip[0] & 15) * 4)?),
+            _ => options::show_ip(ip.get(ip::HEADER.bytes() as usize..ip::HEADER.len(ip)?)?),
         })
     }
 
     fn port(&self, field: Field) -> Option<String> {
         let transport = self.of_protocol(TCP).or_else(|| self.of_protocol(UDP))?;
-        be16(transport, if field == Field::SourcePort { 0 } else { 2 }).map(|port| port.to_string())
+        if field == Field::SourcePort { udp::SPORT } else { udp::DPORT }.half(transport).map(|port| port.to_string())
     }
 
     fn tcp(&self, field: Field) -> Option<String> {
         let tcp = self.of_protocol(TCP)?;
         Some(match field {
-            Field::Seq => be32(tcp, 4)?.to_string(),
-            Field::Ack => be32(tcp, 8)?.to_string(),
-            Field::Offset => (tcp.get(12)? / 16 * 4).to_string(),
-            Field::Flags => flags(u16::from(tcp.get(12)? & 1) << 8 | u16::from(*tcp.get(13)?)),
-            Field::Window => be16(tcp, 14)?.to_string(),
-            _ => be16(tcp, 18)?.to_string(),
+            Field::Seq => tcp::SEQ.word(tcp)?.to_string(),
+            Field::Ack => tcp::ACK.word(tcp)?.to_string(),
+            Field::Offset => tcp::HEADER.len(tcp)?.to_string(),
+            Field::Flags => flags(u16::from(tcp::DATA_OFFSET.byte(tcp)? & 1) << 8 | u16::from(tcp::FLAGS.byte(tcp)?)),
+            Field::Window => tcp::WINDOW.half(tcp)?.to_string(),
+            _ => tcp::URGENT.half(tcp)?.to_string(),
         })
     }
 
     fn tcp_options(&self, field: Field) -> Option<String> {
         let tcp = self.of_protocol(TCP)?;
-        let bytes = tcp.get(20..usize::from(tcp.get(12)? >> 4) * 4)?;
+        let bytes = tcp.get(tcp::HEADER.bytes() as usize..tcp::HEADER.len(tcp)?)?;
         Some(options::show_tcp(bytes, field))
     }
 
     fn icmp(&self, field: Field) -> Option<String> {
         let icmp = self.of_protocol(ICMP)?;
-        let (kind, code) = (*icmp.first()?, *icmp.get(1)?);
+        let (kind, code) = (icmp::TYPE.byte(icmp)?, icmp::CODE.byte(icmp)?);
         let has_id = matches!(kind, 0 | 8 | 13..=18);
         let named = |name: Option<&str>, number: u8| name.map_or_else(|| number.to_string(), str::to_owned);
         match field {
@@ -190,10 +183,10 @@ impl<'p> View<'p> {
             Field::IcmpCodeName => {
                 Some(named(ICMP_CODES.iter().find(|(k, c, _)| (*k, *c) == (kind, code)).map(|(_, _, name)| *name), code))
             }
-            Field::IcmpMtu => be16(icmp, 6).filter(|_| (kind, code) == (3, 4)).map(|n| n.to_string()),
+            Field::IcmpMtu => icmp_query::SEQ.half(icmp).filter(|_| (kind, code) == (3, 4)).map(|n| n.to_string()),
             _ if !has_id => None,
-            Field::IcmpId => be16(icmp, 4).map(|n| n.to_string()),
-            _ => be16(icmp, 6).map(|n| n.to_string()),
+            Field::IcmpId => icmp_query::ID.half(icmp).map(|n| n.to_string()),
+            _ => icmp_query::SEQ.half(icmp).map(|n| n.to_string()),
         }
     }
 
@@ -201,7 +194,7 @@ impl<'p> View<'p> {
         let (bytes, total) = match self.ip {
             Some(ip) => {
                 let headers = self.headers()?;
-                (ip.get(headers..).unwrap_or_default(), usize::from(be16(ip, 2)?).saturating_sub(headers))
+                (ip.get(headers..).unwrap_or_default(), usize::from(ip::LENGTH.half(ip)?).saturating_sub(headers))
             }
             None => (self.packet.buffer.bytes(), self.packet.wire_len() as usize),
         };
@@ -234,15 +227,18 @@ fn in_letters(bytes: &[u8]) -> String {
 
 /// Whether bytes begin with a whole IPv4 header.
 fn is_ip(bytes: &[u8]) -> bool {
-    let header = usize::from(bytes.first().copied().unwrap_or(0) & 15) * 4;
-    bytes.len() >= 20 && bytes[0] >> 4 == 4 && header >= 20 && be16(bytes, 2).is_some_and(|length| usize::from(length) >= header)
+    let (header, least) = (ip::HEADER.len(bytes).unwrap_or(0), ip::HEADER.bytes() as usize);
+    bytes.len() >= least
+        && bytes[0] >> 4 == 4
+        && header >= least
+        && ip::LENGTH.half(bytes).is_some_and(|length| usize::from(length) >= header)
 }
 
 fn fragment_letter(fragment: u16) -> &'static str {
     match fragment {
-        f if f & 0x1fff != 0 => "f",
-        f if f & 0x2000 != 0 => "F",
-        f if f & 0x4000 != 0 => "!",
+        f if f & fragment::OFFSET != 0 => "f",
+        f if f & fragment::MORE != 0 => "F",
+        f if f & fragment::DONT != 0 => "!",
         _ => ".",
     }
 }

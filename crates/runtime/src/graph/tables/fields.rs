@@ -3,6 +3,7 @@
 //! Keys are numbers of which the first field is the most significant part; values are memory of programs, which is little-endian whatever the type of a field. Behind `->` stands the value; fields of it that are not given are 0. A key of a prefix or ternary table may have a mask behind each field: a number of bits, `dst=10.0.0.0/8`, or, in hexadecimal,
 //! `/0xff00ff00`; without, all bits count, and of a field that is not given none. Tables with priorities have `priority=N` before `->`. Leaves out: ranges of more than one field.
 
+use super::super::HandlerError;
 use netil::app::{Field, Form, Layout};
 use netil::module::{Entry, Table as Declaration, TableKind};
 use netil::wide;
@@ -60,14 +61,14 @@ pub(super) fn shown(table: &Declaration, layout: &Layout, entry: &Entry) -> Stri
 ///
 /// # Errors
 /// What of the text is none.
-pub(super) fn parsed(table: &Declaration, layout: &Layout, text: &str, values: bool) -> Result<Entry, String> {
+pub(super) fn parsed(table: &Declaration, layout: &Layout, text: &str, values: bool) -> Result<Entry, HandlerError> {
     let (key, value) = text.split_once(VALUE).unwrap_or((text, ""));
     let (mut bytes, mut mask, mut priority) = (vec![0; usize::from(table.key_bits) / 8], vec![0; usize::from(table.key_bits) / 8], 0);
     let mut missing: Vec<&str> = layout.key.iter().map(|field| field.name.as_str()).collect();
     for word in key.split_whitespace() {
-        let (name, text) = word.split_once('=').ok_or_else(|| format!("expected FIELD=VALUE, not '{word}'"))?;
+        let (name, text) = word.split_once('=').ok_or_else(|| HandlerError::invalid(format!("expected FIELD=VALUE, not '{word}'")))?;
         if name == PRIORITY && matches!(table.kind, TableKind::Ternary | TableKind::Range) {
-            priority = text.parse().map_err(|_| format!("'{text}' is no priority"))?;
+            priority = text.parse().map_err(|_| HandlerError::invalid(format!("'{text}' is no priority")))?;
             continue;
         }
         let field = named(&layout.key, name)?;
@@ -75,24 +76,24 @@ pub(super) fn parsed(table: &Declaration, layout: &Layout, text: &str, values: b
         put_key(table.kind, field, text, (&mut bytes, &mut mask))?;
     }
     if let (TableKind::Exact | TableKind::Range, Some(missing)) = (table.kind, missing.first()) {
-        return Err(format!("the key has a field {missing}"));
+        return Err(HandlerError::invalid(format!("the key has a field {missing}")));
     }
     let mut data = vec![0; if values { table.value_bytes as usize } else { 0 }];
     for word in value.split_whitespace().filter(|_| values) {
-        let (name, text) = word.split_once('=').ok_or_else(|| format!("expected FIELD=VALUE, not '{word}'"))?;
+        let (name, text) = word.split_once('=').ok_or_else(|| HandlerError::invalid(format!("expected FIELD=VALUE, not '{word}'")))?;
         put(named(&layout.value, name)?, text, &mut data, Side::Value)?;
     }
     let mask = if table.kind == TableKind::Exact { Box::default() } else { limbs(&mask, table.key_bits) };
     Ok(Entry { key: limbs(&bytes, table.key_bits), mask, priority, value: data.into() })
 }
 
-fn named<'f>(fields: &'f [Field], name: &str) -> Result<&'f Field, String> {
+fn named<'f>(fields: &'f [Field], name: &str) -> Result<&'f Field, HandlerError> {
     let names = || fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(", ");
-    fields.iter().find(|field| field.name == name).ok_or_else(|| format!("no field '{name}'; there are {}", names()))
+    fields.iter().find(|field| field.name == name).ok_or_else(|| HandlerError::invalid(format!("no field '{name}'; there are {}", names())))
 }
 
 /// A field of a key, with its mask or the end of its range.
-fn put_key(kind: TableKind, field: &Field, text: &str, (bytes, mask): (&mut [u8], &mut [u8])) -> Result<(), String> {
+fn put_key(kind: TableKind, field: &Field, text: &str, (bytes, mask): (&mut [u8], &mut [u8])) -> Result<(), HandlerError> {
     match kind {
         TableKind::Exact => put(field, text, bytes, Side::Key),
         TableKind::Range => {
@@ -104,9 +105,8 @@ fn put_key(kind: TableKind, field: &Field, text: &str, (bytes, mask): (&mut [u8]
             let wide = 8 * field.bytes;
             let ones = match bits {
                 None => u128::MAX,
-                Some(bits) => {
-                    parsed_mask(bits, wide).ok_or_else(|| format!("'{bits}' is no mask of {}: bits, or 0x and a mask", field.name))?
-                }
+                Some(bits) => parsed_mask(bits, wide)
+                    .ok_or_else(|| HandlerError::invalid(format!("'{bits}' is no mask of {}: bits, or 0x and a mask", field.name)))?,
             };
             put(field, text, bytes, Side::Key)?;
             set(field, ones & full(wide), mask, Side::Key);
@@ -166,7 +166,7 @@ fn number(field: &Field, bytes: &[u8], side: Side) -> String {
 }
 
 /// Reads a field into its place.
-fn put(field: &Field, text: &str, bytes: &mut [u8], side: Side) -> Result<(), String> {
+fn put(field: &Field, text: &str, bytes: &mut [u8], side: Side) -> Result<(), HandlerError> {
     let value = match field.form {
         Form::Address => text.parse::<Ipv4Addr>().ok().map(|address| u32::from(address).into()),
         Form::Address6 => text.parse::<Ipv6Addr>().ok().map(u128::from),
@@ -175,7 +175,7 @@ fn put(field: &Field, text: &str, bytes: &mut [u8], side: Side) -> Result<(), St
     };
     let value = value
         .or_else(|| integer(text, 8 * field.bytes))
-        .ok_or_else(|| format!("'{text}' is no {} of {} bits", field.name, 8 * field.bytes))?;
+        .ok_or_else(|| HandlerError::invalid(format!("'{text}' is no {} of {} bits", field.name, 8 * field.bytes)))?;
     set(field, value, bytes, side);
     Ok(())
 }
@@ -270,9 +270,9 @@ mod tests {
             ("src=10.0.0.1 port=1 -> delta=40000 x", "expected FIELD=VALUE, not 'x'"),
             ("src=10.0.0.1 port=1 -> delta=-40000", "'-40000' is no delta of 16 bits"),
         ] {
-            assert_eq!(parsed(&table, &layout(), text, true).unwrap_err(), why);
+            assert_eq!(parsed(&table, &layout(), text, true).unwrap_err(), HandlerError::invalid(why));
         }
-        assert!(parsed(&declaration(TableKind::Prefix, 48), &layout(), "src=10.0.0.1/33", true).unwrap_err().contains("no mask"));
+        assert!(parsed(&declaration(TableKind::Prefix, 48), &layout(), "src=10.0.0.1/33", true).unwrap_err().text().contains("no mask"));
         assert!(!has_names(&declaration(TableKind::Range, 48), &layout()) && !has_names(&table, &Layout::default()));
     }
 }

@@ -123,7 +123,7 @@ fn packets_that_wait_in_the_pool_are_there_for_the_graph_that_comes_next() {
     for (more, length) in [("d :: Discard", "1000"), ("", "0")] {
         let app = application(&if length == "0" { text("").replace("q ::", "r ::").replace("-> q", "-> r") } else { text(more) }, &[PASS]);
         let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
-        let (mut next, _) = first.succeed(&app, &factories, settings()).unwrap_or_else(|faults| panic!("{}", faults[0].message));
+        let (mut next, _) = first.succeed(&app, &factories, settings()).unwrap_or_else(|faults| panic!("{}", faults[0].message()));
         next.link(&app, plan(&app), Box::new(Simple { lets_out: true, entered: 0 }));
         let queue = if length == "0" { "r" } else { "q" };
         assert_eq!(next.read(&format!("{queue}.length"), "", None).unwrap(), length);

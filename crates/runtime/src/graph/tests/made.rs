@@ -76,7 +76,7 @@ fn a_cluster_that_does_not_make_copies_gives_way() {
     let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
     let seen = Seen::default();
     let mut graph = Graph::new(&app, &factories, Settings::default(), Box::new(Console::default()))
-        .unwrap_or_else(|faults| panic!("{}", faults[0].message));
+        .unwrap_or_else(|faults| panic!("{}", faults[0].message()));
     graph.link(&app, plan(&app), Box::new(Watching(Arc::clone(&seen), 0)));
     graph.link(&app, plan(&app), Box::new(Copying(0)));
     graph.start();
@@ -91,7 +91,7 @@ fn run_of(text: &str, programs: &[(&str, &str)], host: Option<Clock>, linked: bo
     let app = application(text, programs);
     let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
     let host: Box<dyn Host> = host.map_or(Box::new(Console::default()) as Box<dyn Host>, |clock| Box::new(clock));
-    let mut graph = Graph::new(&app, &factories, Settings::default(), host).unwrap_or_else(|faults| panic!("{}", faults[0].message));
+    let mut graph = Graph::new(&app, &factories, Settings::default(), host).unwrap_or_else(|faults| panic!("{}", faults[0].message()));
     let seen = Seen::default();
     if linked {
         graph.link(&app, plan(&app), Box::new(Watching(Arc::clone(&seen), 0)));

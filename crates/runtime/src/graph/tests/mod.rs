@@ -7,7 +7,7 @@ mod linked;
 mod made;
 mod scripts;
 
-use super::{Factories, Graph, Host, Settings, Stream};
+use super::{ElementError, Factories, Graph, Host, Settings, Stream};
 use netil::app::{Application, Body, End, Instance, Wire};
 use netil::engine::Engine;
 use netil::module::InfoField;
@@ -78,7 +78,7 @@ fn wires(app: &mut Application, line: &str) {
     }
 }
 
-fn interpreter(program: Arc<Verified>) -> Result<Box<dyn Engine>, String> {
+fn interpreter(program: Arc<Verified>) -> Result<Box<dyn Engine>, ElementError> {
     Ok(Box::new(Interpreter::new(program)))
 }
 
@@ -86,7 +86,7 @@ fn graph(app: &Application, settings: Settings) -> Result<(Graph, Console), Stri
     let console = Console::default();
     let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
     let graph = Graph::new(app, &factories, settings, Box::new(console.clone()));
-    let graph = graph.map_err(|faults| faults.into_iter().map(|f| f.message).collect::<Vec<_>>().join("; "))?;
+    let graph = graph.map_err(|faults| faults.into_iter().map(|f| f.message()).collect::<Vec<_>>().join("; "))?;
     Ok((graph, console))
 }
 

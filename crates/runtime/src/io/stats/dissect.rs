@@ -6,6 +6,7 @@
 use super::protocol::{self, Protocol};
 use super::table::Key;
 use super::{LinkType, MAX_DEPTH};
+use netil::fields::{Field, ethernet, ethertype, fragment, ip, ip_protocol, ip6, tcp, udp};
 
 /// Flows within flows that are counted.
 const MAX_FLOWS: usize = 4;
@@ -123,7 +124,7 @@ impl<'a> Walk<'a> {
             LinkType::NULL | LinkType::LOOP => self.loopback(link == LinkType::LOOP),
             LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => {
                 self.name(Protocol::Raw);
-                Some(Some(Next::Type(if self.rest.first()? >> 4 == 6 { 0x86dd } else { 0x0800 })))
+                Some(Some(Next::Type(if self.rest.first()? >> 4 == 6 { ethertype::IPV6 } else { ethertype::IPV4 })))
             }
             LinkType::LINUX_SLL => self.cooked(16, 14),
             LinkType::LINUX_SLL2 => self.cooked(20, 0),
@@ -155,21 +156,22 @@ impl<'a> Walk<'a> {
         let bytes = *self.take(4)?.first_chunk()?;
         let family = if network_order || self.swapped { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
         match family {
-            2 => Some(Some(Next::Type(0x0800))),
-            24 | 28 | 30 => Some(Some(Next::Type(0x86dd))),
+            2 => Some(Some(Next::Type(ethertype::IPV4))),
+            24 | 28 | 30 => Some(Some(Next::Type(ethertype::IPV6))),
             _ => self.last(Protocol::Data),
         }
     }
 
     fn ethernet(&mut self) -> Step {
         self.name(Protocol::Eth);
-        let header = self.take(14)?;
+        let header = self.take(ethernet::HEADER.bytes() as usize)?;
         self.end_flow();
         let address = |at: usize| u64::from(number16(header, at)) << 32 | u64::from(number32(header, at + 2));
         // The low 16 bits are for a port.
-        self.flow = [address(6) << 16, 0, 0, address(0) << 16, 0, 0, has::ETHERNET];
-        let ethertype = number16(header, 12);
-        if ethertype > 1500 {
+        let [from, to] = [ethernet::SRC, ethernet::DST].map(|field| address(field.offset as usize) << 16);
+        self.flow = [from, 0, 0, to, 0, 0, has::ETHERNET];
+        let ethertype = number16(header, ethernet::TYPE.offset as usize);
+        if ethertype > ethertype::MAX_LENGTH {
             return Some(Some(Next::Type(ethertype)));
         }
         self.rest = self.rest.get(..usize::from(ethertype)).unwrap_or(self.rest);
@@ -178,29 +180,29 @@ impl<'a> Walk<'a> {
 
     fn ethertype(&mut self, ethertype: u16) -> Step {
         match ethertype {
-            0x0800 => self.ipv4(),
-            0x86dd => self.ipv6(),
-            0x8100 | 0x88a8 | 0x9100 => {
+            ethertype::IPV4 => self.ipv4(),
+            ethertype::IPV6 => self.ipv6(),
+            ethertype::VLAN | ethertype::VLAN_PROVIDER | ethertype::VLAN_STACKED => {
                 self.name(Protocol::Vlan);
                 let next = number16(self.take(4)?, 2);
-                Some(Some(if next > 1500 { Next::Type(next) } else { Next::Llc }))
+                Some(Some(if next > ethertype::MAX_LENGTH { Next::Type(next) } else { Next::Llc }))
             }
-            0x8847 | 0x8848 => self.mpls(),
-            0x8864 => {
+            ethertype::MPLS | ethertype::MPLS_MULTICAST => self.mpls(),
+            ethertype::PPPOE_SESSION => {
                 self.name(Protocol::Pppoes);
                 self.take(6)?;
                 self.ppp()
             }
-            0x6558 => self.ethernet(),
+            ethertype::BRIDGING => self.ethernet(),
             _ => self.last(match ethertype {
-                0x0806 | 0x8035 => Protocol::Arp,
-                0x8863 => Protocol::Pppoed,
-                0x8809 => Protocol::Slow,
-                0x888e => Protocol::Eapol,
-                0x88cc => Protocol::Lldp,
-                0x88e5 => Protocol::MacSec,
-                0x0842 => Protocol::Wol,
-                0x9000 => Protocol::Loop,
+                ethertype::ARP | ethertype::RARP => Protocol::Arp,
+                ethertype::PPPOE_DISCOVERY => Protocol::Pppoed,
+                ethertype::SLOW => Protocol::Slow,
+                ethertype::EAPOL => Protocol::Eapol,
+                ethertype::LLDP => Protocol::Lldp,
+                ethertype::MACSEC => Protocol::MacSec,
+                ethertype::WAKE_ON_LAN => Protocol::Wol,
+                ethertype::LOOPBACK => Protocol::Loop,
                 _ => Protocol::Data,
             }),
         }
@@ -212,8 +214,8 @@ impl<'a> Walk<'a> {
             self.name(Protocol::Mpls);
         }
         match self.rest.first()? >> 4 {
-            4 => Some(Some(Next::Type(0x0800))),
-            6 => Some(Some(Next::Type(0x86dd))),
+            4 => Some(Some(Next::Type(ethertype::IPV4))),
+            6 => Some(Some(Next::Type(ethertype::IPV6))),
             _ => self.last(Protocol::Data),
         }
     }
@@ -264,64 +266,65 @@ impl<'a> Walk<'a> {
     fn ipv4(&mut self) -> Step {
         self.name(Protocol::Ip);
         let whole = self.rest;
-        let header = self.take(20)?;
-        self.addresses([0, number32(header, 12).into()], [0, number32(header, 16).into()], has::IPV4);
-        let (len, total) = (usize::from(header[0] & 15) * 4, usize::from(number16(header, 2)));
+        let header = self.take(ip::HEADER.bytes() as usize)?;
+        let [from, to] = [ip::SRC, ip::DST].map(|field| [0, field.word(header).unwrap_or(0).into()]);
+        self.addresses(from, to, has::IPV4);
+        let (len, total) = (ip::HEADER.len(header)?, usize::from(ip::LENGTH.half(header)?));
         // Padding of short frames is no payload; a total of 0 is one that the sender's card was to fill in.
         let end = if total == 0 { whole.len() } else { total.min(whole.len()) };
-        self.rest = whole.get(len.max(20)..end)?;
-        if number16(header, 6) & 0x1fff != 0 {
+        self.rest = whole.get(len.max(header.len())..end)?;
+        if ip::FRAGMENT.half(header)? & fragment::OFFSET != 0 {
             return self.last(Protocol::Data);
         }
-        Some(Some(Next::Transport(header[9], false)))
+        Some(Some(Next::Transport(ip::PROTOCOL.byte(header)?, false)))
     }
 
     fn ipv6(&mut self) -> Step {
         self.name(Protocol::Ip6);
-        let header = self.take(40)?;
-        let address = |at: usize| {
+        let header = self.take(ip6::HEADER.bytes() as usize)?;
+        let address = |field: Field| {
             let half = |at| u64::from(number32(header, at)) << 32 | u64::from(number32(header, at + 4));
-            [half(at), half(at + 8)]
+            [half(field.offset as usize), half(field.offset as usize + 8)]
         };
-        self.addresses(address(8), address(24), has::IPV6);
-        let len = usize::from(number16(header, 4));
+        self.addresses(address(ip6::SRC), address(ip6::DST), has::IPV6);
+        let len = usize::from(ip6::LENGTH.half(header)?);
         if len > 0 {
             self.rest = self.rest.get(..len).unwrap_or(self.rest);
         }
-        Some(Some(Next::Transport(header[6], true)))
+        Some(Some(Next::Transport(ip6::NEXT_HEADER.byte(header)?, true)))
     }
 
     fn transport(&mut self, number: u8, v6: bool) -> Step {
         match number {
-            6 => self.tcp(),
-            17 => self.udp(),
-            132 => {
+            ip_protocol::TCP => self.tcp(),
+            ip_protocol::UDP => self.udp(),
+            ip_protocol::SCTP => {
                 self.name(Protocol::Sctp);
                 self.ports(has::SCTP)?;
                 Some(None)
             }
-            4 => self.ipv4(),
-            41 => self.ipv6(),
-            47 => self.gre(),
-            0 | 43 | 60 if v6 => {
+            ip_protocol::IPV4 => self.ipv4(),
+            ip_protocol::IPV6 => self.ipv6(),
+            ip_protocol::GRE => self.gre(),
+            ip_protocol::HOP_BY_HOP | ip_protocol::ROUTING | ip_protocol::DESTINATION if v6 => {
                 let header = self.take(8)?;
                 self.take(usize::from(header[1]) * 8)?;
                 Some(Some(Next::Transport(header[0], true)))
             }
-            44 if v6 => {
+            ip_protocol::FRAGMENT if v6 => {
                 let header = self.take(8)?;
                 if number16(header, 2) & 0xfff8 != 0 {
                     return self.last(Protocol::Data);
                 }
                 Some(Some(Next::Transport(header[0], true)))
             }
-            51 => {
+            ip_protocol::AH => {
                 self.name(Protocol::Ah);
                 let header = self.take(12)?;
                 self.take((usize::from(header[1]) * 4).saturating_sub(4))?;
                 Some(Some(Next::Transport(header[0], v6)))
             }
-            59 if v6 => Some(None),
+            ip_protocol::NO_NEXT if v6 => Some(None),
             _ => self.last(plain(number)),
         }
     }
@@ -329,7 +332,7 @@ impl<'a> Walk<'a> {
     /// Sets the ports of the present flow.
     fn ports(&mut self, transport: u64) -> Option<(u16, u16)> {
         let header = self.rest.get(..4)?;
-        let ports = (number16(header, 0), number16(header, 2));
+        let ports = (udp::SPORT.half(header)?, udp::DPORT.half(header)?);
         self.flow[0] |= u64::from(ports.0);
         self.flow[3] |= u64::from(ports.1);
         self.flow[6] |= transport;
@@ -339,15 +342,15 @@ impl<'a> Walk<'a> {
     fn tcp(&mut self) -> Step {
         self.name(Protocol::Tcp);
         let ports = self.ports(has::TCP)?;
-        let offset = usize::from(self.rest.get(12)? >> 4) * 4;
-        let data = self.rest.get(offset.max(20)..)?;
+        let offset = tcp::HEADER.len(self.rest)?;
+        let data = self.rest.get(offset.max(tcp::HEADER.bytes() as usize)..)?;
         if data.is_empty() { Some(None) } else { self.last(protocol::of_tcp(ports, data)) }
     }
 
     fn udp(&mut self) -> Step {
         self.name(Protocol::Udp);
         let ports = self.ports(has::UDP)?;
-        self.take(8)?;
+        self.take(udp::HEADER.bytes() as usize)?;
         if self.rest.is_empty() {
             return Some(None);
         }
@@ -381,7 +384,7 @@ impl<'a> Walk<'a> {
                 next = *self.take(len)?.last()?;
             }
         }
-        Some(Some(Next::Type(if self.rest.first()? >> 4 == 6 { 0x86dd } else { 0x0800 })))
+        Some(Some(Next::Type(if self.rest.first()? >> 4 == 6 { ethertype::IPV6 } else { ethertype::IPV4 })))
     }
 
     fn gre(&mut self) -> Step {
@@ -392,7 +395,7 @@ impl<'a> Walk<'a> {
         let acknowledged = header[1] & 0x87 == 0x81;
         self.take(4 * (optional + usize::from(acknowledged)))?;
         match number16(header, 2) {
-            0x880b => self.ppp(),
+            ethertype::PPP => self.ppp(),
             ethertype => Some(Some(Next::Type(ethertype))),
         }
     }
@@ -401,18 +404,18 @@ impl<'a> Walk<'a> {
 /// IP protocols that are only named.
 fn plain(number: u8) -> Protocol {
     match number {
-        1 => Protocol::Icmp,
-        2 => Protocol::Igmp,
-        33 => Protocol::Dccp,
-        46 => Protocol::Rsvp,
-        50 => Protocol::Esp,
-        58 => Protocol::Icmp6,
-        88 => Protocol::Eigrp,
-        89 => Protocol::Ospf,
-        103 => Protocol::Pim,
-        112 => Protocol::Vrrp,
-        115 => Protocol::L2tp,
-        136 => Protocol::UdpLite,
+        ip_protocol::ICMP => Protocol::Icmp,
+        ip_protocol::IGMP => Protocol::Igmp,
+        ip_protocol::DCCP => Protocol::Dccp,
+        ip_protocol::RSVP => Protocol::Rsvp,
+        ip_protocol::ESP => Protocol::Esp,
+        ip_protocol::ICMP6 => Protocol::Icmp6,
+        ip_protocol::EIGRP => Protocol::Eigrp,
+        ip_protocol::OSPF => Protocol::Ospf,
+        ip_protocol::PIM => Protocol::Pim,
+        ip_protocol::VRRP => Protocol::Vrrp,
+        ip_protocol::L2TP => Protocol::L2tp,
+        ip_protocol::UDP_LITE => Protocol::UdpLite,
         _ => Protocol::Data,
     }
 }

@@ -63,8 +63,9 @@ impl Inbox {
         let mut parts: Vec<[libc::iovec; 1]> = self.memory.chunks_exact_mut(ROOM).map(|room| [part_mut(room)]).collect();
         let mut messages: Vec<libc::mmsghdr> = parts.iter_mut().zip(controls).map(|(parts, control)| message(parts, control)).collect();
         let (fd, count) = (socket.fd().as_raw_fd(), messages.len() as u32);
+        // The type of the flags is not the same in every C library.
         // SAFETY: each of the `count` messages points to one part and one control buffer of `self`, which outlive the call.
-        let got = unsafe { libc::recvmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT, ptr::null_mut()) };
+        let got = unsafe { libc::recvmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _, ptr::null_mut()) };
         let got = match counted(got) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             result => result?,
@@ -122,7 +123,7 @@ pub(in crate::io) fn send<'f>(socket: &Socket, frames: impl Iterator<Item = Outg
     let mut messages: Vec<libc::mmsghdr> = parts.iter_mut().map(|parts| message(parts, &mut [])).collect();
     let (fd, count) = (socket.fd().as_raw_fd(), messages.len() as u32);
     // SAFETY: each of the `count` messages points to three parts, whose bytes are borrowed for the call and only read.
-    let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+    let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _) };
     counted(sent)
 }
 

@@ -1,6 +1,7 @@
 //! Fields of packets as C: how they are read, and under which tests.
 
 use super::formula::{Area, Field, Test};
+use netil::fields::ip;
 
 /// How many bytes of each area are known to be there.
 pub(super) type Known = [u32; 3];
@@ -11,23 +12,19 @@ pub(super) fn read_width(test: &Test) -> u32 {
     test.field.bytes - unused
 }
 
-/// The name of a field of the IP header.
-pub(super) fn header_field(field: Field) -> Option<&'static str> {
-    if field.area != Area::Ip {
-        return None;
-    }
-    Some(match (field.offset, field.bytes) {
-        (0, 1) => "ip->version_ihl",
-        (1, 1) => "ip->tos",
-        (2, 2) => "ntohs(ip->length)",
-        (4, 2) => "ntohs(ip->id)",
-        (6, 2) => "ntohs(ip->fragment)",
-        (8, 1) => "ip->ttl",
-        (9, 1) => "ip->protocol",
-        (10, 2) => "ntohs(ip->checksum)",
-        (12, 4) => "ntohl(ip->src)",
-        (16, 4) => "ntohl(ip->dst)",
-        _ => return None,
+/// A field of the IP header as C has it, in network order.
+pub(super) fn member(field: Field) -> Option<String> {
+    let known = ip::HEADER.field_at(field.offset, field.bytes).filter(|_| field.area == Area::Ip)?;
+    Some(format!("ip->{}", known.name))
+}
+
+/// A field of the IP header as C reads it.
+pub(super) fn header_field(field: Field) -> Option<String> {
+    let member = member(field)?;
+    Some(match field.bytes {
+        1 => member,
+        2 => format!("ntohs({member})"),
+        _ => format!("ntohl({member})"),
     })
 }
 

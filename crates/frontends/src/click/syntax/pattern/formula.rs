@@ -68,6 +68,11 @@ pub(super) struct Fact {
 }
 
 impl Field {
+    /// A field of a header, which is that area.
+    pub(in crate::click) const fn of(area: Area, field: netil::fields::Field) -> Self {
+        Self { area, offset: field.offset, bytes: field.bytes }
+    }
+
     /// All of its bits.
     pub(in crate::click) fn all(self) -> u32 {
         u32::MAX >> (32 - 8 * self.bytes.clamp(1, 4))

@@ -6,6 +6,7 @@
 
 use super::formula::{Area, Field, Formula, Op, Test};
 use super::words::{Bits, Kind, Protocol, TCP, UDP};
+use netil::fields::{self, fragment, ip, ip_protocol, tcp, udp};
 
 /// Which of two addresses or ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +59,8 @@ pub(super) struct Primitive {
     pub(super) data: Data,
 }
 
-const PROTOCOL: Bits = Bits { area: Area::Ip, protocol: None, offset: 9, bytes: 1, shift: 0, width: 8 };
-const TOS: Bits = Bits { area: Area::Ip, protocol: None, offset: 1, bytes: 1, shift: 0, width: 8 };
+const PROTOCOL: Bits = Bits::of(ip::PROTOCOL, None);
+const TOS: Bits = Bits::of(ip::TOS, None);
 
 impl Primitive {
     /// Takes over what is left out, and says what is tested.
@@ -119,8 +120,8 @@ impl Primitive {
         if !matches!(self.relation, Relation::Equal | Relation::Differs) {
             return Err("addresses are not greater or less than others".to_owned());
         }
-        let end = |offset| Formula::equal(Area::Ip, offset, 4, mask, address);
-        Ok(self.either_end(end(12), end(16), self.relation == Relation::Differs))
+        let end = |field| equal(Area::Ip, field, mask, address);
+        Ok(self.either_end(end(ip::SRC), end(ip::DST), self.relation == Relation::Differs))
     }
 
     fn of_protocol(&mut self) -> Result<Formula, String> {
@@ -158,9 +159,9 @@ impl Primitive {
         self.protocol = Some(protocol);
         let (op, value, negated) = self.normal(number, 0xffff)?;
         let mask = self.numeric_mask(0xffff)?;
-        let end = |offset| comparison(Field { area: Area::Transport, offset, bytes: 2 }, mask, op, value);
+        let end = |field| comparison(Field::of(Area::Transport, field), mask, op, value);
         let ends = match value {
-            Some(_) => self.either_end(end(0), end(2), negated),
+            Some(_) => self.either_end(end(udp::SPORT), end(udp::DPORT), negated),
             None => Formula::Is(!negated),
         };
         Ok(behind_header(Some(protocol), ends))
@@ -179,16 +180,16 @@ impl Primitive {
         }
         self.protocol = Some(TCP);
         let bits = Some(bits).filter(|bits| *bits <= 255).ok_or("TCP options are out of range, 0 to 255")?;
-        Ok(behind_header(Some(TCP), Formula::equal(Area::Transport, 13, 1, bits, bits)))
+        Ok(behind_header(Some(TCP), equal(Area::Transport, tcp::FLAGS, bits, bits)))
     }
 
     /// Bits of the traffic class that tell of congestion (RFC 3168).
     fn congestion(&mut self, kind: Kind) -> Result<Formula, String> {
         self.kind = Some(Kind::Bits(TOS));
         match (kind, self.data) {
-            (Kind::Ect, Data::None) => Ok(comparison(Field { area: Area::Ip, offset: 1, bytes: 1 }, 3, Op::Differs, Some(0))),
+            (Kind::Ect, Data::None) => Ok(comparison(Field::of(Area::Ip, ip::TOS), 3, Op::Differs, Some(0))),
             (Kind::Ect, Data::Number(_)) => self.bits(Bits { width: 2, ..TOS }),
-            (Kind::Ce, Data::None) if self.mask.is_none() => Ok(Formula::equal(Area::Ip, 1, 1, 3, 3)),
+            (Kind::Ce, Data::None) if self.mask.is_none() => Ok(equal(Area::Ip, ip::TOS, 3, 3)),
             _ => Err("`ip ce` has no value".to_owned()),
         }
     }
@@ -199,7 +200,7 @@ impl Primitive {
             return Err("`ip frag` and `ip unfrag` have no value".to_owned());
         }
         let op = if kind == Kind::Fragment { Op::Differs } else { Op::Equal };
-        Ok(comparison(Field { area: Area::Ip, offset: 6, bytes: 2 }, 0x3fff, op, Some(0)))
+        Ok(comparison(Field::of(Area::Ip, ip::FRAGMENT), u32::from(fragment::MORE | fragment::OFFSET), op, Some(0)))
     }
 
     fn bits(&self, bits: Bits) -> Result<Formula, String> {
@@ -297,18 +298,23 @@ fn opposite(formula: Formula) -> Formula {
     }
 }
 
+/// Those bits of a field of a header are these.
+fn equal(area: Area, field: fields::Field, mask: u32, value: u32) -> Formula {
+    Formula::equal(area, field.offset, field.bytes, mask, value)
+}
+
 /// The packet is of that protocol.
 fn is_protocol(protocol: Protocol) -> Formula {
-    let number = |number| Formula::equal(Area::Ip, 9, 1, 0xff, number);
+    let number = |number| equal(Area::Ip, ip::PROTOCOL, 0xff, number);
     match protocol {
         Protocol::Number(one) => number(one.into()),
-        Protocol::TcpOrUdp => Formula::Any(vec![number(6), number(17)]),
+        Protocol::TcpOrUdp => Formula::Any(vec![number(ip_protocol::TCP.into()), number(ip_protocol::UDP.into())]),
         Protocol::Any => Formula::Is(true),
     }
 }
 
 /// A condition of what stands behind the IP header, which only first fragments have.
 fn behind_header(protocol: Option<Protocol>, condition: Formula) -> Formula {
-    let first = Formula::equal(Area::Ip, 6, 2, 0x1fff, 0);
+    let first = equal(Area::Ip, ip::FRAGMENT, fragment::OFFSET.into(), 0);
     Formula::All(protocol.map(is_protocol).into_iter().chain([first, condition]).collect()).simple()
 }

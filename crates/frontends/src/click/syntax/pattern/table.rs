@@ -5,7 +5,7 @@
 //! Invariant: the table finds an entry iff one of the row's patterns holds; its value is the output of the first of these.
 
 use super::cubes::{Cube, Cubes, Literal, Part, Tests, room};
-use super::fields::{Known, constant, has, has_bytes, header_field, output};
+use super::fields::{Known, constant, has, has_bytes, member, output};
 use super::formula::{Area, Field, Formula, Op, Rule, Test};
 use super::writer::Writer;
 use netil::module::Entry;
@@ -206,9 +206,8 @@ impl Writer<'_> {
             true => self.value(&test),
             false => format!("{} ? {} : 0", has(field.area, test.needs()), self.value(&test)),
         };
-        let plain = header_field(field).map(|named| named.trim_start_matches("ntohl(").trim_start_matches("ntohs(").trim_end_matches(')'));
-        match (plain, room(field)) {
-            (Some(plain), _) => plain.to_owned(),
+        match (member(field), room(field)) {
+            (Some(member), _) => member,
             (None, 1) => value,
             (None, 2) => format!("htons({value})"),
             (None, _) => format!("htonl({value})"),

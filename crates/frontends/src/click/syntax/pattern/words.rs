@@ -5,6 +5,7 @@
 use super::formula::Area;
 use crate::click::syntax::words::{ICMP_TYPES, PROTOCOLS};
 use crate::click::syntax::{Scope, port};
+use netil::fields::{Field, icmp, ip, ip_protocol, tcp};
 
 /// What a pattern's primitive compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,38 +47,50 @@ pub(super) enum Protocol {
     Any,
 }
 
-pub(super) const ICMP: Protocol = Protocol::Number(1);
-pub(super) const TCP: Protocol = Protocol::Number(6);
-pub(super) const UDP: Protocol = Protocol::Number(17);
+pub(super) const ICMP: Protocol = Protocol::Number(ip_protocol::ICMP);
+pub(super) const TCP: Protocol = Protocol::Number(ip_protocol::TCP);
+pub(super) const UDP: Protocol = Protocol::Number(ip_protocol::UDP);
+
+impl Bits {
+    /// All bits of a field of the IP header, or of that protocol's.
+    pub(super) const fn of(field: Field, protocol: Option<Protocol>) -> Self {
+        let area = if protocol.is_some() { Area::Transport } else { Area::Ip };
+        Self { area, protocol, offset: field.offset, bytes: field.bytes, shift: 0, width: 8 * field.bytes }
+    }
+}
 
 /// A field of the IP header.
-const fn ip(offset: u32, bytes: u32, shift: u32, width: u32) -> Kind {
-    Kind::Bits(Bits { area: Area::Ip, protocol: None, offset, bytes, shift, width })
+const fn whole(field: Field) -> Kind {
+    Kind::Bits(Bits::of(field, None))
+}
+
+/// Bits of a field of the IP header.
+const fn part(field: Field, shift: u32, width: u32) -> Kind {
+    Kind::Bits(Bits { shift, width, ..Bits::of(field, None) })
 }
 
 const TYPES: [(&str, Kind); 18] = [
     ("ce", Kind::Ce),
-    ("dscp", ip(1, 1, 2, 6)),
+    ("dscp", part(ip::TOS, 2, 6)),
     ("ect", Kind::Ect),
     ("frag", Kind::Fragment),
-    ("hl", ip(0, 1, 0, 4)),
+    ("hl", part(ip::VERSION_IHL, 0, 4)),
     ("host", Kind::Host),
-    ("id", ip(4, 2, 0, 16)),
-    ("len", ip(2, 2, 0, 16)),
+    ("id", whole(ip::ID)),
+    ("len", whole(ip::LENGTH)),
     ("net", Kind::Net),
     ("opt", Kind::TcpOption),
     ("port", Kind::Port),
     ("proto", Kind::Protocol),
-    ("tos", ip(1, 1, 0, 8)),
-    ("ttl", ip(8, 1, 0, 8)),
+    ("tos", whole(ip::TOS)),
+    ("ttl", whole(ip::TTL)),
     ("type", ICMP_TYPE),
     ("unfrag", Kind::Unfragmented),
-    ("vers", ip(0, 1, 4, 4)),
-    ("win", Kind::Bits(Bits { area: Area::Transport, protocol: Some(TCP), offset: 14, bytes: 2, shift: 0, width: 16 })),
+    ("vers", part(ip::VERSION_IHL, 4, 4)),
+    ("win", Kind::Bits(Bits::of(tcp::WINDOW, Some(TCP)))),
 ];
 
-pub(super) const ICMP_TYPE: Kind =
-    Kind::Bits(Bits { area: Area::Transport, protocol: Some(ICMP), offset: 0, bytes: 1, shift: 0, width: 8 });
+pub(super) const ICMP_TYPE: Kind = Kind::Bits(Bits::of(icmp::TYPE, Some(ICMP)));
 
 const OPTIONS: [(&str, u32); 6] = [("fin", 1), ("syn", 2), ("rst", 4), ("psh", 8), ("ack", 16), ("urg", 32)];
 

@@ -2,8 +2,8 @@
 
 use super::{Around, End, Made, Ready, Role, refuse};
 use ::compiler::backends::c::quoted::string;
-use runtime::graph::Args;
 use runtime::graph::native::{SINK_KEYWORDS, SOURCE_KEYWORDS, link_type, source_positional};
+use runtime::graph::{Args, ElementError};
 use runtime::io::LinkType;
 
 /// The link type that is not said.
@@ -40,7 +40,7 @@ pub(super) fn source(around: &Around<'_>) -> Made {
 }
 
 /// The most bytes of each packet.
-fn longest(args: &Args, otherwise: u32) -> Result<u32, String> {
+fn longest(args: &Args, otherwise: u32) -> Result<u32, ElementError> {
     Ok(match args.count("SNAPLEN", otherwise, u32::MAX)? {
         0 => netil::exec::MAX_PACKET,
         bytes => bytes,
@@ -55,7 +55,7 @@ packet = nv_packet;
 nv_packet = own;
 return packet;";
 
-fn window(args: &Args) -> Result<String, String> {
+fn window(args: &Args) -> Result<String, ElementError> {
     let limits = ["START", "START_AFTER", "END", "END_AFTER", "INTERVAL"].map(|name| args.duration(name, u64::MAX));
     let limits: Vec<u64> = limits.into_iter().collect::<Result<_, _>>()?;
     if limits.iter().all(|limit| *limit == u64::MAX) {
@@ -66,11 +66,11 @@ fn window(args: &Args) -> Result<String, String> {
 }
 
 /// What stands for a capture: a device's name, or a file's.
-fn named(is_device: bool, args: &Args, argument: &str) -> Result<String, String> {
+fn named(is_device: bool, args: &Args, argument: &str) -> Result<String, ElementError> {
     let name = args.text(argument).unwrap_or_default();
     let ends = |end: &str| name.to_ascii_lowercase().ends_with(end);
     if !is_device && [".gz", ".zst", ".pcapng"].into_iter().any(ends) {
-        return Err("the native build reads and writes plain pcap files only".to_owned());
+        return Err(ElementError::unsupported("the native build reads and writes plain pcap files only"));
     }
     Ok(format!("{} = {}", if is_device { ".device" } else { ".path" }, string(name.as_bytes())))
 }
@@ -102,7 +102,7 @@ pub(super) fn sink(around: &Around<'_>) -> Made {
     })
 }
 
-fn link(args: &Args, is_device: bool) -> Result<u32, String> {
+fn link(args: &Args, is_device: bool) -> Result<u32, ElementError> {
     Ok(match args.text("ENCAP") {
         Some(name) => link_type(&name)?.number(),
         None if is_device || args.has("USE_ENCAP_FROM") => ANY_LINK,

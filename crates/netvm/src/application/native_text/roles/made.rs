@@ -2,11 +2,11 @@
 
 use super::{Around, Made, Ready, Role, refuse};
 use ::compiler::backends::c::quoted::string;
-use runtime::graph::Args;
 use runtime::graph::native::{made_burst, made_data};
+use runtime::graph::{Args, ElementError};
 
 /// What all sources of this kind have, as the value of a struct.
-fn made(args: &Args) -> Result<(String, u64), String> {
+fn made(args: &Args) -> Result<(String, u64), ElementError> {
     let bytes = made_data(args)?;
     let text = format!(
         "{{ .data = {}, .length = {}, .limit = {}, .idle = {}, .stops = {} }}",

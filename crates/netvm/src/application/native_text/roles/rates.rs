@@ -1,6 +1,7 @@
 //! What lets packets through at a rate, or after some time.
 
 use super::{Around, Made, Ready, Role};
+use runtime::graph::ElementError;
 
 /// A bucket as C's value.
 pub(super) fn bucket(rate: u64, capacity: u64) -> String {
@@ -14,7 +15,7 @@ pub(super) fn burst(rate: u64, nanoseconds: u64) -> u64 {
 }
 
 /// The state of a shaper or an unqueue with a rate.
-fn state(around: &Around<'_>) -> Result<String, String> {
+fn state(around: &Around<'_>) -> Result<String, ElementError> {
     let bytes = around.class.starts_with("Bandwidth");
     let args = around.args(&["RATE"], &["BURST_DURATION", "BURST_SIZE", "BURST_BYTES"])?;
     let rate = if bytes { args.bandwidth("RATE", 0)? } else { u64::from(args.count("RATE", 0, u32::MAX)?) };

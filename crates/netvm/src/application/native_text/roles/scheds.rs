@@ -2,6 +2,7 @@
 
 use super::{Around, Made, Ready, Role, number};
 use ::compiler::backends::c::quoted::string;
+use runtime::graph::ElementError;
 
 pub(super) fn plain(around: &Around<'_>) -> Made {
     let inputs = around.inputs();
@@ -24,7 +25,7 @@ const STRIDE1: u64 = 1 << 16;
 const MOST_TICKETS: u64 = 1 << 15;
 
 pub(super) fn stride(around: &Around<'_>) -> Made {
-    let given: Vec<u64> = around.arguments.iter().map(|argument| number(argument)).collect::<Result<_, String>>()?;
+    let given: Vec<u64> = around.arguments.iter().map(|argument| number(argument)).collect::<Result<_, ElementError>>()?;
     let client = |tickets: u64| format!("    {{ .tickets = {tickets}, .pass = {} }},\n", STRIDE1 / tickets.max(1));
     let clients: String = given.iter().map(|tickets| client((*tickets).min(MOST_TICKETS))).collect();
     let reduced = given.iter().enumerate().filter(|(_, tickets)| **tickets > MOST_TICKETS);
