@@ -11,7 +11,7 @@
 
 mod share;
 
-use super::{Graph, Info, Packet};
+use super::{ElementError, Graph, Info, Packet};
 use crate::io::LinkType;
 use netil::cluster::Plan;
 use netil::pool::Pool;
@@ -240,7 +240,7 @@ impl Graph {
     ///
     /// # Errors
     /// It has none.
-    pub fn record(&mut self, packets: usize, field: &str) -> Result<(), String> {
+    pub fn record(&mut self, packets: usize, field: &str) -> Result<(), ElementError> {
         self.record_by(packets, field, None)
     }
 
@@ -248,14 +248,14 @@ impl Graph {
     ///
     /// # Errors
     /// The same as of [`Self::record`].
-    pub fn record_some(&mut self, packets: usize, field: &str, part: u32) -> Result<(), String> {
+    pub fn record_some(&mut self, packets: usize, field: &str, part: u32) -> Result<(), ElementError> {
         self.record_by(packets, field, Some(Share::new(packets, part)))
     }
 
-    fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>) -> Result<(), String> {
+    fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>) -> Result<(), ElementError> {
         self.leave_straight();
         let place = self.info.place(field).filter(|place| place.len() == 8);
-        let place = place.ok_or_else(|| format!("no field '{field}' for packets' numbers"))?;
+        let place = place.ok_or_else(|| ElementError::resource(format!("no field '{field}' for packets' numbers")))?;
         self.recorder = Some(Box::new(Recorder::new(packets, field, place.start, share)));
         self.resting = None;
         self.pool.defer(false);

@@ -11,7 +11,7 @@ use super::threads::{Gauge, Thread, is_called};
 use super::{Graph, Stage, lock};
 use crate::control::why;
 use runtime::graph::ring::Elsewhere;
-use runtime::graph::{Described, Fault, HandlerError, Stats, Succession};
+use runtime::graph::{Described, ElementError, Fault, HandlerError, Stats, Succession};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
@@ -33,7 +33,7 @@ pub(super) enum Request {
     /// Somebody wants the thread to move.
     Move,
     /// The ways of so many packets are to be kept.
-    Record(usize, bool, Sender<Result<(), String>>),
+    Record(usize, bool, Sender<Result<(), ElementError>>),
     /// The packets whose ways are kept.
     Recorded(Sender<Vec<Value>>),
     /// Another version of its part is to take its place, where the thread can do that.
@@ -317,7 +317,7 @@ impl Directory {
     }
 
     /// Lets each thread keep the ways of so many packets, of all that come or of some.
-    pub(super) fn record(&self, packets: usize, all: bool) -> Result<(), String> {
+    pub(super) fn record(&self, packets: usize, all: bool) -> Result<(), ElementError> {
         self.workers().iter().filter_map(|worker| worker.ask(|reply| Request::Record(packets, all, reply))).collect()
     }
 
@@ -431,7 +431,7 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
 }
 
 /// Lets a graph keep the ways of so many packets, of all that come or of some.
-pub(super) fn record(graph: &mut Graph, packets: usize, all: bool) -> Result<(), String> {
+pub(super) fn record(graph: &mut Graph, packets: usize, all: bool) -> Result<(), ElementError> {
     if all { graph.record(packets, RECORD) } else { graph.record_some(packets, RECORD, why::PART) }
 }
 

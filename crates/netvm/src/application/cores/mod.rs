@@ -420,14 +420,14 @@ impl Cores {
     ///
     /// # Errors
     /// The order of all packets is kept: a packet goes through several graphs then, and each would know a part of its way.
-    pub fn record(&mut self, packets: usize, all: bool) -> Result<(), String> {
+    pub fn record(&mut self, packets: usize, all: bool) -> Result<(), ChangeError> {
         if let Mode::Total(_) = self.mode {
-            return Err(
-                "packets are recorded on one thread, or with --order flow, where each replica has the whole configuration".to_owned()
-            );
+            return Err(ChangeError::fixed(
+                "packets are recorded on one thread, or with --order flow, where each replica has the whole configuration",
+            ));
         }
-        handlers::record(&mut self.rest, packets, all)?;
-        self.directory.record(packets, all)
+        let own = handlers::record(&mut self.rest, packets, all);
+        own.and_then(|()| self.directory.record(packets, all)).map_err(ChangeError::failed)
     }
 
     /// The packets of all replicas whose ways are kept, in the order of their times, each with its `thread`; none if nothing is kept.
