@@ -330,17 +330,8 @@ fn one() -> u32 {
 pub struct Fault(String);
 
 impl Fault {
-    pub(crate) fn new(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-
-    pub(crate) fn of(text: impl Into<String>) -> Self {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
-    }
-
-    /// The same with its line.
-    pub(crate) fn at(self, line: usize) -> Self {
-        Self(format!("line {line}: {self}"))
     }
 }
 

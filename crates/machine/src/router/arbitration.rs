@@ -64,7 +64,7 @@ pub(crate) fn check_policies(all: &BTreeMap<String, Arbitration>, ports: &Ports,
         return Err(Fault::new("ports need a policy for the transmit FIFO: a table [arbitration.NAME]"));
     }
     all.iter()
-        .try_for_each(|(name, policy)| policy.check(ports, has_memory).map_err(|why| Fault::new(&format!("arbitration.{name}: {why}"))))
+        .try_for_each(|(name, policy)| policy.check(ports, has_memory).map_err(|why| Fault::new(format!("arbitration.{name}: {why}"))))
 }
 
 impl Arbitration {
@@ -75,9 +75,9 @@ impl Arbitration {
             (_, Lock::Entry | Lock::Cell, _, None) => Err(Fault::new("the lock needs a memory")),
             (_, Lock::Entry | Lock::Cell, Busy::NextPort, _) => Err(Fault::new("a thread that has the lock waits: busy = \"wait\"")),
             (Entry::Port, ..) if ports.entries < ports.count => {
-                Err(Fault::new(&format!("{} entries; {} ports with an entry each need more", ports.entries, ports.count)))
+                Err(Fault::new(format!("{} entries; {} ports with an entry each need more", ports.entries, ports.count)))
             }
-            (.., Some(memory)) if !has_memory(memory) => Err(Fault::new(&format!("the memory `{memory}` is not described"))),
+            (.., Some(memory)) if !has_memory(memory) => Err(Fault::new(format!("the memory `{memory}` is not described"))),
             _ => Ok(()),
         }
     }

@@ -66,14 +66,14 @@ impl Plan {
             let line = line.split('#').next().unwrap_or_default().trim();
             let mut words = line.split_whitespace();
             let Some(first) = words.next() else { continue };
-            let place = |what: Fault| what.at(n + 1);
+            let place = |what: Fault| Fault::new(format!("line {}: {what}", n + 1));
             let mut group = Group { elements: Vec::new(), cores: cores(first, machine).map_err(place)? };
             for word in words {
                 match elements.iter().position(|name| *name == word) {
                     _ if word == "*" => rest = Some(groups.len()),
                     Some(at) => group.elements.push(at),
                     None => {
-                        return Err(place(Fault::of(format!("`{word}` is no element with a program: there are {}", elements.join(", ")))));
+                        return Err(place(Fault::new(format!("`{word}` is no element with a program: there are {}", elements.join(", ")))));
                     }
                 }
             }
@@ -90,11 +90,11 @@ impl Plan {
     fn complete(self, elements: &[&str], machine: &Machine) -> Result<Self, Fault> {
         let times = |n: usize| self.groups.iter().flat_map(|group| &group.elements).filter(|element| **element == n).count();
         if let Some(n) = (0..elements.len()).find(|n| times(*n) != 1) {
-            return Err(Fault::of(format!("`{}` is in {} groups: name it, or `*`, in one line", elements[n], times(n))));
+            return Err(Fault::new(format!("`{}` is in {} groups: name it, or `*`, in one line", elements[n], times(n))));
         }
         let most = machine.scheduler.as_ref().map_or(0, |scheduler| scheduler.groups as usize);
         match self.groups.len() > most {
-            true => Err(Fault::of(format!("there are {} groups, and {} has {most}", self.groups.len(), machine.name))),
+            true => Err(Fault::new(format!("there are {} groups, and {} has {most}", self.groups.len(), machine.name))),
             false => Ok(self),
         }
     }
@@ -110,7 +110,7 @@ fn cores(text: &str, machine: &Machine) -> Result<Vec<usize>, Fault> {
     let count = machine.processor.cores as usize;
     let number = |text: &str| match text.parse::<usize>() {
         Ok(core) if core < count => Ok(core),
-        _ => Err(Fault::of(format!("`{text}` is no core: {} has 0 to {}", machine.name, count - 1))),
+        _ => Err(Fault::new(format!("`{text}` is no core: {} has 0 to {}", machine.name, count - 1))),
     };
     let mut all = Vec::new();
     for part in text.split(',') {
@@ -118,7 +118,7 @@ fn cores(text: &str, machine: &Machine) -> Result<Vec<usize>, Fault> {
         all.extend(number(first)?..=number(last)?);
     }
     match all.is_empty() {
-        true => Err(Fault::of(format!("`{text}` names no core"))),
+        true => Err(Fault::new(format!("`{text}` names no core"))),
         false => Ok(all),
     }
 }
