@@ -43,6 +43,8 @@ const UNSAFE_PARTS: &[&str] = &["crates/runtime/src/io/sys/"];
 const TABLES: &[&str] = &[];
 /// The most lines of any other file.
 const MAX_LINES: usize = 600;
+/// The most places where an error is a text alone: where nobody decides by it, such as options and lines that are read for people.
+const MOST_TEXT_ERRORS: usize = 60;
 /// Where the code is.
 const CODE: &[&str] = &["crates", "xtask", "tests", "benches", "fuzz"];
 
@@ -161,6 +163,32 @@ fn engines_are_not_compared_by_name() {
         wrong.extend(text.lines().enumerate().filter(|(_, l)| compares(l)).map(|(n, l)| format!("{path}:{}: {}", n + 1, l.trim())));
     }
     none(wrong);
+}
+
+/// How often a piece of code has `Result<_, String>`.
+fn text_errors(code: &str) -> usize {
+    let inner = |rest: &str| {
+        let mut depth = 1;
+        let end = rest.bytes().zip([b' '].into_iter().chain(rest.bytes())).position(|(byte, before)| {
+            depth += i32::from(b"<([{".contains(&byte));
+            depth -= i32::from(b")]}".contains(&byte) || byte == b'>' && before != b'-');
+            depth == 0
+        });
+        rest[..end.unwrap_or(0)].to_owned()
+    };
+    let last = |inner: &String| inner.trim_end().trim_end_matches(',').ends_with(", String");
+    code.split("Result<").skip(1).map(inner).filter(last).count()
+}
+
+#[test]
+fn errors_that_somebody_decides_by_have_kinds() {
+    assert_eq!(text_errors("fn a() -> Result<Vec<String>, String>; Result<Map<String, String>, Error>; Result<fn() -> u8, String>"), 2);
+    let is_test = |path: &str| path.split('/').nth(2) != Some("src") || path.contains("/tests/") || path.ends_with("/tests.rs");
+    let all = sources().into_iter().filter(|(path, _)| path.starts_with("crates/") && !is_test(path));
+    let count = |text: String| text_errors(text.split("#[cfg(test)]\nmod ").next().unwrap_or_default());
+    let found: Vec<(String, usize)> = all.map(|(path, text)| (path, count(text))).filter(|(_, count)| *count > 0).collect();
+    let sum: usize = found.iter().map(|(_, count)| count).sum();
+    assert!(sum <= MOST_TEXT_ERRORS, "{sum} errors are text alone, more than {MOST_TEXT_ERRORS}: {found:?}");
 }
 
 #[test]

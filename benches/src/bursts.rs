@@ -138,7 +138,7 @@ impl Case {
 
     /// All packets once; how many left.
     fn pass(&self, embedded: &mut Embedded, burst: usize, now: &mut u64) -> Result<usize, String> {
-        let input = embedded.port(self.input)?;
+        let input = embedded.port(self.input).map_err(|error| error.to_string())?;
         let outputs: Vec<usize> = (0..embedded.ports().count()).filter(|port| *port != input || self.application == "nat").collect();
         let mut sent = 0;
         for packets in self.packets.chunks(burst) {

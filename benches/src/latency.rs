@@ -63,7 +63,7 @@ impl Router {
         let embedded = embedded.map_err(|error| error.to_string());
         std::fs::remove_file(&table).map_err(told)?;
         let embedded = embedded?;
-        let input = embedded.port("in")?;
+        let input = embedded.port("in").map_err(|error| error.to_string())?;
         let outputs = (0..embedded.ports().count()).filter(|port| *port != input).collect();
         Ok(Self { embedded, packets: traffic::routed(&routes, None), input, outputs })
     }

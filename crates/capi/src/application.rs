@@ -22,7 +22,7 @@ pub(crate) unsafe fn open(configuration: *const c_char, engine: *const c_char) -
     let source = unsafe { text(configuration, "the configuration") }?.ok_or(Fault::null("the configuration"))?;
     // SAFETY: as this function's.
     let name = unsafe { text(engine, "the engine's name") }?.unwrap_or(engines::AUTO.name);
-    let engine = engines::find(name).ok_or_else(|| Fault::argument(&no_engine(name)))?;
+    let engine = engines::find(name).ok_or_else(|| Fault::argument(no_engine(name)))?;
     let application = Application::read("configuration", source, &Reading::default())?;
     Ok(Running(application.embed(engine, engines::Settings::default(), Settings::default(), Box::new(Silent))?))
 }
@@ -54,7 +54,7 @@ impl Running {
         let packets = unsafe { array(packets, count, "the array of packets") }?;
         // SAFETY: as this function's.
         let times = unsafe { array(times, if times.is_null() { 0 } else { count }, "the array of times") }?;
-        let port = self.0.port(device).map_err(|why| Fault::refused(&why))?;
+        let port = self.0.port(device).map_err(Fault::refused)?;
         let mut taken = 0;
         for (n, packet) in packets.iter().take(c_int::MAX as usize).enumerate() {
             // SAFETY: as this function's.
@@ -109,7 +109,7 @@ impl Running {
             (at, n) = (at + packet.bytes.len(), n + 1);
             true
         };
-        let taken = self.0.take(device, wants).map_err(|why| Fault::refused(&why))?;
+        let taken = self.0.take(device, wants).map_err(Fault::refused)?;
         Ok(taken as c_int)
     }
 
@@ -122,7 +122,7 @@ impl Running {
         let handler = unsafe { name(handler, "the handler") }?;
         // SAFETY: as this function's.
         let argument = unsafe { text(argument, "the argument") }?.unwrap_or_default();
-        self.0.graph().read(handler, argument, None).map_err(|why| Fault::refused(&why))
+        self.0.graph().read(handler, argument, None).map_err(Fault::refused)
     }
 
     /// Writes a handler.
@@ -134,6 +134,6 @@ impl Running {
         let handler = unsafe { name(handler, "the handler") }?;
         // SAFETY: as this function's.
         let value = unsafe { text(value, "the value") }?.unwrap_or_default();
-        self.0.graph().write(handler, value, None).map_err(|why| Fault::refused(&why))
+        self.0.graph().write(handler, value, None).map_err(Fault::refused)
     }
 }

@@ -117,7 +117,7 @@ pub(crate) unsafe fn register(unit: &Unit) -> Result<(), Fault> {
     let invoke = unit.invoke.ok_or(Fault::null("invoke"))?;
     let count = unit.operation_count as usize;
     if count > MAX_OPERATIONS || unit.registers as usize > MAX_REGISTERS {
-        return Err(Fault::argument(&format!("a coprocessor has at most {MAX_OPERATIONS} operations and {MAX_REGISTERS} registers")));
+        return Err(Fault::argument(format!("a coprocessor has at most {MAX_OPERATIONS} operations and {MAX_REGISTERS} registers")));
     }
     // SAFETY: as this function's.
     let names = unsafe { array(unit.operations, count, "the array of operations") }?;
@@ -129,5 +129,5 @@ pub(crate) unsafe fn register(unit: &Unit) -> Result<(), Fault> {
     let operations = names.iter().map(|name| unsafe { kept(*name, "an operation's name") }).collect::<Result<Vec<_>, _>>()?;
     let descriptor = Descriptor { name, registers: unit.registers, operations: operations.leak(), cost: unit.cost, doc };
     let calls = Calls { context: unit.context, make, init: unit.init, invoke, free: unit.free };
-    register_unit(descriptor, move || Box::new(calls.unit())).map_err(|why| Fault::argument(&why.to_string()))
+    register_unit(descriptor, move || Box::new(calls.unit())).map_err(Fault::argument)
 }

@@ -34,7 +34,7 @@ pub(crate) unsafe fn compile(expression: *const c_char, link_type: u32, engine: 
     let source = unsafe { text(expression, "the expression") }?.ok_or(Fault::null("the expression"))?;
     // SAFETY: as this function's.
     let name = unsafe { text(engine, "the engine's name") }?.unwrap_or(engines::AUTO.name);
-    let engine = engines::find(name).ok_or_else(|| Fault::argument(&no_engine(name)))?;
+    let engine = engines::find(name).ok_or_else(|| Fault::argument(no_engine(name)))?;
     Ok(Handle::new(Filter::compile(source, LinkType::from_file(link_type), engine)?))
 }
 

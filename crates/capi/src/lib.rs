@@ -382,7 +382,7 @@ functions! {
         // SAFETY: the caller's pointers are null or point to what the text says.
         let of = unsafe { pipeline::of(pipeline, stage) };
         let took = of.and_then(|(running, stage)| {
-            running.move_to(stage, replica as usize, usize::try_from(core).ok()).map_err(|why| Fault::refused(&why))
+            running.move_to(stage, replica as usize, usize::try_from(core).ok()).map_err(Fault::refused)
         });
         // SAFETY: as above.
         unsafe { told_pause(took, pause, error) }
@@ -398,7 +398,7 @@ functions! {
     ) -> c_int {
         // SAFETY: the caller's pointers are null or point to what the text says.
         let of = unsafe { pipeline::of(pipeline, stage) };
-        let took = of.and_then(|(running, stage)| running.set_replicas(stage, replicas as usize).map_err(|why| Fault::refused(&why)));
+        let took = of.and_then(|(running, stage)| running.set_replicas(stage, replicas as usize).map_err(Fault::refused));
         // SAFETY: as above.
         unsafe { told_pause(took, pause, error) }
     }
@@ -449,7 +449,7 @@ functions! {
         let words = unsafe { pipeline::words(handler, argument) };
         let told = of.and_then(|(running, stage)| {
             let (handler, argument) = words?;
-            running.read(stage, replica as usize, handler, argument).map_err(|why| Fault::refused(&why))
+            running.read(stage, replica as usize, handler, argument).map_err(Fault::refused)
         });
         let (status, told) = told.map_or_else(|fault| (fault.status, fault.message), |told| (NETVM_OK, told));
         if !text.is_null() {
@@ -474,7 +474,7 @@ functions! {
         let words = unsafe { pipeline::words(handler, value) };
         let done = of.and_then(|(running, stage)| {
             let (handler, value) = words?;
-            running.write(stage, replica as usize, handler, value).map_err(|why| Fault::refused(&why))
+            running.write(stage, replica as usize, handler, value).map_err(Fault::refused)
         });
         // SAFETY: as above.
         unsafe { told(done, error) }

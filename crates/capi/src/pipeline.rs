@@ -241,9 +241,9 @@ unsafe fn elements(called: &str, of: &StageOf) -> Result<Stage, Fault> {
     let source = unsafe { name(of.configuration, "the configuration") }?;
     // SAFETY: as this function's.
     let engine = unsafe { text(of.engine, "the engine's name") }?.unwrap_or(engines::AUTO.name);
-    let engine = engines::find(engine).ok_or_else(|| Fault::argument(&no_engine(engine)))?;
+    let engine = engines::find(engine).ok_or_else(|| Fault::argument(no_engine(engine)))?;
     let application = Application::read(called, source, &Reading::default())?;
-    Stage::elements(called, application, engine).map_err(|why| Fault::argument(&why))
+    Stage::elements(called, application, engine).map_err(Fault::argument)
 }
 
 /// A stage as it is to be registered.
@@ -289,7 +289,7 @@ pub(crate) fn set_flow(running: &Running, stage: &str, flow: Flow, context: *mut
         Some(flow) => running.set_flow(stage, flow),
         None => running.set_flow(stage, netvm::stages::by_addresses),
     };
-    changed.map_err(|why| Fault::refused(&why))
+    changed.map_err(Fault::refused)
 }
 
 impl Pipe {
@@ -312,7 +312,7 @@ impl Pipe {
         let of = unsafe { of.as_ref() }.ok_or(Fault::null("the stage"))?;
         // SAFETY: as this function's.
         let stage = unsafe { stage(of) }?;
-        self.made()?.stage(stage).map(drop).map_err(|why| Fault::argument(&why))
+        self.made()?.stage(stage).map(drop).map_err(Fault::argument)
     }
 
     /// # Safety
@@ -339,7 +339,7 @@ impl Pipe {
                 _ => Turn::End,
             }
         };
-        self.made()?.input(called, &to, turn).map(drop).map_err(|why| Fault::argument(&why))
+        self.made()?.input(called, &to, turn).map(drop).map_err(Fault::argument)
     }
 
     pub(crate) fn start(&mut self) -> Result<(), Fault> {

@@ -21,7 +21,7 @@ impl Fault {
     }
 
     pub(crate) fn null(what: &str) -> Self {
-        Self::argument(&format!("{what} is a null pointer"))
+        Self::argument(format!("{what} is a null pointer"))
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) unsafe fn text<'a>(at: *const c_char, what: &str) -> Result<Option<&'
     }
     // SAFETY: not null, so a string.
     let bytes = unsafe { CStr::from_ptr(at) };
-    bytes.to_str().map(Some).map_err(|_| Fault::argument(&format!("{what} is not UTF-8")))
+    bytes.to_str().map(Some).map_err(|_| Fault::argument(format!("{what} is not UTF-8")))
 }
 
 /// The array at a pointer, which may be null if there is nothing in it.
@@ -70,9 +70,7 @@ pub(crate) unsafe fn array<'a, T>(at: *const T, count: usize, what: &str) -> Res
     match count {
         0 => Ok(&[]),
         _ if at.is_null() => Err(Fault::null(what)),
-        _ if !at.is_aligned() || count > isize::MAX as usize / size_of::<T>() => {
-            Err(Fault::argument(&format!("{what} cannot be an array")))
-        }
+        _ if !at.is_aligned() || count > isize::MAX as usize / size_of::<T>() => Err(Fault::argument(format!("{what} cannot be an array"))),
         // SAFETY: neither null nor crooked, and of a size that an array may have.
         _ => Ok(unsafe { std::slice::from_raw_parts(at, count) }),
     }

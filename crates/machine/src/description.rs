@@ -325,13 +325,13 @@ fn one() -> u32 {
     1
 }
 
-/// What is wrong with a description.
+/// What is wrong with a description: of a machine, of what its threads do, of groups of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(String);
 
 impl Fault {
-    pub(crate) fn new(text: &str) -> Self {
-        Self(text.to_owned())
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
     }
 }
 
@@ -459,7 +459,7 @@ impl Machine {
         all.into_iter().try_for_each(|(what, value, least, most)| within(what, value, least, most))?;
         match ["csr", "ix", "scratch", "sram", "sdram"].into_iter().find(|name| !self.memory.contains_key(*name)) {
             Some(name) => Err(Fault(format!("ports need the memory `{name}`, which is not described"))),
-            None => crate::router::check_policies(&self.arbitration, p, &|memory| self.memory.contains_key(memory)).map_err(Fault),
+            None => crate::router::check_policies(&self.arbitration, p, &|memory| self.memory.contains_key(memory)),
         }
     }
 

@@ -198,7 +198,7 @@ impl Room<'_> {
             let left = |memory: &String| format!("{memory} has {} left", self.left(memory).unwrap_or(0));
             let left = choice.iter().map(left).collect::<Vec<_>>().join(", ");
             let (scope, bytes) = (name(datum.scope), datum.bytes);
-            return Err(Fault::new(&format!("`{}` of {} ({scope}) takes {bytes} bytes: {left}", datum.name, datum.element)));
+            return Err(Fault::new(format!("`{}` of {} ({scope}) takes {bytes} bytes: {left}", datum.name, datum.element)));
         };
         *self.used.entry(memory.clone()).or_default() += datum.bytes;
         same.into_iter().for_each(|same| drop(self.seen.insert(same, memory.clone())));

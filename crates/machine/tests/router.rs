@@ -98,9 +98,9 @@ fn equal_setups_give_equal_reports_and_wrong_files_are_told() {
     };
     assert_eq!(run(&setup, &ports(), 0.7), run(&setup, &ports(), 0.7));
     let wrong = |text: &str| Assignment::read(text, &machine, &ports()).unwrap_err();
-    assert_eq!(wrong("0.0 receive 0"), "port 0 has no thread that transmits");
-    assert_eq!(wrong("9.0 receive 0"), "line 1: `9` is no number below 6");
-    assert_eq!(wrong("0.1 forward 0"), "line 1: `0.1 forward 0`: receive or transmit, and ports");
+    assert_eq!(wrong("0.0 receive 0").to_string(), "port 0 has no thread that transmits");
+    assert_eq!(wrong("9.0 receive 0").to_string(), "line 1: `9` is no number below 6");
+    assert_eq!(wrong("0.1 forward 0").to_string(), "line 1: `0.1 forward 0`: receive or transmit, and ports");
 }
 
 /// A policy of one's own: an entry for each port, for which a thread waits. It gives what the one that goes on to the next port gives if each

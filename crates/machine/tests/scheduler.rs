@@ -185,11 +185,16 @@ fn a_core_works_while_a_unit_searches() {
 fn what_cannot_be_run_is_told() {
     let machine = machine(2, "", FREE, "");
     let error = |plan: &Plan| scheduler::simulate(&machine, &[three()], plan, false, 1).unwrap_err();
-    assert!(error(&Plan::completion(2, 2)).contains("element 2 is in no group"));
-    assert!(error(&Plan::each(3)).contains("group 2 has no core, or one that is not there: test has 2"));
-    assert!(error(&Plan::each(5)).contains("5 groups: test has 4"));
+    assert!(error(&Plan::completion(2, 2)).to_string().contains("element 2 is in no group"));
+    assert!(error(&Plan::each(3)).to_string().contains("group 2 has no core, or one that is not there: test has 2"));
+    assert!(error(&Plan::each(5)).to_string().contains("5 groups: test has 4"));
     let none = netvm_machine::description::named("netthreads").unwrap();
-    assert!(scheduler::simulate(&none, &[three()], &Plan::completion(3, 1), false, 1).unwrap_err().contains("describes no scheduler"));
+    assert!(
+        scheduler::simulate(&none, &[three()], &Plan::completion(3, 1), false, 1)
+            .unwrap_err()
+            .to_string()
+            .contains("describes no scheduler")
+    );
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(crate) use cores::is_called;
 pub use cores::{
     ChangeError, Cores, Flow, Flows, Item, Order, Place, Placement, PlacementError, Policies, Policy, Replicas, Sort, Stage, Thread, pin,
 };
-pub use embedded::{Embedded, Silent};
+pub use embedded::{Embedded, NoDevice, Silent};
 pub use explain::{Account, Way};
 pub use feed::NUMBER as RECORD;
 pub(crate) use foreign::Made;

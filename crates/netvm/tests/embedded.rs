@@ -227,7 +227,7 @@ fn time_is_that_of_packets_and_of_the_caller() {
     assert!(taken(&mut it, "out").is_empty());
     it.run_until(7 * second);
     assert_eq!(taken(&mut it, "out").into_iter().map(|(_, bytes)| bytes[0]).collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(it.push("on", lent(&[1], 0)).unwrap_err(), "no device is called `on`; there are in, out");
+    assert_eq!(it.push("on", lent(&[1], 0)).unwrap_err().to_string(), "no device is called `on`; there are in, out");
     assert!(it.take("x", |_| true).is_err() && it.ports().eq(["in", "out"]));
 }
 

@@ -86,14 +86,34 @@ fn prefixes(mut low: BigInt, high: BigInt, width: u32) -> Vec<(BigInt, BigInt)> 
     out
 }
 
+/// Why an entry is none of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryError {
+    /// The table has no such action.
+    NoAction(String),
+    /// It has another number of keys, or the action of parameters.
+    Unsuitable(String),
+    /// It would be too many of the module's.
+    TooMany(String),
+}
+
+impl std::fmt::Display for EntryError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::NoAction(text) | Self::Unsuitable(text) | Self::TooMany(text)) = self;
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for EntryError {}
+
 /// An entry's or member's value: the action's number, and its parameters.
 ///
 /// # Errors
 /// There is no such action, or it takes another number of parameters.
-pub fn value(of: &str, actions: &[ActionMeta], bytes: u32, action: usize, args: &[BigInt]) -> Result<Vec<u8>, String> {
-    let meta = actions.get(action).ok_or_else(|| format!("{of} has no action {action}"))?;
+pub fn value(of: &str, actions: &[ActionMeta], bytes: u32, action: usize, args: &[BigInt]) -> Result<Vec<u8>, EntryError> {
+    let meta = actions.get(action).ok_or_else(|| EntryError::NoAction(format!("{of} has no action {action}")))?;
     if meta.params.len() != args.len() {
-        return Err(format!("action {} takes {} parameters, not {}", meta.name, meta.params.len(), args.len()));
+        return Err(EntryError::Unsuitable(format!("action {} takes {} parameters, not {}", meta.name, meta.params.len(), args.len())));
     }
     let mut value = vec![0; bytes as usize];
     value[..2].copy_from_slice(&(action as u16).to_le_bytes());
@@ -112,14 +132,14 @@ pub fn value(of: &str, actions: &[ActionMeta], bytes: u32, action: usize, args: 
 ///
 /// # Errors
 /// They would be too many.
-pub fn ternary(widths: &[u32], key_bits: u16, keys: &[KeyMatch], counted: Option<&BigInt>) -> Result<Vec<Entry>, String> {
+pub fn ternary(widths: &[u32], key_bits: u16, keys: &[KeyMatch], counted: Option<&BigInt>) -> Result<Vec<Entry>, EntryError> {
     let mut combined = vec![(BigInt::zero(), ones(u32::from(key_bits)) - ones(widths.iter().sum()))];
     let mut shift: u32 = widths.iter().sum();
     for (key, width) in keys.iter().zip(widths) {
         shift -= width;
         let masks = key.masks(*width);
         if combined.len() * masks.len() > MAX_EXPANSION {
-            return Err(format!("this would be more than {MAX_EXPANSION} entries"));
+            return Err(EntryError::TooMany(format!("this would be more than {MAX_EXPANSION} entries")));
         }
         let join = |(v, m): &(BigInt, BigInt)| -> Vec<(BigInt, BigInt)> {
             masks.iter().map(|(kv, km)| (v | (kv << shift), m | (km << shift))).collect()
@@ -140,7 +160,7 @@ impl TableMeta {
     ///
     /// # Errors
     /// There is no such action, or it takes another number of parameters.
-    pub fn value(&self, action: usize, args: &[BigInt]) -> Result<Vec<u8>, String> {
+    pub fn value(&self, action: usize, args: &[BigInt]) -> Result<Vec<u8>, EntryError> {
         value(&format!("table {}", self.name), &self.actions, self.value_bytes, action, args)
     }
 
@@ -148,7 +168,7 @@ impl TableMeta {
     ///
     /// # Errors
     /// It does not suit the table.
-    pub fn initial_entry(&self, entry: &InitialEntry) -> Result<Vec<Entry>, String> {
+    pub fn initial_entry(&self, entry: &InitialEntry) -> Result<Vec<Entry>, EntryError> {
         self.entries(&entry.keys, entry.priority, &self.value(entry.action, &entry.args)?)
     }
 
@@ -156,10 +176,10 @@ impl TableMeta {
     ///
     /// # Errors
     /// The keys do not suit the table, or are too many.
-    pub fn entries(&self, keys: &[KeyMatch], priority: u32, value: &[u8]) -> Result<Vec<Entry>, String> {
+    pub fn entries(&self, keys: &[KeyMatch], priority: u32, value: &[u8]) -> Result<Vec<Entry>, EntryError> {
         let parts: Vec<&KeyMeta> = self.keys.iter().filter(|k| k.kind != crate::pipeline::Match::Selector).collect();
         if parts.len() != keys.len() {
-            return Err(format!("table {} has {} keys, not {}", self.name, parts.len(), keys.len()));
+            return Err(EntryError::Unsuitable(format!("table {} has {} keys, not {}", self.name, parts.len(), keys.len())));
         }
         let used: u32 = parts.iter().map(|k| k.width).sum();
         let all = u32::from(self.key_bits);
@@ -171,7 +191,7 @@ impl TableMeta {
                 masks.iter_mut().for_each(|(value, _)| *value &= counted);
             }
             if combined.len() * masks.len() > MAX_EXPANSION {
-                return Err(format!("an entry of table {} would be more than {MAX_EXPANSION} entries", self.name));
+                return Err(EntryError::TooMany(format!("an entry of table {} would be more than {MAX_EXPANSION} entries", self.name)));
             }
             let join = |(v, m): &(BigInt, BigInt)| -> Vec<(BigInt, BigInt)> {
                 masks.iter().map(|(kv, km)| (v | (kv << meta.shift), m | (km << meta.shift))).collect()

@@ -57,10 +57,10 @@ impl Info {
     }
 
     /// Whether another P4Info describes the same program: all that it names is here under the same numbers.
-    pub fn suits(&self, other: &P4Info) -> Result<(), String> {
+    pub fn suits(&self, other: &P4Info) -> Done {
         let own: BTreeSet<(u32, String)> = names(&self.all).into_iter().collect();
         match names(other).into_iter().find(|object| !own.contains(object)) {
-            Some((id, name)) => Err(format!("the program that runs has no {name} with the number {id:#010x}")),
+            Some((id, name)) => fault(Code::InvalidArgument, format!("the program that runs has no {name} with the number {id:#010x}")),
             None => Ok(()),
         }
     }

@@ -152,7 +152,7 @@ impl Device {
         }
         let Some(config) = &request.config else { return fault(Code::InvalidArgument, "the request has no configuration") };
         let Some(info) = &config.p4info else { return fault(Code::InvalidArgument, "the configuration has no P4Info") };
-        self.info.suits(info).or_else(|why| fault(Code::InvalidArgument, why))?;
+        self.info.suits(info)?;
         match action {
             Action::Unspecified => return fault(Code::InvalidArgument, "the request has no action"),
             Action::Verify => return Ok(()),

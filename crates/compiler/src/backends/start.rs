@@ -3,6 +3,7 @@
 //! Left out: coprocessors other than the console, whose output before packets come is nobody's, and for back ends that search packets
 //! themselves `stringmatching` and `regexp`, of which they are told what these were loaded with.
 
+use super::c::Unsupported;
 use super::c::freestanding::automaton;
 use super::c::freestanding::expression::{self, Expression};
 use netil::copro::patterns::{Expressions, Reader, Refusal, Text, expressions_load_price, groups, strings_load_price};
@@ -20,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// # Errors
 /// The init handler fails, sets a timer, or uses a coprocessor.
-pub(super) fn state(program: &Verified) -> Result<State, String> {
+pub(super) fn state(program: &Verified) -> Result<State, Unsupported> {
     made(program, &silent)
 }
 
@@ -28,7 +29,7 @@ pub(super) fn state(program: &Verified) -> Result<State, String> {
 ///
 /// # Errors
 /// The init handler fails, sets a timer, or uses another coprocessor.
-pub(super) fn searching(program: &Verified) -> Result<(State, Vec<Loaded>), String> {
+pub(super) fn searching(program: &Verified) -> Result<(State, Vec<Loaded>), Unsupported> {
     let all: RefCell<Vec<Loaded>> = RefCell::default();
     let make = |name: &str| {
         if !automaton::is_known(name) && !expression::is_known(name) {
@@ -46,13 +47,15 @@ fn silent(name: &str) -> Option<Box<dyn Coprocessor>> {
     (name == "console").then(|| Box::new(Silent) as Box<dyn Coprocessor>)
 }
 
-fn made(program: &Verified, make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>) -> Result<State, String> {
-    let mut state =
-        State::new(program, make).map_err(|lacking| format!("the coprocessor '{}', which this target does not have", lacking.0))?;
+fn made(program: &Verified, make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>) -> Result<State, Unsupported> {
+    let mut state = State::new(program, make)
+        .map_err(|lacking| Unsupported(format!("the coprocessor '{}', which this target does not have", lacking.0)))?;
     let mut interpreter = Interpreter::new(Arc::new(program.clone()));
-    interpreter.init(&mut state).map_err(|how| format!("an init handler that fails: {how:?}"))?;
+    interpreter.init(&mut state).map_err(|how| Unsupported(format!("an init handler that fails: {how:?}")))?;
     if state.timers.iter().any(|due| *due > 0) {
-        return Err("a timer that is set before packets come: this target runs when packets come, and at no other time".to_owned());
+        return Err(Unsupported(
+            "a timer that is set before packets come: this target runs when packets come, and at no other time".to_owned(),
+        ));
     }
     Ok(state)
 }

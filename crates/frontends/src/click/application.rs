@@ -23,7 +23,7 @@ use super::cycles;
 use super::graph::{Connection, Element, Graph, Port};
 use super::processing::{self, Kinds, Shape};
 use super::syntax::whole::{Job, Row, Whole, Written};
-use super::syntax::{Names, Scope};
+use super::syntax::{ArgumentError, Names, Scope};
 use crate::c::{self, Compiled, FlowState, InfoLayout, Instance, Source, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use crate::pcap_filter::suggest::nearest;
@@ -82,9 +82,9 @@ pub trait Classes {
     ///
     /// # Errors
     /// Why it cannot be read, or what is wrong in it, with the place.
-    fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
+    fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, ArgumentError> {
         let _ = (devices, outputs, key_bits, value_bytes);
-        Err(format!("{file}: there are no files here"))
+        Err(format!("{file}: there are no files here").into())
     }
 }
 
@@ -480,7 +480,7 @@ fn instance(
     ports: [&Vec<processing::Kind>; 2],
     names: &Scope<'_>,
     classes: &dyn Classes,
-) -> Result<Instance, Vec<String>> {
+) -> Result<Instance, Vec<ArgumentError>> {
     let class = &file.class;
     let resolved = arguments::resolve(&class.params, &element.arguments, class.config.is_some(), names)?;
     let [inputs, outputs] = ports;
@@ -508,9 +508,9 @@ fn write(
     job: &Job<'_>,
     classes: &dyn Classes,
     instance: &mut Instance,
-) -> Result<(), Vec<String>> {
-    let whole =
-        Whole::named(&config.syntax).ok_or_else(|| vec![format!("its class asks for the syntax {}, which there is not", config.syntax)])?;
+) -> Result<(), Vec<ArgumentError>> {
+    let whole = Whole::named(&config.syntax)
+        .ok_or_else(|| vec![ArgumentError::new(format!("its class asks for the syntax {}, which there is not", config.syntax))])?;
     let pieces = files::pieces(&config.syntax, arguments);
     let (mut all, several) = (Vec::new(), pieces.len() > 1);
     for Piece { arguments, file } in pieces {
@@ -527,10 +527,10 @@ fn write(
 }
 
 /// What reads a file's entries for a table.
-type ReadFile<'a> = dyn Fn(&str, &c::Table) -> Result<Vec<Entry>, String> + 'a;
+type ReadFile<'a> = dyn Fn(&str, &c::Table) -> Result<Vec<Entry>, ArgumentError> + 'a;
 
 /// Rows, and behind them what a file has, as entries of a table of the class.
-fn entries(class: &c::Class, name: &str, rows: Vec<Row>, file: Option<&str>, read: &ReadFile<'_>) -> Result<Vec<Entry>, String> {
+fn entries(class: &c::Class, name: &str, rows: Vec<Row>, file: Option<&str>, read: &ReadFile<'_>) -> Result<Vec<Entry>, ArgumentError> {
     if rows.is_empty() && file.is_none() {
         return Ok(Vec::new());
     }
@@ -542,10 +542,10 @@ fn entries(class: &c::Class, name: &str, rows: Vec<Row>, file: Option<&str>, rea
     Ok(all)
 }
 
-fn entry(table: &c::Table, row: Row) -> Result<Entry, String> {
+fn entry(table: &c::Table, row: Row) -> Result<Entry, ArgumentError> {
     let ranges = row.priority > 0;
     if table.key.size() as usize != row.key.len() || ranges && table.kind != TableKind::Range {
-        return Err(format!("the table `{}` has other keys", table.name));
+        return Err(ArgumentError::new(format!("the table `{}` has other keys", table.name)));
     }
     let mut value = vec![0; table.value.size() as usize];
     for (member, set) in &row.values {

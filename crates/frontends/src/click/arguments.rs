@@ -9,7 +9,7 @@
 //! Source: Click's manual of `Args`.
 
 use super::config::unquote;
-use super::syntax::{Reading, Scope, Syntax};
+use super::syntax::{ArgumentError, Reading, Scope, Syntax};
 pub use crate::c::Value;
 use crate::c::{self, Mode, Param, Preset};
 use crate::pcap_filter::suggest::nearest;
@@ -81,7 +81,7 @@ enum Used {
 ///
 /// # Errors
 /// All that is wrong, each in words that name the argument.
-pub fn resolve(parameters: &[Param], arguments: &[String], rest: bool, names: &Scope<'_>) -> Result<Resolved, Vec<String>> {
+pub fn resolve(parameters: &[Param], arguments: &[String], rest: bool, names: &Scope<'_>) -> Result<Resolved, Vec<ArgumentError>> {
     let mut taking = Taking { arguments, used: vec![Used::No; arguments.len()], faults: Vec::new() };
     let (mut resolved, mut given) = (Resolved::default(), Vec::new());
     for parameter in parameters.iter().filter(|parameter| parameter.mode != Mode::Given) {
@@ -119,32 +119,35 @@ fn preset(parameter: &Param) -> Option<&str> {
 }
 
 /// The value of an argument that is not there, from another one, if that is a name of both.
-fn same(parameter: &Param, other: &str, given: &[(&str, &str)], names: &Scope<'_>) -> Result<Value, String> {
+fn same(parameter: &Param, other: &str, given: &[(&str, &str)], names: &Scope<'_>) -> Result<Value, ArgumentError> {
     let text = given.iter().find(|(keyword, _)| *keyword == other).map(|(_, text)| *text);
     text.and_then(|text| read(parameter, text, names).ok()).ok_or_else(|| missing(parameter))
 }
 
-fn missing(parameter: &Param) -> String {
-    format!("required argument `{}` is missing", parameter.keyword)
+fn missing(parameter: &Param) -> ArgumentError {
+    ArgumentError::new(format!("required argument `{}` is missing", parameter.keyword))
 }
 
 /// An argument's value.
-fn read(parameter: &Param, argument: &str, names: &Scope<'_>) -> Result<Value, String> {
+fn read(parameter: &Param, argument: &str, names: &Scope<'_>) -> Result<Value, ArgumentError> {
     let Param { keyword, ctype, syntax: named, .. } = parameter;
-    let ty = &Type::of(ctype).ok_or_else(|| format!("`{keyword}`: there are no arguments of the type `{ctype}`"))?;
+    let ty = &Type::of(ctype).ok_or_else(|| ArgumentError::new(format!("`{keyword}`: there are no arguments of the type `{ctype}`")))?;
     if parameter.list && named == BYTES {
         return Ok(Value::Bytes(unquote(argument)));
     }
     let syntax = if named.is_empty() { Some(Syntax::of(ty)) } else { Syntax::named(named) };
-    let syntax = syntax.ok_or_else(|| format!("`{keyword}`: its class asks for the syntax {named}, which there is not"))?;
+    let syntax =
+        syntax.ok_or_else(|| ArgumentError::new(format!("`{keyword}`: its class asks for the syntax {named}, which there is not")))?;
     let bytes = unquote(argument);
     let text = String::from_utf8_lossy(&bytes);
-    let one = |text: &str| syntax.read(text, &Reading { ty, names }).map_err(|wrong| format!("`{keyword}`: `{text}` {wrong}"));
+    let one = |text: &str| {
+        syntax.read(text, &Reading { ty, names }).map_err(|wrong| ArgumentError::new(format!("`{keyword}`: `{text}` {wrong}")))
+    };
     if parameter.list { list(text.split_ascii_whitespace().map(one), ctype.size() as usize) } else { one(&text) }
 }
 
 /// Values of so many bytes, one behind the other as in memory.
-fn list(values: impl Iterator<Item = Result<Value, String>>, size: usize) -> Result<Value, String> {
+fn list(values: impl Iterator<Item = Result<Value, ArgumentError>>, size: usize) -> Result<Value, ArgumentError> {
     let (mut all, mut texts) = (Vec::new(), Vec::new());
     for value in values {
         match value? {
@@ -160,7 +163,7 @@ fn list(values: impl Iterator<Item = Result<Value, String>>, size: usize) -> Res
 struct Taking<'a> {
     arguments: &'a [String],
     used: Vec<Used>,
-    faults: Vec<String>,
+    faults: Vec<ArgumentError>,
 }
 
 impl<'a> Taking<'a> {
@@ -208,25 +211,25 @@ impl<'a> Taking<'a> {
         let known: Vec<&str> = parameters.iter().map(|parameter| parameter.keyword.as_str()).collect();
         let is_loud = |word: &str| word.len() > 3 && !word.bytes().any(|b| b.is_ascii_lowercase()) && !known.contains(&word);
         let word = |argument: &&str| keyword(argument).is_some_and(|(word, _)| is_loud(word) && near(word, &known).is_some());
-        let faults: Vec<String> = self.left().filter(word).map(|argument| unwanted(argument, &known)).collect();
+        let faults: Vec<ArgumentError> = self.left().filter(word).map(|argument| unwanted(argument, &known)).collect();
         self.faults.extend(faults);
     }
 
     /// Faults for arguments that nobody takes.
     fn too_much(&mut self, parameters: &[Param]) {
         let known = || parameters.iter().filter(|parameter| parameter.mode != Mode::Given).map(|parameter| parameter.keyword.as_str());
-        let faults: Vec<String> = self.left().map(|argument| unwanted(argument, &known().collect::<Vec<_>>())).collect();
+        let faults: Vec<ArgumentError> = self.left().map(|argument| unwanted(argument, &known().collect::<Vec<_>>())).collect();
         self.faults.extend(faults);
     }
 }
 
 /// Says that an argument has no parameter.
-fn unwanted(argument: &str, known: &[&str]) -> String {
-    let Some((word, _)) = keyword(argument) else { return format!("too many arguments: `{argument}`") };
+fn unwanted(argument: &str, known: &[&str]) -> ArgumentError {
+    let Some((word, _)) = keyword(argument) else { return ArgumentError::new(format!("too many arguments: `{argument}`")) };
     match near(word, known) {
-        Some(near) => format!("unknown argument `{word}`: did you mean `{near}`?"),
-        None if known.is_empty() => format!("unknown argument `{word}`: there are none"),
-        None => format!("unknown argument `{word}`: there are {}", known.join(", ")),
+        Some(near) => ArgumentError::new(format!("unknown argument `{word}`: did you mean `{near}`?")),
+        None if known.is_empty() => ArgumentError::new(format!("unknown argument `{word}`: there are none")),
+        None => ArgumentError::new(format!("unknown argument `{word}`: there are {}", known.join(", "))),
     }
 }
 
@@ -277,6 +280,7 @@ mod tests {
 
     fn resolved(parameters: &[Param], text: &str, rest: bool) -> Result<Resolved, Vec<String>> {
         resolve(parameters, &crate::click::config::arguments(text), rest, &Names::default().at("x"))
+            .map_err(|all| all.iter().map(ToString::to_string).collect())
     }
 
     fn values(text: &str) -> String {

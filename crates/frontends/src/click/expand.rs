@@ -7,6 +7,7 @@ use super::ast::{Alternative, Formal, Statement, Text};
 use super::config::{LONGEST, arguments, first_word};
 use super::graph::{Connection, Element, Graph, Port};
 use super::scope::{Body, Classes, Declared, Definition, Link, Meaning, Reader};
+use super::syntax::ArgumentError;
 use super::values::Values;
 use crate::diagnostics::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -205,7 +206,7 @@ impl<'a> Expander<'a> {
             Some(Meaning::Primitive(class)) => return Some(Chosen::Primitive(class.clone())),
             _ => {}
         }
-        let why = why.pop().filter(|_| definition.compound.alternatives.len() == 1).unwrap_or_else(|| "no alternative fits".to_owned());
+        let why = why.pop().filter(|_| definition.compound.alternatives.len() == 1).unwrap_or_else(|| "no alternative fits".into());
         let fault = Diagnostic::new(declared.span, format!("`{}` does not fit its class: {why}", declared.name));
         self.fault(fault.note(definition.compound.span, "the class"));
         None
@@ -217,14 +218,14 @@ impl<'a> Expander<'a> {
         alternative: &'a Alternative,
         arguments: &[String],
         ports: [u32; 2],
-    ) -> Result<Chosen<'a>, String> {
+    ) -> Result<Chosen<'a>, ArgumentError> {
         let given = bind(&alternative.formals, arguments)?;
         let values = self.values(&alternative.body, given, false, Some(Rc::clone(&definition.values)));
         let body = Reader::read(&mut self.classes, Some(definition.view), Rc::clone(&values), true, &alternative.body);
         let inside = [sides(&body.links, 0, |l| l.from)?, sides(&body.links, 1, |l| l.to)?];
         for ((inside, outside), what) in inside.into_iter().zip(ports).zip(["input", "output"]) {
             if inside != outside {
-                return Err(format!("it has {inside} {what} ports, and {outside} are connected"));
+                return Err(ArgumentError::new(format!("it has {inside} {what} ports, and {outside} are connected")));
             }
         }
         Ok(Chosen::Body(body, values))
@@ -282,10 +283,12 @@ fn used(links: &[Link], elements: usize) -> Vec<[u32; 2]> {
 }
 
 /// How many ports a compound's side has; none may be left out.
-fn sides(links: &[Link], element: usize, end: impl Fn(&Link) -> (usize, u32)) -> Result<u32, String> {
+fn sides(links: &[Link], element: usize, end: impl Fn(&Link) -> (usize, u32)) -> Result<u32, ArgumentError> {
     let ports: BTreeSet<u32> = links.iter().map(end).filter(|end| end.0 == element).map(|end| end.1).collect();
     match ports.iter().zip(0..).find(|(port, n)| *port != n) {
-        Some((_, missing)) => Err(format!("its {} port {missing} is not used inside", if element == 0 { "input" } else { "output" })),
+        Some((_, missing)) => {
+            Err(ArgumentError::new(format!("its {} port {missing} is not used inside", if element == 0 { "input" } else { "output" })))
+        }
         None => Ok(ports.len() as u32),
     }
 }
@@ -298,7 +301,7 @@ fn defines(statements: &[Statement]) -> impl Iterator<Item = &Text> {
 }
 
 /// Gives each parameter its argument: by keyword, by place, and what is left to `__REST__`.
-fn bind(formals: &[Formal], arguments: &[String]) -> Result<HashMap<String, String>, String> {
+fn bind(formals: &[Formal], arguments: &[String]) -> Result<HashMap<String, String>, ArgumentError> {
     let mut values = HashMap::new();
     let mut places = formals.iter().filter(|formal| formal.keyword.is_none());
     let rest = formals.iter().find(|formal| formal.keyword.as_deref() == Some("__REST__"));
@@ -316,13 +319,13 @@ fn bind(formals: &[Formal], arguments: &[String]) -> Result<HashMap<String, Stri
     }
     if let Some(missing) = formals.iter().find(|f| !values.contains_key(&f.name) && f.keyword.as_deref() != Some("__REST__")) {
         return Err(match &missing.keyword {
-            Some(keyword) => format!("missing `{keyword}` argument"),
-            None => "too few arguments".to_owned(),
+            Some(keyword) => ArgumentError::new(format!("missing `{keyword}` argument")),
+            None => ArgumentError::new("too few arguments"),
         });
     }
     match rest {
         Some(rest) => drop(values.insert(rest.name.clone(), left.join(", "))),
-        None if !left.is_empty() => return Err("too many arguments".to_owned()),
+        None if !left.is_empty() => return Err(ArgumentError::new("too many arguments")),
         None => {}
     }
     Ok(values)

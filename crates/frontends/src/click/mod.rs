@@ -45,7 +45,7 @@ const LONGEST: usize = 64 << 20;
 /// # Errors
 /// Everything that is wrong with the text, as far as it can be told without knowing the element classes.
 pub fn flatten(source: &str, parameters: &BTreeMap<String, String>) -> Result<Graph, Diagnostics> {
-    flatten_files(&mut Sources::of("", source), parameters, &|_, _| Err("there are no files here".to_owned()))
+    flatten_files(&mut Sources::of("", source), parameters, &|_, _| Err(std::io::Error::other("there are no files here")))
 }
 
 /// The same of a configuration that may require libraries, whose texts are added to the sources. Places are in all of them.

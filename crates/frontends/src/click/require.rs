@@ -12,6 +12,7 @@ use super::config::{arguments, unquote};
 use super::parse;
 use crate::diagnostics::{Diagnostic, Sources, Span};
 use std::collections::BTreeSet;
+use std::io;
 
 /// How deeply files may require each other.
 const DEPTH: usize = 16;
@@ -19,7 +20,7 @@ const DEPTH: usize = 16;
 const FILES: usize = 64;
 
 /// Finds a library: given the name of the file that requires it, and what that calls it, its own name and its text.
-pub type Library<'a> = dyn Fn(&str, &str) -> Result<(String, String), String> + 'a;
+pub type Library<'a> = dyn Fn(&str, &str) -> io::Result<(String, String)> + 'a;
 
 /// Statements of a configuration and of the libraries that it requires.
 pub(super) struct Reader<'a> {
@@ -52,16 +53,16 @@ impl Reader<'_> {
     }
 
     /// Statements of a library; none if it was read before.
-    fn library(&mut self, from: &str, file: &str, depth: usize) -> Result<Vec<Statement>, String> {
+    fn library(&mut self, from: &str, file: &str, depth: usize) -> io::Result<Vec<Statement>> {
         let (name, text) = (self.library)(from, file)?;
         if !self.seen.insert(name.clone()) {
             return Ok(Vec::new());
         }
         if depth == DEPTH || self.seen.len() > FILES {
-            return Err(format!("files require each other more than {DEPTH} deep, or there are more than {FILES}"));
+            return Err(io::Error::other(format!("files require each other more than {DEPTH} deep, or there are more than {FILES}")));
         }
         if self.sources.end() as usize + text.len() > LONGEST {
-            return Err(format!("the configuration has more than {LONGEST} bytes then"));
+            return Err(io::Error::other(format!("the configuration has more than {LONGEST} bytes then")));
         }
         let start = self.sources.add(name, text);
         Ok(self.read(start, depth + 1))

@@ -114,7 +114,7 @@ impl Transactions {
     pub(crate) fn check(&self) -> Result<(), Fault> {
         match self.signature_bits {
             0..=MOST_BITS => Ok(()),
-            bits => Err(Fault::new(&format!("transactions.signature_bits is {bits}; it is at most {MOST_BITS}"))),
+            bits => Err(Fault::new(format!("transactions.signature_bits is {bits}; it is at most {MOST_BITS}"))),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! again, or looks after its other ports. The paper's policies are the shared variable, check-out and the a-priori partition (NP-Click paper, section 4.5).
 
 use super::Ports;
+use crate::description::Fault;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -58,24 +59,25 @@ pub enum Busy {
 ///
 /// # Errors
 /// There is none, or one contradicts itself or the machine.
-pub(crate) fn check_policies(all: &BTreeMap<String, Arbitration>, ports: &Ports, has_memory: &dyn Fn(&str) -> bool) -> Result<(), String> {
+pub(crate) fn check_policies(all: &BTreeMap<String, Arbitration>, ports: &Ports, has_memory: &dyn Fn(&str) -> bool) -> Result<(), Fault> {
     if all.is_empty() {
-        return Err("ports need a policy for the transmit FIFO: a table [arbitration.NAME]".to_owned());
+        return Err(Fault::new("ports need a policy for the transmit FIFO: a table [arbitration.NAME]"));
     }
-    all.iter().try_for_each(|(name, policy)| policy.check(ports, has_memory).map_err(|why| format!("arbitration.{name}: {why}")))
+    all.iter()
+        .try_for_each(|(name, policy)| policy.check(ports, has_memory).map_err(|why| Fault::new(format!("arbitration.{name}: {why}"))))
 }
 
 impl Arbitration {
-    fn check(&self, ports: &Ports, has_memory: &dyn Fn(&str) -> bool) -> Result<(), String> {
+    fn check(&self, ports: &Ports, has_memory: &dyn Fn(&str) -> bool) -> Result<(), Fault> {
         match (self.entry, self.lock, self.busy, self.memory.as_deref()) {
-            (Entry::Turn, Lock::None, ..) => Err("entries that are taken in turn need a lock: lock = \"entry\" or \"cell\"".to_owned()),
-            (_, Lock::None, _, Some(_)) => Err("without a lock there is no memory for it".to_owned()),
-            (_, Lock::Entry | Lock::Cell, _, None) => Err("the lock needs a memory".to_owned()),
-            (_, Lock::Entry | Lock::Cell, Busy::NextPort, _) => Err("a thread that has the lock waits: busy = \"wait\"".to_owned()),
+            (Entry::Turn, Lock::None, ..) => Err(Fault::new("entries that are taken in turn need a lock: lock = \"entry\" or \"cell\"")),
+            (_, Lock::None, _, Some(_)) => Err(Fault::new("without a lock there is no memory for it")),
+            (_, Lock::Entry | Lock::Cell, _, None) => Err(Fault::new("the lock needs a memory")),
+            (_, Lock::Entry | Lock::Cell, Busy::NextPort, _) => Err(Fault::new("a thread that has the lock waits: busy = \"wait\"")),
             (Entry::Port, ..) if ports.entries < ports.count => {
-                Err(format!("{} entries; {} ports with an entry each need more", ports.entries, ports.count))
+                Err(Fault::new(format!("{} entries; {} ports with an entry each need more", ports.entries, ports.count)))
             }
-            (.., Some(memory)) if !has_memory(memory) => Err(format!("the memory `{memory}` is not described")),
+            (.., Some(memory)) if !has_memory(memory) => Err(Fault::new(format!("the memory `{memory}` is not described"))),
             _ => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! Which thread does what: paths of elements from a port in, or to a port out.
 
 use super::Ports;
+use crate::description::Fault;
 use crate::description::Machine;
 
 /// What a thread does.
@@ -36,12 +37,12 @@ impl Assignment {
     ///
     /// # Errors
     /// A line is wrong, or a port has no thread one way.
-    pub fn read(text: &str, machine: &Machine, ports: &Ports) -> Result<Self, String> {
+    pub fn read(text: &str, machine: &Machine, ports: &Ports) -> Result<Self, Fault> {
         let mut roles = vec![Role::Idle; machine.threads() as usize];
         for (n, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
-                let (at, role) = parsed(line, machine, ports).map_err(|what| format!("line {}: {what}", n + 1))?;
+                let (at, role) = parsed(line, machine, ports).map_err(|what| Fault::new(format!("line {}: {what}", n + 1)))?;
                 roles[at] = role;
             }
         }
@@ -49,7 +50,7 @@ impl Assignment {
             let receives = roles.iter().any(|role| matches!(role, Role::Receive(all) if all.contains(&port)));
             let transmits = roles.iter().any(|role| matches!(role, Role::Transmit(all) if all.contains(&port)));
             if !(receives && transmits) {
-                return Err(format!("port {port} has no thread that {}", if receives { "transmits" } else { "receives" }));
+                return Err(Fault::new(format!("port {port} has no thread that {}", if receives { "transmits" } else { "receives" })));
             }
         }
         Ok(Self { roles })
@@ -62,18 +63,18 @@ impl Assignment {
     }
 }
 
-fn parsed(line: &str, machine: &Machine, ports: &Ports) -> Result<(usize, Role), String> {
+fn parsed(line: &str, machine: &Machine, ports: &Ports) -> Result<(usize, Role), Fault> {
     let mut words = line.split_whitespace();
     let (place, what) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (engine, thread) = place.split_once('.').ok_or_else(|| format!("`{place}`: ENGINE.THREAD is wanted"))?;
+    let (engine, thread) = place.split_once('.').ok_or_else(|| Fault::new(format!("`{place}`: ENGINE.THREAD is wanted")))?;
     let number = |text: &str, limit: u32| {
-        text.parse::<u32>().ok().filter(|n| *n < limit).ok_or_else(|| format!("`{text}` is no number below {limit}"))
+        text.parse::<u32>().ok().filter(|n| *n < limit).ok_or_else(|| Fault::new(format!("`{text}` is no number below {limit}")))
     };
     let at = number(engine, machine.processor.cores)? * machine.processor.threads + number(thread, machine.processor.threads)?;
     let all = words.map(|word| number(word, ports.count)).collect::<Result<Vec<_>, _>>()?;
     match what {
         "receive" if !all.is_empty() => Ok((at as usize, Role::Receive(all))),
         "transmit" if !all.is_empty() => Ok((at as usize, Role::Transmit(all))),
-        _ => Err(format!("`{line}`: receive or transmit, and ports")),
+        _ => Err(Fault::new(format!("`{line}`: receive or transmit, and ports"))),
     }
 }

@@ -83,18 +83,18 @@ pub struct Report {
 ///
 /// # Errors
 /// The machine has no scheduler or too few cores or groups, or an element has no group.
-pub fn simulate(machine: &Machine, packets: &[Parts], plan: &Plan, by_flow: bool, count: u64) -> Result<Report, String> {
-    let scheduler = machine.scheduler.as_ref().ok_or_else(|| format!("{} describes no scheduler", machine.name))?;
+pub fn simulate(machine: &Machine, packets: &[Parts], plan: &Plan, by_flow: bool, count: u64) -> Result<Report, Fault> {
+    let scheduler = machine.scheduler.as_ref().ok_or_else(|| Fault::new(format!("{} describes no scheduler", machine.name)))?;
     let missing = packets.iter().flat_map(|packet| &packet.parts).find(|(element, _)| plan.group_of(*element).is_none());
     if let Some((element, _)) = missing {
-        return Err(format!("element {element} is in no group"));
+        return Err(Fault::new(format!("element {element} is in no group")));
     }
     let (cores, groups) = (machine.processor.cores as usize, scheduler.groups as usize);
     if plan.groups.len() > groups {
-        return Err(format!("{} groups: {} has {groups}", plan.groups.len(), machine.name));
+        return Err(Fault::new(format!("{} groups: {} has {groups}", plan.groups.len(), machine.name)));
     }
     match plan.groups.iter().position(|group| group.cores.is_empty() || group.cores.iter().any(|core| *core >= cores)) {
-        Some(group) => Err(format!("group {group} has no core, or one that is not there: {} has {cores}", machine.name)),
+        Some(group) => Err(Fault::new(format!("group {group} has no core, or one that is not there: {} has {cores}", machine.name))),
         None => Ok(run::Model::new(machine, scheduler, packets, plan, by_flow, count).run()),
     }
 }

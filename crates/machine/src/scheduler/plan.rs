@@ -1,5 +1,6 @@
 //! Which elements form a group, and which cores subscribe to it.
 
+use crate::description::Fault;
 use crate::description::Machine;
 
 /// A group.
@@ -59,19 +60,21 @@ impl Plan {
     ///
     /// # Errors
     /// A line is wrong, or an element is in no group, or in two.
-    pub fn read(text: &str, elements: &[&str], machine: &Machine) -> Result<Self, String> {
+    pub fn read(text: &str, elements: &[&str], machine: &Machine) -> Result<Self, Fault> {
         let (mut groups, mut rest) = (Vec::new(), None);
         for (n, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             let mut words = line.split_whitespace();
             let Some(first) = words.next() else { continue };
-            let place = |what: String| format!("line {}: {what}", n + 1);
+            let place = |what: Fault| Fault::new(format!("line {}: {what}", n + 1));
             let mut group = Group { elements: Vec::new(), cores: cores(first, machine).map_err(place)? };
             for word in words {
                 match elements.iter().position(|name| *name == word) {
                     _ if word == "*" => rest = Some(groups.len()),
                     Some(at) => group.elements.push(at),
-                    None => return Err(place(format!("`{word}` is no element with a program: there are {}", elements.join(", ")))),
+                    None => {
+                        return Err(place(Fault::new(format!("`{word}` is no element with a program: there are {}", elements.join(", ")))));
+                    }
                 }
             }
             groups.push(group);
@@ -84,14 +87,14 @@ impl Plan {
         plan.complete(elements, machine)
     }
 
-    fn complete(self, elements: &[&str], machine: &Machine) -> Result<Self, String> {
+    fn complete(self, elements: &[&str], machine: &Machine) -> Result<Self, Fault> {
         let times = |n: usize| self.groups.iter().flat_map(|group| &group.elements).filter(|element| **element == n).count();
         if let Some(n) = (0..elements.len()).find(|n| times(*n) != 1) {
-            return Err(format!("`{}` is in {} groups: name it, or `*`, in one line", elements[n], times(n)));
+            return Err(Fault::new(format!("`{}` is in {} groups: name it, or `*`, in one line", elements[n], times(n))));
         }
         let most = machine.scheduler.as_ref().map_or(0, |scheduler| scheduler.groups as usize);
         match self.groups.len() > most {
-            true => Err(format!("there are {} groups, and {} has {most}", self.groups.len(), machine.name)),
+            true => Err(Fault::new(format!("there are {} groups, and {} has {most}", self.groups.len(), machine.name))),
             false => Ok(self),
         }
     }
@@ -103,11 +106,11 @@ impl Plan {
 }
 
 /// Cores as `0-3,7`.
-fn cores(text: &str, machine: &Machine) -> Result<Vec<usize>, String> {
+fn cores(text: &str, machine: &Machine) -> Result<Vec<usize>, Fault> {
     let count = machine.processor.cores as usize;
     let number = |text: &str| match text.parse::<usize>() {
         Ok(core) if core < count => Ok(core),
-        _ => Err(format!("`{text}` is no core: {} has 0 to {}", machine.name, count - 1)),
+        _ => Err(Fault::new(format!("`{text}` is no core: {} has 0 to {}", machine.name, count - 1))),
     };
     let mut all = Vec::new();
     for part in text.split(',') {
@@ -115,7 +118,7 @@ fn cores(text: &str, machine: &Machine) -> Result<Vec<usize>, String> {
         all.extend(number(first)?..=number(last)?);
     }
     match all.is_empty() {
-        true => Err(format!("`{text}` names no core")),
+        true => Err(Fault::new(format!("`{text}` names no core"))),
         false => Ok(all),
     }
 }
@@ -131,12 +134,12 @@ mod tests {
         let plan = read("0-1,4 b # the slow one\n\n2 *\n").unwrap();
         assert_eq!(plan.groups[0], Group { elements: vec![1], cores: vec![0, 1, 4] });
         assert_eq!(plan.groups[1], Group { elements: vec![0, 2], cores: vec![2] });
-        assert!(read("0 a b").unwrap_err().contains("`c` is in 0 groups"));
-        assert!(read("0 a b c\n1 a").unwrap_err().contains("`a` is in 2 groups"));
-        assert!(read("0 a b d").unwrap_err().contains("line 1: `d` is no element"));
-        assert!(read("16 *").unwrap_err().contains("has 0 to 15"));
-        assert!(read("1-0 *").unwrap_err().contains("names no core"));
-        assert!(read(&format!("{}0 *", "0\n".repeat(16))).unwrap_err().contains("there are 17 groups"));
+        assert!(read("0 a b").unwrap_err().to_string().contains("`c` is in 0 groups"));
+        assert!(read("0 a b c\n1 a").unwrap_err().to_string().contains("`a` is in 2 groups"));
+        assert!(read("0 a b d").unwrap_err().to_string().contains("line 1: `d` is no element"));
+        assert!(read("16 *").unwrap_err().to_string().contains("has 0 to 15"));
+        assert!(read("1-0 *").unwrap_err().to_string().contains("names no core"));
+        assert!(read(&format!("{}0 *", "0\n".repeat(16))).unwrap_err().to_string().contains("there are 17 groups"));
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl Machine {
         wanted.into_iter().try_for_each(|(what, value, least, most)| crate::description::within(what, value, least, most))?;
         match machine.clock_mhz.is_finite() && machine.clock_mhz > 0.0 {
             true => Ok(machine),
-            false => Err(Fault::new(&format!("clock_mhz is {}, which is no frequency", machine.clock_mhz))),
+            false => Err(Fault::new(format!("clock_mhz is {}, which is no frequency", machine.clock_mhz))),
         }
     }
 

@@ -88,17 +88,34 @@ impl Application {
     }
 }
 
+/// No device has that name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoDevice {
+    /// The name.
+    pub device: String,
+    /// The names of the devices that there are.
+    pub there: Vec<String>,
+}
+
+impl std::fmt::Display for NoDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no device is called `{}`; there are {}", self.device, self.there.join(", "))
+    }
+}
+
+impl std::error::Error for NoDevice {}
+
 impl Embedded {
     /// The number of a device, for [`Self::push_to`] and [`Self::take_from`]: its place among [the ports](Self::ports).
     ///
     /// # Errors
     /// There is no such device.
-    pub fn port(&self, device: &str) -> Result<usize, String> {
+    pub fn port(&self, device: &str) -> Result<usize, NoDevice> {
         if self.ports.get(self.named).is_some_and(|port| port.name == device) {
             return Ok(self.named);
         }
         let found = self.ports.iter().position(|port| port.name == device);
-        found.ok_or_else(|| format!("no device is called `{device}`; there are {}", self.ports().collect::<Vec<_>>().join(", ")))
+        found.ok_or_else(|| NoDevice { device: device.to_owned(), there: self.ports().map(str::to_owned).collect() })
     }
 
     /// The names of all ports.
@@ -111,7 +128,7 @@ impl Embedded {
     ///
     /// # Errors
     /// There is no such device.
-    pub fn push(&mut self, device: &str, packet: Lent<'_>) -> Result<bool, String> {
+    pub fn push(&mut self, device: &str, packet: Lent<'_>) -> Result<bool, NoDevice> {
         self.named = self.port(device)?;
         Ok(self.push_to(self.named, packet))
     }
@@ -157,7 +174,7 @@ impl Embedded {
     ///
     /// # Errors
     /// There is no such device.
-    pub fn take(&mut self, device: &str, wants: impl FnMut(Lent<'_>) -> bool) -> Result<usize, String> {
+    pub fn take(&mut self, device: &str, wants: impl FnMut(Lent<'_>) -> bool) -> Result<usize, NoDevice> {
         Ok(self.take_from(self.port(device)?, wants))
     }
 

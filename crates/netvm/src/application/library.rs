@@ -4,6 +4,7 @@ use super::foreign;
 use crate::frontends::click::application::Classes;
 use crate::frontends::click::graph::Element;
 use crate::frontends::click::processing::Shape;
+use crate::frontends::click::syntax::ArgumentError;
 use include_dir::{Dir, include_dir};
 use netil::Module;
 use netil::module::Entry;
@@ -170,8 +171,8 @@ impl Classes for Library {
         self.header(name).map(|(_, text)| text)
     }
 
-    fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
-        let told = |error: &dyn std::fmt::Display| format!("{file}: {error}");
+    fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, ArgumentError> {
+        let told = |error: &dyn std::fmt::Display| ArgumentError::new(format!("{file}: {error}"));
         let input = std::fs::File::open(file).or_else(|error| std::fs::File::open(self.beside.join(file)).map_err(|_| error));
         let input = input.map_err(|error| told(&error))?;
         let found = routes::read(input).map_err(|fault| told(&fault))?;
@@ -195,25 +196,27 @@ impl Classes for Library {
 }
 
 /// The outputs of a file's devices; none if their numbers are those of outputs.
-fn ports(found: &Routes, devices: &[&str]) -> Result<Vec<u32>, String> {
+fn ports(found: &Routes, devices: &[&str]) -> Result<Vec<u32>, ArgumentError> {
     if devices.is_empty() {
         return Ok(Vec::new());
     }
     let output = |(at, name): (usize, &String)| {
         let output = devices.iter().position(|device| device == name).map(|output| output as u32);
         let named = || devices.join(", ");
-        output.ok_or_else(|| format!("{}no output is named for the device `{name}`: there are {}", place(found.named.get(at)), named()))
+        output.ok_or_else(|| {
+            ArgumentError::new(format!("{}no output is named for the device `{name}`: there are {}", place(found.named.get(at)), named()))
+        })
     };
     found.ports.iter().enumerate().map(output).collect()
 }
 
 /// A route's entry, if there is its output.
-fn entry(route: &Route, outputs: u32, value_bytes: usize) -> Result<Entry, String> {
+fn entry(route: &Route, outputs: u32, value_bytes: usize) -> Result<Entry, ArgumentError> {
     let Route { address, length, port, .. } = route;
     if *port >= outputs && *port != routes::NOWHERE {
-        return Err(format!("a route to output {port}, which there is not"));
+        return Err(ArgumentError::new(format!("a route to output {port}, which there is not")));
     }
-    route.entry(value_bytes).ok_or_else(|| format!("{address}/{length} has no such gateway"))
+    route.entry(value_bytes).ok_or_else(|| ArgumentError::new(format!("{address}/{length} has no such gateway")))
 }
 
 /// Where that is, for a fault.
@@ -227,16 +230,16 @@ fn read(path: &Path) -> Option<String> {
 }
 
 /// A configuration's library, `file` as `from` calls it: its name and text. Names are relative to the file that they stand in.
-pub(super) fn required(from: &str, file: &str) -> Result<(String, String), String> {
+pub(super) fn required(from: &str, file: &str) -> std::io::Result<(String, String)> {
     let path = Path::new(from).parent().unwrap_or(Path::new("")).join(file);
-    let path = path.canonicalize().map_err(|error| error.to_string())?;
+    let path = path.canonicalize()?;
     let here = std::env::current_dir().unwrap_or_default();
     let name = path.strip_prefix(&here).unwrap_or(&path).display().to_string();
-    let meta = path.metadata().map_err(|error| error.to_string())?;
+    let meta = path.metadata()?;
     if !meta.is_file() || meta.len() > LARGEST {
-        return Err(format!("it is no file of at most {LARGEST} bytes"));
+        return Err(std::io::Error::other(format!("it is no file of at most {LARGEST} bytes")));
     }
-    std::fs::read(&path).map(|bytes| (name, text(&bytes))).map_err(|error| error.to_string())
+    std::fs::read(&path).map(|bytes| (name, text(&bytes)))
 }
 
 /// What a file says, without a byte order mark. Comments may have any bytes; in strings the compiler does not take what is not UTF-8.
@@ -326,23 +329,28 @@ mod tests {
         };
         assert_eq!(values(&[]), Ok(vec![vec![4, 3, 2, 1, 0, 0, 0, 0], vec![0, 0, 0, 0, 1, 0, 0, 0]]));
         assert_eq!(values(&["-", "eth3", "eth7"]), Ok(vec![vec![4, 3, 2, 1, 2, 0, 0, 0], vec![0, 0, 0, 0, 1, 0, 0, 0]]));
-        assert!(values(&["-", "eth7"]).unwrap_err().ends_with("line 2: no output is named for the device `eth3`: there are -, eth7"));
+        assert!(
+            values(&["-", "eth7"])
+                .unwrap_err()
+                .to_string()
+                .ends_with("line 2: no output is named for the device `eth3`: there are -, eth7")
+        );
         assert_eq!(library.routes(name, &[], 1, 128, 20).map(|all| all.len()), Ok(1));
         std::fs::write(&file, "10.0.0.0/8 via 1.2.3.4 dev eth7\n11.0.0.0/8 dev\n").unwrap();
-        assert!(values(&[]).unwrap_err().ends_with("line 2: a device is missing behind `dev`"));
+        assert!(values(&[]).unwrap_err().to_string().ends_with("line 2: a device is missing behind `dev`"));
         std::fs::write(&file, "10.0.0.0/8 2\n\n2001:db8::/32 9\n11.0.0.0/8 1.2.3.4 3\n").unwrap();
-        assert!(values(&[]).unwrap_err().ends_with("txt: line 4: a route to output 3, which there is not"));
+        assert!(values(&[]).unwrap_err().to_string().ends_with("txt: line 4: a route to output 3, which there is not"));
         std::fs::write(&file, "blackhole 12.0.0.0/8\n11.0.0.0/8 via 2001:db8::1 dev eth0\n").unwrap();
-        assert!(values(&[]).unwrap_err().ends_with("txt: line 2: 11.0.0.0/8 has no such gateway"));
+        assert!(values(&[]).unwrap_err().to_string().ends_with("txt: line 2: 11.0.0.0/8 has no such gateway"));
         std::fs::write(&file, "# none\n").unwrap();
-        assert!(values(&[]).unwrap_err().ends_with("there are no routes in it"));
+        assert!(values(&[]).unwrap_err().to_string().ends_with("there are no routes in it"));
         std::fs::write(&file, "2001:db8::/32 1\n").unwrap();
-        assert!(values(&[]).unwrap_err().ends_with("there are no routes for such addresses"));
+        assert!(values(&[]).unwrap_err().to_string().ends_with("there are no routes for such addresses"));
         std::fs::write(&file, "10.0.0.0/8 2\n").unwrap();
         let (folder, last) = (file.with_file_name("some.click"), file.file_name().unwrap().to_str().unwrap());
         let beside = Library::of(&[]).beside(folder.to_str().unwrap());
         assert_eq!(beside.routes(last, &[], 3, 32, 8).map(|all| all.len()), Ok(1), "beside the configuration");
         std::fs::remove_file(&file).unwrap();
-        assert!(values(&[]).unwrap_err().contains("No such file"));
+        assert!(values(&[]).unwrap_err().to_string().contains("No such file"));
     }
 }

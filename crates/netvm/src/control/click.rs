@@ -3,6 +3,7 @@
 //! Source: Click's manual of ControlSocket. Left out: `LLRPC`; data of more than a line has a limit.
 
 use super::{Controlled, Door, HandlerError, LONGEST_LINE, Line, read_line};
+use crate::application::ElementError;
 use std::io::{self, BufRead, Write};
 
 /// Whether handlers may be written.
@@ -18,7 +19,7 @@ pub enum Access {
 const GREETING: &str = "Click::ControlSocket/1.3\r\n";
 
 /// The door of a ControlSocket with those arguments.
-pub(super) fn door(arguments: &[String]) -> Result<Door, String> {
+pub(super) fn door(arguments: &[String]) -> Result<Door, ElementError> {
     let (mut positional, mut keywords) = (Vec::new(), Vec::new());
     for argument in arguments.iter().map(|argument| argument.trim()).filter(|argument| !argument.is_empty()) {
         match argument.split_once(char::is_whitespace) {
@@ -34,10 +35,13 @@ pub(super) fn door(arguments: &[String]) -> Result<Door, String> {
     match kind.as_str() {
         "unix" => Ok(Door::Click(place.into(), access)),
         "tcp" => {
-            let port = place.trim_end_matches('+').parse().map_err(|_| format!("PORT should be a TCP port, not '{place}'"))?;
+            let port = place
+                .trim_end_matches('+')
+                .parse()
+                .map_err(|_| ElementError::argument(format!("PORT should be a TCP port, not '{place}'")))?;
             Ok(Door::tcp(port, is_true("LOCALHOST", true), access))
         }
-        other => Err(format!("TYPE should be TCP or UNIX, not '{other}'")),
+        other => Err(ElementError::argument(format!("TYPE should be TCP or UNIX, not '{other}'"))),
     }
 }
 
@@ -73,14 +77,14 @@ fn split(text: &str) -> (&str, &str) {
 }
 
 /// The data behind a line `HANDLER BYTES`.
-fn data(from: &mut impl BufRead, rest: &str) -> Result<String, String> {
+fn data(from: &mut impl BufRead, rest: &str) -> Result<String, &'static str> {
     let count = rest.rsplit(char::is_whitespace).next().and_then(|count| count.parse::<u64>().ok());
     let Some(count) = count.filter(|count| *count <= LONGEST_LINE) else {
-        return Err("500 Syntax error: expected a handler and a number of bytes\r\n".to_owned());
+        return Err("500 Syntax error: expected a handler and a number of bytes\r\n");
     };
     let mut bytes = vec![0; count as usize];
-    from.read_exact(&mut bytes).map_err(|_| "500 Syntax error: data ends early\r\n".to_owned())?;
-    String::from_utf8(bytes).map_err(|_| "501 Unimplemented: data that is not text in UTF-8\r\n".to_owned())
+    from.read_exact(&mut bytes).map_err(|_| "500 Syntax error: data ends early\r\n")?;
+    String::from_utf8(bytes).map_err(|_| "501 Unimplemented: data that is not text in UTF-8\r\n")
 }
 
 fn answer(word: &str, rest: &str, data: Option<&str>, access: Access, target: &mut dyn Controlled) -> String {

@@ -1,7 +1,7 @@
 //! Where clients come in: Unix sockets that only their owner may use, and TCP.
 
 use super::{Line, MOST_CONNECTIONS, click, metrics, protocol};
-use crate::application::Application;
+use crate::application::{Application, ElementError};
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
@@ -43,10 +43,10 @@ impl Door {
     ///
     /// # Errors
     /// The element, and what is wrong with its arguments.
-    pub fn of(application: &Application) -> Result<Vec<(String, Self)>, String> {
+    pub fn of(application: &Application) -> Result<Vec<(String, Self)>, ElementError> {
         let elements = application.flat().elements.iter().filter(|element| element.class == "ControlSocket");
         let door = |element: &crate::frontends::click::graph::Element| {
-            let door = click::door(&element.arguments).map_err(|why| format!("`{}`: {why}", element.name))?;
+            let door = click::door(&element.arguments).map_err(|why| ElementError::argument(format!("`{}`: {why}", element.name)))?;
             Ok((element.name.clone(), door))
         };
         elements.map(door).collect()

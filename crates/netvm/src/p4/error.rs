@@ -1,5 +1,6 @@
 //! Why a change of a switch, or a question to it, is refused.
 
+use p4::entries::EntryError;
 use runtime::graph::HandlerError;
 use std::fmt;
 
@@ -58,6 +59,12 @@ impl From<String> for SwitchError {
 impl From<&str> for SwitchError {
     fn from(text: &str) -> Self {
         Self::Invalid(text.to_owned())
+    }
+}
+
+impl From<EntryError> for SwitchError {
+    fn from(error: EntryError) -> Self {
+        Self::Invalid(error.to_string())
     }
 }
 

@@ -10,7 +10,7 @@ use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use netil::module::{HandlerKind, PortKind};
-use runtime::graph::{Settings, seed_of};
+use runtime::graph::{ElementError, Settings, seed_of};
 use std::cell::RefCell;
 
 /// The text of a program.
@@ -62,10 +62,10 @@ struct Devices {
 }
 
 impl Devices {
-    fn input(&self, device: &str) -> Result<u32, String> {
+    fn input(&self, device: &str) -> Result<u32, ElementError> {
         let mut inputs = self.inputs.borrow_mut();
         if inputs.iter().any(|known| known == device) {
-            return Err(format!("another element reads device {device} as well"));
+            return Err(ElementError::argument(format!("another element reads device {device} as well")));
         }
         inputs.push(device.to_owned());
         Ok(inputs.len() as u32 - 1)

@@ -40,7 +40,7 @@ const SILENT: &[&str] = &[
 
 /// What is done with packets that come to an element of that class with that device, if they end
 /// there.
-type Ends<'r, E> = dyn Fn(&str, &str) -> Result<Option<E>, String> + 'r;
+type Ends<'r, E> = dyn Fn(&str, &str) -> Result<Option<E>, ElementError> + 'r;
 
 /// What differs between targets.
 pub(super) struct Rules<'r, E> {
@@ -49,7 +49,7 @@ pub(super) struct Rules<'r, E> {
     /// What it is called in reasons.
     pub called: &'static str,
     /// The number of a device that packets come in by, or why it has none.
-    pub entry: &'r dyn Fn(&str) -> Result<u32, String>,
+    pub entry: &'r dyn Fn(&str) -> Result<u32, ElementError>,
     /// What is done with packets at elements where they end.
     pub end: &'r Ends<'r, E>,
     /// What is done with packets that are dropped.
@@ -137,7 +137,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
             let has_input = self.application.wires.iter().any(|w| w.to.instance as usize == n);
             if READERS.contains(&instance.class.as_str()) {
                 let device = device(&instance.name, &instance.class, arguments);
-                let number = (self.rules.entry)(&device).map_err(|why| self.fault(n, why))?;
+                let number = (self.rules.entry)(&device).map_err(|why| self.fault(n, why.why()))?;
                 let (link, passed) = self.behind(n)?;
                 self.entries.push((number, link));
                 self.readers.push((device, [vec![n], passed].concat()));
@@ -180,16 +180,16 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
             let round = passed.contains(&n);
             passed.push(n);
             let class = instance.class.as_str();
-            let action = (self.rules.end)(class, &device(&instance.name, class, arguments)).map_err(|why| self.fault(n, why))?;
+            let action = (self.rules.end)(class, &device(&instance.name, class, arguments)).map_err(|why| self.fault(n, why.why()))?;
             if let Some(action) = action {
                 return Ok((self.end(passed, action), Vec::new(), again));
             }
             let passes = passes(class, arguments, self.copies).and_then(|passes| match passes && !round {
                 true => Ok(()),
-                false => Err(refusal(class, self.rules.called)),
+                false => Err(ElementError::unsupported(refusal(class, self.rules.called))),
             });
             if let Err(why) = passes {
-                let fault = self.fault(n, why);
+                let fault = self.fault(n, why.why());
                 return Ok((self.hand_over(first, fault)?, Vec::new(), again));
             }
             match self.application.wires.iter().find(|w| w.from.instance == to.instance && w.from.port == 0) {
@@ -256,7 +256,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
 }
 
 /// Whether packets only pass an element when they come one at a time, or with their copies.
-fn passes(class: &str, arguments: &[String], copies: bool) -> Result<bool, String> {
+fn passes(class: &str, arguments: &[String], copies: bool) -> Result<bool, ElementError> {
     let plain = arguments.iter().all(|text| text.trim().is_empty());
     if QUEUES.contains(&class) {
         let capacity = arguments.first().map_or("1", |text| text.trim());
@@ -264,15 +264,15 @@ fn passes(class: &str, arguments: &[String], copies: bool) -> Result<bool, Strin
         let holds = arguments.len() <= 1 && capacity.trim_start_matches("CAPACITY ").trim().parse::<u32>().is_ok_and(|n| n >= least);
         return match holds || plain {
             true => Ok(true),
-            false if copies => {
-                Err(format!("a queue that may be full of copies of one packet: {least} is the least CAPACITY, and no other argument"))
-            }
-            false => Err("a queue that holds no packet, or has more arguments than CAPACITY".to_owned()),
+            false if copies => Err(ElementError::unsupported(format!(
+                "a queue that may be full of copies of one packet: {least} is the least CAPACITY, and no other argument"
+            ))),
+            false => Err(ElementError::unsupported("a queue that holds no packet, or has more arguments than CAPACITY")),
         };
     }
     match MOVERS.contains(&class) {
-        true if copies => Err("copies of a packet would wait before it and come in another order".to_owned()),
-        true if !plain => Err("with arguments it is more than a wire".to_owned()),
+        true if copies => Err(ElementError::unsupported("copies of a packet would wait before it and come in another order")),
+        true if !plain => Err(ElementError::unsupported("with arguments it is more than a wire")),
         known => Ok(known),
     }
 }

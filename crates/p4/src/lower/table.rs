@@ -166,7 +166,7 @@ impl Lower<'_> {
         };
         if let Some((action, args)) = &table.default {
             let args = self.numbers(args)?;
-            meta.default = meta.value(*action, &args).or_else(|why| fault(table.span, why))?;
+            meta.default = meta.value(*action, &args).or_else(|why| fault(table.span, why.to_string()))?;
         }
         if key_bits > 0 {
             meta.initial = self.initial_entries(table)?;
@@ -189,7 +189,7 @@ impl Lower<'_> {
     fn add_table(&mut self, table: &Table, meta: &TableMeta) -> Lowered<()> {
         let mut entries = Vec::new();
         for (entry, initial) in table.entries.iter().zip(&meta.initial) {
-            entries.extend(meta.initial_entry(initial).or_else(|why| fault(entry.span, why))?);
+            entries.extend(meta.initial_entry(initial).or_else(|why| fault(entry.span, why.to_string()))?);
         }
         let kind = match () {
             () if meta.ternary => TableKind::Ternary,

@@ -62,9 +62,9 @@ fn shown(ty: ControlType, bytes: &[u8]) -> String {
     }
 }
 
-fn parsed(ty: ControlType, value: &str) -> Result<[u8; 16], String> {
+fn parsed(ty: ControlType, value: &str) -> Result<[u8; 16], HandlerError> {
     let value = text::unquoted(value);
-    let wrong = |what: &str| format!("expected {what}, not '{value}'");
+    let wrong = |what: &str| HandlerError::invalid(format!("expected {what}, not '{value}'"));
     let number = match ty {
         ControlType::Unsigned(bits) => in_range(&value, 0, bits).ok_or_else(|| wrong(&numbers(&value, 0, bits)))?,
         ControlType::Signed(bits) => in_range(&value, 1, bits).ok_or_else(|| wrong(&numbers(&value, 1, bits)))?,
@@ -72,7 +72,7 @@ fn parsed(ty: ControlType, value: &str) -> Result<[u8; 16], String> {
         ControlType::Ip4 => u32::from(value.parse::<Ipv4Addr>().map_err(|_| wrong("an IP address"))?).into(),
         ControlType::Ip6 => value.parse::<Ipv6Addr>().map_err(|_| wrong("an IPv6 address"))?.into(),
         ControlType::Mac => mac(&value).ok_or_else(|| wrong("an Ethernet address"))?.into(),
-        ControlType::Text => return Err("cannot be written".to_owned()),
+        ControlType::Text => return Err(HandlerError::invalid("cannot be written")),
         ControlType::None => 0,
     };
     Ok(number.to_le_bytes())
@@ -141,8 +141,8 @@ mod tests {
             assert!(parsed(ty, text).is_err(), "{text}");
         }
         let told = |ty, text| parsed(ty, text).unwrap_err();
-        assert_eq!(told(ControlType::Unsigned(8), "256"), "expected a number from 0 to 255, not '256'");
-        assert_eq!(told(ControlType::Signed(16), "32768"), "expected a number from -32768 to 32767, not '32768'");
-        assert_eq!(told(ControlType::Signed(16), "x"), "expected a number, not 'x'");
+        assert_eq!(told(ControlType::Unsigned(8), "256").text(), "expected a number from 0 to 255, not '256'");
+        assert_eq!(told(ControlType::Signed(16), "32768").text(), "expected a number from -32768 to 32767, not '32768'");
+        assert_eq!(told(ControlType::Signed(16), "x").text(), "expected a number, not 'x'");
     }
 }

@@ -419,7 +419,7 @@ impl Graph {
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(name)) };
         let Some((index, call)) = program.control(name, false) else { return Err(self.no_handler(node, name)) };
         if let (true, false, Some((asked, false))) = (call, text.trim().is_empty(), program.control(name, true)) {
-            program.with(&mut self.shared, |program| program.set_value(asked, text)).map_err(|error| error.at(&name))?;
+            program.with(&mut self.shared, |program| program.set_value(asked, text)).map_err(|error| error.at(name))?;
         }
         let mut printed = Vec::new();
         if call {
@@ -440,7 +440,7 @@ impl Graph {
         let full = format!("{}.{name}", self.nodes[node].name);
         let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(&full)) };
         let Some((index, call)) = program.control(name, true) else { return Err(self.no_handler(node, name)) };
-        program.with(&mut self.shared, |program| program.set_value(index, text)).map_err(|error| error.at(&full))?;
+        program.with(&mut self.shared, |program| program.set_value(index, text)).map_err(|error| error.at(full))?;
         if call {
             let time = program.time_at(self.clock.now());
             self.program_event(node, event::CONTROL + index, time);

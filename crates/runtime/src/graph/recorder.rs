@@ -15,7 +15,7 @@
 mod share;
 
 use super::ring::Rings;
-use super::{Graph, Info, Packet};
+use super::{ElementError, Graph, Info, Packet};
 use crate::io::LinkType;
 use netil::cluster::Plan;
 use netil::pool::Pool;
@@ -283,7 +283,7 @@ impl Graph {
     ///
     /// # Errors
     /// It has none.
-    pub fn record(&mut self, packets: usize, field: &str) -> Result<(), String> {
+    pub fn record(&mut self, packets: usize, field: &str) -> Result<(), ElementError> {
         self.record_by(packets, field, None, 0)
     }
 
@@ -291,7 +291,7 @@ impl Graph {
     ///
     /// # Errors
     /// The same as of [`Self::record`].
-    pub fn record_part(&mut self, packets: usize, field: &str, graph: u64) -> Result<(), String> {
+    pub fn record_part(&mut self, packets: usize, field: &str, graph: u64) -> Result<(), ElementError> {
         self.record_by(packets, field, None, graph)
     }
 
@@ -299,14 +299,14 @@ impl Graph {
     ///
     /// # Errors
     /// The same as of [`Self::record`].
-    pub fn record_some(&mut self, packets: usize, field: &str, part: u32) -> Result<(), String> {
+    pub fn record_some(&mut self, packets: usize, field: &str, part: u32) -> Result<(), ElementError> {
         self.record_by(packets, field, Some(Share::new(packets, part)), 0)
     }
 
-    fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>, graph: u64) -> Result<(), String> {
+    fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>, graph: u64) -> Result<(), ElementError> {
         self.leave_straight();
         let place = self.info.place(field).filter(|place| place.len() == 8);
-        let place = place.ok_or_else(|| format!("no field '{field}' for packets' numbers"))?;
+        let place = place.ok_or_else(|| ElementError::resource(format!("no field '{field}' for packets' numbers")))?;
         self.recorder = Some(Box::new(Recorder::new(packets, (field, place.start), share, graph)));
         self.resting = None;
         self.pool.defer(false);

@@ -224,7 +224,7 @@ impl Part<'_> {
     fn emit(&self, plan: &Plan, info: u32) -> Result<Emitted, Refused> {
         let Self { n, program, func, ways, ends, seed, language, .. } = *self;
         let refused = |why| Refused { element: n, site: None, why };
-        let unable = |why| Refused { site: self.searches(), ..refused(Unsupported(why)) };
+        let unable = |why| Refused { site: self.searches(), ..refused(why) };
         let size = func.blocks.iter().map(|b| b.ops.len() + b.end.edges().len()).sum::<usize>();
         if size > MAX_SIZE {
             return Err(refused(Unsupported(format!("a program of {size} operations and branches; {MAX_SIZE} are the most"))));
@@ -254,7 +254,7 @@ impl Part<'_> {
 
     /// What there is from the start. A filter keeps nothing that its init handler would have to
     /// succeed for.
-    fn state(&self) -> Result<(State, Units), String> {
+    fn state(&self) -> Result<(State, Units), Unsupported> {
         let made = match self.language {
             Language::C | Language::Groups | Language::Nodes => start::searching(self.program),
             Language::OpenCl => start::state(self.program).map(|state| (state, Vec::new())),

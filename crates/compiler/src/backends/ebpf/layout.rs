@@ -72,7 +72,7 @@ impl Layout {
 
     /// Runs the init handler.
     fn initialise(&mut self, program: &Verified) -> Result<(), Refused> {
-        let state = start::state(program).map_err(Refused::whole)?;
+        let state = start::state(program).map_err(|why| Refused::whole(why.0))?;
         let mut bytes = vec![0; (self.end() - self.start) as usize];
         let mut put = |at: u32, from: &[u8]| bytes[(at - self.start) as usize..][..from.len()].copy_from_slice(from);
         put(self.start, &state.data);

@@ -7,6 +7,7 @@ use super::Classes;
 use super::arguments;
 use crate::c;
 use crate::click::config::unquote;
+use crate::click::syntax::ArgumentError;
 use netil::module::{Entry, TableKind};
 use std::collections::HashMap;
 
@@ -37,7 +38,7 @@ pub(super) fn pieces(syntax: &str, arguments: Vec<String>) -> Vec<Piece> {
 }
 
 /// The entries of a file for a table.
-pub(super) fn read(argument: &str, table: &c::Table, outputs: u32, classes: &dyn Classes) -> Result<Vec<Entry>, String> {
+pub(super) fn read(argument: &str, table: &c::Table, outputs: u32, classes: &dyn Classes) -> Result<Vec<Entry>, ArgumentError> {
     let text = unquote(argument);
     let text = String::from_utf8_lossy(&text);
     let mut words = text.split_ascii_whitespace();

@@ -209,13 +209,13 @@ impl Classes for WithRoutes {
         library().names()
     }
 
-    fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, String> {
+    fn routes(&self, file: &str, devices: &[&str], outputs: u32, key_bits: u16, value_bytes: usize) -> Result<Vec<Entry>, ArgumentError> {
         if file != "r.txt" {
-            return Err(format!("{file}: not found"));
+            return Err(format!("{file}: not found").into());
         }
         let port = devices.iter().position(|device| *device == "eth1").unwrap_or(0) as u8;
         if u32::from(port) >= outputs {
-            return Err(format!("{file}: there is no output {port}"));
+            return Err(format!("{file}: there is no output {port}").into());
         }
         let mut value = vec![0; value_bytes];
         value[key_bits as usize / 8] = port;

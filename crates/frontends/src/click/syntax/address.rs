@@ -1,25 +1,25 @@
 //! IPv4 and IPv6 addresses, or the names that an `AddressInfo` gives them.
 
-use super::{Reading, Scope, Wrong, number};
+use super::{ArgumentError, Reading, Scope, number};
 use crate::click::arguments::{Type, Value};
 use std::net::Ipv6Addr;
 
-pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     let address = parse(text, reading.names).ok_or_else(|| not(text, "an IP address"))?;
     match reading.ty {
         Type::Big(32) | Type::Integer { .. } => number(i128::from(address), reading.ty),
-        _ => Err("is an IP address, which the parameter is not".to_owned()),
+        _ => Err(ArgumentError::new("is an IP address, which the parameter is not")),
     }
 }
 
-pub(super) fn read_ip6(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_ip6(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     let address = parse_ip6(text, reading.names).ok_or_else(|| not(text, "an IPv6 address"))?;
     Ok(Value::Bytes(address.to_be_bytes().to_vec()))
 }
 
 /// What a text is not.
-pub(super) fn not(text: &str, what: &str) -> Wrong {
-    format!("is not {what}{}", remedy(text))
+pub(super) fn not(text: &str, what: &str) -> ArgumentError {
+    ArgumentError::new(format!("is not {what}{}", remedy(text)))
 }
 
 /// What to do if a text is the name of a device. Devices have no addresses here: what a configuration means does not depend on the machine that reads it.

@@ -2,13 +2,13 @@
 //!
 //! Source: Click's manual of `BoolArg`.
 
-use super::{Reading, Wrong};
+use super::{ArgumentError, Reading};
 use crate::click::arguments::Value;
 
-pub(super) fn read(text: &str, _: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read(text: &str, _: &Reading<'_>) -> Result<Value, ArgumentError> {
     match text {
         "true" | "yes" | "t" | "y" | "1" => Ok(Value::Int(1)),
         "false" | "no" | "f" | "n" | "0" => Ok(Value::Int(0)),
-        _ => Err("is neither true nor false".to_owned()),
+        _ => Err(ArgumentError::new("is neither true nor false")),
     }
 }

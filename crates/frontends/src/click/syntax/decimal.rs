@@ -4,7 +4,7 @@
 //!
 //! Source: Click's manuals of `SecondsArg`, `BandwidthArg` and `FixedPointArg`.
 
-use super::{Reading, Wrong, number};
+use super::{ArgumentError, Reading, number};
 use crate::click::arguments::Value;
 
 /// Units of a time and what they are in seconds. The longest that fits is meant.
@@ -19,20 +19,20 @@ const MULTIPLES: [(char, i32); 4] = [('k', 3), ('K', 3), ('M', 6), ('G', 9)];
 const DIGITS: usize = 24;
 
 /// Seconds as nanoseconds.
-pub(super) fn read_seconds(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_seconds(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     let (amount, factor, power) = unit(text, &TIMES, &PARTS);
     scaled(amount, factor, 1, power + 9, reading).ok_or("is not a time in seconds")?
 }
 
 /// A rate as bytes per second; without a unit it is one.
-pub(super) fn read_bandwidth(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_bandwidth(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     let (amount, bits, power) = unit(text, &RATES, &MULTIPLES);
     let bits = if amount.len() == text.len() { 8 } else { bits };
     scaled(amount, bits, 8, power, reading).ok_or("is not a bandwidth")?
 }
 
 /// A number as 1/65536ths.
-pub(super) fn read_fixed16(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_fixed16(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     scaled(text, 1 << 16, 1, 0, reading).ok_or("is not a number")?
 }
 
@@ -46,7 +46,7 @@ fn unit<'t>(text: &'t str, units: &[(&str, u128)], prefixes: &[(char, i32)]) -> 
 }
 
 /// `text * factor / divisor * 10^power`, rounded; `None` if the text is no number.
-fn scaled(text: &str, factor: u128, divisor: u128, power: i32, reading: &Reading<'_>) -> Option<Result<Value, Wrong>> {
+fn scaled(text: &str, factor: u128, divisor: u128, power: i32, reading: &Reading<'_>) -> Option<Result<Value, ArgumentError>> {
     let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = format!("{whole}{fraction}");

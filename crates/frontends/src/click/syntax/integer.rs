@@ -2,20 +2,20 @@
 //!
 //! Source: Click's manual of `IntArg`.
 
-use super::{Reading, Wrong, number};
+use super::{ArgumentError, Reading, number};
 use crate::click::arguments::Value;
 
-pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     number(parse(text, 0)?, reading.ty)
 }
 
-pub(super) fn read_hex(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_hex(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     number(parse(text, 16)?, reading.ty)
 }
 
 /// The number that a whole text is, of any size that types have. Base 0: as its prefix says.
-pub(in crate::click) fn parse(text: &str, base: u32) -> Result<i128, Wrong> {
-    let wrong = || "is not an integer".to_owned();
+pub(in crate::click) fn parse(text: &str, base: u32) -> Result<i128, ArgumentError> {
+    let wrong = || ArgumentError::new("is not an integer");
     let (negative, digits) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),

@@ -1,46 +1,47 @@
 //! Lists of values of one type, as C arrays.
 
 use super::whole::{Job, Written};
-use super::{Reading, Syntax};
+use super::{ArgumentError, Reading, Syntax};
 use crate::click::arguments::{Type, Value};
 use crate::click::config::unquote;
 use std::fmt::Write as _;
 
 /// Writes `static const TYPE NAME[]` and `enum { NAME_count }` of the arguments.
-pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
-    let ty = job.ty.ok_or_else(|| vec!["a list has a type".to_owned()])?;
+pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
+    let ty = job.ty.ok_or_else(|| vec![ArgumentError::new("a list has a type")])?;
     source(job, ty, &values(job, ty)?)
 }
 
 /// The same of numbers that rise, one for each output but the last.
-pub(super) fn rising(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(super) fn rising(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     let ty = Type::Integer { bits: 32, signed: false };
     rises(job, &ty, Syntax::of(&ty))
 }
 
 /// The same of bandwidths, in bytes a second.
-pub(super) fn rising_bandwidths(job: &Job<'_>) -> Result<Written, Vec<String>> {
-    let bandwidth = Syntax::named("BANDWIDTH").ok_or_else(|| vec!["there are no bandwidths".to_owned()])?;
+pub(super) fn rising_bandwidths(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
+    let bandwidth = Syntax::named("BANDWIDTH").ok_or_else(|| vec![ArgumentError::new("there are no bandwidths")])?;
     rises(job, &Type::Integer { bits: 64, signed: false }, bandwidth)
 }
 
-fn rises(job: &Job<'_>, ty: &Type, syntax: &Syntax) -> Result<Written, Vec<String>> {
+fn rises(job: &Job<'_>, ty: &Type, syntax: &Syntax) -> Result<Written, Vec<ArgumentError>> {
     let values = read(job, ty, syntax)?;
     let falls = |pair: &[(&Value, &String)]| matches!((pair[0].0, pair[1].0), (Value::Int(one), Value::Int(next)) if next <= one);
     let all: Vec<_> = values.iter().zip(job.arguments).collect();
-    let mut faults: Vec<String> =
-        all.windows(2).filter(|pair| falls(pair)).map(|pair| format!("`{}` is not above `{}` before it", pair[1].1, pair[0].1)).collect();
+    let below = |pair: &[(&Value, &String)]| ArgumentError::new(format!("`{}` is not above `{}` before it", pair[1].1, pair[0].1));
+    let mut faults: Vec<ArgumentError> = all.windows(2).filter(|pair| falls(pair)).map(below).collect();
     if values.len() + 1 != job.outputs as usize {
-        faults.push(format!("{} numbers for {} outputs: each but the last needs one", values.len(), job.outputs));
+        let what = format!("{} numbers for {} outputs: each but the last needs one", values.len(), job.outputs);
+        faults.push(ArgumentError::new(what));
     }
     if faults.is_empty() { source(job, ty, &values) } else { Err(faults) }
 }
 
-fn values(job: &Job<'_>, ty: &Type) -> Result<Vec<Value>, Vec<String>> {
+fn values(job: &Job<'_>, ty: &Type) -> Result<Vec<Value>, Vec<ArgumentError>> {
     read(job, ty, Syntax::of(ty))
 }
 
-fn read(job: &Job<'_>, ty: &Type, syntax: &Syntax) -> Result<Vec<Value>, Vec<String>> {
+fn read(job: &Job<'_>, ty: &Type, syntax: &Syntax) -> Result<Vec<Value>, Vec<ArgumentError>> {
     job.each(|_, argument| {
         let bytes = unquote(argument);
         let text = String::from_utf8_lossy(&bytes);
@@ -48,12 +49,12 @@ fn read(job: &Job<'_>, ty: &Type, syntax: &Syntax) -> Result<Vec<Value>, Vec<Str
     })
 }
 
-fn source(job: &Job<'_>, ty: &Type, values: &[Value]) -> Result<Written, Vec<String>> {
+fn source(job: &Job<'_>, ty: &Type, values: &[Value]) -> Result<Written, Vec<ArgumentError>> {
     array(job.name, ty, values).map(Written::source).map_err(|wrong| vec![wrong])
 }
 
 /// An array of values; one zero stands in an empty one, since C has none without elements.
-pub(in crate::click) fn array(name: &str, ty: &Type, values: &[Value]) -> Result<String, String> {
+pub(in crate::click) fn array(name: &str, ty: &Type, values: &[Value]) -> Result<String, ArgumentError> {
     let (c, zero) = c_type(ty).ok_or("there are no lists of this type")?;
     let mut text = format!("enum {{ {name}_count = {} }};\nstatic const {c} {name}[] = {{\n", values.len());
     for value in values {

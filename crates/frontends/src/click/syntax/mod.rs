@@ -10,6 +10,7 @@ mod annotation;
 mod bad_sources;
 mod boolean;
 mod decimal;
+mod error;
 mod ethernet;
 mod integer;
 pub(super) mod list;
@@ -26,6 +27,7 @@ mod text;
 pub mod whole;
 mod words;
 
+pub use error::ArgumentError;
 pub use names::{Names, Scope};
 
 use super::arguments::{Type, Value};
@@ -38,14 +40,11 @@ pub struct Reading<'a> {
     pub names: &'a Scope<'a>,
 }
 
-/// Why an argument cannot be read: what it is not, or is.
-pub type Wrong = String;
-
 /// A way to write a value.
 pub struct Syntax {
     /// Its name in `PARAM_AS`; lower case for those that go with a type.
     pub name: &'static str,
-    read: fn(&str, &Reading<'_>) -> Result<Value, Wrong>,
+    read: fn(&str, &Reading<'_>) -> Result<Value, ArgumentError>,
 }
 
 /// All syntaxes of single arguments.
@@ -105,22 +104,22 @@ impl Syntax {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn read(&self, text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+    pub fn read(&self, text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
         (self.read)(text, reading)
     }
 }
 
 /// A number as a value of a type, if it is in range.
-pub(super) fn number(value: i128, ty: &Type) -> Result<Value, Wrong> {
+pub(super) fn number(value: i128, ty: &Type) -> Result<Value, ArgumentError> {
     let (bits, signed) = match *ty {
         Type::Integer { bits, signed } => (u32::from(bits), signed),
         Type::Big(bits) => (u32::from(bits), false),
         Type::Bool => (1, false),
-        _ => return Err("is a number, which the parameter is not".to_owned()),
+        _ => return Err(ArgumentError::new("is a number, which the parameter is not")),
     };
     let (least, most) = if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
     if !(least..=most).contains(&value) {
-        return Err(format!("is out of range, {least} to {most}"));
+        return Err(ArgumentError::new(format!("is out of range, {least} to {most}")));
     }
     Ok(match ty {
         Type::Big(_) => Value::Bytes(value.to_be_bytes()[16 - bits as usize / 8..].to_vec()),

@@ -6,7 +6,7 @@
 //!
 //! Source: Click's manuals of AddressInfo, PortInfo and IPRewriterPatterns.
 
-use super::{ethernet, integer, prefix};
+use super::{ArgumentError, ethernet, integer, prefix};
 use crate::click::config;
 use crate::click::graph::{Element, Graph};
 use crate::diagnostics::Diagnostic;
@@ -29,7 +29,7 @@ struct Meaning {
 const MAPPERS: [&str; 2] = ["RoundRobinIPMapper", "SourceIPHashMapper"];
 
 /// What reads a name's meaning.
-type Declare = fn(&str, &mut Meaning) -> Result<(), String>;
+type Declare = fn(&str, &mut Meaning) -> Result<(), ArgumentError>;
 
 /// All names of a configuration.
 #[derive(Debug, Default)]
@@ -81,11 +81,11 @@ impl Names {
     }
 
     /// `NAME MEANING…`
-    fn declare(&mut self, element: &Element, argument: &str, add: Declare) -> Result<(), String> {
+    fn declare(&mut self, element: &Element, argument: &str, add: Declare) -> Result<(), ArgumentError> {
         let argument = String::from_utf8_lossy(&config::unquote(argument)).into_owned();
         let (name, rest) = config::first_word(&argument);
         if rest.is_empty() {
-            return Err("expected `NAME VALUE`".to_owned());
+            return Err(ArgumentError::new("expected `NAME VALUE`"));
         }
         let rest = if element.class == "AddressInfo" { self.at(&element.name).put_in(rest) } else { rest.to_owned() };
         let around = element.name.rfind('/').map_or("", |at| &element.name[..=at]);
@@ -110,9 +110,10 @@ fn lines(class: &str, argument: &str) -> Vec<String> {
     std::iter::once(name).chain(words).map(|name| format!("{name} {port}")).collect()
 }
 
-fn address(text: &str, meaning: &mut Meaning) -> Result<(), String> {
-    text.split_ascii_whitespace()
-        .try_for_each(|word| one_address(word, meaning).ok_or_else(|| format!("`{word}` {}", super::address::not(word, "an address"))))
+fn address(text: &str, meaning: &mut Meaning) -> Result<(), ArgumentError> {
+    text.split_ascii_whitespace().try_for_each(|word| {
+        one_address(word, meaning).ok_or_else(|| ArgumentError::new(format!("`{word}` {}", super::address::not(word, "an address"))))
+    })
 }
 
 fn one_address(word: &str, meaning: &mut Meaning) -> Option<()> {
@@ -139,15 +140,15 @@ fn one_address(word: &str, meaning: &mut Meaning) -> Option<()> {
 }
 
 /// A port, perhaps with its protocol, which makes no difference here.
-fn port(text: &str, meaning: &mut Meaning) -> Result<(), String> {
+fn port(text: &str, meaning: &mut Meaning) -> Result<(), ArgumentError> {
     let (number, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
     let number = integer::parse(number, 0).ok().and_then(|number| u16::try_from(number).ok());
     meaning.port = number.filter(|_| matches!(protocol, "tcp" | "udp"));
-    meaning.port.map(|_| ()).ok_or_else(|| format!("`{text}` is not a port"))
+    meaning.port.map(|_| ()).ok_or_else(|| ArgumentError::new(format!("`{text}` is not a port")))
 }
 
 /// What is read where the name is used.
-fn pattern(text: &str, meaning: &mut Meaning) -> Result<(), String> {
+fn pattern(text: &str, meaning: &mut Meaning) -> Result<(), ArgumentError> {
     meaning.pattern = Some(text.to_owned());
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! TCP and UDP ports: numbers, Click's names, the names that a `PortInfo` gives them, or the machine's services, as filters have them.
 
-use super::{Reading, Scope, Wrong, integer, number};
+use super::{ArgumentError, Reading, Scope, integer, number};
 use crate::click::arguments::Value;
 
 /// Names that are known without being declared. Source: Click's manual of IPClassifier.
@@ -41,7 +41,7 @@ const NAMES: [(&str, u16); 34] = [
     ("www", 80),
 ];
 
-pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     let port = match integer::parse(text, 0) {
         Ok(port) => port,
         Err(_) => i128::from(named(text, reading.names).or_else(|| service(text)).ok_or("is not a port")?),
@@ -50,8 +50,8 @@ pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
 }
 
 /// A number of 16 bits.
-pub(super) fn in_range(number: i128) -> Result<i128, Wrong> {
-    if (0..=0xffff).contains(&number) { Ok(number) } else { Err("is out of range, 0 to 65535".to_owned()) }
+pub(super) fn in_range(number: i128) -> Result<i128, ArgumentError> {
+    if (0..=0xffff).contains(&number) { Ok(number) } else { Err(ArgumentError::new("is out of range, 0 to 65535")) }
 }
 
 /// The port of a service that the machine knows, or that is well known.

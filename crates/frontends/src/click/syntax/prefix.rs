@@ -5,17 +5,17 @@
 //! Source: Click's manual of `IPPrefixArg`.
 
 use super::address::{self, octets};
-use super::{Reading, Scope, Wrong};
+use super::{ArgumentError, Reading, Scope};
 use crate::click::arguments::Value;
 use std::net::Ipv6Addr;
 
-pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     let (address, mask) =
         parse(text, true, reading.names).ok_or_else(|| address::not(text, "an IP address with a prefix length or mask"))?;
     Ok(Value::Bytes([address.to_be_bytes(), mask.to_be_bytes()].concat()))
 }
 
-pub(super) fn read_ip6(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_ip6(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     let (address, mask) = parse_ip6(text, reading.names).ok_or("is not an IPv6 address with a prefix length")?;
     Ok(Value::Bytes([address.to_be_bytes(), mask.to_be_bytes()].concat()))
 }

@@ -16,7 +16,7 @@
 mod mapper;
 
 use super::whole::{Job, Written};
-use super::{address, integer, prefix, routes};
+use super::{ArgumentError, address, integer, prefix, routes};
 use crate::click::arguments::Value;
 use std::fmt::Write as _;
 
@@ -34,37 +34,37 @@ struct Pattern {
 }
 
 /// How the fields of a pattern are read.
-type Fields = fn(&Job<'_>, &[&str]) -> Result<Pattern, String>;
+type Fields = fn(&Job<'_>, &[&str]) -> Result<Pattern, ArgumentError>;
 
 /// Patterns of addresses and ports.
-pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     specifications(job, pattern, true)
 }
 
 /// Patterns of source addresses.
-pub(super) fn write_addresses(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(super) fn write_addresses(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     specifications(job, addresses, false)
 }
 
 /// Patterns of source and destination addresses.
-pub(super) fn write_pairs(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(super) fn write_pairs(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     specifications(job, pairs, false)
 }
 
 /// Patterns of addresses and identifiers.
-pub(super) fn write_pings(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(super) fn write_pings(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     specifications(job, pings, false)
 }
 
 /// Writes `static const struct rewrite_spec NAME[]` and `enum { NAME_count }`.
-fn specifications(job: &Job<'_>, fields: Fields, mapped: bool) -> Result<Written, Vec<String>> {
+fn specifications(job: &Job<'_>, fields: Fields, mapped: bool) -> Result<Written, Vec<ArgumentError>> {
     let (given, wanted) = (job.arguments.len(), job.inputs as usize);
     if given != wanted {
-        return Err(vec![format!("{given} specifications for {wanted} inputs: each input needs one")]);
+        return Err(vec![ArgumentError::new(format!("{given} specifications for {wanted} inputs: each input needs one"))]);
     }
     let mut patterns = Vec::new();
     let read = |(n, argument): (usize, &String)| {
-        row(job, argument, fields, mapped, &mut patterns).map_err(|wrong| format!("input spec {n}: {wrong}"))
+        row(job, argument, fields, mapped, &mut patterns).map_err(|wrong| ArgumentError::new(format!("input spec {n}: {wrong}")))
     };
     let (rows, faults): (Vec<_>, Vec<_>) = job.arguments.iter().enumerate().map(read).partition(Result::is_ok);
     if !faults.is_empty() {
@@ -82,7 +82,7 @@ fn specifications(job: &Job<'_>, fields: Fields, mapped: bool) -> Result<Written
 
 /// What mappers choose from: `NAME_choices[]`, and for each input `NAME_mappers[]`, where its part of them begins, how many there are, and `NAME_nodes[]`, by which sources
 /// are spread over them.
-fn choices(job: &Job<'_>, rows: &[Vec<String>]) -> Result<String, Vec<String>> {
+fn choices(job: &Job<'_>, rows: &[Vec<String>]) -> Result<String, Vec<ArgumentError>> {
     let name = job.name;
     let (mut choices, mut mappers, mut nodes) = (Vec::new(), String::new(), Vec::new());
     for (argument, rows) in job.arguments.iter().zip(rows) {
@@ -116,16 +116,16 @@ fn choices(job: &Job<'_>, rows: &[Vec<String>]) -> Result<String, Vec<String>> {
 }
 
 /// What a mapper's own arguments are: patterns of addresses and ports. Nothing is made of them here but their number.
-pub(super) fn write_mapper(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(super) fn write_mapper(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     let mut patterns = Vec::new();
     let all = if job.arguments.first().is_some_and(|first| mapper::is_seed(first)) { &job.arguments[1..] } else { job.arguments };
     if all.is_empty() {
-        return Err(vec!["no patterns given".to_owned()]);
+        return Err(vec![ArgumentError::new("no patterns given")]);
     }
     // Outputs are those of the rewriter, which looks whether it has them.
     let job = Job { outputs: u32::MAX, ..*job };
     let mut read = |argument: &String| mapper::choice(&job, argument, job.arguments.len() > all.len(), pattern, &mut patterns);
-    let faults: Vec<String> = all.iter().filter_map(|argument| read(argument).err()).collect();
+    let faults: Vec<ArgumentError> = all.iter().filter_map(|argument| read(argument).err()).collect();
     match faults.is_empty() {
         true => Ok(Written::source(format!("enum {{ {}_count = {} }};\n", job.name, all.len()))),
         false => Err(faults),
@@ -133,25 +133,25 @@ pub(super) fn write_mapper(job: &Job<'_>) -> Result<Written, Vec<String>> {
 }
 
 /// One specification as an initialiser; patterns that are the same have the same number. Behind that of a mapper, those that it chooses from.
-fn row(job: &Job<'_>, argument: &str, fields: Fields, mapped: bool, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, String> {
+fn row(job: &Job<'_>, argument: &str, fields: Fields, mapped: bool, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, ArgumentError> {
     let words = Job::words(argument);
     if let [name] = &words[..]
         && let Some(arguments) = job.names.mapper(name)
     {
         if !mapped {
-            return Err(format!("`{name}` has patterns of addresses and ports, which this class does not take"));
+            return Err(ArgumentError::new(format!("`{name}` has patterns of addresses and ports, which this class does not take")));
         }
         return mapper::rows(job, arguments, fields, patterns);
     }
     single(job, argument, fields, patterns).map(|row| vec![row])
 }
 
-fn single(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern>) -> Result<String, String> {
+fn single(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern>) -> Result<String, ArgumentError> {
     let words = Job::words(argument);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let output = |text: &str| match routes::output(job, text)? {
-        Value::Int(number) => Ok::<u64, String>(number),
-        _ => Err("an output is a number".to_owned()),
+        Value::Int(number) => Ok::<u64, ArgumentError>(number),
+        _ => Err(ArgumentError::new("an output is a number")),
     };
     match words[..] {
         ["drop" | "discard"] => Ok(initialiser("DROP", 0, 0, Pattern::default(), 0)),
@@ -167,7 +167,7 @@ fn single(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Patt
             }
             Ok(initialiser("PATTERN", output(forward)?, output(reply)?, pattern, number))
         }
-        _ => Err(format!("`{argument}`: expected `drop`, `pass OUT`, `keep FOUT ROUT` or `pattern … FOUT ROUT`")),
+        _ => Err(ArgumentError::new(format!("`{argument}`: expected `drop`, `pass OUT`, `keep FOUT ROUT` or `pattern … FOUT ROUT`"))),
     }
 }
 
@@ -179,14 +179,14 @@ fn initialiser(kind: &str, forward: u64, reply: u64, pattern: Pattern, number: u
 }
 
 /// The fields of the pattern that has that name.
-fn named(job: &Job<'_>, name: &str) -> Result<Vec<String>, String> {
-    let pattern = job.names.pattern(name).ok_or_else(|| format!("there is no pattern `{name}`"))?;
+fn named(job: &Job<'_>, name: &str) -> Result<Vec<String>, ArgumentError> {
+    let pattern = job.names.pattern(name).ok_or_else(|| ArgumentError::new(format!("there is no pattern `{name}`")))?;
     Ok(pattern.split_ascii_whitespace().map(str::to_owned).collect())
 }
 
 /// `SADDR SPORT DADDR DPORT`.
-fn pattern(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
-    let [saddr, sport, daddr, dport] = *fields else { return Err("a pattern is SADDR SPORT DADDR DPORT".to_owned()) };
+fn pattern(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
+    let [saddr, sport, daddr, dport] = *fields else { return Err(ArgumentError::new("a pattern is SADDR SPORT DADDR DPORT")) };
     let saddr = host(job, saddr, "source")?;
     let (range, sequential, random) = choice(sport);
     let ports = match range {
@@ -199,19 +199,19 @@ fn pattern(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
     Ok(Pattern { saddr, daddr, sport, dport, sequential, random, ..Pattern::default() })
 }
 
-fn host(job: &Job<'_>, text: &str, what: &str) -> Result<u32, String> {
+fn host(job: &Job<'_>, text: &str, what: &str) -> Result<u32, ArgumentError> {
     match text {
         "-" => Ok(0),
-        text => address::parse(text, &job.names).ok_or_else(|| format!("bad {what} address")),
+        text => address::parse(text, &job.names).ok_or_else(|| ArgumentError::new(format!("bad {what} address"))),
     }
 }
 
 /// `SADDR DADDR IDENT`, or a pattern of ports, of which the source port is the identifier.
-fn pings(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
+fn pings(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
     let [saddr, daddr, ident] = match *fields {
         [saddr, daddr, ident] => [saddr, daddr, ident],
         [_, _, _, _] => return Ok(Pattern { dport: 0, ..pattern(job, fields)? }),
-        _ => return Err("a pattern is SADDR DADDR IDENT".to_owned()),
+        _ => return Err(ArgumentError::new("a pattern is SADDR DADDR IDENT")),
     };
     let (saddr, daddr) = (host(job, saddr, "source")?, host(job, daddr, "destination")?);
     let (range, sequential, random) = choice(ident);
@@ -236,25 +236,25 @@ fn choice(text: &str) -> (&str, bool, bool) {
 }
 
 /// `SADDR -`.
-fn addresses(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
+fn addresses(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
     match *fields {
         [saddr, "-"] => sources(job, saddr),
         [saddr, _, _, _] => pattern(job, fields).and_then(|_| sources(job, saddr)),
-        _ => Err("a pattern is SADDR -, or - -".to_owned()),
+        _ => Err(ArgumentError::new("a pattern is SADDR -, or - -")),
     }
 }
 
 /// `SADDR DADDR`.
-fn pairs(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, String> {
+fn pairs(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
     match *fields {
         [saddr, daddr] => Ok(Pattern { daddr: host(job, daddr, "destination")?, ..sources(job, saddr)? }),
         [saddr, _, daddr, _] => pattern(job, fields).and_then(|_| pairs(job, &[saddr, daddr])),
-        _ => Err("a pattern is SADDR DADDR".to_owned()),
+        _ => Err(ArgumentError::new("a pattern is SADDR DADDR")),
     }
 }
 
 /// An address, a range or `-`: the first and the last source address.
-fn sources(job: &Job<'_>, text: &str) -> Result<Pattern, String> {
+fn sources(job: &Job<'_>, text: &str) -> Result<Pattern, ArgumentError> {
     if text == "-" {
         return Ok(Pattern::default());
     }

@@ -5,8 +5,8 @@
 //!
 //! Source: Click's manual of ICMPRewriter.
 
-use super::integer;
 use super::whole::{Job, Written};
+use super::{ArgumentError, integer};
 use crate::click::arguments::keyword;
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ const QUADRUPLES: [(&str, &str, &str); 2] = [("brief", "quadruple", "take_quadru
 const ADDRESSES: [(&str, &str, &str); 2] = [("inner", "replies.saddr", "take_source"), ("outer", "replies.daddr", "take_destination")];
 
 /// Writes the tables and `static bool NAME_find(void)`.
-pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     let maps = maps(job).map_err(|wrong| vec![wrong])?;
     let name = job.name;
     let (mut tables, mut asked, mut seen) = (String::new(), String::new(), Vec::new());
@@ -50,24 +50,26 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
 }
 
 /// Elements, and what their outputs are counted from; -1: it makes no difference.
-fn maps(job: &Job<'_>) -> Result<Vec<(String, i64)>, String> {
-    let [argument] = job.arguments else { return Err("expected MAPS: the names of rewriters".to_owned()) };
+fn maps(job: &Job<'_>) -> Result<Vec<(String, i64)>, ArgumentError> {
+    let [argument] = job.arguments else { return Err(ArgumentError::new("expected MAPS: the names of rewriters")) };
     let list = keyword(argument).filter(|(word, _)| *word == "MAPS").map_or(argument.as_str(), |(_, list)| list);
     let words = Job::words(list);
     if words.is_empty() {
-        return Err("no IP rewriters supplied".to_owned());
+        return Err(ArgumentError::new("no IP rewriters supplied"));
     }
     words.into_iter().map(|word| map(job, &word)).collect()
 }
 
-fn map(job: &Job<'_>, word: &str) -> Result<(String, i64), String> {
+fn map(job: &Job<'_>, word: &str) -> Result<(String, i64), ArgumentError> {
     let (element, first) = match word.split_once(':') {
         Some((element, first)) => (element, integer::parse(first, 0).ok().and_then(|first| u32::try_from(first).ok()).map(i64::from)),
         None => (word, Some(-1)),
     };
-    let first = first.filter(|first| *first < i64::from(job.outputs)).ok_or_else(|| format!("`{word}`: there is no such output"))?;
+    let first = first
+        .filter(|first| *first < i64::from(job.outputs))
+        .ok_or_else(|| ArgumentError::new(format!("`{word}`: there is no such output")))?;
     match job.names.class(element) {
         Some(_) => Ok((element.to_owned(), first)),
-        None => Err(format!("`{word}` is no IP rewriter: there is no such element")),
+        None => Err(ArgumentError::new(format!("`{word}` is no IP rewriter: there is no such element"))),
     }
 }

@@ -1,5 +1,6 @@
 //! Texts to search packets for, as what STRINGS declares.
 
+use super::ArgumentError;
 use super::whole::{Job, Written};
 use crate::click::config::unquote;
 use std::fmt::Write as _;
@@ -8,19 +9,19 @@ use std::fmt::Write as _;
 const MOST: usize = 4096;
 
 /// Writes `STRINGS(NAME, …)` and `enum { NAME_count }`.
-pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     let (name, count) = (job.name, job.arguments.len());
     if count == 0 || count > MOST {
-        return Err(vec![format!("expected 1 to {MOST} texts")]);
+        return Err(vec![ArgumentError::new(format!("expected 1 to {MOST} texts"))]);
     }
     let texts = job.each(|_, argument| literal(&unquote(argument)))?;
     Ok(Written::source(format!("enum {{ {name}_count = {count} }};\nSTRINGS({name}, {});\n", texts.join(", "))))
 }
 
 /// A literal of C: what is not a letter or a digit as three octal digits, which no byte behind them can make longer.
-fn literal(bytes: &[u8]) -> Result<String, String> {
+fn literal(bytes: &[u8]) -> Result<String, ArgumentError> {
     if bytes.is_empty() || bytes.contains(&0) {
-        return Err("a text to be searched for has bytes, and none of them is 0".to_owned());
+        return Err(ArgumentError::new("a text to be searched for has bytes, and none of them is 0"));
     }
     let mut text = String::from("\"");
     for byte in bytes {

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 const U32: Type = Type::Integer { bits: 32, signed: false };
 const U64: Type = Type::Integer { bits: 64, signed: false };
 
-fn read_with(names: &Scope<'_>, syntax: &str, ty: &Type, text: &str) -> Result<Value, Wrong> {
-    Syntax::named(syntax).unwrap().read(text, &Reading { ty, names })
+fn read_with(names: &Scope<'_>, syntax: &str, ty: &Type, text: &str) -> Result<Value, String> {
+    Syntax::named(syntax).unwrap().read(text, &Reading { ty, names }).map_err(|error| error.to_string())
 }
 
-fn read(syntax: &str, ty: &Type, text: &str) -> Result<Value, Wrong> {
+fn read(syntax: &str, ty: &Type, text: &str) -> Result<Value, String> {
     read_with(&Names::default().at("x"), syntax, ty, text)
 }
 
-fn int(syntax: &str, ty: &Type, text: &str) -> Result<i64, Wrong> {
+fn int(syntax: &str, ty: &Type, text: &str) -> Result<i64, String> {
     read(syntax, ty, text).map(|value| match value {
         Value::Int(number) => number as i64,
         other => panic!("{other:?}"),
@@ -157,7 +157,7 @@ fn whole(syntax: &str, ty: Option<&Type>, source: &str) -> Result<whole::Written
     let (names, _) = Names::of(&graph);
     let arguments = &graph.elements.iter().find(|element| element.name == "x").unwrap().arguments;
     let job = whole::Job { name: "list", arguments, names: names.at("x"), outputs: 3, inputs: 2, ty };
-    whole::Whole::named(syntax).unwrap().write(&job)
+    whole::Whole::named(syntax).unwrap().write(&job).map_err(|all| all.iter().map(ToString::to_string).collect())
 }
 
 fn rows(syntax: &str, source: &str) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Strings: all there is. Bytes that are no text are lost.
 
-use super::{Reading, Wrong};
+use super::{ArgumentError, Reading};
 use crate::click::arguments::Value;
 
-pub(super) fn read(text: &str, _: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read(text: &str, _: &Reading<'_>) -> Result<Value, ArgumentError> {
     Ok(Value::Text(text.to_owned()))
 }

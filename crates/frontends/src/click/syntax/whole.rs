@@ -1,6 +1,6 @@
 //! Syntaxes of all that is left of an element's arguments: they write restricted C, and entries of tables.
 
-use super::{Scope, bad_sources, list, pattern, place, rewrite, rewriters, routes, strings};
+use super::{ArgumentError, Scope, bad_sources, list, pattern, place, rewrite, rewriters, routes, strings};
 use crate::click::arguments::{Type, Value};
 use crate::click::config::unquote;
 use netil::module::Entry;
@@ -50,7 +50,7 @@ pub struct Row {
 pub struct Whole {
     /// Its name in `CONFIG`.
     pub name: &'static str,
-    write: fn(&Job<'_>) -> Result<Written, Vec<String>>,
+    write: fn(&Job<'_>) -> Result<Written, Vec<ArgumentError>>,
 }
 
 /// All syntaxes of lists of arguments.
@@ -87,7 +87,7 @@ impl Whole {
     ///
     /// # Errors
     /// All that is wrong with them.
-    pub fn write(&self, job: &Job<'_>) -> Result<Written, Vec<String>> {
+    pub fn write(&self, job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
         (self.write)(job)
     }
 }
@@ -100,18 +100,22 @@ impl Written {
 
 impl Job<'_> {
     /// As many arguments as outputs, or a fault.
-    pub(super) fn one_for_each_output(&self) -> Result<(), Vec<String>> {
+    pub(super) fn one_for_each_output(&self) -> Result<(), Vec<ArgumentError>> {
         let (given, wanted) = (self.arguments.len(), self.outputs as usize);
-        if given == wanted { Ok(()) } else { Err(vec![format!("{given} patterns for {wanted} outputs: each output needs one")]) }
+        if given == wanted {
+            Ok(())
+        } else {
+            Err(vec![ArgumentError::new(format!("{given} patterns for {wanted} outputs: each output needs one"))])
+        }
     }
 
     /// Reads each argument; faults name it.
-    pub(super) fn each<T>(&self, mut read: impl FnMut(usize, &str) -> Result<T, String>) -> Result<Vec<T>, Vec<String>> {
+    pub(super) fn each<T>(&self, mut read: impl FnMut(usize, &str) -> Result<T, ArgumentError>) -> Result<Vec<T>, Vec<ArgumentError>> {
         let (mut all, mut faults) = (Vec::with_capacity(self.arguments.len()), Vec::new());
         for (n, argument) in self.arguments.iter().enumerate() {
             match read(n, argument) {
                 Ok(one) => all.push(one),
-                Err(wrong) => faults.push(format!("`{argument}`: {wrong}")),
+                Err(wrong) => faults.push(wrong.of(argument)),
             }
         }
         if faults.is_empty() { Ok(all) } else { Err(faults) }

@@ -3,7 +3,7 @@
 //!
 //! Source: Click's manuals of ICMPError, IPEncap, EtherVLANEncap and Print; RFC 792, 2474, 3168.
 
-use super::{Reading, Wrong, address, boolean, integer, number, port};
+use super::{ArgumentError, Reading, address, boolean, integer, number, port};
 use crate::click::arguments::Value;
 
 pub(super) const PROTOCOLS: [(&str, u8); 8] =
@@ -42,26 +42,26 @@ pub(super) const ICMP_TYPES: [(&str, u8); 15] = [
 /// How a frame was addressed, by the numbers of the annotation.
 const PACKET_TYPES: [(&str, u8); 6] = [("broadcast", 1), ("host", 0), ("loopback", 5), ("multicast", 2), ("otherhost", 3), ("outgoing", 4)];
 
-fn named(table: &[(&str, u8)], text: &str, reading: &Reading<'_>, what: &str) -> Result<Value, Wrong> {
+fn named(table: &[(&str, u8)], text: &str, reading: &Reading<'_>, what: &str) -> Result<Value, ArgumentError> {
     let known = table.iter().find(|(name, _)| *name == text).map(|(_, value)| i128::from(*value));
-    let value = known.map_or_else(|| integer::parse(text, 0), Ok).map_err(|_| format!("is not {what}"))?;
+    let value = known.map_or_else(|| integer::parse(text, 0), Ok).map_err(|_| ArgumentError::new(format!("is not {what}")))?;
     number(value, reading.ty)
 }
 
-pub(super) fn read_protocol(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_protocol(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     named(&PROTOCOLS, text, reading, "an IP protocol")
 }
 
-pub(super) fn read_icmp_type(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_icmp_type(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     named(&ICMP_TYPES, text, reading, "an ICMP type")
 }
 
-pub(super) fn read_icmp_code(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_icmp_code(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     named(&ICMP_CODES, text, reading, "an ICMP code")
 }
 
 /// A tag, or `ANNO` for that of the annotation, which is -1.
-pub(super) fn read_tag(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_tag(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     if text == "ANNO" {
         return number(-1, reading.ty);
     }
@@ -69,12 +69,12 @@ pub(super) fn read_tag(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong
 }
 
 /// An address, or `DST_ANNO` for that of the annotation, which is 0.0.0.0.
-pub(super) fn read_address(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_address(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     if text == "DST_ANNO" { number(0, reading.ty) } else { address::read(text, reading) }
 }
 
 /// HOST, BROADCAST and so on, in any case.
-pub(super) fn read_packet_type(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_packet_type(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     let known = PACKET_TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
     let known = known.ok_or_else(|| {
         let all: Vec<_> = PACKET_TYPES.iter().map(|(name, _)| name.to_ascii_uppercase()).collect();
@@ -84,12 +84,12 @@ pub(super) fn read_packet_type(text: &str, reading: &Reading<'_>) -> Result<Valu
 }
 
 /// An IPv6 address, or `DST_ANNO` for that of the annotation, which is ::.
-pub(super) fn read_address6(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_address6(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     if text == "DST_ANNO" { Ok(Value::Bytes(vec![0; 16])) } else { address::read_ip6(text, reading) }
 }
 
 /// Where an address is in an Ethernet header, in words, or any offset.
-pub(super) fn read_ether_place(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_ether_place(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     match text.to_ascii_lowercase().as_str() {
         "dst" => number(0, reading.ty),
         "src" => number(6, reading.ty),
@@ -98,26 +98,26 @@ pub(super) fn read_ether_place(text: &str, reading: &Reading<'_>) -> Result<Valu
 }
 
 /// The class of a packet (RFC 2474).
-pub(super) fn read_dscp(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_dscp(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     const MOST: i128 = 63;
     let value = integer::parse(text, 0)?;
-    if (0..=MOST).contains(&value) { number(value, reading.ty) } else { Err(format!("is out of range, 0 to {MOST}")) }
+    if (0..=MOST).contains(&value) { number(value, reading.ty) } else { Err(ArgumentError::new(format!("is out of range, 0 to {MOST}"))) }
 }
 
 /// Whether a transport knows of congestion (RFC 3168): 0 for no, and the two ways of saying so.
-pub(super) fn read_ect(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_ect(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     if text == "2" {
         return number(2, reading.ty);
     }
-    boolean::read(text, reading).map_err(|_| "is neither true nor false nor 2".to_owned())
+    boolean::read(text, reading).map_err(|_| ArgumentError::new("is neither true nor false nor 2"))
 }
 
 /// How a packet's bytes are shown: not at all, in hexadecimal, or as text.
-pub(super) fn read_contents(text: &str, reading: &Reading<'_>) -> Result<Value, Wrong> {
+pub(super) fn read_contents(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     match text.to_ascii_uppercase().as_str() {
         "NONE" => number(0, reading.ty),
         "HEX" => number(1, reading.ty),
         "ASCII" => number(2, reading.ty),
-        _ => boolean::read(text, reading).map_err(|_| "is none of NONE, HEX, ASCII".to_owned()),
+        _ => boolean::read(text, reading).map_err(|_| ArgumentError::new("is none of NONE, HEX, ASCII")),
     }
 }

@@ -11,7 +11,7 @@ use super::{Cores, Graph, Order, Stage, lock, readers, scheduled};
 use super::{entries, joined};
 use crate::control::why::{self, Noted};
 use runtime::graph::ring::{ABSENT, Elsewhere, Here};
-use runtime::graph::{Described, Fault, HandlerError, Stats, Succession};
+use runtime::graph::{Described, ElementError, Fault, HandlerError, Stats, Succession};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
@@ -36,7 +36,7 @@ pub(super) enum Request {
     /// Somebody wants the thread to move.
     Move,
     /// The ways of packets are to be kept.
-    Record(Recording, Sender<Result<(), String>>),
+    Record(Recording, Sender<Result<(), ElementError>>),
     /// The packets whose ways are kept.
     Recorded(Sender<Vec<Noted>>),
     /// Another version of its part is to take its place, where the thread can do that.
@@ -367,7 +367,7 @@ impl Directory {
     }
 
     /// Lets each thread keep the ways of packets, and those that come later.
-    pub(super) fn record(&self, recording: Recording) -> Result<(), String> {
+    pub(super) fn record(&self, recording: Recording) -> Result<(), ElementError> {
         *lock(&self.recording) = Some(recording);
         // Where their parts are put together the sources have none: they hand packets on as they came.
         let has_part = |worker: &&Arc<Worker>| worker.gauge.stage != Stage::Source;
@@ -541,7 +541,7 @@ fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<Str
 }
 
 /// Lets a thread's graph keep the ways of packets.
-pub(super) fn record(graph: &mut Graph, recording: Recording, thread: &str) -> Result<(), String> {
+pub(super) fn record(graph: &mut Graph, recording: Recording, thread: &str) -> Result<(), ElementError> {
     match recording {
         Recording::All(packets) => graph.record(packets, RECORD),
         Recording::Some(packets) => graph.record_some(packets, RECORD, why::PART),

@@ -15,7 +15,7 @@ use netil::app::{Application, Body, Instance, port_number};
 use netil::exec::DropReason;
 use netil::module::{HandlerKind, TableKind};
 use runtime::coproc::tables::is_written;
-use runtime::graph::{Fault, NodeStats, Stats};
+use runtime::graph::{ElementError, Fault, NodeStats, Stats};
 use runtime::io::bpf;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -156,12 +156,12 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    fn interface(&self, device: &str) -> Result<u32, String> {
+    fn interface(&self, device: &str) -> Result<u32, ElementError> {
         let known = self.interfaces.get(device).copied();
-        known.ok_or_else(|| format!("device {device} has no interface; --map {device}=dev:IF says which"))
+        known.ok_or_else(|| ElementError::argument(format!("device {device} has no interface; --map {device}=dev:IF says which")))
     }
 
-    fn end(&self, class: &str, device: &str) -> Result<Option<Fate>, String> {
+    fn end(&self, class: &str, device: &str) -> Result<Option<Fate>, ElementError> {
         Ok(match class {
             "Discard" | "Idle" => Some(Fate::Action(Action::Drop)),
             "ToHost" => Some(Fate::Action(Action::Pass)),

@@ -50,9 +50,12 @@ fn mac(args: &Args, name: &str) -> Result<Vec<u8>, ElementError> {
         .ok_or_else(|| ElementError::argument(format!("{name} should be an Ethernet address, not '{given}'")))
 }
 
-fn address(args: &Args, name: &str) -> Result<[u8; 4], String> {
+fn address(args: &Args, name: &str) -> Result<[u8; 4], ElementError> {
     let given = args.required(name)?;
-    given.parse::<Ipv4Addr>().map(|address| address.octets()).map_err(|_| format!("{name} should be an IP address, not '{given}'"))
+    given
+        .parse::<Ipv4Addr>()
+        .map(|address| address.octets())
+        .map_err(|_| ElementError::argument(format!("{name} should be an IP address, not '{given}'")))
 }
 
 fn make(setup: &Setup<'_>, positional: &[&'static str]) -> Result<Box<dyn Native>, ElementError> {

@@ -10,6 +10,7 @@
 //! The runtime's unit compiles an expression by the crate `regex`; what that refuses, and what it charges, is the same here. Automata are not minimised.
 
 use super::automaton::MOST_NODES;
+use crate::backends::c::Unsupported;
 use netil::copro::patterns::{self, EXPRESSION_SIZES, Refusal, expression_price};
 use netil::copro::{EXPRESSION_SIZE, REGEXP};
 use regex_automata::dfa::{Automaton, StartKind, dense};
@@ -73,7 +74,7 @@ pub(super) struct Walks {
 impl Walks {
     /// # Errors
     /// An automaton has more nodes than there may be.
-    pub(super) fn new(expression: &Expression) -> Result<Self, String> {
+    pub(super) fn new(expression: &Expression) -> Result<Self, Unsupported> {
         let (forward, back) = (dfa(&expression.read, false)?, dfa(&expression.read, true)?);
         Ok(Self { forward: walk(&forward, false)?, back: walk(&back, true)?, price: expression.price })
     }
@@ -96,26 +97,26 @@ impl Walk {
     }
 }
 
-fn dfa(read: &patterns::Expression, back: bool) -> Result<dense::DFA<Vec<u32>>, String> {
+fn dfa(read: &patterns::Expression, back: bool) -> Result<dense::DFA<Vec<u32>>, Unsupported> {
     let syntax = syntax::Config::new().unicode(false).utf8(false).case_insensitive(read.any_case).dot_matches_new_line(read.dot_all);
     let syntax = syntax.multi_line(read.lines).ignore_whitespace(read.spaced).swap_greed(read.least_first);
     let mut compiler = thompson::Compiler::new();
     compiler.syntax(syntax).configure(
         thompson::Config::new().utf8(false).reverse(back).which_captures(thompson::WhichCaptures::None).nfa_size_limit(Some(MOST_BYTES)),
     );
-    let nfa = compiler.build(&read.text).map_err(|why| format!("the expression '{}': {why}", read.text))?;
+    let nfa = compiler.build(&read.text).map_err(|why| Unsupported(format!("the expression '{}': {why}", read.text)))?;
     let (kind, start) = if back { (MatchKind::All, StartKind::Anchored) } else { (MatchKind::LeftmostFirst, StartKind::Unanchored) };
     let table = (MOST_NODES * size_of::<u32>()) << nfa.byte_classes().stride2();
     let config = dense::Config::new().accelerate(false).match_kind(kind).start_kind(start);
     let config = config.dfa_size_limit(Some(table)).determinize_size_limit(Some(MOST_BYTES));
     dense::Builder::new().configure(config).build_from_nfa(&nfa).map_err(|why| match why.is_size_limit_exceeded() {
-        true => format!("the expression '{}', whose automaton has more than {MOST_NODES} nodes: repeat less", read.text),
-        false => format!("the expression '{}': {why}", read.text),
+        true => Unsupported(format!("the expression '{}', whose automaton has more than {MOST_NODES} nodes: repeat less", read.text)),
+        false => Unsupported(format!("the expression '{}': {why}", read.text)),
     })
 }
 
 /// Its nodes that can be reached, by their new numbers.
-fn walk(dfa: &dense::DFA<Vec<u32>>, back: bool) -> Result<Walk, String> {
+fn walk(dfa: &dense::DFA<Vec<u32>>, back: bool) -> Result<Walk, Unsupported> {
     let starts = starts(dfa, back)?;
     let found = reached(dfa, &starts)?;
     // The dead node has a number even where no arc leads to it.
@@ -134,7 +135,7 @@ fn walk(dfa: &dense::DFA<Vec<u32>>, back: bool) -> Result<Walk, String> {
 }
 
 /// The states that can be reached from some.
-fn reached(dfa: &dense::DFA<Vec<u32>>, starts: &[StateID]) -> Result<Vec<StateID>, String> {
+fn reached(dfa: &dense::DFA<Vec<u32>>, starts: &[StateID]) -> Result<Vec<StateID>, Unsupported> {
     let (mut found, mut known) = (Vec::new(), HashSet::new());
     let mut meet = |state: StateID, found: &mut Vec<StateID>| {
         if known.insert(state) {
@@ -147,18 +148,18 @@ fn reached(dfa: &dense::DFA<Vec<u32>>, starts: &[StateID]) -> Result<Vec<StateID
         done += 1;
         (0..=255u8).for_each(|byte| meet(dfa.next_state(state, byte), &mut found));
         if found.len() > MOST_NODES {
-            return Err(format!("an expression whose automaton has more than {MOST_NODES} nodes: repeat less"));
+            return Err(Unsupported(format!("an expression whose automaton has more than {MOST_NODES} nodes: repeat less")));
         }
     }
     match found.iter().any(|state| dfa.is_quit_state(*state)) {
-        true => Err("an expression that is not over bytes".to_owned()),
+        true => Err(Unsupported("an expression that is not over bytes".to_owned())),
         false => Ok(found),
     }
 }
 
 /// Where it begins.
-fn starts(dfa: &dense::DFA<Vec<u32>>, back: bool) -> Result<Vec<StateID>, String> {
-    let failed = |why| format!("an expression: {why}");
+fn starts(dfa: &dense::DFA<Vec<u32>>, back: bool) -> Result<Vec<StateID>, Unsupported> {
+    let failed = |why| Unsupported(format!("an expression: {why}"));
     if !back {
         return Ok(vec![dfa.start_state_forward(&Input::new(b"").anchored(Anchored::No)).map_err(failed)?]);
     }
@@ -236,6 +237,6 @@ mod tests {
         );
         assert_eq!(made("(").map(|e| e.price), Err(Refusal::Pattern));
         let why = Walks::new(&made("(a|b)*a(a|b){40}c").unwrap()).unwrap_err();
-        assert!(why.contains("more than 131072 nodes"), "{why}");
+        assert!(why.to_string().contains("more than 131072 nodes"), "{why}");
     }
 }

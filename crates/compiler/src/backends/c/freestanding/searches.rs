@@ -39,7 +39,7 @@ impl Units {
     ///
     /// # Errors
     /// An expression's automaton is too large.
-    pub(super) fn new(program: &netil::Verified, state: &State, loaded: &[Loaded]) -> Result<Self, String> {
+    pub(super) fn new(program: &netil::Verified, state: &State, loaded: &[Loaded]) -> Result<Self, Unsupported> {
         let all = program.module().coprocessors.iter().enumerate().filter(|(_, unit)| is_known(&unit.name));
         let unit = |((n, _), loaded): ((usize, _), &Loaded)| {
             let mut registers = [0; 4];
@@ -99,7 +99,7 @@ impl Units {
     }
 }
 
-fn made(patterns: &Patterns) -> Result<Searched, String> {
+fn made(patterns: &Patterns) -> Result<Searched, Unsupported> {
     match patterns {
         Patterns::Strings(groups) => Ok(Searched::Strings(groups.iter().map(|group| Automaton::new(group)).collect())),
         Patterns::Expressions(all) => all.iter().map(Walks::new).collect::<Result<_, _>>().map(Searched::Expressions),

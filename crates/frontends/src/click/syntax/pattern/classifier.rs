@@ -7,19 +7,20 @@
 use super::formula::{Area, Formula};
 use super::{emit, program};
 use crate::click::config::unquote;
+use crate::click::syntax::ArgumentError;
 use crate::click::syntax::whole::{Job, Written};
 
 /// Offsets are smaller than this: no packet is longer.
 const FARTHEST: u32 = 1 << 24;
 
 /// Writes the function of a list of patterns, one for each output.
-pub(in crate::click::syntax) fn write(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(in crate::click::syntax) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     job.one_for_each_output()?;
     let rules = job.each(|n, argument| Ok((pattern(&String::from_utf8_lossy(&unquote(argument)))?, n as i64)))?;
     Ok(program::with(emit::function(job.name, &rules), job.name, &rules))
 }
 
-pub(super) fn pattern(text: &str) -> Result<Formula, String> {
+pub(super) fn pattern(text: &str) -> Result<Formula, ArgumentError> {
     if text.trim() == "-" {
         return Ok(Formula::Is(true));
     }
@@ -36,25 +37,28 @@ pub(super) fn pattern(text: &str) -> Result<Formula, String> {
         }
     }
     if negated {
-        return Err("a clause is missing behind `!`".to_owned());
+        return Err(ArgumentError::new("a clause is missing behind `!`"));
     }
     Ok(Formula::All(all).simple())
 }
 
 /// `OFFSET/VALUE` or `OFFSET/VALUE%MASK`
-fn clause(text: &str) -> Result<Formula, String> {
-    let (offset, rest) = text.split_once('/').ok_or_else(|| format!("expected OFFSET/VALUE, found `{text}`"))?;
+fn clause(text: &str) -> Result<Formula, ArgumentError> {
+    let (offset, rest) = text.split_once('/').ok_or_else(|| ArgumentError::new(format!("expected OFFSET/VALUE, found `{text}`")))?;
     let digits = !offset.is_empty() && offset.bytes().all(|b| b.is_ascii_digit());
-    let offset =
-        offset.parse::<u32>().ok().filter(|offset| digits && *offset < FARTHEST).ok_or_else(|| format!("`{offset}` is not an offset"))?;
+    let offset = offset
+        .parse::<u32>()
+        .ok()
+        .filter(|offset| digits && *offset < FARTHEST)
+        .ok_or_else(|| ArgumentError::new(format!("`{offset}` is not an offset")))?;
     let (value, mask) = rest.split_once('%').map_or((rest, None), |(value, mask)| (value, Some(mask)));
     let value = nibbles(value)?;
     if value.len() < 2 || value.len() % 2 != 0 {
-        return Err(format!("the value of `{text}` has not an even number of hexadecimal digits"));
+        return Err(ArgumentError::new(format!("the value of `{text}` has not an even number of hexadecimal digits")));
     }
     let mask = mask.map(nibbles).transpose()?.unwrap_or_else(|| vec![(15, 15); value.len()]);
     if mask.len() != value.len() {
-        return Err(format!("the mask of `{text}` has {} digits, its value {}", mask.len(), value.len()));
+        return Err(ArgumentError::new(format!("the mask of `{text}` has {} digits, its value {}", mask.len(), value.len())));
     }
     let masked: Vec<(u8, u8)> = value.iter().zip(&mask).map(|((value, known), (mask, given))| (*value, known & mask & given)).collect();
     let bytes: Vec<(u8, u8)> = masked.chunks(2).map(|pair| (pair[0].0 << 4 | pair[1].0, pair[0].1 << 4 | pair[1].1)).collect();
@@ -62,10 +66,10 @@ fn clause(text: &str) -> Result<Formula, String> {
 }
 
 /// Digits with what is known of each; `?` is any.
-fn nibbles(text: &str) -> Result<Vec<(u8, u8)>, String> {
+fn nibbles(text: &str) -> Result<Vec<(u8, u8)>, ArgumentError> {
     let digit = |c: char| match c {
         '?' => Ok((0, 0)),
-        c => c.to_digit(16).map(|digit| (digit as u8, 15)).ok_or_else(|| format!("`{c}` is not a hexadecimal digit")),
+        c => c.to_digit(16).map(|digit| (digit as u8, 15)).ok_or_else(|| ArgumentError::new(format!("`{c}` is not a hexadecimal digit"))),
     };
     text.chars().map(digit).collect()
 }

@@ -18,20 +18,20 @@ use super::program;
 use super::words::{self, Bits, Kind, Named, Protocol};
 use crate::click::config::unquote;
 use crate::click::syntax::whole::{Job, Written};
-use crate::click::syntax::{Scope, address, ethernet, integer, port, prefix};
+use crate::click::syntax::{ArgumentError, Scope, address, ethernet, integer, port, prefix};
 
 /// How deeply patterns may be nested.
 const DEPTH: usize = 50;
 
 /// Writes the function of patterns with an output for each.
-pub(in crate::click::syntax) fn classifier(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(in crate::click::syntax) fn classifier(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     job.one_for_each_output()?;
     let rules = job.each(|n, argument| Ok((pattern(&words_of(&text(argument)), &job.names)?, n as i64)))?;
     Ok(program::with(emit::function(job.name, &rules), job.name, &rules))
 }
 
 /// Writes the function of patterns behind actions.
-pub(in crate::click::syntax) fn filter(job: &Job<'_>) -> Result<Written, Vec<String>> {
+pub(in crate::click::syntax) fn filter(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     let rules = job.each(|_, argument| rule(&text(argument), job))?;
     Ok(program::with(emit::function(job.name, &rules), job.name, &rules))
 }
@@ -41,18 +41,18 @@ fn text(argument: &str) -> String {
 }
 
 /// `ACTION PATTERN`
-fn rule(text: &str, job: &Job<'_>) -> Result<Rule, String> {
+fn rule(text: &str, job: &Job<'_>) -> Result<Rule, ArgumentError> {
     let words = words_of(text);
-    let Some((action, rest)) = words.split_first() else { return Err("an action and a pattern are missing".to_owned()) };
+    let Some((action, rest)) = words.split_first() else { return Err(ArgumentError::new("an action and a pattern are missing")) };
     let output = match *action {
         "deny" | "drop" => -1,
-        "allow" if job.outputs == 0 => return Err("`allow` means output 0, and there is none".to_owned()),
+        "allow" if job.outputs == 0 => return Err(ArgumentError::new("`allow` means output 0, and there is none")),
         "allow" => 0,
         number => {
-            let output =
-                integer::parse(number, 0).map_err(|_| format!("`{number}` is not an action: allow, deny, drop or an output's number"))?;
+            let output = integer::parse(number, 0)
+                .map_err(|_| ArgumentError::new(format!("`{number}` is not an action: allow, deny, drop or an output's number")))?;
             if !(0..i128::from(job.outputs)).contains(&output) {
-                return Err(format!("there is no output {output}"));
+                return Err(ArgumentError::new(format!("there is no output {output}")));
             }
             output
         }
@@ -61,7 +61,7 @@ fn rule(text: &str, job: &Job<'_>) -> Result<Rule, String> {
 }
 
 /// A whole pattern.
-pub(super) fn pattern(words: &[&str], names: &Scope<'_>) -> Result<Formula, String> {
+pub(super) fn pattern(words: &[&str], names: &Scope<'_>) -> Result<Formula, ArgumentError> {
     match words {
         [] | ["-" | "any" | "all"] => return Ok(Formula::Is(true)),
         ["none"] => return Ok(Formula::Is(false)),
@@ -70,7 +70,7 @@ pub(super) fn pattern(words: &[&str], names: &Scope<'_>) -> Result<Formula, Stri
     let mut parser = Parser { words, at: 0, depth: 0, before: Primitive::default(), names };
     let formula = parser.choice()?;
     match words.get(parser.at) {
-        Some(word) => Err(format!("`{word}` is too much")),
+        Some(word) => Err(ArgumentError::new(format!("`{word}` is too much"))),
         None => Ok(formula.simple()),
     }
 }
@@ -115,16 +115,16 @@ impl<'a> Parser<'a> {
         is
     }
 
-    fn choice(&mut self) -> Result<Formula, String> {
+    fn choice(&mut self) -> Result<Formula, ArgumentError> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(format!("nested more than {DEPTH} times"));
+            return Err(ArgumentError::new(format!("nested more than {DEPTH} times")));
         }
         let first = self.any()?;
         let formula = if self.accept(&["?"]) {
             let then = self.choice()?;
             if !self.accept(&[":"]) {
-                return Err("`:` is missing behind `?`".to_owned());
+                return Err(ArgumentError::new("`:` is missing behind `?`"));
             }
             let otherwise = self.choice()?;
             Formula::If(Box::new([first, then, otherwise])).simple()
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
         Ok(formula)
     }
 
-    fn any(&mut self) -> Result<Formula, String> {
+    fn any(&mut self) -> Result<Formula, ArgumentError> {
         let mut all = vec![self.all()?];
         while self.accept(&["or", "||"]) {
             all.push(self.all()?);
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
         Ok(Formula::Any(all).simple())
     }
 
-    fn all(&mut self) -> Result<Formula, String> {
+    fn all(&mut self) -> Result<Formula, ArgumentError> {
         let mut all = Vec::new();
         loop {
             match self.factor()? {
@@ -157,14 +157,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn missing(&self) -> String {
+    fn missing(&self) -> ArgumentError {
         match self.word() {
-            "" => "a pattern is missing at the end".to_owned(),
-            word => format!("a pattern is missing before `{word}`"),
+            "" => ArgumentError::new("a pattern is missing at the end"),
+            word => ArgumentError::new(format!("a pattern is missing before `{word}`")),
         }
     }
 
-    fn factor(&mut self) -> Result<Option<Formula>, String> {
+    fn factor(&mut self) -> Result<Option<Formula>, ArgumentError> {
         let mut negated = false;
         while self.accept(&["not", "!"]) {
             negated = !negated;
@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
         let formula = if self.accept(&["("]) {
             let inner = self.choice()?;
             if !self.accept(&[")"]) {
-                return Err("`)` is missing".to_owned());
+                return Err(ArgumentError::new("`)` is missing"));
             }
             inner
         } else if self.accept(&["true"]) {
@@ -187,7 +187,7 @@ impl<'a> Parser<'a> {
         Ok(Some(if negated { formula.negated() } else { formula }))
     }
 
-    fn primitive(&mut self, negated: &mut bool) -> Result<Formula, String> {
+    fn primitive(&mut self, negated: &mut bool) -> Result<Formula, ArgumentError> {
         let start = self.at;
         let mut primitive = self.qualifiers(negated)?;
         if self.at > start {
@@ -204,18 +204,18 @@ impl<'a> Parser<'a> {
         primitive.data = self.data(&primitive)?;
         if self.at == start {
             // A word that means nothing else is a service.
-            let port = port::service(self.word()).ok_or_else(|| format!("`{}` has no meaning", self.word()))?;
+            let port = port::service(self.word()).ok_or_else(|| ArgumentError::new(format!("`{}` has no meaning", self.word())))?;
             primitive.data = Data::Named(Kind::Port, port.into());
             self.at += 1;
         }
         let text = self.words[start..self.at].join(" ");
-        let formula = primitive.formula(&self.before).map_err(|wrong| format!("`{text}`: {wrong}"))?;
+        let formula = primitive.formula(&self.before).map_err(|wrong| ArgumentError::new(format!("`{text}`: {wrong}")))?;
         self.before = primitive;
         Ok(formula)
     }
 
     /// What stands before the value.
-    fn qualifiers(&mut self, negated: &mut bool) -> Result<Primitive, String> {
+    fn qualifiers(&mut self, negated: &mut bool) -> Result<Primitive, ArgumentError> {
         let mut primitive = Primitive::default();
         let mut header = false;
         loop {
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
                         set(&mut primitive.ends, ends, "`src` or `dst` twice")?;
                     }
                     "ip" if !header => header = true,
-                    "ether" => return Err("`ether`: Ethernet headers are not looked at here, Classifier does that".to_owned()),
+                    "ether" => return Err(ArgumentError::new("`ether`: Ethernet headers are not looked at here, Classifier does that")),
                     "not" | "!" => *negated = !*negated,
                     _ => return Ok(primitive),
                 }
@@ -257,7 +257,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `[POS]`, `[POS:LEN]` or `[FIRST,LAST]`
-    fn brackets(&mut self, protocol: Option<Protocol>) -> Result<Kind, String> {
+    fn brackets(&mut self, protocol: Option<Protocol>) -> Result<Kind, ArgumentError> {
         let inside = &self.words[self.at + 1..];
         let end = inside.iter().position(|word| *word == "]").ok_or("`]` is missing")?;
         let text = inside[..end].concat();
@@ -269,22 +269,23 @@ impl<'a> Parser<'a> {
             (None, Some((first, last))) => number(first).zip(number(last)).map(|(first, last)| (first, (last + 1).saturating_sub(first))),
             (None, None) => number(&text).map(|at| (at, 1)),
         };
-        let (offset, bytes) = place.ok_or_else(|| format!("`[{text}]` is not [POS] or [POS:LEN]"))?;
+        let (offset, bytes) = place.ok_or_else(|| ArgumentError::new(format!("`[{text}]` is not [POS] or [POS:LEN]")))?;
         if !(1..=4).contains(&bytes) || offset / 4 != (offset + bytes - 1) / 4 {
-            return Err(format!("`[{text}]` is not within four bytes that begin at a multiple of four"));
+            return Err(ArgumentError::new(format!("`[{text}]` is not within four bytes that begin at a multiple of four")));
         }
         let area = if protocol.is_some() { Area::Transport } else { Area::Ip };
         Ok(Kind::Bits(Bits { area, protocol, offset, bytes, shift: 0, width: 8 * bytes }))
     }
 
     /// What stands behind `&`.
-    fn mask(&mut self) -> Result<Mask, String> {
+    fn mask(&mut self) -> Result<Mask, ArgumentError> {
         let word = self.word();
         self.at += 1;
         let number = unsigned(word).map(Mask::Number);
-        let mask =
-            number.or_else(|| address::parse(word, self.names).map(Mask::Address)).ok_or_else(|| format!("`{word}` is not a mask"))?;
-        if matches!(mask, Mask::Number(0) | Mask::Address(0)) { Err("a mask of 0".to_owned()) } else { Ok(mask) }
+        let mask = number
+            .or_else(|| address::parse(word, self.names).map(Mask::Address))
+            .ok_or_else(|| ArgumentError::new(format!("`{word}` is not a mask")))?;
+        if matches!(mask, Mask::Number(0) | Mask::Address(0)) { Err(ArgumentError::new("a mask of 0")) } else { Ok(mask) }
     }
 
     fn relation(&mut self) -> Relation {
@@ -302,7 +303,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The value, if there is one.
-    fn data(&mut self, primitive: &Primitive) -> Result<Data, String> {
+    fn data(&mut self, primitive: &Primitive) -> Result<Data, ArgumentError> {
         let word = self.word();
         let data = match words::value(word, primitive.kind, primitive.protocol, self.names)? {
             Some(Named::Protocol(protocol)) => Some(Data::Protocol(protocol)),
@@ -310,11 +311,11 @@ impl<'a> Parser<'a> {
             None => unsigned(word).map(Data::Number).or_else(|| self.address(primitive)),
         };
         if data.is_none() && ethernet::parse(word, self.names).is_some() {
-            return Err(format!("`{word}`: Ethernet headers are not looked at here, Classifier does that"));
+            return Err(ArgumentError::new(format!("`{word}`: Ethernet headers are not looked at here, Classifier does that")));
         }
         self.at += usize::from(data.is_some());
         if data.is_none() && primitive.relation != Relation::Equal {
-            return Err(format!("a value is missing before `{word}`"));
+            return Err(ArgumentError::new(format!("a value is missing before `{word}`")));
         }
         Ok(data.unwrap_or_default())
     }
@@ -335,16 +336,16 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn set<T>(place: &mut Option<T>, value: T, twice: &str) -> Result<(), String> {
+fn set<T>(place: &mut Option<T>, value: T, twice: &str) -> Result<(), ArgumentError> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(twice.to_owned()),
+        Some(_) => Err(ArgumentError::new(twice)),
     }
 }
 
-fn set_protocol(primitive: &mut Primitive, protocol: Protocol) -> Result<(), String> {
+fn set_protocol(primitive: &mut Primitive, protocol: Protocol) -> Result<(), ArgumentError> {
     match primitive.protocol.replace(protocol) {
-        Some(before) if before != protocol => Err("two protocols".to_owned()),
+        Some(before) if before != protocol => Err(ArgumentError::new("two protocols")),
         _ => Ok(()),
     }
 }

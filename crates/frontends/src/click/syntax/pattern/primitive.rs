@@ -6,6 +6,7 @@
 
 use super::formula::{Area, Field, Formula, Op, Test};
 use super::words::{Bits, Kind, Protocol, TCP, UDP};
+use crate::click::syntax::ArgumentError;
 use netil::fields::{self, fragment, ip, ip_protocol, tcp, udp};
 
 /// Which of two addresses or ports.
@@ -64,7 +65,7 @@ const TOS: Bits = Bits::of(ip::TOS, None);
 
 impl Primitive {
     /// Takes over what is left out, and says what is tested.
-    pub(super) fn formula(&mut self, before: &Self) -> Result<Formula, String> {
+    pub(super) fn formula(&mut self, before: &Self) -> Result<Formula, ArgumentError> {
         let kind = self.complete(before)?;
         self.kind = Some(kind);
         match kind {
@@ -79,7 +80,7 @@ impl Primitive {
     }
 
     /// The kind, if need be from the value or from the primitive before.
-    fn complete(&mut self, before: &Self) -> Result<Kind, String> {
+    fn complete(&mut self, before: &Self) -> Result<Kind, ArgumentError> {
         if let Some(kind) = self.kind {
             return Ok(kind);
         }
@@ -90,10 +91,10 @@ impl Primitive {
             Data::Protocol(_) => Kind::Protocol,
             Data::Number(_) => match before.kind {
                 Some(kind @ (Kind::Bits(_) | Kind::Protocol | Kind::Port)) => kind,
-                _ => return Err("a number alone: say of which header field, or `port`".to_owned()),
+                _ => return Err(ArgumentError::new("a number alone: say of which header field, or `port`")),
             },
             Data::None if self.protocol.is_some() => Kind::Protocol,
-            Data::None => return Err("something is missing".to_owned()),
+            Data::None => return Err(ArgumentError::new("something is missing")),
         };
         match kind {
             Kind::Host | Kind::Net | Kind::TcpOption => self.ends = self.ends.or(before.ends),
@@ -107,34 +108,34 @@ impl Primitive {
         Ok(kind)
     }
 
-    fn host(&self) -> Result<Formula, String> {
+    fn host(&self) -> Result<Formula, ArgumentError> {
         let (address, mask) = match self.data {
             Data::Host(address) => (address, u32::MAX),
             Data::Net(address, mask) => (address, mask),
-            _ => return Err("an address is missing".to_owned()),
+            _ => return Err(ArgumentError::new("an address is missing")),
         };
         let mask = match self.mask {
             Some(Mask::Number(mask) | Mask::Address(mask)) => mask,
             None => mask,
         };
         if !matches!(self.relation, Relation::Equal | Relation::Differs) {
-            return Err("addresses are not greater or less than others".to_owned());
+            return Err(ArgumentError::new("addresses are not greater or less than others"));
         }
         let end = |field| equal(Area::Ip, field, mask, address);
         Ok(self.either_end(end(ip::SRC), end(ip::DST), self.relation == Relation::Differs))
     }
 
-    fn of_protocol(&mut self) -> Result<Formula, String> {
+    fn of_protocol(&mut self) -> Result<Formula, ArgumentError> {
         let given = match self.data {
             Data::Number(number) => {
-                Some(Protocol::Number(u8::try_from(number).map_err(|_| "a protocol is out of range, 0 to 255".to_owned())?))
+                Some(Protocol::Number(u8::try_from(number).map_err(|_| ArgumentError::new("a protocol is out of range, 0 to 255"))?))
             }
             Data::Protocol(protocol) => Some(protocol),
             Data::None => None,
-            _ => return Err("a protocol is missing".to_owned()),
+            _ => return Err(ArgumentError::new("a protocol is missing")),
         };
         let protocol = match (self.protocol, given) {
-            (Some(one), Some(other)) if one != other => return Err("two protocols".to_owned()),
+            (Some(one), Some(other)) if one != other => return Err(ArgumentError::new("two protocols")),
             (one, other) => other.or(one).ok_or("a protocol is missing")?,
         };
         let plain = self.relation == Relation::Equal && self.mask.is_none();
@@ -143,18 +144,18 @@ impl Primitive {
         match protocol {
             Protocol::Number(number) => Ok(self.compared(PROTOCOL, number.into())?.simple()),
             _ if plain => Ok(is_protocol(protocol)),
-            _ => Err("this protocol has no operators and masks".to_owned()),
+            _ => Err(ArgumentError::new("this protocol has no operators and masks")),
         }
     }
 
-    fn port(&mut self) -> Result<Formula, String> {
+    fn port(&mut self) -> Result<Formula, ArgumentError> {
         let number = match self.data {
             Data::Number(number) | Data::Named(Kind::Port, number) => number,
-            _ => return Err("a port is missing".to_owned()),
+            _ => return Err(ArgumentError::new("a port is missing")),
         };
         let protocol = self.protocol.unwrap_or(Protocol::TcpOrUdp);
         if !has_ports(&protocol) {
-            return Err("this protocol has no ports".to_owned());
+            return Err(ArgumentError::new("this protocol has no ports"));
         }
         self.protocol = Some(protocol);
         let (op, value, negated) = self.normal(number, 0xffff)?;
@@ -167,16 +168,16 @@ impl Primitive {
         Ok(behind_header(Some(protocol), ends))
     }
 
-    fn option(&mut self) -> Result<Formula, String> {
+    fn option(&mut self) -> Result<Formula, ArgumentError> {
         let bits = match self.data {
             Data::Number(number) | Data::Named(Kind::TcpOption, number) => number,
-            _ => return Err("a TCP option is missing".to_owned()),
+            _ => return Err(ArgumentError::new("a TCP option is missing")),
         };
         if self.protocol.is_some_and(|protocol| protocol != TCP) {
-            return Err("only TCP has these options".to_owned());
+            return Err(ArgumentError::new("only TCP has these options"));
         }
         if self.relation != Relation::Equal || self.mask.is_some() {
-            return Err("TCP options have no operators and masks".to_owned());
+            return Err(ArgumentError::new("TCP options have no operators and masks"));
         }
         self.protocol = Some(TCP);
         let bits = Some(bits).filter(|bits| *bits <= 255).ok_or("TCP options are out of range, 0 to 255")?;
@@ -184,30 +185,30 @@ impl Primitive {
     }
 
     /// Bits of the traffic class that tell of congestion (RFC 3168).
-    fn congestion(&mut self, kind: Kind) -> Result<Formula, String> {
+    fn congestion(&mut self, kind: Kind) -> Result<Formula, ArgumentError> {
         self.kind = Some(Kind::Bits(TOS));
         match (kind, self.data) {
             (Kind::Ect, Data::None) => Ok(comparison(Field::of(Area::Ip, ip::TOS), 3, Op::Differs, Some(0))),
             (Kind::Ect, Data::Number(_)) => self.bits(Bits { width: 2, ..TOS }),
             (Kind::Ce, Data::None) if self.mask.is_none() => Ok(equal(Area::Ip, ip::TOS, 3, 3)),
-            _ => Err("`ip ce` has no value".to_owned()),
+            _ => Err(ArgumentError::new("`ip ce` has no value")),
         }
     }
 
     /// More fragments follow, or some were before.
-    fn fragment(&self, kind: Kind) -> Result<Formula, String> {
+    fn fragment(&self, kind: Kind) -> Result<Formula, ArgumentError> {
         if self.data != Data::None || self.mask.is_some() {
-            return Err("`ip frag` and `ip unfrag` have no value".to_owned());
+            return Err(ArgumentError::new("`ip frag` and `ip unfrag` have no value"));
         }
         let op = if kind == Kind::Fragment { Op::Differs } else { Op::Equal };
         Ok(comparison(Field::of(Area::Ip, ip::FRAGMENT), u32::from(fragment::MORE | fragment::OFFSET), op, Some(0)))
     }
 
-    fn bits(&self, bits: Bits) -> Result<Formula, String> {
+    fn bits(&self, bits: Bits) -> Result<Formula, ArgumentError> {
         let number = match self.data {
             Data::Number(number) => number,
             Data::Named(kind, number) if Some(kind) == self.kind => number,
-            _ => return Err("a value is missing".to_owned()),
+            _ => return Err(ArgumentError::new("a value is missing")),
         };
         let protocol = self.protocol.or(bits.protocol);
         let compared = self.compared(bits, number)?;
@@ -218,7 +219,7 @@ impl Primitive {
     }
 
     /// A field's bits against a number.
-    fn compared(&self, bits: Bits, number: u32) -> Result<Formula, String> {
+    fn compared(&self, bits: Bits, number: u32) -> Result<Formula, ArgumentError> {
         let full = u32::MAX >> (32 - bits.width.clamp(1, 32));
         let (op, value, negated) = self.normal(number, full)?;
         let mask = self.numeric_mask(full)? << bits.shift;
@@ -228,9 +229,13 @@ impl Primitive {
     }
 
     /// Equal to or above a number, perhaps the opposite of it; without a number it always holds.
-    fn normal(&self, number: u32, full: u32) -> Result<(Op, Option<u32>, bool), String> {
+    fn normal(&self, number: u32, full: u32) -> Result<(Op, Option<u32>, bool), ArgumentError> {
         let mask = self.numeric_mask(full)?;
-        let in_range = || Some(number).filter(|number| *number <= full).ok_or_else(|| format!("{number} is out of range, 0 to {full}"));
+        let in_range = || {
+            Some(number)
+                .filter(|number| *number <= full)
+                .ok_or_else(|| ArgumentError::new(format!("{number} is out of range, 0 to {full}")))
+        };
         Ok(match self.relation {
             Relation::Equal => (Op::Equal, Some(in_range()?), false),
             Relation::Differs => (Op::Equal, Some(in_range()?), true),
@@ -247,12 +252,12 @@ impl Primitive {
         })
     }
 
-    fn numeric_mask(&self, full: u32) -> Result<u32, String> {
+    fn numeric_mask(&self, full: u32) -> Result<u32, ArgumentError> {
         match self.mask {
             None => Ok(full),
             Some(Mask::Number(mask)) if mask & !full == 0 => Ok(mask),
-            Some(Mask::Number(mask)) => Err(format!("the mask {mask:#x} is out of range, 0 to {full:#x}")),
-            Some(Mask::Address(_)) => Err("an address is no mask for this".to_owned()),
+            Some(Mask::Number(mask)) => Err(ArgumentError::new(format!("the mask {mask:#x} is out of range, 0 to {full:#x}"))),
+            Some(Mask::Address(_)) => Err(ArgumentError::new("an address is no mask for this")),
         }
     }
 

@@ -5,8 +5,8 @@ use super::formula::Rule;
 use super::{classifier, ipfilter, table};
 use crate::c::{self, Instance, Source};
 use crate::click::processing::Kind;
-use crate::click::syntax::Names;
 use crate::click::syntax::whole::Written;
+use crate::click::syntax::{ArgumentError, Names};
 use netil::Interpreter;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::{Entry, HandlerKind};
@@ -270,7 +270,7 @@ pub(super) fn rules(patterns: &[String], parse: impl Fn(&str) -> super::formula:
     patterns.iter().enumerate().map(|(n, pattern)| (parse(pattern), n as i64)).collect()
 }
 
-pub(super) fn parsed(pattern: &str) -> Result<super::formula::Formula, String> {
+pub(super) fn parsed(pattern: &str) -> Result<super::formula::Formula, ArgumentError> {
     ipfilter::pattern(&ipfilter::words_of(pattern), &Names::default().at("x"))
 }
 

@@ -15,7 +15,7 @@ fn write(syntax: &str, arguments: &[&str], outputs: u32) -> Result<String, Vec<S
 fn written(syntax: &str, arguments: &[&str], outputs: u32) -> Result<Written, Vec<String>> {
     let (names, arguments) = (Names::default(), arguments.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
     let job = Job { name: "classify", arguments: &arguments, names: names.at("x"), outputs, inputs: 1, ty: None };
-    Whole::named(syntax).unwrap().write(&job)
+    Whole::named(syntax).unwrap().write(&job).map_err(|all| all.iter().map(ToString::to_string).collect())
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::formula::Area;
 use crate::click::syntax::words::{ICMP_TYPES, PROTOCOLS};
-use crate::click::syntax::{Scope, port};
+use crate::click::syntax::{ArgumentError, Scope, port};
 use netil::fields::{Field, icmp, ip, ip_protocol, tcp};
 
 /// What a pattern's primitive compares.
@@ -120,7 +120,7 @@ pub(super) enum Named {
 }
 
 /// What a word may stand for as a value: of `kind`, if that is known, in a protocol, if that is known.
-pub(super) fn value(word: &str, kind: Option<Kind>, within: Option<Protocol>, names: &Scope<'_>) -> Result<Option<Named>, String> {
+pub(super) fn value(word: &str, kind: Option<Kind>, within: Option<Protocol>, names: &Scope<'_>) -> Result<Option<Named>, ArgumentError> {
     let is = |wanted: Kind, protocols: &[Protocol]| {
         kind.is_none_or(|kind| kind == wanted) && within.is_none_or(|within| protocols.contains(&within))
     };
@@ -145,7 +145,7 @@ pub(super) fn value(word: &str, kind: Option<Kind>, within: Option<Protocol>, na
         (some, all) => {
             let what = if some.is_empty() { "meaningless" } else { "ambiguous" };
             let say: Vec<String> = all.iter().map(|(_, _, kind)| format!("`{kind} {word}`")).collect();
-            Err(format!("`{word}` is {what} here; try {}", say.join(" or ")))
+            Err(ArgumentError::new(format!("`{word}` is {what} here; try {}", say.join(" or "))))
         }
     }
 }

@@ -7,6 +7,7 @@
 //! Source: Click's manuals; Karger et al., Consistent Hashing and Random Trees (STOC 1997); for the numbers the documentation of `random(3)`.
 
 use super::{Fields, Job, Pattern, initialiser, integer, single};
+use crate::click::syntax::ArgumentError;
 
 /// Places of all patterns on the circle, at most.
 const MOST_NODES: usize = 1 << 16;
@@ -40,11 +41,14 @@ pub(super) fn choice(
     identified: bool,
     fields: Fields,
     patterns: &mut Vec<Pattern>,
-) -> Result<(String, u16), String> {
+) -> Result<(String, u16), ArgumentError> {
     let mut words = Job::words(argument);
     let mut id = 0;
     if identified {
-        id = words.pop().and_then(|word| id_of(&word)).ok_or_else(|| format!("`{argument}`: bad server ID in pattern spec"))?;
+        id = words
+            .pop()
+            .and_then(|word| id_of(&word))
+            .ok_or_else(|| ArgumentError::new(format!("`{argument}`: bad server ID in pattern spec")))?;
     }
     if words.first().is_none_or(|word| word != "pattern") {
         words.insert(0, "pattern".to_owned());
@@ -53,7 +57,7 @@ pub(super) fn choice(
 }
 
 /// The row of an input with a mapper, and those that it chooses from.
-pub(super) fn rows(job: &Job<'_>, arguments: &[String], fields: Fields, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, String> {
+pub(super) fn rows(job: &Job<'_>, arguments: &[String], fields: Fields, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, ArgumentError> {
     let identified = arguments.first().is_some_and(|first| is_seed(first));
     let given = &arguments[usize::from(identified)..];
     // As in Click, a mapper may name outputs that this rewriter has not: flows that it sends there are dropped.
@@ -62,17 +66,17 @@ pub(super) fn rows(job: &Job<'_>, arguments: &[String], fields: Fields, patterns
     for argument in given {
         rows.push(choice(job, argument, identified, fields, patterns)?.0);
     }
-    if rows.len() == 1 { Err("the mapper has no patterns".to_owned()) } else { Ok(rows) }
+    if rows.len() == 1 { Err(ArgumentError::new("the mapper has no patterns")) } else { Ok(rows) }
 }
 
 /// Places on the circle and the patterns that they are of, from the lowest on, the one for hashes behind all first; none if patterns are taken in turn.
-pub(super) fn nodes(job: &Job<'_>, argument: &str) -> Result<Vec<(u32, u16)>, String> {
+pub(super) fn nodes(job: &Job<'_>, argument: &str) -> Result<Vec<(u32, u16)>, ArgumentError> {
     let words = Job::words(argument);
     let arguments = words.first().and_then(|name| job.names.mapper(name)).unwrap_or_default();
     let Some((places, seed)) = arguments.first().and_then(|first| seed(first)) else { return Ok(Vec::new()) };
     let ids: Vec<u16> = arguments[1..].iter().filter_map(|argument| id_of(Job::words(argument).last()?)).collect();
     if ids.len().saturating_mul(places) > MOST_NODES {
-        return Err(format!("the mapper has more than {MOST_NODES} places for its patterns"));
+        return Err(ArgumentError::new(format!("the mapper has more than {MOST_NODES} places for its patterns")));
     }
     Ok(circle(places, seed, &ids))
 }
