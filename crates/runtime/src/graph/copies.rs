@@ -282,7 +282,7 @@ impl Graph {
     /// Makes the states of those members what their originals are now.
     pub(super) fn follow_all(&mut self, members: &[u32]) {
         for node in members {
-            if let super::Body::Program(program) = &mut self.nodes[*node as usize].body {
+            if let super::Body::Program(program) = &mut self.core.nodes[*node as usize].body {
                 program.follow();
             }
         }
@@ -290,12 +290,12 @@ impl Graph {
 
     /// Whether an element's state is a copy: a burst may then end before its last packet.
     pub(super) fn is_copy(&self, node: usize) -> bool {
-        matches!(&self.nodes[node].body, super::Body::Program(program) if program.copied.is_some())
+        matches!(&self.core.nodes[node].body, super::Body::Program(program) if program.copied.is_some())
     }
 
     /// Whether a member's state is not what its original is now.
     pub(super) fn are_behind(&self, members: &[u32]) -> bool {
-        let behind = |node: &u32| matches!(&self.nodes[*node as usize].body, super::Body::Program(program) if program.is_behind());
-        self.settings.share.is_some() && members.iter().any(behind)
+        let behind = |node: &u32| matches!(&self.core.nodes[*node as usize].body, super::Body::Program(program) if program.is_behind());
+        self.topology.settings.share.is_some() && members.iter().any(behind)
     }
 }

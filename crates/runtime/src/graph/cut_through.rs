@@ -35,39 +35,39 @@ impl Through {
 impl Graph {
     /// A cluster goes through those of these members that are none of its programs. What was counted before has been [told](Self::tell_all_passed).
     pub(super) fn go_through(&mut self, plan: &Plan) {
-        let native = |node: &usize| matches!(self.nodes[*node].body, Body::Native(_));
+        let native = |node: &usize| matches!(self.core.nodes[*node].body, Body::Native(_));
         let members = plan.members.iter().map(|node| *node as usize).filter(native);
-        let told = members.chain(self.through.told.keys().copied()).map(|node| (node, 0)).collect();
-        self.through = Through { told, state: cut_through::state().map(Box::new) };
+        let told = members.chain(self.fusion.through.told.keys().copied()).map(|node| (node, 0)).collect();
+        self.fusion.through = Through { told, state: cut_through::state().map(Box::new) };
     }
 
     /// Whether all elements that the cluster goes through pass packets on.
     pub(super) fn passes_on(&self) -> bool {
-        let passes = |node: &usize| match &self.nodes[*node].body {
+        let passes = |node: &usize| match &self.core.nodes[*node].body {
             Body::Native(native) => native.as_deref().is_some_and(Native::passes_on),
             Body::Program(_) => false,
         };
         // What was asked for when the arrival was looked for is done while its packet waits in a queue.
-        self.through.is_empty() || !self.is_asked() && self.through.told.keys().all(passes)
+        self.fusion.through.is_empty() || !self.is_asked() && self.fusion.through.told.keys().all(passes)
     }
 
     /// Tells an element how many packets have gone by, before it is asked.
     pub(super) fn tell_passed(&mut self, node: usize) {
-        let Some(told) = self.through.told.get(&node).copied() else { return };
+        let Some(told) = self.fusion.through.told.get(&node).copied() else { return };
         let entered = |(of, packets): (usize, u64)| if of == node { packets } else { 0 };
-        let linked = self.linked.as_deref().into_iter().flat_map(Linked::entered);
-        let singles = self.singles.as_deref().into_iter().flat_map(Singles::entered);
+        let linked = self.fusion.linked.as_deref().into_iter().flat_map(Linked::entered);
+        let singles = self.fusion.singles.as_deref().into_iter().flat_map(Singles::entered);
         let passed = linked.chain(singles).map(entered).sum::<u64>();
         // Nobody knows while the cluster runs, but who asks afterwards.
         if passed > told {
-            self.through.told.insert(node, passed);
+            self.fusion.through.told.insert(node, passed);
             self.with_native(node, |native, _| native.passed(passed - told));
         }
     }
 
     /// The same for all.
     pub(super) fn tell_all_passed(&mut self) {
-        let all: Vec<usize> = self.through.told.keys().copied().collect();
+        let all: Vec<usize> = self.fusion.through.told.keys().copied().collect();
         all.into_iter().for_each(|node| self.tell_passed(node));
     }
 }

@@ -35,27 +35,27 @@ impl Graph {
     /// The same; copies of one arrival, and of its copies, are counted until all of them have come to an end or
     /// into a queue.
     pub(super) fn leave_as(&mut self, node: usize, port: u32, mut packet: Packet, copy: bool) {
-        let way = self.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
+        let way = self.core.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
         let Some(way) = way else { return self.lose(node, NOWHERE, &packet) };
         if way.recirculates && packet.rounds >= MAX_ROUNDS {
             return self.lose(node, TOO_OFTEN, &packet);
         }
-        self.copies += u32::from(copy);
-        if copy && self.copies > MAX_WAY_COPIES {
+        self.core.copies += u32::from(copy);
+        if copy && self.core.copies > MAX_WAY_COPIES {
             return self.lose(node, TOO_MANY, &packet);
         }
-        self.nodes[node].stats.left(port);
-        if let Some(recorder) = &mut self.recorder {
+        self.core.nodes[node].stats.left(port);
+        if let Some(recorder) = &mut self.watch.recorder {
             let of = copy.then(|| recorder.number(&packet));
-            recorder.leaves(&mut packet, node, of, (&self.info, self.settings.rings.as_ref()));
+            recorder.leaves(&mut packet, node, of, (&self.topology.info, self.topology.settings.rings.as_ref()));
         }
         self.watch(|observer, info| observer.leaves(At { node, port }, &mut packet, copy, info));
         let mut push = Push { node: way.to.instance as usize, port: way.to.port, packet };
         match way.recirculates {
-            false => self.pending.push(push),
+            false => self.core.pending.push(push),
             true => {
                 push.packet.rounds += 1;
-                self.recirculated.push_back(push);
+                self.core.recirculated.push_back(push);
             }
         }
     }
@@ -63,19 +63,19 @@ impl Graph {
     /// Moves everything that is on its way, then what is led back.
     #[inline]
     pub(super) fn settle(&mut self) {
-        if !(self.pending.is_empty() && self.calls.is_empty() && self.recirculated.is_empty()) {
+        if !(self.core.pending.is_empty() && self.requests.calls.is_empty() && self.core.recirculated.is_empty()) {
             self.settle_all();
         }
-        self.copies = 0;
+        self.core.copies = 0;
     }
 
     fn settle_all(&mut self) {
         loop {
             self.drain(0);
             self.write_calls();
-            match self.recirculated.pop_front() {
-                Some(push) => self.pending.push(push),
-                None if self.pending.is_empty() => return,
+            match self.core.recirculated.pop_front() {
+                Some(push) => self.core.pending.push(push),
+                None if self.core.pending.is_empty() => return,
                 None => {}
             }
         }
@@ -83,18 +83,18 @@ impl Graph {
 
     /// Moves what lies above `mark` on the stack.
     pub(super) fn drain(&mut self, mark: usize) {
-        while self.pending.len() > mark {
-            let Some(push) = self.pending.pop() else { return };
+        while self.core.pending.len() > mark {
+            let Some(push) = self.core.pending.pop() else { return };
             self.enter(push);
         }
     }
 
     fn enter(&mut self, mut push: Push) {
-        self.moved = true;
-        if matches!(self.nodes[push.node].body, Body::Native(None)) {
-            return self.recirculated.push_back(push);
+        self.core.moved = true;
+        if matches!(self.core.nodes[push.node].body, Body::Native(None)) {
+            return self.core.recirculated.push_back(push);
         }
-        if self.foreign.is_some() {
+        if self.core.foreign.is_some() {
             let Some(own) = self.put_aside(push) else { return };
             push = own;
         }
@@ -102,10 +102,10 @@ impl Graph {
             return self.enter_cluster(push, entry);
         }
         self.note_enters(&mut push);
-        match &self.nodes[push.node].body {
+        match &self.core.nodes[push.node].body {
             Body::Program(_) => self.push_program(push, None),
             Body::Native(_) => {
-                self.restless = true;
+                self.core.restless = true;
                 let begun = self.begin_run();
                 self.with_native(push.node, |native, ctx| native.push(push.port, push.packet, ctx));
                 self.end_run_of(push.node, begun);
@@ -116,9 +116,9 @@ impl Graph {
 
     /// A packet comes to an element.
     pub(super) fn note_enters(&mut self, push: &mut Push) {
-        self.nodes[push.node].stats.packets += 1;
+        self.core.nodes[push.node].stats.packets += 1;
         let at = At { node: push.node, port: push.port };
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = &mut self.watch.recorder {
             recorder.enters(&push.packet, push.node);
         }
         self.watch(|observer, info| observer.enters(at, &mut push.packet, info));
@@ -126,25 +126,25 @@ impl Graph {
 
     /// A packet is pushed into a program, which runs with its own state or with that one.
     pub(super) fn push_program(&mut self, push: Push, part: Option<&Slot>) {
-        let mark = self.pending.len();
+        let mark = self.core.pending.len();
         let Push { node, port, mut packet } = push;
         packet.buffer.port = port;
-        let (now, begun) = (self.clock.now(), self.begin_run());
-        let Body::Program(program) = &mut self.nodes[node].body else { return };
+        let (now, begun) = (self.core.clock.now(), self.begin_run());
+        let Body::Program(program) = &mut self.core.nodes[node].body else { return };
         let ended = match part {
             Some(slot) => program.push_at(slot, &mut packet, now),
-            None => program.push_with(&mut self.shared, &mut packet, now),
+            None => program.push_with(&mut self.core.shared, &mut packet, now),
         };
         self.end_run_of(node, begun);
         self.after_program(node, &packet);
         self.end(node, ended, packet);
-        self.pending[mark..].reverse();
+        self.core.pending[mark..].reverse();
     }
 
     /// A program has run: its timers, what it printed, and its copies, which leave before the packet.
     fn after_program(&mut self, node: usize, packet: &Packet) {
         self.note_timers(node);
-        let Body::Program(program) = &mut self.nodes[node].body else { return };
+        let Body::Program(program) = &mut self.core.nodes[node].body else { return };
         let printed = program.printed();
         let clones: Vec<_> = program.clones().collect();
         self.print_of(node, &printed);
@@ -159,7 +159,7 @@ impl Graph {
             ended => {
                 let reason = self.stop(node, &ended, packet.buffer.is_present());
                 if let Some(reason) = reason {
-                    if let Some(recorder) = &mut self.recorder {
+                    if let Some(recorder) = &mut self.watch.recorder {
                         recorder.drops(&packet, node, reason);
                     }
                     self.watch(|observer, info| observer.drops(node, reason, &packet, info));
@@ -175,7 +175,7 @@ impl Graph {
 
     /// The same for several, of which so many are there.
     pub(super) fn stop_many<'e>(&mut self, node: usize, ended: &'e Ended, packets: u64, present: u64) -> Option<&'e str> {
-        let stats = &mut self.nodes[node].stats;
+        let stats = &mut self.core.nodes[node].stats;
         let (reason, packets) = match ended {
             // Held back by the program.
             Ended::Dropped(_) if present == 0 => return None,
@@ -193,11 +193,11 @@ impl Graph {
 
     /// Asks what is before an input for a packet.
     pub(super) fn pull_input(&mut self, node: usize, port: u32) -> Option<Packet> {
-        let from = *self.nodes[node].inputs.get(port as usize)?.first()?;
+        let from = *self.core.nodes[node].inputs.get(port as usize)?.first()?;
         let mut packet = self.pull_output(from.instance as usize, from.port)?;
-        self.moved = true;
-        self.nodes[node].stats.packets += 1;
-        if let Some(recorder) = &mut self.recorder {
+        self.core.moved = true;
+        self.core.nodes[node].stats.packets += 1;
+        if let Some(recorder) = &mut self.watch.recorder {
             recorder.enters(&packet, node);
         }
         self.watch(|observer, info| observer.enters(At { node, port }, &mut packet, info));
@@ -206,27 +206,27 @@ impl Graph {
 
     /// Asks what is before an input for packets in the pool; only native elements have such.
     pub(super) fn pull_slots(&mut self, node: usize, port: u32, slots: &mut Vec<u32>) {
-        let from = self.nodes[node].inputs.get(port as usize).and_then(|ends| ends.first()).copied();
+        let from = self.core.nodes[node].inputs.get(port as usize).and_then(|ends| ends.first()).copied();
         let Some(from) = from else { return };
         let (before, begun) = (from.instance as usize, self.begin_run());
         self.with_native(before, |native, ctx| native.pull_slots(from.port, slots, ctx));
         self.end_run_of(before, begun);
-        self.nodes[before].stats.left_many(from.port, slots.len() as u64);
-        if let Some(recorder) = &mut self.recorder {
+        self.core.nodes[before].stats.left_many(from.port, slots.len() as u64);
+        if let Some(recorder) = &mut self.watch.recorder {
             recorder.slots_enter(slots, node);
         }
-        self.moved |= !slots.is_empty();
-        self.nodes[node].stats.packets += slots.len() as u64;
+        self.core.moved |= !slots.is_empty();
+        self.core.nodes[node].stats.packets += slots.len() as u64;
     }
 
     fn pull_output(&mut self, node: usize, port: u32) -> Option<Packet> {
-        if self.pull_depth >= MAX_PULL_DEPTH {
-            self.nodes[node].stats.drop("pulled through too many elements", 1);
+        if self.core.pull_depth >= MAX_PULL_DEPTH {
+            self.core.nodes[node].stats.drop("pulled through too many elements", 1);
             return None;
         }
-        self.pull_depth += 1;
-        let mark = self.pending.len();
-        let mut packet = match &self.nodes[node].body {
+        self.core.pull_depth += 1;
+        let mark = self.core.pending.len();
+        let mut packet = match &self.core.nodes[node].body {
             Body::Program(_) => self.pull_program(node, port),
             Body::Native(..) => {
                 let begun = self.begin_run();
@@ -236,53 +236,53 @@ impl Graph {
             }
         };
         if let Some(packet) = &mut packet {
-            self.nodes[node].stats.left(port);
+            self.core.nodes[node].stats.left(port);
             self.watch(|observer, info| observer.leaves(At { node, port }, packet, false, info));
         }
         self.drain(mark);
         self.write_calls();
-        self.pull_depth -= 1;
-        if self.pull_depth == 0 {
-            self.copies = 0;
+        self.core.pull_depth -= 1;
+        if self.core.pull_depth == 0 {
+            self.core.copies = 0;
         }
         packet
     }
 
     /// The packet before a program's input goes through its pull handler.
     fn pull_program(&mut self, node: usize, port: u32) -> Option<Packet> {
-        let Body::Program(program) = &self.nodes[node].body else { return None };
+        let Body::Program(program) = &self.core.nodes[node].body else { return None };
         if program.asks() {
             return self.ask_program(node, port);
         }
         let input = program.input_of(port);
         let before = self.pull_input(node, input)?;
         let (rounds, link) = (before.rounds, before.link);
-        let mark = self.pending.len();
-        let (now, begun) = (self.clock.now(), self.begin_run());
-        let Body::Program(program) = &mut self.nodes[node].body else { return None };
-        let (ended, buffer) = program.with(&mut self.shared, |program| program.pull(port, input, before, now));
+        let mark = self.core.pending.len();
+        let (now, begun) = (self.core.clock.now(), self.begin_run());
+        let Body::Program(program) = &mut self.core.nodes[node].body else { return None };
+        let (ended, buffer) = program.with(&mut self.core.shared, |program| program.pull(port, input, before, now));
         self.end_run_of(node, begun);
         let result = self.after_pull(node, port, ended, Packet { buffer, rounds, link });
-        self.pending[mark..].reverse();
+        self.core.pending[mark..].reverse();
         result
     }
 
     /// A program's pull handler looks for a packet itself. While it runs the graph is without it, as without a native element that runs.
     fn ask_program(&mut self, node: usize, port: u32) -> Option<Packet> {
-        let body = std::mem::replace(&mut self.nodes[node].body, Body::Native(None));
+        let body = std::mem::replace(&mut self.core.nodes[node].body, Body::Native(None));
         let Body::Program(mut program) = body else { return None };
-        let mark = self.pending.len();
-        let (now, begun) = (self.clock.now(), self.begin_run());
+        let mark = self.core.pending.len();
+        let (now, begun) = (self.core.clock.now(), self.begin_run());
         let together = program.together().clone();
-        exchange(&together, &mut program.state, &mut self.shared);
+        exchange(&together, &mut program.state, &mut self.core.shared);
         let mut before = Before { graph: self, node, together: &together, time: None, rounds: 0, link: LinkType::EN10MB };
         let (ended, buffer) = program.ask(port, now, &mut before);
         let packet = Packet { buffer, rounds: before.rounds, link: before.link };
-        exchange(&together, &mut program.state, &mut self.shared);
-        self.nodes[node].body = Body::Program(program);
+        exchange(&together, &mut program.state, &mut self.core.shared);
+        self.core.nodes[node].body = Body::Program(program);
         self.end_run_of(node, begun);
         let result = self.after_pull(node, port, ended, packet);
-        self.pending[mark..].reverse();
+        self.core.pending[mark..].reverse();
         result
     }
 
@@ -300,23 +300,23 @@ impl Graph {
 
     /// Runs a program's handler for an event.
     pub(super) fn program_event(&mut self, node: usize, event: u32, time: u64) {
-        let mark = self.pending.len();
-        let now = self.clock.now();
+        let mark = self.core.pending.len();
+        let now = self.core.clock.now();
         self.watch(|observer, _| observer.wakes(node));
-        let Body::Program(program) = &mut self.nodes[node].body else { return };
-        let (ended, buffer) = program.with(&mut self.shared, |program| program.event(event, time, now));
+        let Body::Program(program) = &mut self.core.nodes[node].body else { return };
+        let (ended, buffer) = program.with(&mut self.core.shared, |program| program.event(event, time, now));
         let packet = Packet { buffer, rounds: 0, link: LinkType::EN10MB };
         self.after_program(node, &packet);
         self.end(node, ended, packet);
-        self.pending[mark..].reverse();
+        self.core.pending[mark..].reverse();
     }
 
     /// Does the writes that elements asked for, as far as those written to are not running.
     pub(super) fn write_calls(&mut self) {
-        for _ in 0..self.calls.len() {
-            let Some((node, handler, text)) = self.calls.pop_front() else { return };
+        for _ in 0..self.requests.calls.len() {
+            let Some((node, handler, text)) = self.requests.calls.pop_front() else { return };
             match self.is_running(&handler, node) {
-                true => self.calls.push_back((node, handler, text)),
+                true => self.requests.calls.push_back((node, handler, text)),
                 false => {
                     if let Err(message) = self.write(&handler, &text, Some(node)) {
                         self.tell(node, message.text());
@@ -329,7 +329,7 @@ impl Graph {
     /// A message of an element for people.
     pub(super) fn tell(&mut self, node: usize, message: &str) {
         let line = format!("{}: {message}\n", self.declared(node));
-        self.host.write(super::Stream::Err, line.as_bytes());
+        self.outside.host.write(super::Stream::Err, line.as_bytes());
     }
 
     /// `name :: Class`.
@@ -350,9 +350,9 @@ pub(super) struct Before<'g> {
 
 impl Source for Before<'_> {
     fn next(&mut self, state: &mut State, port: u32) -> Option<ExchangeBuffer<'static>> {
-        exchange(self.together, state, &mut self.graph.shared);
+        exchange(self.together, state, &mut self.graph.core.shared);
         let packet = self.graph.pull_input(self.node, port);
-        exchange(self.together, state, &mut self.graph.shared);
+        exchange(self.together, state, &mut self.graph.core.shared);
         let packet = packet?;
         (self.time, self.rounds, self.link) = (Some(packet.buffer.time_ns), packet.rounds, packet.link);
         Some(packet.buffer)

@@ -34,15 +34,15 @@ impl Graph {
             let Policy::Parts(parts) = &program.slot()?.policy else { return None };
             Some((node, parts.inputs.iter().map(|toward| Sorter::new(Some(*toward))).collect()))
         };
-        let sorters: Vec<_> = self.nodes.iter().enumerate().filter_map(sorters).collect();
-        self.foreign = (!sorters.is_empty()).then(|| Box::new(Foreign { sorters, waiting: VecDeque::new() }));
+        let sorters: Vec<_> = self.core.nodes.iter().enumerate().filter_map(sorters).collect();
+        self.core.foreign = (!sorters.is_empty()).then(|| Box::new(Foreign { sorters, waiting: VecDeque::new() }));
     }
 
     /// Puts a packet aside if it is of another graph's part of the state of the element that it comes to; otherwise gives it back.
     pub(super) fn put_aside(&mut self, push: Push) -> Option<Push> {
-        let (Some(foreign), Some(share)) = (&mut self.foreign, &self.settings.share) else { return Some(push) };
+        let (Some(foreign), Some(share)) = (&mut self.core.foreign, &self.topology.settings.share) else { return Some(push) };
         let Some(sorter) = foreign.sorter(push.node, push.port) else { return Some(push) };
-        let at = push.packet.header(&self.info, "network_header", "has_network_header").unwrap_or(0);
+        let at = push.packet.header(&self.topology.info, "network_header", "has_network_header").unwrap_or(0);
         let bytes = push.packet.buffer.bytes();
         let graph = sorter.replica(LinkType::RAW, bytes.get(at..).unwrap_or_default(), share.replicas);
         match share.part(push.node, graph).filter(|_| graph != share.index) {
@@ -55,7 +55,7 @@ impl Graph {
     /// Runs the packets that were put aside. False if there was none.
     pub(super) fn run_aside(&mut self) -> bool {
         let mut some = false;
-        while let Some((mut push, slot)) = self.foreign.as_mut().and_then(|foreign| foreign.waiting.pop_front()) {
+        while let Some((mut push, slot)) = self.core.foreign.as_mut().and_then(|foreign| foreign.waiting.pop_front()) {
             self.note_enters(&mut push);
             self.push_program(push, Some(&slot));
             self.settle();

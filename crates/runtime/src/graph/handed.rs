@@ -38,14 +38,14 @@ impl Graph {
 
     /// The same from a byte of it on.
     pub fn set_memory_at(&mut self, instance: usize, at: usize, bytes: &[u8]) {
-        if let Some(super::Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
+        if let Some(super::Body::Program(program)) = self.core.nodes.get_mut(instance).map(|node| &mut node.body) {
             program.state.data.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
         }
     }
 
     /// Puts a table in the place of a program's own one, with what that one has kept; for who keeps the entries elsewhere.
     pub fn set_table(&mut self, instance: usize, table: usize, with: Box<dyn Table>) {
-        if let Some(super::Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body)
+        if let Some(super::Body::Program(program)) = self.core.nodes.get_mut(instance).map(|node| &mut node.body)
             && let Some(place) = program.state.tables.get_mut(table)
         {
             *place = with;
@@ -54,7 +54,7 @@ impl Graph {
 
     /// A program's tables, for who has put some of them in their place.
     pub fn tables(&mut self, instance: usize) -> &mut [Box<dyn Table>] {
-        match self.nodes.get_mut(instance).map(|node| &mut node.body) {
+        match self.core.nodes.get_mut(instance).map(|node| &mut node.body) {
             Some(super::Body::Program(program)) => &mut program.state.tables,
             _ => &mut [],
         }
@@ -62,14 +62,14 @@ impl Graph {
 
     /// So many packets went through a program elsewhere: random numbers depend on how many did.
     pub fn pass_over(&mut self, instance: usize, packets: u64) {
-        if let Some(super::Body::Program(program)) = self.nodes.get_mut(instance).map(|node| &mut node.body) {
+        if let Some(super::Body::Program(program)) = self.core.nodes.get_mut(instance).map(|node| &mut node.body) {
             program.state.packet_number = program.state.packet_number.wrapping_add(packets);
         }
     }
 
     /// A program's data memory.
     pub fn memory(&self, instance: usize) -> &[u8] {
-        match self.nodes.get(instance).map(|node| &node.body) {
+        match self.core.nodes.get(instance).map(|node| &node.body) {
             Some(super::Body::Program(program)) => &program.state.data,
             _ => &[],
         }
@@ -82,9 +82,11 @@ impl Ctx<'_> {
         let mut read_one = None;
         let (head, rest) = frame.split_at(frame.len().min(HEADER + info));
         // A sender on the same host leaves checksums to a device.
-        device::completed(rest, |rest| read_one = read(&[head, rest].concat(), info, &self.graph.info, self.graph.clock.now()));
-        let Some((node, port, packet)) = read_one.filter(|(node, ..)| *node < self.graph.nodes.len()) else { return false };
-        self.graph.pending.push(Push { node, port, packet });
+        device::completed(rest, |rest| {
+            read_one = read(&[head, rest].concat(), info, &self.graph.topology.info, self.graph.core.clock.now())
+        });
+        let Some((node, port, packet)) = read_one.filter(|(node, ..)| *node < self.graph.core.nodes.len()) else { return false };
+        self.graph.core.pending.push(Push { node, port, packet });
         true
     }
 }

@@ -67,12 +67,12 @@ impl Graph {
 
     /// Handlers call handlers, but not without end.
     fn nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, HandlerError>) -> Result<T, HandlerError> {
-        if self.handler_depth >= MAX_HANDLER_DEPTH {
+        if self.requests.handler_depth >= MAX_HANDLER_DEPTH {
             return Err(HandlerError::failed("handlers call each other too deeply"));
         }
-        self.handler_depth += 1;
+        self.requests.handler_depth += 1;
         let result = work(self);
-        self.handler_depth -= 1;
+        self.requests.handler_depth -= 1;
         result
     }
 
@@ -83,7 +83,7 @@ impl Graph {
     pub fn write(&mut self, handler: &str, text: &str, from: Option<usize>) -> Result<(), HandlerError> {
         match self.find_handler(handler, from)? {
             Found::Global(name) if name == "stop" => {
-                self.stops += 1;
+                self.requests.stops += 1;
                 Ok(())
             }
             Found::Global(name) => Err(HandlerError::NoHandler(format!("no write handler '{name}'"))),
@@ -97,20 +97,20 @@ impl Graph {
     /// The names of all handlers of programs and built-in elements that can be read, but for those that every element has.
     pub fn readable(&self) -> Vec<String> {
         let of = |node: usize| {
-            let name = &self.nodes[node].name;
+            let name = &self.core.nodes[node].name;
             let controls = self.all_controls(node).filter(|control| control.read);
             controls.map(|control| format!("{name}.{}", control.name)).collect::<Vec<_>>()
         };
-        (0..self.nodes.len()).flat_map(of).collect()
+        (0..self.core.nodes.len()).flat_map(of).collect()
     }
 
     /// Every element's name and class, and its own handlers: whether each can be read and written.
     pub fn elements(&self) -> Vec<Described> {
         let of = |node: usize| {
-            let it = &self.nodes[node];
+            let it = &self.core.nodes[node];
             Described { name: it.name.clone(), class: it.class.clone(), handlers: self.all_controls(node).collect() }
         };
-        (0..self.nodes.len()).map(of).collect()
+        (0..self.core.nodes.len()).map(of).collect()
     }
 
     /// Whether there is a handler of that name to read, or to write.
@@ -132,7 +132,7 @@ impl Graph {
         match self.find_handler(handler, from) {
             Ok(Found::Global(name)) => GLOBAL.contains(&name.as_str()),
             Ok(Found::Of(node, name)) if self.remote(node).is_some() => {
-                self.remote(node).is_some_and(|remote| remote.0.read(&format!("{}.{name}", self.nodes[node].name), "").is_ok())
+                self.remote(node).is_some_and(|remote| remote.0.read(&format!("{}.{name}", self.core.nodes[node].name), "").is_ok())
             }
             Ok(Found::Of(node, name)) => GENERIC.contains(&name.as_str()) || self.all_controls(node).any(|c| c.read && c.name == name),
             Err(_) => false,
@@ -142,16 +142,16 @@ impl Graph {
     /// True if the handler is one of an element that is running.
     pub(super) fn is_running(&self, handler: &str, from: usize) -> bool {
         let Ok(Found::Of(node, _)) = self.find_handler(handler, Some(from)) else { return false };
-        matches!(self.nodes[node].body, Body::Native(None))
+        matches!(self.core.nodes[node].body, Body::Native(None))
     }
 
     /// The elements whose name or class matches a pattern of the shell's kind, in the order of declaration.
     pub fn matching(&self, pattern: &str) -> Vec<usize> {
-        if let Some(node) = self.by_name.get(pattern) {
+        if let Some(node) = self.topology.by_name.get(pattern) {
             return vec![*node];
         }
         let fits = |node: &super::Node| text::glob(pattern, &node.name) || node.class == pattern;
-        self.nodes.iter().enumerate().filter(|(_, node)| fits(node)).map(|(index, _)| index).collect()
+        self.core.nodes.iter().enumerate().filter(|(_, node)| fits(node)).map(|(index, _)| index).collect()
     }
 
     fn find_handler(&self, handler: &str, from: Option<usize>) -> Result<Found, HandlerError> {
@@ -170,22 +170,22 @@ impl Graph {
 
     /// An element by its name, as seen from another one: in that one's compound first, then in those around it.
     pub fn find_element(&self, name: &str, from: Option<usize>) -> Option<usize> {
-        let mut scope = from.map_or("", |node| self.nodes[node].name.as_str());
+        let mut scope = from.map_or("", |node| self.core.nodes[node].name.as_str());
         while let Some((outer, _)) = scope.rsplit_once('/') {
-            if let Some(node) = self.by_name.get(&format!("{outer}/{name}")) {
+            if let Some(node) = self.topology.by_name.get(&format!("{outer}/{name}")) {
                 return Some(*node);
             }
             scope = outer;
         }
-        self.by_name.get(name).copied()
+        self.topology.by_name.get(name).copied()
     }
 
     fn answers_all(&self, node: usize) -> bool {
-        matches!(&self.nodes[node].body, Body::Native(Some(native)) if native.answers_all())
+        matches!(&self.core.nodes[node].body, Body::Native(Some(native)) if native.answers_all())
     }
 
     fn controls(&self, node: usize) -> Vec<Control> {
-        match &self.nodes[node].body {
+        match &self.core.nodes[node].body {
             Body::Native(Some(native)) => native.controls(),
             Body::Native(None) => Vec::new(),
             Body::Program(program) => program.controls(),
@@ -194,22 +194,22 @@ impl Graph {
 
     /// The same, those of its tables, and those of its patterns.
     fn all_controls(&self, node: usize) -> impl Iterator<Item = Control> {
-        let tables = if let Body::Program(program) = &self.nodes[node].body { program.table_handlers() } else { Vec::new() };
+        let tables = if let Body::Program(program) = &self.core.nodes[node].body { program.table_handlers() } else { Vec::new() };
         let pattern = |n| Control { name: format!("pattern{n}"), read: true, write: false };
-        let patterns = if self.rewrites(node) { self.nodes[node].inputs.len() } else { self.patterns(node).len() };
-        let transacts = matches!(&self.nodes[node].body, Body::Program(program) if program.is_in_common());
+        let patterns = if self.rewrites(node) { self.core.nodes[node].inputs.len() } else { self.patterns(node).len() };
+        let transacts = matches!(&self.core.nodes[node].body, Body::Program(program) if program.is_in_common());
         let transactions = transacts.then(|| Control { name: "transactions".to_owned(), read: true, write: false });
         self.controls(node).into_iter().chain(tables).chain((0..patterns).map(pattern)).chain(transactions)
     }
 
     fn patterns(&self, node: usize) -> &[String] {
-        let node = &self.nodes[node];
+        let node = &self.core.nodes[node];
         if PATTERNED.contains(&node.class.as_str()) { &node.arguments } else { &[] }
     }
 
     /// True if an element rewrites flows, with a pattern for each input.
     fn rewrites(&self, node: usize) -> bool {
-        matches!(&self.nodes[node].body, Body::Program(program) if program.has_flows())
+        matches!(&self.core.nodes[node].body, Body::Program(program) if program.has_flows())
     }
 
     /// The pattern that a handler shows.
@@ -233,9 +233,9 @@ impl Graph {
     /// A handler of an element, in all stages that have the element.
     fn read_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
         let own = self.read_of(node, name, text)?;
-        match self.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
+        match self.topology.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
             Some(others) => {
-                let handler = format!("{}.{name}", self.nodes[node].name);
+                let handler = format!("{}.{name}", self.core.nodes[node].name);
                 others.0.join(&handler, text, own, &mut Element { graph: self, node })
             }
             None => Ok(own),
@@ -244,11 +244,11 @@ impl Graph {
 
     /// The data memory of an element whose program has one of its own.
     pub fn own_memory(&self, element: &str) -> Option<Vec<u8>> {
-        self.by_name.get(element).and_then(|node| self.memory_of(*node))
+        self.topology.by_name.get(element).and_then(|node| self.memory_of(*node))
     }
 
     fn memory_of(&self, node: usize) -> Option<Vec<u8>> {
-        let Body::Program(program) = &self.nodes[node].body else { return None };
+        let Body::Program(program) = &self.core.nodes[node].body else { return None };
         program.memory().cloned()
     }
 
@@ -265,26 +265,26 @@ impl Graph {
     }
 
     fn exchange_memory(&mut self, node: usize, memory: Vec<u8>) -> Option<Vec<u8>> {
-        let Body::Program(program) = &mut self.nodes[node].body else { return None };
+        let Body::Program(program) = &mut self.core.nodes[node].body else { return None };
         program.exchange_memory(memory)
     }
 
     fn write_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<(), HandlerError> {
         self.write_of(node, name, text)?;
-        match self.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
-            Some(others) => others.0.spread(&format!("{}.{name}", self.nodes[node].name), text),
+        match self.topology.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
+            Some(others) => others.0.spread(&format!("{}.{name}", self.core.nodes[node].name), text),
             None => Ok(()),
         }
     }
 
     fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
         if let Some(remote) = self.remote(node) {
-            return remote.0.read(&format!("{}.{name}", self.nodes[node].name), text);
+            return remote.0.read(&format!("{}.{name}", self.core.nodes[node].name), text);
         }
         let own = self.own_handler(node, name, false);
         self.tell_passed(node);
         match own {
-            Some(control) if control.read => match &self.nodes[node].body {
+            Some(control) if control.read => match &self.core.nodes[node].body {
                 Body::Native(..) => self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name))),
                 Body::Program(_) => self.read_control(node, name, text),
             },
@@ -292,7 +292,7 @@ impl Graph {
                 self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name)))
             }
             Some(_) if !GENERIC.contains(&name) => {
-                Err(HandlerError::WriteOnly(format!("'{}.{name}' can only be written", self.nodes[node].name)))
+                Err(HandlerError::WriteOnly(format!("'{}.{name}' can only be written", self.core.nodes[node].name)))
             }
             _ => self.read_generic(node, name, text),
         }
@@ -300,15 +300,15 @@ impl Graph {
 
     fn write_of(&mut self, node: usize, name: &str, text: &str) -> Result<(), HandlerError> {
         if let Some(remote) = self.remote(node) {
-            return remote.0.write(&format!("{}.{name}", self.nodes[node].name), text);
+            return remote.0.write(&format!("{}.{name}", self.core.nodes[node].name), text);
         }
-        let full = format!("{}.{name}", self.nodes[node].name);
+        let full = format!("{}.{name}", self.core.nodes[node].name);
         let own = self.own_handler(node, name, true);
         self.tell_passed(node);
         if name == HOME && own.is_none() {
-            return self.settings.home.write(text);
+            return self.topology.settings.home.write(text);
         }
-        match (own, &self.nodes[node].body) {
+        match (own, &self.core.nodes[node].body) {
             (Some(control), _) if !control.write => Err(HandlerError::ReadOnly(format!("'{full}' can only be read"))),
             (None, Body::Native(None)) => Err(busy(&full)),
             (None, Body::Native(..)) if !self.answers_all(node) => Err(self.cannot_be_written(node, name)),
@@ -322,14 +322,14 @@ impl Graph {
         if let Some(pattern) = self.pattern(node, name) {
             return Ok(pattern);
         }
-        let it = &self.nodes[node];
+        let it = &self.core.nodes[node];
         Ok(match name {
             "class" => it.class.clone(),
             "name" => it.name.clone(),
             "config" => it.arguments.join(", "),
             "handlers" => self.handler_list(node),
             "ports" => self.port_list(node),
-            HOME => self.settings.home.thread.to_string(),
+            HOME => self.topology.settings.home.thread.to_string(),
             "scheduled" => match &it.body {
                 Body::Native(Some(native)) if native.is_task() => native.is_scheduled(&Ready { graph: self, node, depth: 0 }).to_string(),
                 _ => return Err(self.no_handler(node, name)),
@@ -348,14 +348,14 @@ impl Graph {
     /// An element has no handler of that name that is written, but perhaps one that is read.
     fn cannot_be_written(&self, node: usize, name: &str) -> HandlerError {
         if GENERIC.contains(&name) || self.all_controls(node).any(|control| control.name == name) {
-            return HandlerError::ReadOnly(format!("'{}.{name}' can only be read", self.nodes[node].name));
+            return HandlerError::ReadOnly(format!("'{}.{name}' can only be read", self.core.nodes[node].name));
         }
         self.no_handler(node, name)
     }
 
     fn cannot_be_read(&self, node: usize, name: &str) -> HandlerError {
         if self.all_controls(node).any(|control| control.name == name) {
-            return HandlerError::WriteOnly(format!("'{}.{name}' can only be written", self.nodes[node].name));
+            return HandlerError::WriteOnly(format!("'{}.{name}' can only be written", self.core.nodes[node].name));
         }
         self.no_handler(node, name)
     }
@@ -364,7 +364,7 @@ impl Graph {
     fn no_handler(&self, node: usize, name: &str) -> HandlerError {
         let all: Vec<String> = self.all_controls(node).map(|control| control.name).collect();
         let others = if all.is_empty() { "those that all elements have".to_owned() } else { all.join(", ") };
-        HandlerError::NoHandler(format!("no handler named '{}.{name}'; there are {others}", self.nodes[node].name))
+        HandlerError::NoHandler(format!("no handler named '{}.{name}'; there are {others}", self.core.nodes[node].name))
     }
 
     fn handler_list(&self, node: usize) -> String {
@@ -377,7 +377,7 @@ impl Graph {
     }
 
     fn port_list(&self, node: usize) -> String {
-        let it = &self.nodes[node];
+        let it = &self.core.nodes[node];
         let plural = |n: usize, what: &str| format!("{n} {what}{}\n", if n == 1 { "" } else { "s" });
         let mut list = plural(it.inputs.len(), "input");
         for (port, from) in it.inputs.iter().enumerate() {
@@ -387,7 +387,8 @@ impl Graph {
         }
         list += &plural(it.outputs.len(), "output");
         for ways in &it.outputs {
-            let pulled = |way: &super::Way| self.nodes[way.to.instance as usize].pulled.get(way.to.port as usize).copied().unwrap_or(false);
+            let pulled =
+                |way: &super::Way| self.core.nodes[way.to.instance as usize].pulled.get(way.to.port as usize).copied().unwrap_or(false);
             let kind = if ways.iter().any(pulled) { "pull" } else { "push" };
             let ends: Vec<_> = ways.iter().map(|way| format!("[{}] {}", way.to.port, self.name(way.to.instance as usize))).collect();
             let _ = writeln!(list, "{kind}\t-\t{}", ends.join(", "));
@@ -397,14 +398,14 @@ impl Graph {
 
     fn read_global(&mut self, name: &str) -> Result<String, HandlerError> {
         Ok(match name {
-            "config" | "flatconfig" => self.settings.text.clone(),
-            "requirements" => lines(self.settings.requirements.iter()),
-            "list" => format!("{}\n{}", self.nodes.len(), lines(self.nodes.iter().map(|node| &node.name))),
+            "config" | "flatconfig" => self.topology.settings.text.clone(),
+            "requirements" => lines(self.topology.settings.requirements.iter()),
+            "list" => format!("{}\n{}", self.core.nodes.len(), lines(self.core.nodes.iter().map(|node| &node.name))),
             "classes" => lines(native::ALL.iter().map(|class| class.name)),
             "handlers" => lines(GLOBAL.iter()),
             "version" => env!("CARGO_PKG_VERSION").to_owned(),
             "driver" => "netvm".to_owned(),
-            "stop" => (self.stops > 0 || self.ended).to_string(),
+            "stop" => (self.requests.stops > 0 || self.requests.ended).to_string(),
             _ => {
                 return Err(HandlerError::NoHandler(format!(
                     "no handler named '{name}'; there are {}, and ELEMENT.HANDLER",
@@ -416,33 +417,33 @@ impl Graph {
 
     /// A program's handler: its variable, after its function has run; what is asked for is first written to where it is read from.
     fn read_control(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
-        let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(name)) };
+        let Body::Program(program) = &mut self.core.nodes[node].body else { return Err(busy(name)) };
         let Some((index, call)) = program.control(name, false) else { return Err(self.no_handler(node, name)) };
         if let (true, false, Some((asked, false))) = (call, text.trim().is_empty(), program.control(name, true)) {
-            program.with(&mut self.shared, |program| program.set_value(asked, text)).map_err(|error| error.at(name))?;
+            program.with(&mut self.core.shared, |program| program.set_value(asked, text)).map_err(|error| error.at(name))?;
         }
         let mut printed = Vec::new();
         if call {
-            let now = self.clock.now();
-            program.with(&mut self.shared, |program| program.event(event::CONTROL + index, program.time_at(now), now));
+            let now = self.core.clock.now();
+            program.with(&mut self.core.shared, |program| program.event(event::CONTROL + index, program.time_at(now), now));
             printed = program.printed();
         }
-        let mut value = program.with(&mut self.shared, |program| program.value(index, &printed));
+        let mut value = program.with(&mut self.core.shared, |program| program.value(index, &printed));
         if name == "patterns" && program.has_flows() {
-            let now = self.clock.now();
-            value = program.with(&mut self.shared, |program| program.counted_patterns(&value, now));
+            let now = self.core.clock.now();
+            value = program.with(&mut self.core.shared, |program| program.counted_patterns(&value, now));
         }
         self.note_timers(node);
         Ok(value)
     }
 
     fn write_control(&mut self, node: usize, name: &str, text: &str) -> Result<(), HandlerError> {
-        let full = format!("{}.{name}", self.nodes[node].name);
-        let Body::Program(program) = &mut self.nodes[node].body else { return Err(busy(&full)) };
+        let full = format!("{}.{name}", self.core.nodes[node].name);
+        let Body::Program(program) = &mut self.core.nodes[node].body else { return Err(busy(&full)) };
         let Some((index, call)) = program.control(name, true) else { return Err(self.no_handler(node, name)) };
-        program.with(&mut self.shared, |program| program.set_value(index, text)).map_err(|error| error.at(full))?;
+        program.with(&mut self.core.shared, |program| program.set_value(index, text)).map_err(|error| error.at(full))?;
         if call {
-            let time = program.time_at(self.clock.now());
+            let time = program.time_at(self.core.clock.now());
             self.program_event(node, event::CONTROL + index, time);
             self.settle_soon();
         }
@@ -450,16 +451,16 @@ impl Graph {
     }
 
     fn read_table(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
-        let now = self.clock.now();
-        let Body::Program(program) = &mut self.nodes[node].body else { return Err(self.no_handler(node, name)) };
-        let done = program.with(&mut self.shared, |program| program.read_table(name, text, now));
+        let now = self.core.clock.now();
+        let Body::Program(program) = &mut self.core.nodes[node].body else { return Err(self.no_handler(node, name)) };
+        let done = program.with(&mut self.core.shared, |program| program.read_table(name, text, now));
         done.unwrap_or_else(|| Err(self.cannot_be_read(node, name)))
     }
 
     fn write_table(&mut self, node: usize, name: &str, text: &str) -> Result<(), HandlerError> {
-        let now = self.clock.now();
-        let Body::Program(program) = &mut self.nodes[node].body else { return Err(self.no_handler(node, name)) };
-        let done = program.with(&mut self.shared, |program| {
+        let now = self.core.clock.now();
+        let Body::Program(program) = &mut self.core.nodes[node].body else { return Err(self.no_handler(node, name)) };
+        let done = program.with(&mut self.core.shared, |program| {
             let done = program.write_table(name, text, now);
             program.watch_tables(now);
             done
@@ -470,7 +471,7 @@ impl Graph {
 
     /// Moves what a handler emitted, if nothing else is moving.
     fn settle_soon(&mut self) {
-        if self.pull_depth == 0 && !self.nodes.iter().any(|node| matches!(node.body, Body::Native(None))) {
+        if self.core.pull_depth == 0 && !self.core.nodes.iter().any(|node| matches!(node.body, Body::Native(None))) {
             self.settle();
         }
     }
@@ -502,18 +503,18 @@ fn busy(handler: &str) -> HandlerError {
 impl Ready<'_> {
     /// Whether something before any input may give a packet.
     pub fn any_input(&self) -> bool {
-        (0..self.graph.nodes[self.node].inputs.len()).any(|port| self.input(port as u32))
+        (0..self.graph.core.nodes[self.node].inputs.len()).any(|port| self.input(port as u32))
     }
 
     /// Whether what is before an input may give a packet.
     pub fn input(&self, port: u32) -> bool {
-        let node = &self.graph.nodes[self.node];
+        let node = &self.graph.core.nodes[self.node];
         let Some(from) = node.inputs.get(port as usize).and_then(|ends| ends.first()) else { return false };
         if !node.pulled.get(port as usize).copied().unwrap_or(false) || self.depth > super::MAX_PULL_DEPTH {
             return false;
         }
         let before = Ready { graph: self.graph, node: from.instance as usize, depth: self.depth + 1 };
-        match &self.graph.nodes[before.node].body {
+        match &self.graph.core.nodes[before.node].body {
             Body::Native(Some(native)) => native.is_ready(from.port, &before),
             Body::Native(None) => true,
             Body::Program(program) => program.holds() || before.any_input(),
@@ -522,9 +523,9 @@ impl Ready<'_> {
 
     /// True if every queue behind the outputs that tells when it is full is full, and there is one.
     pub fn is_full_behind(&self) -> bool {
-        let queues = &self.graph.nodes[self.node].queues_behind;
+        let queues = &self.graph.core.nodes[self.node].queues_behind;
         let is_full =
-            |queue: &usize| matches!(&self.graph.nodes[*queue].body, Body::Native(Some(native)) if native.is_full() == Some(true));
+            |queue: &usize| matches!(&self.graph.core.nodes[*queue].body, Body::Native(Some(native)) if native.is_full() == Some(true));
         !queues.is_empty() && queues.iter().all(is_full)
     }
 }
@@ -533,8 +534,8 @@ impl Graph {
     /// The elements that are reached from an element by pushing and fit, no further than the first on each way.
     pub(super) fn find_behind(&self, node: usize, fits: fn(&dyn native::Native) -> bool) -> Vec<usize> {
         let next = |node: usize| {
-            let ways = self.nodes[node].outputs.iter().flatten().map(|way| (way.to.instance as usize, way.to.port as usize));
-            let pushed = |(to, port): &(usize, usize)| !self.nodes[*to].pulled.get(*port).copied().unwrap_or(false);
+            let ways = self.core.nodes[node].outputs.iter().flatten().map(|way| (way.to.instance as usize, way.to.port as usize));
+            let pushed = |(to, port): &(usize, usize)| !self.core.nodes[*to].pulled.get(*port).copied().unwrap_or(false);
             ways.filter(pushed).map(|(to, _)| to).collect()
         };
         self.nearest(node, &next, fits)
@@ -542,7 +543,7 @@ impl Graph {
 
     /// The same of those before it, by pulling.
     pub(super) fn find_before(&self, node: usize, fits: fn(&dyn native::Native) -> bool) -> Vec<usize> {
-        let next = |node: usize| self.nodes[node].inputs.iter().flatten().map(|from| from.instance as usize).collect();
+        let next = |node: usize| self.core.nodes[node].inputs.iter().flatten().map(|from| from.instance as usize).collect();
         self.nearest(node, &next, fits)
     }
 
@@ -551,7 +552,7 @@ impl Graph {
         let (mut open, mut found) = (vec![node], Vec::new());
         while let Some(node) = open.pop() {
             for other in next(node).into_iter().filter(|other| seen.insert(*other)) {
-                match &self.nodes[other].body {
+                match &self.core.nodes[other].body {
                     Body::Native(Some(native)) if fits(native.as_ref()) => found.push(other),
                     _ => open.push(other),
                 }

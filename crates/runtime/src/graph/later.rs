@@ -21,12 +21,12 @@ pub(super) struct Later {
 impl Graph {
     /// As [`Graph::link`], with a cluster that another thread makes once there were so many packets. What runs as one gives what it gave before, so it does not matter when it is there.
     pub fn link_later(&mut self, application: Arc<Application>, after: u64, linking: Linking) {
-        self.later = Some(Later { application, after, linking: Some(linking), made: None });
+        self.fusion.later = Some(Later { application, after, linking: Some(linking), made: None });
     }
 
     /// Begins to make what is to be made later, or takes it when it is there.
     pub(super) fn look_for_links(&mut self) {
-        let Some(later) = self.later.as_mut().filter(|later| self.arrivals + self.made >= later.after) else { return };
+        let Some(later) = self.fusion.later.as_mut().filter(|later| self.core.arrivals + self.fusion.made >= later.after) else { return };
         if let Some(linking) = later.linking.take() {
             let (sender, receiver) = channel();
             // Nobody may be there any more when it is made.
@@ -37,9 +37,9 @@ impl Graph {
         let application = Arc::clone(&later.application);
         match made {
             Err(TryRecvError::Empty) => return,
-            Ok(Some((plan, cluster))) if self.observer.is_none() => self.link(&application, plan, cluster),
+            Ok(Some((plan, cluster))) if self.watch.observer.is_none() => self.link(&application, plan, cluster),
             _ => {}
         }
-        self.later = None;
+        self.fusion.later = None;
     }
 }

@@ -120,36 +120,36 @@ impl Graph {
     /// The same, told which inputs packets come into the cluster by, with the entry of each.
     pub(super) fn link_entries(&mut self, plan: Plan, cluster: Box<dyn Cluster>, entries: HashMap<(usize, u32), u32>) {
         self.tell_all_passed();
-        let sources = Sources::new(self.sources.clone().into_iter().map(|source| self.linked_source(source, &entries)).collect());
+        let sources = Sources::new(self.topology.sources.clone().into_iter().map(|source| self.linked_source(source, &entries)).collect());
         let most = if self.one_at_a_time(&plan).is_empty() { BURST } else { 1 };
-        match self.linked.take() {
+        match self.fusion.linked.take() {
             // Packets that wait lie in the pool.
             Some(before) => {
-                let mut stats: Vec<_> = self.nodes.iter_mut().map(|node| std::mem::take(&mut node.stats)).collect();
+                let mut stats: Vec<_> = self.core.nodes.iter_mut().map(|node| std::mem::take(&mut node.stats)).collect();
                 self.count_linked(&before, &mut stats.iter_mut().collect::<Vec<_>>());
-                self.nodes.iter_mut().zip(stats).for_each(|(node, stats)| node.stats = stats);
-                self.singles = self.singles.take().and_then(|singles| singles.anew()).map(Box::new);
+                self.core.nodes.iter_mut().zip(stats).for_each(|(node, stats)| node.stats = stats);
+                self.fusion.singles = self.fusion.singles.take().and_then(|singles| singles.anew()).map(Box::new);
             }
             None => self.need_pool(),
         }
         // Who records looks at packets before they are run.
-        self.pool.defer(cluster.brings() && self.recorder.is_none());
+        self.core.pool.defer(cluster.brings() && self.watch.recorder.is_none());
         let by_node = self.by_node(&entries);
         // Machine code may be there already when compiled C comes, which is for bursts.
         let singles = Singles::of(&*cluster, &plan, &by_node);
         let gives_way = singles.is_none();
         if let Some(singles) = singles {
-            self.singles = Some(Box::new(singles));
+            self.fusion.singles = Some(Box::new(singles));
         }
         self.go_through(&plan);
         let (course, pool) = (Course::new(most > 1 && self.ends_bursts()), Pool::default());
-        self.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, sources, course, most, gives_way, pool }));
-        self.singles.iter_mut().for_each(|singles| singles.begin(self.linked_packets));
+        self.fusion.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, sources, course, most, gives_way, pool }));
+        self.fusion.singles.iter_mut().for_each(|singles| singles.begin(self.fusion.packets));
         self.find_maker();
     }
 
     fn by_node(&self, entries: &HashMap<(usize, u32), u32>) -> Vec<Vec<Option<u32>>> {
-        let mut by_node = vec![Vec::new(); self.nodes.len()];
+        let mut by_node = vec![Vec::new(); self.core.nodes.len()];
         for ((node, port), entry) in entries {
             let ports: &mut Vec<Option<u32>> = &mut by_node[*node];
             ports.resize(ports.len().max(*port as usize + 1), None);
@@ -164,7 +164,7 @@ impl Graph {
             let way = ways.first().filter(|way| !way.recirculates)?;
             entries.get(&(way.to.instance as usize, way.to.port)).copied()
         };
-        let node = &mut self.nodes[source];
+        let node = &mut self.core.nodes[source];
         node.entries = node.outputs.iter().map(entry).collect();
         let several = matches!(&node.body, Body::Native(Some(native)) if native.names_entries());
         let own = if several { node.entries.iter().find_map(|entry| *entry) } else { node.entries.first().copied().flatten() };
@@ -173,7 +173,7 @@ impl Graph {
 
     /// The engine of an element that is a program.
     pub fn engine(&self, node: usize) -> Option<&dyn netil::Engine> {
-        match &self.nodes.get(node)?.body {
+        match &self.core.nodes.get(node)?.body {
             Body::Program(program) => Some(program.engine()),
             Body::Native(..) => None,
         }
@@ -181,15 +181,15 @@ impl Graph {
 
     /// Elements because of which arrivals cannot be run in bursts when those of a plan are linked.
     pub fn one_at_a_time(&self, plan: &Plan) -> Vec<usize> {
-        (0..self.nodes.len()).filter(|node| !self.takes_bursts(*node, plan)).collect()
+        (0..self.core.nodes.len()).filter(|node| !self.takes_bursts(*node, plan)).collect()
     }
 
     /// Whether it cannot be told at an element that some arrivals were run before the tasks behind them. Timers are in the time of arrivals, and set where
     /// these are run.
     fn takes_bursts(&self, node: usize, plan: &Plan) -> bool {
-        match &self.nodes[node].body {
+        match &self.core.nodes[node].body {
             Body::Program(program) if program.sets_timers() => {
-                plan.members.contains(&(node as u32)) && !program.is_pulled() && self.clock.follows_captures()
+                plan.members.contains(&(node as u32)) && !program.is_pulled() && self.core.clock.follows_captures()
             }
             Body::Program(_) => true,
             Body::Native(_) if plan.members.contains(&(node as u32)) => true,
@@ -201,17 +201,17 @@ impl Graph {
 
     /// Whether a burst may end before its last packet.
     fn ends_bursts(&self) -> bool {
-        !self.through.is_empty() || (0..self.nodes.len()).any(|node| self.sets_timers(node) || self.is_copy(node))
+        !self.fusion.through.is_empty() || (0..self.core.nodes.len()).any(|node| self.sets_timers(node) || self.is_copy(node))
     }
 
     fn sets_timers(&self, node: usize) -> bool {
-        matches!(&self.nodes[node].body, Body::Program(program) if program.sets_timers())
+        matches!(&self.core.nodes[node].body, Body::Program(program) if program.sets_timers())
     }
 
     /// Runs arrivals that have been taken, or takes those of a source that come before anything else happens. False if there is none that goes into the
     /// cluster.
     pub(super) fn arrive_many(&mut self, source: usize) -> bool {
-        let Some(mut linked) = self.linked.take() else { return false };
+        let Some(mut linked) = self.fusion.linked.take() else { return false };
         if !self.passes_on() {
             return self.arrive_alone(linked);
         }
@@ -219,25 +219,25 @@ impl Graph {
         let arrived = !linked.course.is_over() || (linked.most > 1 && !self.is_asked() && self.fill(source, &mut linked));
         match arrived {
             true => self.run_linked(linked),
-            false => self.linked = Some(linked),
+            false => self.fusion.linked = Some(linked),
         }
         arrived
     }
 
     /// The next arrival if it has been taken already; it is run with those behind it, whatever its source.
     pub(super) fn next_taken(&self) -> Option<(u64, usize)> {
-        Some((self.linked.as_ref()?.course.next()?, 0))
+        Some((self.fusion.linked.as_ref()?.course.next()?, 0))
     }
 
     /// Takes arrivals, the first ones of this source. False if there are none.
     fn fill(&mut self, source: usize, linked: &mut Linked) -> bool {
-        if !self.pending.is_empty() || !self.recirculated.is_empty() {
+        if !self.core.pending.is_empty() || !self.core.recirculated.is_empty() {
             return false;
         }
         let Linked { sources, course, most, .. } = linked;
-        self.pool.expect_nothing();
+        self.core.pool.expect_nothing();
         self.take_arrivals(source, self.free_until(), sources, course, *most);
-        course.note_times(&self.pool);
+        course.note_times(&self.core.pool);
         self.note_arrivals(&course.slots, &linked.plan, source);
         !course.slots.is_empty()
     }
@@ -245,8 +245,8 @@ impl Graph {
     /// Before when arrivals come without a timer between, and without waiting for other graphs.
     fn free_until(&self) -> u64 {
         let due = self.first_due();
-        let latest = self.settings.share.as_ref().filter(|_| self.clock.follows_captures()).and_then(Share::latest);
-        if due > self.clock.now() { due.min(latest.map_or(u64::MAX, |latest| latest.saturating_add(1))) } else { 0 }
+        let latest = self.topology.settings.share.as_ref().filter(|_| self.core.clock.follows_captures()).and_then(Share::latest);
+        if due > self.core.clock.now() { due.min(latest.map_or(u64::MAX, |latest| latest.saturating_add(1))) } else { 0 }
     }
 
     pub(super) fn first_due(&self) -> u64 {
@@ -259,7 +259,7 @@ impl Graph {
         if stops == 0 && calls.is_empty() {
             return arrival;
         }
-        self.found = Some(Found { arrival, stops, calls });
+        self.fusion.found = Some(Found { arrival, stops, calls });
         None
     }
 
@@ -279,7 +279,7 @@ impl Graph {
             course.clear();
         }
         // Tasks run with the cluster in its place: what they send may go into it.
-        self.linked = Some(linked);
+        self.fusion.linked = Some(linked);
         match several {
             Some(true) => {
                 self.settle();
@@ -289,8 +289,8 @@ impl Graph {
             None => {}
         }
         if is_over {
-            self.clock.arrive(next);
-            self.pending.append(&mut behind);
+            self.core.clock.arrive(next);
+            self.core.pending.append(&mut behind);
             self.settle();
         }
     }
@@ -300,16 +300,16 @@ impl Graph {
         let Linked { course, entries, .. } = &mut *linked;
         let (rounds, next) = (course.rounds, course.rest().first().copied());
         if course.is_over() {
-            self.linked = Some(linked);
+            self.fusion.linked = Some(linked);
             return false;
         }
         if let Some(slot) = next {
-            self.clock.arrive(course.next().unwrap_or(0));
+            self.core.clock.arrive(course.next().unwrap_or(0));
             course.has_run(1);
-            let entry = self.pool.slot(slot).entry();
+            let entry = self.core.pool.slot(slot).entry();
             let to = entries.iter().find(|(_, of)| **of == entry).map(|(to, _)| *to);
             let packet = self.lift(slot, rounds);
-            self.pending.extend(to.map(|(node, port)| Push { node, port, packet }));
+            self.core.pending.extend(to.map(|(node, port)| Push { node, port, packet }));
         }
         self.after_some(linked, next.map(|_| false));
         true
@@ -320,63 +320,63 @@ impl Graph {
         let Linked { cluster, plan, course, most, pool, .. } = linked;
         let mut along = course.along(*most > 1)?;
         if course.timed {
-            along.begin(self.first_due(), &mut self.clock);
+            along.begin(self.first_due(), &mut self.core.clock);
         }
-        std::mem::swap(&mut self.pool, pool);
+        std::mem::swap(&mut self.core.pool, pool);
         let rounds = course.rounds;
         let (run, several) = self.with_all(&plan.members, |graph| {
-            let (budget, begun, slots) = (graph.budget, graph.begin_linked_run(), along.slots);
+            let (budget, begun, slots) = (graph.core.budget, graph.begin_linked_run(), along.slots);
             let copies = cluster.makes_copies();
             let mut serving = Serving { graph, plan, along, rounds, mark: None, told: begun.1, copies, begun: None };
             cluster.run(slots, budget, pool, &mut serving);
-            serving.along.reach_all(&mut serving.graph.clock);
+            serving.along.reach_all(&mut serving.graph.core.clock);
             let (run, several) = (serving.along.most, serving.along.several);
             graph.end_linked_run(run, begun);
             (run, several)
         });
         course.has_run(run);
-        std::mem::swap(&mut self.pool, pool);
+        std::mem::swap(&mut self.core.pool, pool);
         Some(several)
     }
 
     /// The arrival that is on its way, and those that follow it, if they go into the cluster. False if not.
     pub(super) fn arrive_linked(&mut self, source: usize) -> bool {
-        let Some(mut linked) = self.linked.take() else { return false };
-        let entry = self.pending.last().and_then(|push| linked.entries.get(&(push.node, push.port)).copied());
-        let goes = entry.filter(|_| self.pending.len() == 1 && self.pool.room() > 0 && self.passes_on());
-        if let (Some(entry), Some(first)) = (goes, self.pending.last().map(|push| (push.node, push.port))) {
-            self.pool.enter(entry);
+        let Some(mut linked) = self.fusion.linked.take() else { return false };
+        let entry = self.core.pending.last().and_then(|push| linked.entries.get(&(push.node, push.port)).copied());
+        let goes = entry.filter(|_| self.core.pending.len() == 1 && self.core.pool.room() > 0 && self.passes_on());
+        if let (Some(entry), Some(first)) = (goes, self.core.pending.last().map(|push| (push.node, push.port))) {
+            self.core.pool.enter(entry);
             self.collect(source, first, &mut linked);
             self.run_linked(linked);
             return true;
         }
-        self.linked = Some(linked);
+        self.fusion.linked = Some(linked);
         false
     }
 
     /// Takes the packet on its way and the arrivals that follow it without anything between.
     fn collect(&mut self, source: usize, to: (usize, u32), linked: &mut Linked) {
         let Linked { course, most, .. } = linked;
-        let mut time = self.clock.now();
-        while let Some(Push { packet, .. }) = self.pending.pop() {
+        let mut time = self.core.clock.now();
+        while let Some(Push { packet, .. }) = self.core.pending.pop() {
             course.rounds = packet.rounds;
-            let number = self.recorder.as_ref().map(|recorder| recorder.number(&packet));
-            let slot = self.pool.place(packet.buffer, packet.link.number());
+            let number = self.watch.recorder.as_ref().map(|recorder| recorder.number(&packet));
+            let slot = self.core.pool.place(packet.buffer, packet.link.number());
             self.note_placed(slot, number);
             course.slots.extend(slot);
             course.note(time);
-            if self.is_asked() || course.slots.len() >= *most || self.pool.room() == 0 {
+            if self.is_asked() || course.slots.len() >= *most || self.core.pool.room() == 0 {
                 return;
             }
             let Some(next) = self.follows(source) else { return };
             time = next;
             if !course.timed {
-                self.clock.arrive(time);
+                self.core.clock.arrive(time);
             }
             self.with_native(source, |native, ctx| native.arrive(ctx));
             let same = |p: &Push| (p.node, p.port) == to && p.packet.rounds == course.rounds;
-            if self.pending.len() != 1 || !self.pending.iter().all(same) {
-                course.behind.append(&mut self.pending);
+            if self.core.pending.len() != 1 || !self.core.pending.iter().all(same) {
+                course.behind.append(&mut self.core.pending);
                 return course.note(time);
             }
         }
@@ -384,37 +384,37 @@ impl Graph {
 
     /// The entry by which packets of the pool come into the cluster that go to an input, if they may.
     pub(super) fn entry_of_slots(&self, to: End) -> Option<u32> {
-        let bursts = self.recorder.is_none() && self.observer.is_none() && self.passes_on();
-        let linked = self.linked.as_ref().filter(|linked| linked.most > 1 && bursts)?;
+        let bursts = self.watch.recorder.is_none() && self.watch.observer.is_none() && self.passes_on();
+        let linked = self.fusion.linked.as_ref().filter(|linked| linked.most > 1 && bursts)?;
         linked.by_node.get(to.instance as usize)?.get(to.port as usize).copied().flatten()
     }
 
     /// Runs the cluster on packets of the pool that something behind it has sent.
     pub(super) fn run_slots(&mut self, slots: &[u32], entry: u32) {
-        let Some(mut linked) = self.linked.take() else { return };
+        let Some(mut linked) = self.fusion.linked.take() else { return };
         let Linked { cluster, plan, pool, .. } = &mut *linked;
-        self.pool.enter_again(slots, entry);
-        std::mem::swap(&mut self.pool, pool);
+        self.core.pool.enter_again(slots, entry);
+        std::mem::swap(&mut self.core.pool, pool);
         self.with_all(&plan.members, |graph| {
-            let (budget, begun, along) = (graph.budget, graph.begin_linked_run(), Along::of_several(slots));
+            let (budget, begun, along) = (graph.core.budget, graph.begin_linked_run(), Along::of_several(slots));
             let copies = cluster.makes_copies();
             let mut serving = Serving { graph, plan, along, rounds: 0, mark: None, told: begun.1, copies, begun: None };
             cluster.run(slots, budget, pool, &mut serving);
             graph.end_linked_run(slots.len(), begun);
         });
-        std::mem::swap(&mut self.pool, pool);
-        self.linked = Some(linked);
+        std::mem::swap(&mut self.core.pool, pool);
+        self.fusion.linked = Some(linked);
     }
 
     /// Does something with the states that members have in common with other graphs in their places. Locks are taken in the order of the elements, in every graph; an element
     /// outside of the cluster that is in common, too, runs under its own lock meanwhile, and takes no other.
     #[inline]
     pub(super) fn with_all<T>(&mut self, members: &[u32], work: impl FnOnce(&mut Self) -> T) -> T {
-        if self.settings.share.is_none() {
+        if self.topology.settings.share.is_none() {
             return work(self);
         }
         self.follow_all(members);
-        let slot = |node: &u32| match &self.nodes[*node as usize].body {
+        let slot = |node: &u32| match &self.core.nodes[*node as usize].body {
             Body::Program(program) => program.slot_to_lock().map(|slot| (*node as usize, slot)),
             Body::Native(_) => None,
         };
@@ -423,7 +423,7 @@ impl Graph {
         let mut states: Vec<_> = slots.iter().map(|(_, slot)| slot.lock()).collect();
         let exchange = |graph: &mut Self, states: &mut [StateGuard<'_>]| {
             for ((node, _), state) in slots.iter().zip(states) {
-                if let Body::Program(program) = &mut graph.nodes[*node].body {
+                if let Body::Program(program) = &mut graph.core.nodes[*node].body {
                     program.exchange_held(state);
                 }
             }
@@ -437,20 +437,20 @@ impl Graph {
     /// All tasks until none has work but that which makes the packets, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
     pub(super) fn run_tasks(&mut self) {
         let mut worked = true;
-        while std::mem::take(&mut worked) && std::mem::take(&mut self.restless) {
-            for index in 0..self.tasks.len() {
-                let task = self.tasks[index];
+        while std::mem::take(&mut worked) && std::mem::take(&mut self.core.restless) {
+            for index in 0..self.topology.tasks.len() {
+                let task = self.topology.tasks[index];
                 worked |= !self.is_maker(task) && self.task(task);
             }
         }
-        self.restless |= self.maker.is_some();
+        self.core.restless |= self.fusion.maker.is_some();
     }
 
     /// When the next arrival at this source comes, if that is the next thing to happen; it has then been counted.
     fn follows(&mut self, source: usize) -> Option<u64> {
         let timer = self.free_until();
         let (time, _) = self.look_ahead().filter(|(time, node)| *node == source && *time < timer)?;
-        self.arrivals += 1;
+        self.core.arrivals += 1;
         Some(time)
     }
 }

@@ -39,31 +39,32 @@ pub(super) struct Maker {
 impl Graph {
     /// Finds the element that makes packets in bursts. Elements were linked, or have other neighbours.
     pub(super) fn find_maker(&mut self) {
-        self.maker = self.only_maker().and_then(|node| self.maker_at(node));
-        if self.maker.is_some() {
+        self.fusion.maker = self.only_maker().and_then(|node| self.maker_at(node));
+        if self.fusion.maker.is_some() {
             self.need_pool();
         }
     }
 
     /// Has a pool for bursts.
     pub(super) fn need_pool(&mut self) {
-        if self.pool.size() == 0 {
-            self.pool = Pool::new(SLOTS, self.info.size);
-            sys::prefer_large_pages(self.pool.memory());
+        if self.core.pool.size() == 0 {
+            self.core.pool = Pool::new(SLOTS, self.topology.info.size);
+            sys::prefer_large_pages(self.core.pool.memory());
         }
     }
 
     /// The element that makes packets, if nobody else sends any.
     pub(super) fn only_maker(&self) -> Option<usize> {
-        let settings = &self.settings;
-        let alone = settings.rings.is_none() && settings.share.is_none() && settings.elsewhere.is_none() && self.sources.is_empty();
-        let (first, others) = self.tasks.split_first().filter(|_| alone)?;
+        let settings = &self.topology.settings;
+        let alone =
+            settings.rings.is_none() && settings.share.is_none() && settings.elsewhere.is_none() && self.topology.sources.is_empty();
+        let (first, others) = self.topology.tasks.split_first().filter(|_| alone)?;
         let makes = self.native(*first).is_some_and(Native::makes);
         (makes && others.iter().all(|task| self.native(*task).is_some_and(Native::only_empties)) && self.is_in_order()).then_some(*first)
     }
 
     fn native(&self, node: usize) -> Option<&dyn Native> {
-        match &self.nodes[node].body {
+        match &self.core.nodes[node].body {
             Body::Native(native) => native.as_deref(),
             Body::Program(_) => None,
         }
@@ -72,27 +73,31 @@ impl Graph {
     /// True if what a task sends comes to no task that had its turn before.
     fn is_in_order(&self) -> bool {
         // By element, the first task that packets come to from there.
-        let mut first = vec![usize::MAX; self.nodes.len()];
-        for (turn, task) in self.tasks.iter().enumerate() {
+        let mut first = vec![usize::MAX; self.core.nodes.len()];
+        for (turn, task) in self.topology.tasks.iter().enumerate() {
             let mut work = vec![*task];
             while let Some(node) = work.pop() {
                 if first[node] == usize::MAX {
                     first[node] = turn;
-                    work.extend(self.nodes[node].inputs.iter().flatten().map(|from| from.instance as usize));
+                    work.extend(self.core.nodes[node].inputs.iter().flatten().map(|from| from.instance as usize));
                 }
             }
         }
-        let behind = |task: &usize| self.nodes[*task].outputs.iter().flatten().map(|way| first[way.to.instance as usize]).min();
-        self.tasks.iter().enumerate().all(|(turn, task)| behind(task).is_none_or(|first| first >= turn))
+        let behind = |task: &usize| self.core.nodes[*task].outputs.iter().flatten().map(|way| first[way.to.instance as usize]).min();
+        self.topology.tasks.iter().enumerate().all(|(turn, task)| behind(task).is_none_or(|first| first >= turn))
     }
 
     /// What is to be known of it, if it makes packets in bursts.
     fn maker_at(&self, node: usize) -> Option<Maker> {
-        let way = self.nodes[node].outputs.first()?.first().filter(|way| !way.recirculates)?;
-        let programs =
-            self.nodes.iter().enumerate().filter_map(|(node, of)| if let Body::Program(of) = &of.body { Some((node, of)) } else { None });
+        let way = self.core.nodes[node].outputs.first()?.first().filter(|way| !way.recirculates)?;
+        let programs = self
+            .core
+            .nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(node, of)| if let Body::Program(of) = &of.body { Some((node, of)) } else { None });
         let mut programs = programs.peekable();
-        match &self.linked {
+        match &self.fusion.linked {
             Some(linked) if linked.takes_bursts() => {
                 let members: BTreeSet<usize> = linked.members().collect();
                 programs.clone().all(|(node, _)| members.contains(&node)).then_some(())?;
@@ -104,7 +109,8 @@ impl Graph {
             let push = of.program.module().handler(HandlerKind::Push);
             push.is_some_and(|push| push.code.iter().any(|inst| inst.op == Op::PktSendDup))
         });
-        let emptied = self.tasks.iter().skip(1).map(|task| Some(self.nodes[*task].inputs.first()?.first()?.instance as usize));
+        let emptied =
+            self.topology.tasks.iter().skip(1).map(|task| Some(self.core.nodes[*task].inputs.first()?.first()?.instance as usize));
         let mut emptied: Vec<usize> = emptied.collect::<Option<_>>()?;
         emptied.sort_unstable();
         let entry = self.entry_of_slots(way.to).unwrap_or(0);
@@ -113,18 +119,20 @@ impl Graph {
 
     /// How many packets an element may make at once that makes so many in a turn, and has made some of those; no more than `limit`. Those of whole turns, or of this one.
     fn may_make(&self, node: usize, (burst, made): (u64, u64), limit: u64) -> u64 {
-        let watched = self.recorder.is_some() || self.observer.is_some();
-        let waits = !(self.pending.is_empty() && self.leaving.is_empty() && self.recirculated.is_empty()) || self.is_asked();
-        let Some(maker) = self.maker.as_ref().filter(|maker| maker.node == node && !maker.ends && !watched && !waits) else { return 0 };
+        let watched = self.watch.recorder.is_some() || self.watch.observer.is_some();
+        let waits = !(self.core.pending.is_empty() && self.core.leaving.is_empty() && self.core.recirculated.is_empty()) || self.is_asked();
+        let Some(maker) = self.fusion.maker.as_ref().filter(|maker| maker.node == node && !maker.ends && !watched && !waits) else {
+            return 0;
+        };
         let is_empty = |queue: &usize| self.native(*queue).is_some_and(Native::is_empty);
         let keep_up = maker.emptied.is_empty() || burst == 1 && !maker.copies && maker.emptied.iter().all(is_empty);
-        let full = &self.nodes[node].queues_behind;
+        let full = &self.core.nodes[node].queues_behind;
         if !keep_up || maker.copies && !full.is_empty() {
             return 0;
         }
         // As long as one of them has room the others may be full.
         let room = full.iter().map(|queue| self.room(*queue)).max().unwrap_or(usize::MAX);
-        let most = BURST.min(self.pool.room()).min(room) as u64;
+        let most = BURST.min(self.core.pool.room()).min(room) as u64;
         match (most.min(limit), burst.saturating_sub(made)) {
             (most, left) if made > 0 || most < left => most.min(left),
             (most, _) => (most / burst).min(self.free_rounds()) * burst,
@@ -133,44 +141,44 @@ impl Graph {
 
     /// Rounds of tasks before anything else happens, this one among them.
     fn free_rounds(&self) -> u64 {
-        if !self.clock.is_simulated() {
+        if !self.core.clock.is_simulated() {
             return u64::MAX;
         }
         let due = self.next_timer().map_or(u64::MAX, |(when, _)| when);
-        let rounds = moments(self.clock.now(), self.clock.round_ns(), due) as u64;
-        rounds.min(u64::from(BUSY - self.busy_rounds.min(BUSY))).max(1)
+        let rounds = moments(self.core.clock.now(), self.core.clock.round_ns(), due) as u64;
+        rounds.min(u64::from(BUSY - self.core.busy_rounds.min(BUSY))).max(1)
     }
 
     /// That many rounds of tasks have been done at once.
     fn pass_rounds(&mut self, rounds: u64) {
-        self.clock.rounds(rounds);
-        if self.clock.is_simulated() {
-            self.busy_rounds += u32::try_from(rounds).unwrap_or(u32::MAX);
+        self.core.clock.rounds(rounds);
+        if self.core.clock.is_simulated() {
+            self.core.busy_rounds += u32::try_from(rounds).unwrap_or(u32::MAX);
         }
     }
 
     /// Brings the tasks behind a burst of packets to an end that a task has made.
     pub(super) fn keep_up(&mut self, node: usize) {
-        if !self.maker.as_ref().is_some_and(|maker| maker.node == node && maker.makes) {
+        if !self.fusion.maker.as_ref().is_some_and(|maker| maker.node == node && maker.makes) {
             return;
         }
         self.run_tasks();
-        let Some(mut maker) = self.maker.take() else { return };
+        let Some(mut maker) = self.fusion.maker.take() else { return };
         for queue in &maker.emptied {
             self.with_native(*queue, |native, _| native.kept_up());
         }
         maker.makes = false;
-        self.maker = Some(maker);
+        self.fusion.maker = Some(maker);
     }
 
     /// Whether packets that come to a queue now would each have been taken out before the next came.
     pub(super) fn keeps_up(&self, queue: usize) -> bool {
-        self.maker.as_ref().is_some_and(|maker| maker.makes && maker.emptied.binary_search(&queue).is_ok())
+        self.fusion.maker.as_ref().is_some_and(|maker| maker.makes && maker.emptied.binary_search(&queue).is_ok())
     }
 
     /// True for the task that makes packets in bursts: it is none of those that handle them.
     pub(super) fn is_maker(&self, node: usize) -> bool {
-        self.maker.as_ref().is_some_and(|maker| maker.node == node)
+        self.fusion.maker.as_ref().is_some_and(|maker| maker.node == node)
     }
 }
 
@@ -184,7 +192,7 @@ impl Ctx<'_> {
     /// Makes packets at once, as many as [may be](Self::may_make), which leave by output 0.
     pub(super) fn make<'b>(&mut self, (burst, made): (u64, u64), packets: impl ExactSizeIterator<Item = &'b [u8]>) {
         let graph = &mut *self.graph;
-        let (mut time_ns, step, mut in_turn, count) = (graph.clock.now(), graph.clock.round_ns(), made, packets.len() as u64);
+        let (mut time_ns, step, mut in_turn, count) = (graph.core.clock.now(), graph.core.clock.round_ns(), made, packets.len() as u64);
         let coming = packets.map(|bytes| {
             if in_turn == burst {
                 (in_turn, time_ns) = (0, time_ns + step);
@@ -193,13 +201,13 @@ impl Ctx<'_> {
             Arrival { bytes, len: bytes.len(), time_ns, wire_len: bytes.len() as u32 }
         });
         let mut slots = Vec::with_capacity(BURST);
-        if let Some(maker) = &mut graph.maker {
+        if let Some(maker) = &mut graph.fusion.maker {
             maker.makes = true;
-            graph.pool.enter(maker.entry);
+            graph.core.pool.enter(maker.entry);
         }
-        graph.pool.put_many(coming, LinkType::EN10MB.number(), &mut slots);
+        graph.core.pool.put_many(coming, LinkType::EN10MB.number(), &mut slots);
         graph.pass_rounds((made + count).saturating_sub(1) / burst.max(1));
-        graph.made += count;
+        graph.fusion.made += count;
         self.emit_slots(0, slots);
     }
 }

@@ -154,19 +154,19 @@ impl Graph {
     /// Takes arrivals that come before that time, the first ones of the source that is this node.
     pub(super) fn take_arrivals(&mut self, node: usize, until: u64, sources: &mut Sources, course: &mut Course, most: usize) {
         for source in &mut sources.list {
-            if let Body::Native(native) = &mut self.nodes[source.node].body {
+            if let Body::Native(native) = &mut self.core.nodes[source.node].body {
                 source.native = native.take();
             }
         }
         self.merge(node, until, sources, course, most);
         for source in &mut sources.list {
-            if let Body::Native(native) = &mut self.nodes[source.node].body {
+            if let Body::Native(native) = &mut self.core.nodes[source.node].body {
                 *native = source.native.take();
             }
             let taken = std::mem::take(&mut source.taken);
             if taken > 0 {
-                self.nodes[source.node].stats.left_many(0, taken);
-                self.arrivals += taken;
+                self.core.nodes[source.node].stats.left_many(0, taken);
+                self.core.arrivals += taken;
             }
         }
     }
@@ -196,19 +196,19 @@ impl Graph {
 
     /// Takes packets of sources that take turns. False if they do not, or there is no room for more.
     fn take_turns(&mut self, until: u64, sources: &mut Sources, course: &mut Course, most: usize) -> bool {
-        let (from, room) = (course.slots.len(), (most - course.slots.len()).min(self.pool.room()));
+        let (from, room) = (course.slots.len(), (most - course.slots.len()).min(self.core.pool.room()));
         let Some(turns) = sources.turns(until, room) else { return false };
         let step = turns.order.len();
-        let first = self.pool.take(turns.rounds * step, &mut course.slots);
+        let first = self.core.pool.take(turns.rounds * step, &mut course.slots);
         for (turn, index) in turns.order.iter().enumerate() {
             let (source, begun) = (&mut sources.list[*index], self.begin_run());
-            source.put_even(first.map(|first| first + turn as u32), &course.slots[from + turn..], step, &mut self.pool);
+            source.put_even(first.map(|first| first + turn as u32), &course.slots[from + turn..], step, &mut self.core.pool);
             source.has_put(turns.rounds);
             self.end_run_of(source.node, begun);
             source.look(self);
         }
         if !course.timed {
-            self.clock.arrive(turns.last);
+            self.core.clock.arrive(turns.last);
         }
         true
     }
@@ -216,7 +216,7 @@ impl Graph {
     /// Takes a run of each source and merges them. False if nothing came of it, there is no room for more, or so many that the work of another round is better spent on
     /// the next burst.
     fn merge_runs(&mut self, until: u64, sources: &mut Sources, course: &mut Course, most: usize) -> bool {
-        let room = (most - course.slots.len()).min(self.pool.room());
+        let room = (most - course.slots.len()).min(self.core.pool.room());
         let live = sources.list.iter().filter(|source| source.coming < until).count();
         if live == 0 || room < live {
             return false;
@@ -229,7 +229,7 @@ impl Graph {
         let last = sources.merge(&mut course.slots);
         let heard = self.look_at_all(&mut sources.list);
         if !course.timed {
-            last.into_iter().for_each(|last| self.clock.arrive(last));
+            last.into_iter().for_each(|last| self.core.clock.arrive(last));
         }
         !heard && course.slots.len() > before && course.slots.len() < most / 2
     }
@@ -245,7 +245,7 @@ impl Graph {
         if stops == 0 && calls.is_empty() {
             return false;
         }
-        self.found = Some(Found { arrival: first(sources).map(|(index, time)| (time, sources[index].node)), stops, calls });
+        self.fusion.found = Some(Found { arrival: first(sources).map(|(index, time)| (time, sources[index].node)), stops, calls });
         true
     }
 
@@ -257,7 +257,7 @@ impl Graph {
         let mut ends = source.coming;
         if let Some(native) = source.native.as_mut().filter(|_| source.coming < *to) {
             let begun = self.begin_run();
-            self.pool.enter(source.entry.unwrap_or(0));
+            self.core.pool.enter(source.entry.unwrap_or(0));
             let last = native.arrive_many(most, *to, &mut run.slots, &mut Ctx::new(self, source.node));
             self.end_run_of(source.node, begun);
             match last {
@@ -266,7 +266,7 @@ impl Graph {
                 None => {}
             }
         }
-        run.note(ends, |slot| self.pool.slot(slot).time_ns);
+        run.note(ends, |slot| self.core.pool.slot(slot).time_ns);
     }
 
     /// What was not merged has not arrived.
@@ -282,14 +282,14 @@ impl Graph {
     fn take_from(&mut self, source: &mut Source, until: u64, course: &mut Course, most: usize) -> bool {
         let (Some(entry), Some(native)) = (source.entry, source.native.as_mut()) else { return false };
         let (before, begun) = (course.slots.len(), self.begin_run());
-        let most = most.min(before + self.pool.room());
-        self.pool.enter(entry);
+        let most = most.min(before + self.core.pool.room());
+        self.core.pool.enter(entry);
         let last = native.arrive_many(most, until, &mut course.slots, &mut Ctx::new(self, source.node));
         self.end_run_of(source.node, begun);
         let Some(last) = last else { return false };
         source.taken += (course.slots.len() - before) as u64;
         if !course.timed {
-            self.clock.arrive(last);
+            self.core.clock.arrive(last);
         }
         true
     }
@@ -301,7 +301,7 @@ impl Graph {
         if stops == 0 && calls.is_empty() {
             return first.map(|(index, _)| index);
         }
-        self.found = Some(Found { arrival: first.map(|(index, time)| (time, sources[index].node)), stops, calls });
+        self.fusion.found = Some(Found { arrival: first.map(|(index, time)| (time, sources[index].node)), stops, calls });
         None
     }
 }

@@ -170,41 +170,41 @@ impl Meter {
 impl Graph {
     /// Measures from now on, by a stopwatch in nanoseconds.
     pub fn measure(&mut self, stopwatch: fn() -> u64) {
-        self.meter = Some(Meter::new(stopwatch));
+        self.watch.meter = Some(Meter::new(stopwatch));
     }
 
     /// Linked elements are run; whether they say each when they run.
     pub(super) fn begin_linked_run(&mut self) -> (Begun, bool) {
         let begun = self.begin_run();
-        let Some(meter) = self.meter.as_mut().filter(|_| matches!(begun, Begun::At(..))) else { return (begun, false) };
+        let Some(meter) = self.watch.meter.as_mut().filter(|_| matches!(begun, Begun::At(..))) else { return (begun, false) };
         meter.bursts += 1;
         (begun, meter.bursts % EVERY == 2)
     }
 
     pub(super) fn begin_run(&mut self) -> Begun {
-        self.meter.as_mut().map_or(Begun::Unseen, Meter::begin)
+        self.watch.meter.as_mut().map_or(Begun::Unseen, Meter::begin)
     }
 
     /// An element has returned.
     pub(super) fn end_run_of(&mut self, node: usize, begun: Begun) {
-        let Some(meter) = &mut self.meter else { return };
+        let Some(meter) = &mut self.watch.meter else { return };
         if let Some(own) = meter.end(begun) {
-            self.nodes[node].stats.measured.note(own, meter.is_first);
+            self.core.nodes[node].stats.measured.note(own, meter.is_first);
         }
     }
 
     /// An element begins to run among others that run as one.
     pub(super) fn begin_part(&mut self) {
-        if let Some(meter) = &mut self.meter {
+        if let Some(meter) = &mut self.watch.meter {
             meter.since = (meter.clock)();
         }
     }
 
     /// It has run; none: nothing has.
     pub(super) fn end_part_of(&mut self, node: Option<usize>) {
-        let Some(meter) = &mut self.meter else { return };
+        let Some(meter) = &mut self.watch.meter else { return };
         let took = (meter.clock)().saturating_sub(meter.since);
-        let part = node.map_or(&mut meter.nothing, |node| &mut self.nodes[node].part);
+        let part = node.map_or(&mut meter.nothing, |node| &mut self.core.nodes[node].part);
         // Else it was interrupted.
         if took < INTERRUPTED.1 {
             part.add(took);
@@ -213,20 +213,20 @@ impl Graph {
 
     /// Linked elements have returned; those that said each when they ran took longer.
     pub(super) fn end_linked_run(&mut self, packets: usize, (begun, told): (Begun, bool)) {
-        self.linked_packets += packets as u64;
-        let Some(meter) = &mut self.meter else { return };
+        self.fusion.packets += packets as u64;
+        let Some(meter) = &mut self.watch.meter else { return };
         match meter.end(begun) {
-            Some(_) if told => self.linked_measured.add_another(),
-            Some(own) => self.linked_measured.note(own, meter.is_first),
+            Some(_) if told => self.fusion.measured.add_another(),
+            Some(own) => self.fusion.measured.note(own, meter.is_first),
             None => {}
         }
     }
 
     /// What each of elements that run as one takes of their time, as far as that is known.
     pub(super) fn parts(&self, members: &[usize]) -> Vec<Measured> {
-        let nothing = self.meter.as_ref().map(|meter| meter.nothing).unwrap_or_default();
-        let own: Vec<u64> = members.iter().map(|member| self.nodes[*member].part.without(nothing)).collect();
-        own.iter().map(|own_ns| self.linked_measured.part(*own_ns, own.iter().sum())).collect()
+        let nothing = self.watch.meter.as_ref().map(|meter| meter.nothing).unwrap_or_default();
+        let own: Vec<u64> = members.iter().map(|member| self.core.nodes[*member].part.without(nothing)).collect();
+        own.iter().map(|own_ns| self.fusion.measured.part(*own_ns, own.iter().sum())).collect()
     }
 }
 

@@ -57,6 +57,7 @@ mod share;
 mod signals;
 mod singles;
 mod slots;
+mod state;
 mod stats;
 mod straight;
 mod succeed;
@@ -94,14 +95,13 @@ use netil::app::{Application, Body as Source, End, Instance};
 use netil::copro::Coprocessor;
 use netil::engine::Engine;
 use netil::module::Table as Declaration;
-use netil::pool::Pool;
 use netil::tables::Table;
 use program::Program;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use state::{Core, Fusion, Outside, Requests, Topology, Watch};
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
-use timers::Timers;
 use together::{Shared, join, places, shared_table, together};
 
 /// How often a packet may be led back.
@@ -224,83 +224,14 @@ impl Fault {
     }
 }
 
-/// An application with all its state.
+/// An application with all its state; [`state`] says what the parts are.
 pub struct Graph {
-    nodes: Vec<Node>,
-    by_name: HashMap<String, usize>,
-    /// What several programs have together, and who has each.
-    shared: Shared,
-    sharing: Vec<Vec<(String, u32)>>,
-    /// Packets on their way; the last moves first.
-    pending: Vec<Push>,
-    /// Packets led back.
-    recirculated: VecDeque<Push>,
-    /// Packets of other graphs' parts of states.
-    foreign: Option<Box<foreign::Foreign>>,
-    /// Writes to handlers that wait until the element that asks for them has returned: who asks, handler, text.
-    calls: VecDeque<Call>,
-    tasks: Vec<usize>,
-    sources: Vec<usize>,
-    timers: Timers,
-    clock: Clock,
-    host: Box<dyn Host>,
-    /// What programs print into.
-    files: printing::Files,
-    /// What devices write.
-    devices: native::Devices,
-    settings: Settings,
-    info: Info,
-    /// The element that decides when the run ends.
-    driver: Option<usize>,
-    /// Scripts that hear signals, by the signal.
-    signals: BTreeMap<i32, Vec<usize>>,
-    /// Somebody asked for the end.
-    stops: u64,
-    ended: bool,
-    exhausted: bool,
-    /// Elements that run as one.
-    linked: Option<Box<linked::Linked>>,
-    /// For packets that come to members by themselves.
-    singles: Option<Box<singles::Singles>>,
-    later: Option<later::Later>,
-    /// Elements of the runtime that a cluster goes through.
-    through: cut_through::Through,
-    /// What ran as one, and how long.
-    linked_packets: u64,
-    linked_measured: Measured,
-    observer: Option<Box<dyn Observer>>,
-    recorder: Option<Box<recorder::Recorder>>,
-    /// The same while it rests, so that recording takes no more than its share of the time.
-    resting: Option<Box<recorder::Recorder>>,
-    /// Packets that are run in bursts.
-    pool: Pool,
-    /// Packets of the pool that native elements have sent: by which output.
-    leaving: VecDeque<(usize, u32, Vec<u32>)>,
-    /// What was found by looking ahead of a burst, when somebody asked for the end there.
-    found: Option<linked::Found>,
-    meter: Option<meter::Meter>,
-    /// The element that makes packets in bursts.
-    maker: Option<making::Maker>,
-    /// Packets that were made in bursts.
-    made: u64,
-    /// What one handler run may spend.
-    budget: u32,
-    /// What packets of calls go by while nothing else is to be done.
-    straight: straight::Straight,
-    /// A task may find something to do: a packet has come to a native element, or a task has ended its turn otherwise than by finding nothing.
-    restless: bool,
-    /// A packet moved since this was last set to false.
-    moved: bool,
-    pull_depth: u32,
-    /// Copies made of the packet that arrived, or was pulled, last.
-    copies: u32,
-    handler_depth: u32,
-    busy_rounds: u32,
-    arrivals: u64,
-    /// Nanoseconds of waiting for live devices.
-    waited: u64,
-    /// For a stage among others: more may arrive, no earlier than that.
-    horizon: Option<u64>,
+    topology: Topology,
+    core: Core,
+    requests: Requests,
+    fusion: Fusion,
+    watch: Watch,
+    outside: Outside,
 }
 
 /// An element.
@@ -368,7 +299,7 @@ impl Graph {
     pub fn new(application: &Application, factories: &Factories<'_>, settings: Settings, host: Box<dyn Host>) -> Result<Self, Vec<Fault>> {
         let nodes = Self::make_nodes(application, factories, &settings, host.as_ref(), &BTreeSet::new())?;
         let mut graph = Self::with_nodes(application, factories, nodes, settings, host);
-        graph.files = printing::Files::of(application, graph.settings.within.as_deref(), &BTreeSet::new())?;
+        graph.outside.files = printing::Files::of(application, graph.topology.settings.within.as_deref(), &BTreeSet::new())?;
         graph.init().map_err(|fault| vec![fault])?;
         Ok(graph)
     }
@@ -425,8 +356,9 @@ impl Graph {
             Some(share) => join(&mut nodes, &share.common.together(shared)),
             None => shared,
         };
-        let mut graph =
-            Self { shared, sharing: succeed::sharing(application), ..Self::of_nodes(nodes, settings, Info::of(application), host) };
+        let mut graph = Self::of_nodes(nodes, settings, Info::of(application), host);
+        graph.core.shared = shared;
+        graph.topology.sharing = succeed::sharing(application);
         graph.find_parts();
         graph
     }
@@ -437,64 +369,22 @@ impl Graph {
         let budget = settings.budget.unwrap_or(netil::exec::DEFAULT_BUDGET);
         let clock = Clock::new(&settings, !sources.is_empty() && settings.live.is_empty(), host.clock());
         Self {
-            driver,
-            sharing: Vec::new(),
-            signals: BTreeMap::new(),
-            timers: Timers::new(nodes.len()),
-            nodes,
-            by_name,
-            shared: Shared::default(),
-            pending: Vec::new(),
-            recirculated: VecDeque::new(),
-            foreign: None,
-            calls: VecDeque::new(),
-            tasks,
-            sources,
-            clock,
-            host,
-            files: printing::Files::default(),
-            devices: native::Devices::default(),
-            settings,
-            info,
-            stops: 0,
-            ended: false,
-            exhausted: false,
-            restless: true,
-            moved: false,
-            linked: None,
-            singles: None,
-            later: None,
-            through: cut_through::Through::default(),
-            linked_packets: 0,
-            linked_measured: Measured::default(),
-            observer: None,
-            recorder: None,
-            resting: None,
-            pool: Pool::default(),
-            leaving: VecDeque::new(),
-            found: None,
-            meter: None,
-            maker: None,
-            made: 0,
-            straight: straight::Straight::default(),
-            budget,
-            pull_depth: 0,
-            copies: 0,
-            handler_depth: 0,
-            busy_rounds: 0,
-            arrivals: 0,
-            waited: 0,
-            horizon: None,
+            topology: Topology { by_name, tasks, sources, driver, sharing: Vec::new(), settings, info },
+            core: Core::new(nodes, clock, budget),
+            requests: Requests::default(),
+            fusion: Fusion::default(),
+            watch: Watch::default(),
+            outside: Outside::new(host),
         }
     }
 
     fn init(&mut self) -> Result<(), Fault> {
-        for index in 0..self.nodes.len() {
-            let (fault, now) = (|error| Fault { instance: index, error }, self.clock.now());
-            let printed = match &mut self.nodes[index].body {
+        for index in 0..self.core.nodes.len() {
+            let (fault, now) = (|error| Fault { instance: index, error }, self.core.clock.now());
+            let printed = match &mut self.core.nodes[index].body {
                 Body::Program(program) => {
                     program.prepare_transactions();
-                    Some(program.with(&mut self.shared, |program| program.init(now)).map_err(fault)?)
+                    Some(program.with(&mut self.core.shared, |program| program.init(now)).map_err(fault)?)
                 }
                 Body::Native(..) => None,
             };
@@ -514,9 +404,9 @@ impl Graph {
     /// # Errors
     /// What could not be written, by element.
     pub fn finish(&mut self) -> Vec<Fault> {
-        self.devices.flush();
-        let mut faults = self.files.finish();
-        for instance in 0..self.nodes.len() {
+        self.outside.devices.flush();
+        let mut faults = self.outside.files.finish();
+        for instance in 0..self.core.nodes.len() {
             if let Some(Err(error)) = self.with_native(instance, |native, ctx| native.finish(ctx)) {
                 faults.push(Fault { instance, error });
             }
@@ -526,25 +416,25 @@ impl Graph {
 
     /// The name of an element.
     pub fn name(&self, instance: usize) -> &str {
-        self.nodes.get(instance).map_or("", |node| &node.name)
+        self.core.nodes.get(instance).map_or("", |node| &node.name)
     }
 
     /// The class of an element.
     pub fn class(&self, instance: usize) -> &str {
-        self.nodes.get(instance).map_or("", |node| &node.class)
+        self.core.nodes.get(instance).map_or("", |node| &node.class)
     }
 
     /// Runs a native element with the graph around it; `None` if it is running already, or a program. What it emitted is on its way
     /// afterwards, and what it asked to be written is written.
     fn with_native<T>(&mut self, node: usize, work: impl FnOnce(&mut dyn Native, &mut Ctx<'_>) -> T) -> Option<T> {
-        let Body::Native(slot) = &mut self.nodes[node].body else { return None };
+        let Body::Native(slot) = &mut self.core.nodes[node].body else { return None };
         let mut native = slot.take()?;
-        let mark = self.pending.len();
+        let mark = self.core.pending.len();
         let result = work(native.as_mut(), &mut Ctx::new(self, node));
-        if let Body::Native(slot) = &mut self.nodes[node].body {
+        if let Body::Native(slot) = &mut self.core.nodes[node].body {
             *slot = Some(native);
         }
-        self.pending[mark..].reverse();
+        self.core.pending[mark..].reverse();
         Some(result)
     }
 }

@@ -31,19 +31,19 @@ pub trait Observer {
 impl Graph {
     /// Lets somebody watch, from now on.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.observer = Some(observer);
+        self.watch.observer = Some(observer);
     }
 
     pub(super) fn watch(&mut self, tell: impl FnOnce(&mut dyn Observer, &Info)) {
-        if let Some(observer) = &mut self.observer {
-            tell(observer.as_mut(), &self.info);
+        if let Some(observer) = &mut self.watch.observer {
+            tell(observer.as_mut(), &self.topology.info);
         }
     }
 
     /// Counts a packet that ends in an element.
     pub(super) fn lose(&mut self, node: usize, reason: &str, packet: &Packet) {
-        self.nodes[node].stats.drop(reason, 1);
-        if let Some(recorder) = &mut self.recorder {
+        self.core.nodes[node].stats.drop(reason, 1);
+        if let Some(recorder) = &mut self.watch.recorder {
             recorder.drops(packet, node, reason);
         }
         self.watch(|observer, info| observer.drops(node, reason, packet, info));

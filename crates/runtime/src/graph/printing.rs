@@ -72,10 +72,10 @@ impl Out {
 impl Graph {
     /// Writes what a program has printed.
     pub(super) fn print_of(&mut self, node: usize, text: &[u8]) {
-        match self.files.0.get_mut(&node) {
+        match self.outside.files.0.get_mut(&node) {
             _ if text.is_empty() => {}
-            None => self.host.write(Stream::Err, text),
-            Some(Out::Console) => self.host.write(Stream::Out, text),
+            None => self.outside.host.write(Stream::Err, text),
+            Some(Out::Console) => self.outside.host.write(Stream::Out, text),
             Some(Out::File { name, file, fault, .. }) if fault.is_none() => {
                 *fault = file.write_all(text).err().map(|error| format!("{name}: {error}"));
             }

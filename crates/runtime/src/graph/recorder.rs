@@ -305,23 +305,23 @@ impl Graph {
 
     fn record_by(&mut self, packets: usize, field: &str, share: Option<Share>, graph: u64) -> Result<(), ElementError> {
         self.leave_straight();
-        let place = self.info.place(field).filter(|place| place.len() == 8);
+        let place = self.topology.info.place(field).filter(|place| place.len() == 8);
         let place = place.ok_or_else(|| ElementError::resource(format!("no field '{field}' for packets' numbers")))?;
-        self.recorder = Some(Box::new(Recorder::new(packets, (field, place.start), share, graph)));
-        self.resting = None;
-        self.pool.defer(false);
+        self.watch.recorder = Some(Box::new(Recorder::new(packets, (field, place.start), share, graph)));
+        self.watch.resting = None;
+        self.core.pool.defer(false);
         Ok(())
     }
 
     /// Whether packets are recorded.
     pub fn is_recorded(&self) -> bool {
-        self.recorder.is_some() || self.resting.is_some()
+        self.watch.recorder.is_some() || self.watch.resting.is_some()
     }
 
     /// Records packets from the next on or lets them be, so that it takes no more than its share of the time.
     pub(super) fn share_recording(&mut self) {
-        let records = self.recorder.is_some();
-        let Some(recorder) = self.recorder.as_deref_mut().or(self.resting.as_deref_mut()) else { return };
+        let records = self.watch.recorder.is_some();
+        let Some(recorder) = self.watch.recorder.as_deref_mut().or(self.watch.resting.as_deref_mut()) else { return };
         let last = recorder.last;
         let Some(share) = &mut recorder.share else { return };
         share.settle(last, Instant::now);
@@ -332,60 +332,60 @@ impl Graph {
     /// Records packets from the next on, or lets them be.
     pub fn go_on_recording(&mut self, records: bool) {
         // Arrivals that have been taken are run as they were taken.
-        if !self.is_recorded() || self.recorder.is_some() == records || self.next_taken().is_some() {
+        if !self.is_recorded() || self.watch.recorder.is_some() == records || self.next_taken().is_some() {
             return;
         }
         match records {
             false => {
-                let last = self.recorder.as_ref().map_or(0, |recorder| recorder.last);
-                let last = self.recorder.as_mut().and_then(|recorder| recorder.record(last));
+                let last = self.watch.recorder.as_ref().map_or(0, |recorder| recorder.last);
+                let last = self.watch.recorder.as_mut().and_then(|recorder| recorder.record(last));
                 last.into_iter().for_each(|record| record.rested = true);
-                self.resting = self.recorder.take();
+                self.watch.resting = self.watch.recorder.take();
             }
-            true => self.recorder = self.resting.take(),
+            true => self.watch.recorder = self.watch.resting.take(),
         }
-        self.recorder.iter_mut().for_each(|recorder| recorder.by_slot.fill(0));
-        let brings = self.linked.as_ref().is_some_and(|linked| linked.brings());
-        self.pool.defer(brings && self.recorder.is_none());
+        self.watch.recorder.iter_mut().for_each(|recorder| recorder.by_slot.fill(0));
+        let brings = self.fusion.linked.as_ref().is_some_and(|linked| linked.brings());
+        self.core.pool.defer(brings && self.watch.recorder.is_none());
     }
 
     /// Goes on with what another graph has recorded, if this one has room for packets' numbers; `number`: which of its elements is which here.
     pub(super) fn keep_records(&mut self, other: &mut Self, number: impl Fn(usize) -> Option<usize>) {
-        let Some(mut recorder) = other.recorder.take().or(other.resting.take()) else { return };
-        let Some(place) = self.info.place(&recorder.field).filter(|place| place.len() == 8) else { return };
+        let Some(mut recorder) = other.watch.recorder.take().or(other.watch.resting.take()) else { return };
+        let Some(place) = self.topology.info.place(&recorder.field).filter(|place| place.len() == 8) else { return };
         recorder.renumber(number);
         recorder.at = place.start;
-        self.recorder = Some(recorder);
-        self.pool.defer(false);
+        self.watch.recorder = Some(recorder);
+        self.core.pool.defer(false);
     }
 
     /// Packets arrive that go into linked elements at once.
     pub(super) fn note_arrivals(&mut self, slots: &[u32], plan: &Plan, source: usize) {
-        let Some(recorder) = &mut self.recorder else { return };
+        let Some(recorder) = &mut self.watch.recorder else { return };
         for slot in slots {
-            let entry = plan.entries.get(self.pool.slot(*slot).entry() as usize);
+            let entry = plan.entries.get(self.core.pool.slot(*slot).entry() as usize);
             let node = entry.map_or(source, |(member, _)| plan.members[*member as usize] as usize);
-            recorder.arrives(*slot, &self.pool, self.settings.rings.as_ref(), node);
+            recorder.arrives(*slot, &self.core.pool, self.topology.settings.rings.as_ref(), node);
         }
     }
 
     /// A packet with that number is put into the pool.
     pub(super) fn note_placed(&mut self, slot: Option<u32>, number: Option<u64>) {
-        if let (Some(recorder), Some(slot), Some(number)) = (&mut self.recorder, slot, number) {
+        if let (Some(recorder), Some(slot), Some(number)) = (&mut self.watch.recorder, slot, number) {
             recorder.placed(slot, number);
         }
     }
 
     /// A packet is taken from the pool.
     pub(super) fn note_lifted(&self, packet: &mut Packet, slot: u32) {
-        if let Some(recorder) = &self.recorder {
-            recorder.lifted(packet, slot, &self.info);
+        if let Some(recorder) = &self.watch.recorder {
+            recorder.lifted(packet, slot, &self.topology.info);
         }
     }
 
     /// Packets that were recorded, the oldest first; none if nothing is recorded.
     pub fn recorded(&self) -> Option<Vec<Recorded>> {
-        let recorder = self.recorder.as_ref().or(self.resting.as_ref())?;
+        let recorder = self.watch.recorder.as_ref().or(self.watch.resting.as_ref())?;
         let mut records: Vec<&Record> = recorder.ring.iter().filter(|record| record.number > 0).collect();
         records.sort_by_key(|record| record.number);
         Some(records.into_iter().map(|record| self.told(record, &recorder.reasons)).collect())
@@ -423,13 +423,13 @@ impl Graph {
     /// The source of a packet whose way begins with a linked element, if only one leads there.
     fn before(&self, steps: &[Option<usize>]) -> Option<usize> {
         let first = steps.first().copied().flatten().filter(|first| self.is_linked(*first))?;
-        let leads = |source: &&usize| self.nodes[**source].outputs.iter().flatten().any(|way| way.to.instance as usize == first);
-        let mut sources = self.sources.iter().filter(leads);
+        let leads = |source: &&usize| self.core.nodes[**source].outputs.iter().flatten().any(|way| way.to.instance as usize == first);
+        let mut sources = self.topology.sources.iter().filter(leads);
         sources.next().copied().filter(|_| sources.next().is_none())
     }
 
     fn is_linked(&self, node: usize) -> bool {
-        self.linked.as_ref().is_some_and(|linked| linked.members().any(|member| member == node))
+        self.fusion.linked.as_ref().is_some_and(|linked| linked.members().any(|member| member == node))
     }
 
     /// The linked elements between two others, if only one way leads from one to the other.
@@ -444,7 +444,7 @@ impl Graph {
 
     fn follow(&self, way: &mut Vec<usize>, to: usize, found: &mut Vec<Vec<usize>>, left: &mut usize) {
         let from = way[way.len() - 1];
-        let mut next: Vec<usize> = self.nodes[from].outputs.iter().flatten().map(|way| way.to.instance as usize).collect();
+        let mut next: Vec<usize> = self.core.nodes[from].outputs.iter().flatten().map(|way| way.to.instance as usize).collect();
         next.sort_unstable();
         next.dedup();
         for node in next {

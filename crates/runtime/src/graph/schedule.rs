@@ -19,7 +19,7 @@ impl Graph {
     /// Lets elements begin their work that need others to be there: scripts run until they first wait.
     pub fn start(&mut self) {
         self.find_neighbours();
-        for node in 0..self.nodes.len() {
+        for node in 0..self.core.nodes.len() {
             self.with_native(node, |native, ctx| native.start(ctx));
             self.settle();
         }
@@ -27,24 +27,24 @@ impl Graph {
 
     /// Finds the queues before and behind tasks.
     pub(super) fn find_neighbours(&mut self) {
-        for index in 0..self.tasks.len() {
-            let node = self.tasks[index];
-            self.nodes[node].queues_behind = self.find_behind(node, |native| native.is_full().is_some());
-            self.nodes[node].empties = self.find_what_it_empties(node);
+        for index in 0..self.topology.tasks.len() {
+            let node = self.topology.tasks[index];
+            self.core.nodes[node].queues_behind = self.find_behind(node, |native| native.is_full().is_some());
+            self.core.nodes[node].empties = self.find_what_it_empties(node);
         }
         self.find_maker();
     }
 
     /// Does a little: a round of tasks, or an event. False when the run has ended.
     pub fn turn(&mut self) -> bool {
-        if self.ended || (self.stops > 0 && !self.asked_to_stop()) {
+        if self.requests.ended || (self.requests.stops > 0 && !self.asked_to_stop()) {
             return false;
         }
-        if self.clock.is_real() {
-            self.clock.reach(self.host.clock().unwrap_or(0));
-            self.devices.flush();
+        if self.core.clock.is_real() {
+            self.core.clock.reach(self.outside.host.clock().unwrap_or(0));
+            self.outside.devices.flush();
         }
-        if !self.signals.is_empty() {
+        if !self.requests.signals.is_empty() {
             self.take_signals();
         }
         self.look_for_links();
@@ -52,57 +52,57 @@ impl Graph {
         let worked = self.run_aside();
         let worked = self.round() || worked;
         let worked = self.due_timers() || worked;
-        self.busy_rounds = if worked { self.busy_rounds + 1 } else { 0 };
-        self.exhausted &= !worked;
-        if self.ended || self.stops > 0 {
-            return !self.ended;
+        self.core.busy_rounds = if worked { self.core.busy_rounds + 1 } else { 0 };
+        self.requests.exhausted &= !worked;
+        if self.requests.ended || self.requests.stops > 0 {
+            return !self.requests.ended;
         }
-        if worked && self.busy_rounds < BUSY {
-            self.clock.round();
+        if worked && self.core.busy_rounds < BUSY {
+            self.core.clock.round();
             return true;
         }
-        self.busy_rounds = 0;
+        self.core.busy_rounds = 0;
         self.event(worked)
     }
 
     /// Somebody asked for the end: the driver script says whether it is. False if so.
     fn asked_to_stop(&mut self) -> bool {
         self.last_rounds();
-        self.stops = self.stops.saturating_sub(1);
-        match self.driver {
+        self.requests.stops = self.requests.stops.saturating_sub(1);
+        match self.topology.driver {
             Some(driver) => {
                 self.with_native(driver, |native, ctx| native.stopped(ctx));
                 self.settle();
             }
-            None => self.ended = true,
+            None => self.requests.ended = true,
         }
-        !self.ended
+        !self.requests.ended
     }
 
     /// What is on its way when the end is asked for still goes on, as far as that takes no more than some rounds and no timer.
     fn last_rounds(&mut self) {
-        let stops = std::mem::take(&mut self.stops);
-        self.maker.iter_mut().for_each(|maker| maker.ends = true);
+        let stops = std::mem::take(&mut self.requests.stops);
+        self.fusion.maker.iter_mut().for_each(|maker| maker.ends = true);
         for _ in 0..LAST_ROUNDS {
-            if self.ended || !self.round() {
+            if self.requests.ended || !self.round() {
                 break;
             }
         }
-        self.stops += stops;
-        self.maker.iter_mut().for_each(|maker| maker.ends = false);
+        self.requests.stops += stops;
+        self.fusion.maker.iter_mut().for_each(|maker| maker.ends = false);
     }
 
     /// Each task once, in the order of declaration. True if one had work.
     pub(super) fn round(&mut self) -> bool {
-        if !std::mem::take(&mut self.restless) {
+        if !std::mem::take(&mut self.core.restless) {
             return false;
         }
         self.share_recording();
         let mut worked = false;
-        for index in 0..self.tasks.len() {
-            worked |= self.task(self.tasks[index]);
-            if self.ended || self.stops > 0 {
-                self.restless = true;
+        for index in 0..self.topology.tasks.len() {
+            worked |= self.task(self.topology.tasks[index]);
+            if self.requests.ended || self.requests.stops > 0 {
+                self.core.restless = true;
                 return true;
             }
         }
@@ -111,15 +111,15 @@ impl Graph {
 
     /// The queue that a task takes packets out of, if it does nothing else.
     fn find_what_it_empties(&self, node: usize) -> Option<usize> {
-        let Body::Native(Some(native)) = &self.nodes[node].body else { return None };
-        let from = self.nodes[node].inputs.first()?.first().filter(|_| native.only_pulls())?;
+        let Body::Native(Some(native)) = &self.core.nodes[node].body else { return None };
+        let from = self.core.nodes[node].inputs.first()?.first().filter(|_| native.only_pulls())?;
         Some(from.instance as usize)
     }
 
     /// Whether a task would find nothing: told with less work than by running it, since mostly that is so. Observers see it run.
     fn is_idle(&self, node: usize) -> bool {
-        let before = self.nodes[node].empties.map(|from| &self.nodes[from].body);
-        matches!(before, Some(Body::Native(Some(native))) if native.is_empty()) && self.observer.is_none()
+        let before = self.core.nodes[node].empties.map(|from| &self.core.nodes[from].body);
+        matches!(before, Some(Body::Native(Some(native))) if native.is_empty()) && self.watch.observer.is_none()
     }
 
     pub(super) fn task(&mut self, node: usize) -> bool {
@@ -128,22 +128,22 @@ impl Graph {
             if self.is_idle(node) {
                 return worked;
             }
-            self.moved = false;
+            self.core.moved = false;
             self.watch(|observer, _| observer.wakes(node));
             let begun = self.begin_run();
             let done = self.with_native(node, |native, ctx| native.task(ctx)).unwrap_or(Task::Idle);
             self.end_run_of(node, begun);
             self.settle();
-            if !self.leaving.is_empty() {
+            if !self.core.leaving.is_empty() {
                 self.move_slots();
                 self.keep_up(node);
             }
-            worked |= self.moved || done != Task::Idle;
-            if done != Task::Again || self.ended || self.stops > 0 {
+            worked |= self.core.moved || done != Task::Idle;
+            if done != Task::Again || self.requests.ended || self.requests.stops > 0 {
                 break;
             }
         }
-        self.restless = true;
+        self.core.restless = true;
         worked
     }
 
@@ -151,11 +151,11 @@ impl Graph {
     fn due_timers(&mut self) -> bool {
         let mut worked = false;
         // Each at most once in a turn, so that timers that set themselves for the present do not keep tasks waiting.
-        for _ in 0..self.nodes.len().max(16) {
-            let Some((when, node)) = self.next_timer().filter(|(when, _)| *when <= self.clock.now()) else { break };
+        for _ in 0..self.core.nodes.len().max(16) {
+            let Some((when, node)) = self.next_timer().filter(|(when, _)| *when <= self.core.clock.now()) else { break };
             self.fire(node, when);
             worked = true;
-            if self.ended || self.stops > 0 {
+            if self.requests.ended || self.requests.stops > 0 {
                 break;
             }
         }
@@ -164,35 +164,35 @@ impl Graph {
 
     /// The first timer: when, and whose.
     pub(super) fn next_timer(&self) -> Option<(u64, usize)> {
-        self.timers.first()
+        self.core.timers.first()
     }
 
     /// Sets the timer of a native element; 0 is never.
     pub(super) fn wake_at(&mut self, index: usize, when: u64) {
-        self.timers.note(index, (when != 0).then_some(when));
+        self.core.timers.note(index, (when != 0).then_some(when));
     }
 
     /// Notes when the first timer of a program is due, which has just run.
     pub(super) fn note_timers(&mut self, node: usize) {
-        if let Body::Program(program) = &self.nodes[node].body {
-            self.timers.note(node, program.due());
+        if let Body::Program(program) = &self.core.nodes[node].body {
+            self.core.timers.note(node, program.due());
         }
     }
 
     fn fire(&mut self, node: usize, when: u64) {
-        let now = self.clock.now();
-        match &mut self.nodes[node].body {
+        let now = self.core.clock.now();
+        match &mut self.core.nodes[node].body {
             Body::Program(program) => {
                 if !program.may_run_timer(now) {
                     return self.refuse_timer(node);
                 }
-                match program.with(&mut self.shared, |program| program.take_timer(now)) {
+                match program.with(&mut self.core.shared, |program| program.take_timer(now)) {
                     Some((event, time)) => self.program_event(node, event, time),
                     None => self.note_timers(node),
                 }
             }
             Body::Native(..) => {
-                self.timers.note(node, None);
+                self.core.timers.note(node, None);
                 self.watch(|observer, _| observer.wakes(node));
                 self.with_native(node, |native, ctx| native.timer(when, ctx));
             }
@@ -202,9 +202,9 @@ impl Graph {
 
     /// A timer that is due once more than may be at one time is not run, and set no longer: a trap.
     fn refuse_timer(&mut self, node: usize) {
-        let now = self.clock.now();
-        if let Body::Program(program) = &mut self.nodes[node].body {
-            program.with(&mut self.shared, |program| program.take_timer(now));
+        let now = self.core.clock.now();
+        if let Body::Program(program) = &mut self.core.nodes[node].body {
+            program.with(&mut self.core.shared, |program| program.take_timer(now));
         }
         self.note_timers(node);
         let reason = format!("trap: timers ran {MOST_TIMER_RUNS} times without time going on");
@@ -220,22 +220,22 @@ impl Graph {
         }
         let timer = self.next_timer();
         if !taken && !self.is_asked() && self.waits_for_others(arrival, timer) {
-            self.found = Some(Found { arrival, stops: 0, calls: VecDeque::new() });
+            self.fusion.found = Some(Found { arrival, stops: 0, calls: VecDeque::new() });
             return true;
         }
         match (arrival, timer) {
             // What sources asked for at their end.
-            (None, _) if !self.calls.is_empty() => self.settle(),
+            (None, _) if !self.requests.calls.is_empty() => self.settle(),
             // The last packet's source has asked for the end: no timer runs behind that.
-            (None, Some(_)) if self.stops > 0 => {}
-            (Some((time, node)), timer) if timer.is_none_or(|(when, _)| time <= when || !self.clock.follows_captures()) => {
+            (None, Some(_)) if self.requests.stops > 0 => {}
+            (Some((time, node)), timer) if timer.is_none_or(|(when, _)| time <= when || !self.core.clock.follows_captures()) => {
                 self.arrive(node, time);
             }
-            (None, Some((when, _))) if self.horizon.is_some_and(|horizon| when >= horizon) => return false,
+            (None, Some((when, _))) if self.outside.horizon.is_some_and(|horizon| when >= horizon) => return false,
             (_, Some((when, _))) => self.wait_until(when, busy),
             (None, None) if busy => {}
-            (None, None) if self.horizon.is_some() => return false,
-            (None, None) if self.stops == 0 && self.devices.are_live() => self.wait(LONGEST_WAIT),
+            (None, None) if self.outside.horizon.is_some() => return false,
+            (None, None) if self.requests.stops == 0 && self.outside.devices.are_live() => self.wait(LONGEST_WAIT),
             _ => return self.nothing_left(),
         }
         true
@@ -243,25 +243,25 @@ impl Graph {
 
     /// Whether other graphs of this application have events that are to come first.
     fn waits_for_others(&self, arrival: Option<(u64, usize)>, timer: Option<(u64, usize)>) -> bool {
-        let Some(share) = self.settings.share.as_ref().filter(|_| self.clock.follows_captures()) else { return false };
+        let Some(share) = self.topology.settings.share.as_ref().filter(|_| self.core.clock.follows_captures()) else { return false };
         let next = arrival.into_iter().chain(timer).map(|(time, _)| time).min();
         // Time does not go back where a capture's does.
-        next.iter().for_each(|time| share.comes_at((*time).max(self.clock.now())));
+        next.iter().for_each(|time| share.comes_at((*time).max(self.core.clock.now())));
         next.is_some() && share.is_early()
     }
 
     /// Timers that were set before the first packet of a capture are due so long after that, and not after the year 1970.
     pub(super) fn begin_time(&mut self, time: u64) {
-        let late = self.clock.begin(time);
-        for node in 0..if late > 0 { self.nodes.len() } else { 0 } {
-            match &mut self.nodes[node].body {
+        let late = self.core.clock.begin(time);
+        for node in 0..if late > 0 { self.core.nodes.len() } else { 0 } {
+            match &mut self.core.nodes[node].body {
                 Body::Program(program) => {
-                    program.with(&mut self.shared, |program| program.begin_time(late));
+                    program.with(&mut self.core.shared, |program| program.begin_time(late));
                     self.note_timers(node);
                 }
                 Body::Native(..) => {
-                    let due = self.timers.due(node).map(|due| due.saturating_add(late));
-                    self.timers.note(node, due);
+                    let due = self.core.timers.due(node).map(|due| due.saturating_add(late));
+                    self.core.timers.note(node, due);
                     self.with_native(node, |native, _| native.begin_late(late));
                 }
             }
@@ -270,14 +270,14 @@ impl Graph {
 
     /// Whether the end was asked for, or something is to be written.
     pub(super) fn is_asked(&self) -> bool {
-        self.stops > 0 || !self.calls.is_empty()
+        self.requests.stops > 0 || !self.requests.calls.is_empty()
     }
 
     /// Does something, and tells how often the end was asked for meanwhile, and what was asked to be written.
     pub(super) fn asked_meanwhile<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, u64, VecDeque<Call>) {
-        let (stops, calls) = (std::mem::take(&mut self.stops), std::mem::take(&mut self.calls));
+        let (stops, calls) = (std::mem::take(&mut self.requests.stops), std::mem::take(&mut self.requests.calls));
         let result = work(self);
-        (result, std::mem::replace(&mut self.stops, stops), std::mem::replace(&mut self.calls, calls))
+        (result, std::mem::replace(&mut self.requests.stops, stops), std::mem::replace(&mut self.requests.calls, calls))
     }
 
     /// The next arrival, which may have been taken or found already.
@@ -285,16 +285,16 @@ impl Graph {
         if let Some(taken) = self.next_taken() {
             return Some(taken);
         }
-        let Some(found) = self.found.take() else { return self.next_arrival() };
-        self.stops += found.stops;
-        self.calls.extend(found.calls);
+        let Some(found) = self.fusion.found.take() else { return self.next_arrival() };
+        self.requests.stops += found.stops;
+        self.requests.calls.extend(found.calls);
         found.arrival
     }
 
     pub(super) fn next_arrival(&mut self) -> Option<(u64, usize)> {
         let mut first = None;
-        for index in 0..self.sources.len() {
-            let node = self.sources[index];
+        for index in 0..self.topology.sources.len() {
+            let node = self.topology.sources[index];
             let time = self.with_native(node, |native, ctx| native.next_arrival(ctx)).flatten();
             if let Some(time) = time.filter(|time| first.is_none_or(|(before, _)| *time < before)) {
                 first = Some((time, node));
@@ -314,8 +314,8 @@ impl Graph {
 
     /// The next packet of a source is on its way.
     fn arrive_one(&mut self, node: usize, time: u64) {
-        self.clock.arrive(time);
-        self.arrivals += 1;
+        self.core.clock.arrive(time);
+        self.core.arrivals += 1;
         self.watch(|observer, _| observer.wakes(node));
         let begun = self.begin_run();
         self.with_native(node, |native, ctx| native.arrive(ctx));
@@ -323,11 +323,11 @@ impl Graph {
     }
 
     fn wait_until(&mut self, when: u64, busy: bool) {
-        match self.clock.is_real() {
+        match self.core.clock.is_real() {
             true if busy => {}
-            true => self.wait(when.saturating_sub(self.clock.now())),
+            true => self.wait(when.saturating_sub(self.core.clock.now())),
             false => {
-                self.clock.reach(when);
+                self.core.clock.reach(when);
                 self.due_timers();
             }
         }
@@ -335,52 +335,54 @@ impl Graph {
 
     /// Waits so many nanoseconds, or until live devices have something to do.
     fn wait(&mut self, nanoseconds: u64) {
-        if !self.devices.are_live() {
-            return self.host.sleep(nanoseconds);
+        if !self.outside.devices.are_live() {
+            return self.outside.host.sleep(nanoseconds);
         }
-        self.devices.flush_captures();
-        let begun = self.host.clock().unwrap_or(0);
-        if let Err(error) = self.devices.wait(self.settings.waker.as_deref().map(AsFd::as_fd), nanoseconds.min(LONGEST_WAIT)) {
-            self.host.write(Stream::Err, format!("devices: {error}\n").as_bytes());
-            self.ended = true;
+        self.outside.devices.flush_captures();
+        let begun = self.outside.host.clock().unwrap_or(0);
+        if let Err(error) =
+            self.outside.devices.wait(self.topology.settings.waker.as_deref().map(AsFd::as_fd), nanoseconds.min(LONGEST_WAIT))
+        {
+            self.outside.host.write(Stream::Err, format!("devices: {error}\n").as_bytes());
+            self.requests.ended = true;
         }
-        self.waited += self.host.clock().unwrap_or(0).saturating_sub(begun);
+        self.outside.waited += self.outside.host.clock().unwrap_or(0).saturating_sub(begun);
     }
 
     /// Nothing can happen any more. A driver script hears of it once, as if somebody had asked for the end.
     fn nothing_left(&mut self) -> bool {
-        if self.stops > 0 {
+        if self.requests.stops > 0 {
             // A source has just asked for the end, at its own.
             return true;
         }
-        if self.driver.is_some() && !std::mem::replace(&mut self.exhausted, true) {
-            self.stops += 1;
+        if self.topology.driver.is_some() && !std::mem::replace(&mut self.requests.exhausted, true) {
+            self.requests.stops += 1;
             return true;
         }
-        self.ended = true;
+        self.requests.ended = true;
         false
     }
 
     /// Passes on what was written a second ago to captures of a live run. A graph that waits for devices does so by itself.
     pub fn flush_captures(&mut self) {
-        self.devices.flush_captures();
+        self.outside.devices.flush_captures();
     }
 
     /// Ends the run after the present turn.
     pub fn end_run(&mut self) {
-        self.ended = true;
+        self.requests.ended = true;
     }
 
     /// True once the run has ended.
     pub fn has_ended(&self) -> bool {
-        self.ended
+        self.requests.ended
     }
 
     /// Bytes of captures read, and how many there are if that is known of all.
     pub fn progress(&mut self) -> (u64, Option<u64>) {
         let (mut read, mut total) = (0, Some(0));
-        for index in 0..self.sources.len() {
-            let part = self.with_native(self.sources[index], |native, _| native.progress()).unwrap_or((0, None));
+        for index in 0..self.topology.sources.len() {
+            let part = self.with_native(self.topology.sources[index], |native, _| native.progress()).unwrap_or((0, None));
             read += part.0;
             total = total.zip(part.1).map(|(a, b)| a + b);
         }
@@ -389,6 +391,6 @@ impl Graph {
 
     /// Writes text of the host's on one of its streams, so that order is kept.
     pub fn print(&mut self, stream: Stream, text: &str) {
-        self.host.write(stream, text.as_bytes());
+        self.outside.host.write(stream, text.as_bytes());
     }
 }

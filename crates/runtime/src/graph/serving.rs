@@ -39,7 +39,7 @@ impl<'g> Serving<'g> {
     }
 
     fn how(&self, node: usize, ended: &Ended) -> How {
-        match &self.graph.nodes[node].body {
+        match &self.graph.core.nodes[node].body {
             Body::Program(program) => program.ended(ended.disposition),
             // It is only gone through.
             Body::Native(..) => How::Leaves(0),
@@ -51,14 +51,14 @@ impl<'g> Serving<'g> {
         let node = self.node(ended);
         let how = self.how(node, ended);
         let reason = self.graph.stop_many(node, &how, slots.len() as u64, there as u64);
-        note_ends(&mut self.graph.recorder, slots, node, reason);
+        note_ends(&mut self.graph.watch.recorder, slots, node, reason);
         pool.give_back(slots);
     }
 
     /// How many packets are run before a timer.
     fn look(&mut self) {
         if self.along.is_timed() {
-            self.along.look(self.graph.first_due(), &self.graph.clock);
+            self.along.look(self.graph.first_due(), &self.graph.core.clock);
         }
     }
 
@@ -75,7 +75,7 @@ impl<'g> Serving<'g> {
         self.with_pool(pool, |graph| {
             for slot in slots {
                 let packet = graph.lift(*slot, rounds);
-                graph.pending.push(Push { node: to.instance as usize, port: to.port, packet });
+                graph.core.pending.push(Push { node: to.instance as usize, port: to.port, packet });
                 Self::settle_left(graph, mark);
             }
         });
@@ -88,9 +88,9 @@ impl<'g> Serving<'g> {
         let mut packet = lift(pool, slot, rounds);
         self.graph.note_lifted(&mut packet, slot);
         self.with_pool(pool, |graph| {
-            let mark = graph.pending.len();
+            let mark = graph.core.pending.len();
             for copy in copies {
-                let port = match &graph.nodes[node].body {
+                let port = match &graph.core.nodes[node].body {
                     Body::Program(program) => program.output_of(copy.port),
                     Body::Native(..) => 0,
                 };
@@ -99,7 +99,7 @@ impl<'g> Serving<'g> {
                 graph.leave_as(node, port, copy, true);
             }
             graph.end(node, how, packet);
-            graph.pending[mark..].reverse();
+            graph.core.pending[mark..].reverse();
         });
     }
 
@@ -113,9 +113,9 @@ impl<'g> Serving<'g> {
 
     /// The graph with the pool in it.
     fn with_pool<T>(&mut self, pool: &mut Pool, work: impl FnOnce(&mut Graph) -> T) -> T {
-        std::mem::swap(&mut self.graph.pool, pool);
+        std::mem::swap(&mut self.graph.core.pool, pool);
         let result = work(self.graph);
-        std::mem::swap(&mut self.graph.pool, pool);
+        std::mem::swap(&mut self.graph.core.pool, pool);
         result
     }
 }
@@ -123,16 +123,18 @@ impl<'g> Serving<'g> {
 impl Host for Serving<'_> {
     fn state(&mut self, member: u32) -> &mut State {
         let node = self.plan.members[member as usize] as usize;
-        match &mut self.graph.nodes[node].body {
+        match &mut self.graph.core.nodes[node].body {
             Body::Program(program) => &mut program.state,
-            Body::Native(..) => self.graph.through.state().unwrap_or_else(|| unreachable!("what a cluster goes through has a state")),
+            Body::Native(..) => {
+                self.graph.fusion.through.state().unwrap_or_else(|| unreachable!("what a cluster goes through has a state"))
+            }
         }
     }
 
     fn comes(&mut self, member: u32, time_ns: u64) {
-        let (node, now) = (self.plan.members[member as usize] as usize, self.graph.clock.now());
+        let (node, now) = (self.plan.members[member as usize] as usize, self.graph.core.clock.now());
         // Packets of a capture are in time.
-        if let (Some(_), Body::Program(program)) = (self.mark, &mut self.graph.nodes[node].body) {
+        if let (Some(_), Body::Program(program)) = (self.mark, &mut self.graph.core.nodes[node].body) {
             program.comes(time_ns, now);
         }
     }
@@ -174,7 +176,7 @@ impl Host for Serving<'_> {
     }
 
     fn exit_early(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
-        let mark = self.graph.pending.len();
+        let mark = self.graph.core.pending.len();
         self.push_each(self.plan.exits[exit as usize], slots, Some(mark), pool);
     }
 
@@ -188,35 +190,35 @@ impl Host for Serving<'_> {
     }
 
     fn records(&self) -> bool {
-        self.graph.recorder.is_some()
+        self.graph.watch.recorder.is_some()
     }
 
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
         if !copies.is_empty() {
-            self.graph.singles.iter_mut().for_each(|singles| singles.note_copied());
+            self.graph.fusion.singles.iter_mut().for_each(|singles| singles.note_copied());
         }
         self.run_tasks(pool);
-        self.along.reach(slot, &mut self.graph.clock);
+        self.along.reach(slot, &mut self.graph.core.clock);
         self.put_out(&ended, slot, copies, pool);
         self.arrival_over(pool);
     }
 
     fn takes_copies(&self, most: u32) -> bool {
         // Of the arrival that copies are counted of, those are a part which are made while it runs.
-        self.graph.recorder.is_none() && self.graph.copies + most <= MAX_WAY_COPIES
+        self.graph.watch.recorder.is_none() && self.graph.core.copies + most <= MAX_WAY_COPIES
     }
 
     fn copied(&mut self, made: u32) {
         // Elsewhere they are those of an arrival that is over.
         if self.mark.is_some() {
-            self.graph.copies += made;
+            self.graph.core.copies += made;
         }
     }
 
     fn leave_early(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, (of, made): (u32, u32), pool: &mut Pool) {
-        self.along.reach(of, &mut self.graph.clock);
-        self.graph.copies += made;
-        let mark = self.graph.pending.len();
+        self.along.reach(of, &mut self.graph.core.clock);
+        self.graph.core.copies += made;
+        let mark = self.graph.core.pending.len();
         self.put_out(&ended, slot, copies, pool);
         self.with_pool(pool, |graph| graph.drain(mark));
     }
@@ -232,9 +234,9 @@ impl Host for Serving<'_> {
     }
 
     fn set_timers(&mut self, member: u32, slot: u32, time_ns: u64) -> bool {
-        self.along.reach(slot, &mut self.graph.clock);
-        let (node, now) = (self.plan.members[member as usize] as usize, self.graph.clock.now());
-        if let Body::Program(program) = &mut self.graph.nodes[node].body {
+        self.along.reach(slot, &mut self.graph.core.clock);
+        let (node, now) = (self.plan.members[member as usize] as usize, self.graph.core.clock.now());
+        if let Body::Program(program) = &mut self.graph.core.nodes[node].body {
             program.look_at_timers(time_ns, now);
         }
         self.graph.note_timers(node);

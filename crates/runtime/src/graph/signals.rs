@@ -34,16 +34,16 @@ impl Graph {
     pub(super) fn take_signals(&mut self) {
         // Each signal that has come is there once, so that few are enough.
         for _ in 0..NAMES.len() {
-            let Some(signal) = self.host.signalled() else { return };
-            for node in self.signals.remove(&signal).unwrap_or_default() {
+            let Some(signal) = self.outside.host.signalled() else { return };
+            for node in self.requests.signals.remove(&signal).unwrap_or_default() {
                 let run = self.with_native(node, |native, ctx| native.write("run", "", ctx));
                 if let Some(Err(error)) = run {
-                    self.host.write(Stream::Err, format!("{error}\n").as_bytes());
+                    self.outside.host.write(Stream::Err, format!("{error}\n").as_bytes());
                 }
                 self.settle();
             }
-            if !self.signals.contains_key(&signal) {
-                self.host.hear(signal, false);
+            if !self.requests.signals.contains_key(&signal) {
+                self.outside.host.hear(signal, false);
             }
         }
     }
@@ -52,11 +52,11 @@ impl Graph {
 impl Ctx<'_> {
     /// This element hears a signal once.
     pub(super) fn hear(&mut self, signal: i32) {
-        let hearers = self.graph.signals.entry(signal).or_default();
+        let hearers = self.graph.requests.signals.entry(signal).or_default();
         if !hearers.contains(&self.node) {
             hearers.push(self.node);
         }
-        self.graph.host.hear(signal, true);
+        self.graph.outside.host.hear(signal, true);
     }
 
     /// `SIGNAL PROCESS…`: sends this process a signal. Configurations may come from others, and are no reason to end other programs.
@@ -65,7 +65,7 @@ impl Ctx<'_> {
         let signal = number(signal)?;
         for process in processes {
             match process.parse() == Ok(std::process::id()) {
-                true => self.graph.host.raise(signal),
+                true => self.graph.outside.host.raise(signal),
                 false => return Err(HandlerError::invalid(format!("kill: {process} is not this process, which is $$"))),
             }
         }

@@ -93,14 +93,15 @@ impl Singles {
 impl Graph {
     /// The entry by which a packet on its way comes into a cluster for single packets, if one is free.
     pub(super) fn entry_of(&self, push: &Push) -> Option<u32> {
-        let singles = self.singles.as_ref().filter(|_| self.observer.is_none() && self.pool.room() > 0 && self.passes_on())?;
+        let singles =
+            self.fusion.singles.as_ref().filter(|_| self.watch.observer.is_none() && self.core.pool.room() > 0 && self.passes_on())?;
         singles.entry(push)
     }
 
     /// Whether machine code is to take over.
     pub(super) fn singles_are_better(&self) -> bool {
-        let better = |singles: &Singles| singles.are_better(self.linked_packets);
-        self.singles.as_deref().is_some_and(better) && self.linked.as_ref().is_some_and(|linked| linked.gives_way())
+        let better = |singles: &Singles| singles.are_better(self.fusion.packets);
+        self.fusion.singles.as_deref().is_some_and(better) && self.fusion.linked.as_ref().is_some_and(|linked| linked.gives_way())
     }
 
     /// Compiled C that leaves copies to the runtime gives way to machine code, which makes them, where many packets are copied.
@@ -108,7 +109,7 @@ impl Graph {
         if !self.singles_are_better() {
             return;
         }
-        if let Some(((plan, cluster), entries)) = self.singles.as_ref().and_then(|singles| singles.for_bursts()) {
+        if let Some(((plan, cluster), entries)) = self.fusion.singles.as_ref().and_then(|singles| singles.for_bursts()) {
             self.link_entries(plan, cluster, entries);
         }
     }
@@ -116,28 +117,28 @@ impl Graph {
     /// Runs such a cluster on the packet.
     pub(super) fn enter_cluster(&mut self, push: Push, entry: u32) {
         let next = |singles: &mut Singles| Some((Arc::clone(&singles.plan), singles.free.pop()?));
-        let Some((plan, mut single)) = self.singles.as_deref_mut().and_then(next) else { return };
+        let Some((plan, mut single)) = self.fusion.singles.as_deref_mut().and_then(next) else { return };
         // While the cluster runs, what members have in common with other graphs is in its place.
-        match self.linked.is_none() {
+        match self.fusion.linked.is_none() {
             true => self.run_single(push, entry, &plan, &mut single),
             false => self.with_all(&plan.members, |graph| graph.run_single(push, entry, &plan, &mut single)),
         }
-        if let Some(singles) = &mut self.singles {
+        if let Some(singles) = &mut self.fusion.singles {
             singles.free.push(single);
         }
     }
 
     fn run_single(&mut self, push: Push, entry: u32, plan: &Plan, single: &mut Single) {
-        let (rounds, mark) = (push.packet.rounds, self.pending.len());
-        self.pool.enter(entry);
-        if let Some(recorder) = &mut self.recorder {
+        let (rounds, mark) = (push.packet.rounds, self.core.pending.len());
+        self.core.pool.enter(entry);
+        if let Some(recorder) = &mut self.watch.recorder {
             recorder.enters(&push.packet, push.node);
         }
-        let number = self.recorder.as_ref().map(|recorder| recorder.number(&push.packet));
-        let slot = self.pool.place(push.packet.buffer, push.packet.link.number());
+        let number = self.watch.recorder.as_ref().map(|recorder| recorder.number(&push.packet));
+        let slot = self.core.pool.place(push.packet.buffer, push.packet.link.number());
         self.note_placed(slot, number);
-        std::mem::swap(&mut self.pool, &mut single.pool);
-        let (budget, begun) = (self.budget, self.begin_linked_run());
+        std::mem::swap(&mut self.core.pool, &mut single.pool);
+        let (budget, begun) = (self.core.budget, self.begin_linked_run());
         single.cluster.run(
             slot.as_slice(),
             budget,
@@ -145,6 +146,6 @@ impl Graph {
             &mut Serving::of_one(self, plan, slot.as_slice(), (rounds, mark), begun.1),
         );
         self.end_linked_run(1, begun);
-        std::mem::swap(&mut self.pool, &mut single.pool);
+        std::mem::swap(&mut self.core.pool, &mut single.pool);
     }
 }

@@ -8,20 +8,21 @@ use netil::pool::Pool;
 impl Graph {
     /// Moves packets of the pool that native elements have sent by an output, in order.
     pub(super) fn move_slots(&mut self) {
-        while let Some((node, port, slots)) = self.leaving.pop_front() {
-            let way = self.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
+        while let Some((node, port, slots)) = self.core.leaving.pop_front() {
+            let way = self.core.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
             let to = way.filter(|way| !way.recirculates).map(|way| way.to);
             let entry = to.and_then(|to| self.entry_of_slots(to));
-            let native = to.filter(|to| matches!(self.nodes[to.instance as usize].body, Body::Native(Some(_))) && self.recorder.is_none());
+            let native = to
+                .filter(|to| matches!(self.core.nodes[to.instance as usize].body, Body::Native(Some(_))) && self.watch.recorder.is_none());
             if entry.is_some() || native.is_some() {
-                self.nodes[node].stats.left_many(port, slots.len() as u64);
+                self.core.nodes[node].stats.left_many(port, slots.len() as u64);
             }
             match (entry, native) {
                 (Some(entry), _) => self.run_slots(&slots, entry),
                 (None, Some(to)) => self.enter_slots(to, &slots),
                 (None, None) => self.lift_all(node, port, &slots),
             }
-            self.moved = true;
+            self.core.moved = true;
             self.settle();
         }
     }
@@ -63,9 +64,9 @@ impl Graph {
 
     fn enter_now(&mut self, to: End, now: &[u32]) {
         let node = to.instance as usize;
-        (self.moved, self.restless) = (true, true);
-        self.nodes[node].stats.packets += now.len() as u64;
-        if let Some(recorder) = &mut self.recorder {
+        (self.core.moved, self.core.restless) = (true, true);
+        self.core.nodes[node].stats.packets += now.len() as u64;
+        if let Some(recorder) = &mut self.watch.recorder {
             recorder.slots_enter(now, node);
         }
         let begun = self.begin_run();
@@ -77,12 +78,12 @@ impl Graph {
 
     /// Packets that a native element can take without losing one.
     pub(super) fn room(&self, node: usize) -> usize {
-        if let Body::Native(Some(native)) = &self.nodes[node].body { native.room() } else { usize::MAX }
+        if let Body::Native(Some(native)) = &self.core.nodes[node].body { native.room() } else { usize::MAX }
     }
 
     /// The packet of a slot, which is then free.
     pub(super) fn lift(&mut self, slot: u32, rounds: u8) -> Packet {
-        let mut packet = lift(&mut self.pool, slot, rounds);
+        let mut packet = lift(&mut self.core.pool, slot, rounds);
         self.note_lifted(&mut packet, slot);
         packet
     }

@@ -97,34 +97,34 @@ pub struct Stats {
 impl super::Graph {
     /// How many packets have come from captures so far ([`Stats::arrivals`]), without the rest of the statistics.
     pub fn arrivals(&self) -> u64 {
-        self.arrivals
+        self.core.arrivals
     }
 
     /// What became of the packets so far.
     pub fn stats(&self) -> Stats {
-        let mut nodes: Vec<_> = self.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
-        for (node, (.., stats)) in self.nodes.iter().zip(&mut nodes) {
+        let mut nodes: Vec<_> = self.core.nodes.iter().map(|node| (node.name.clone(), node.class.clone(), node.stats.clone())).collect();
+        for (node, (.., stats)) in self.core.nodes.iter().zip(&mut nodes) {
             stats.transactions = if let Body::Program(program) = &node.body { program.transacted() } else { None };
         }
-        let (devices, waited_ns) = (self.devices.stats(), self.waited);
-        let whole = Stats { arrivals: self.arrivals, lasted_ns: self.clock.lasted(), devices, waited_ns, ..Stats::default() };
-        let Some(linked) = &self.linked else { return Stats { nodes, ..whole } };
+        let (devices, waited_ns) = (self.outside.devices.stats(), self.outside.waited);
+        let whole = Stats { arrivals: self.core.arrivals, lasted_ns: self.core.clock.lasted(), devices, waited_ns, ..Stats::default() };
+        let Some(linked) = &self.fusion.linked else { return Stats { nodes, ..whole } };
         let counted = self.count_linked(linked, &mut nodes.iter_mut().map(|node| &mut node.2).collect::<Vec<_>>());
         let members: Vec<usize> = linked.members().collect();
         members.iter().zip(self.parts(&members)).for_each(|(member, part)| nodes[*member].2.measured = part);
         let unsure = if counted { Vec::new() } else { self.infer(&members, &mut nodes) };
-        let linked = LinkedStats { members, packets: self.linked_packets, measured: self.linked_measured, unsure };
+        let linked = LinkedStats { members, packets: self.fusion.packets, measured: self.fusion.measured, unsure };
         Stats { nodes, linked: Some(linked).filter(|linked| !linked.members.is_empty()), ..whole }
     }
 
     /// Adds what a cluster has counted of its members. True if it has counted what left by their ports.
     pub(super) fn count_linked(&self, linked: &Linked, stats: &mut [&mut NodeStats]) -> bool {
         linked.entered().for_each(|(node, entered)| stats[node].packets += entered);
-        let singles = self.singles.as_deref().into_iter().flat_map(Singles::entered);
+        let singles = self.fusion.singles.as_deref().into_iter().flat_map(Singles::entered);
         singles.for_each(|(node, entered)| stats[node].packets += entered);
         let Some(left) = linked.left() else { return false };
-        for (node, ports) in left.chain(self.singles.as_deref().into_iter().flat_map(Singles::left)) {
-            let output = |port: u32| match &self.nodes[node].body {
+        for (node, ports) in left.chain(self.fusion.singles.as_deref().into_iter().flat_map(Singles::left)) {
+            let output = |port: u32| match &self.core.nodes[node].body {
                 Body::Program(program) => program.output_of(port),
                 Body::Native(_) => 0,
             };
@@ -136,9 +136,9 @@ impl super::Graph {
     /// Linked elements do not count what leaves by their wires, as it only costs time: what came in at the other end tells, if all but one of the wires there are
     /// known. Those that are not known are given back.
     fn infer(&self, members: &[usize], nodes: &mut [(String, String, NodeStats)]) -> Vec<(usize, u32)> {
-        let wires: Vec<(usize, u32, usize)> = (0..self.nodes.len()).flat_map(|node| self.wires_of(node)).collect();
+        let wires: Vec<(usize, u32, usize)> = (0..self.core.nodes.len()).flat_map(|node| self.wires_of(node)).collect();
         let is_open = |wire: &&(usize, u32, usize)| {
-            let way = self.nodes[wire.0].outputs[wire.1 as usize].first();
+            let way = self.core.nodes[wire.0].outputs[wire.1 as usize].first();
             members.contains(&wire.0) && nodes[wire.0].2.packets > 0 && way.is_some_and(|way| !way.recirculates)
         };
         let mut open: Vec<(usize, u32, usize)> = wires.iter().filter(is_open).copied().collect();
@@ -162,7 +162,7 @@ impl super::Graph {
 
     /// An element's wires: itself, the output, the element behind.
     fn wires_of(&self, node: usize) -> impl Iterator<Item = (usize, u32, usize)> {
-        let outputs = self.nodes[node].outputs.iter().enumerate();
+        let outputs = self.core.nodes[node].outputs.iter().enumerate();
         outputs.filter_map(move |(port, ways)| ways.first().map(|way| (node, port as u32, way.to.instance as usize)))
     }
 }

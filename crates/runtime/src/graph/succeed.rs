@@ -89,9 +89,9 @@ impl Graph {
     /// As [`Graph::succeed`].
     pub fn prepare(&mut self, application: &Application, factories: &Factories<'_>, settings: Settings) -> Result<Successor, Vec<Fault>> {
         self.rest();
-        let same_info = self.info == super::Info::of(application);
+        let same_info = self.topology.info == super::Info::of(application);
         let kept = self.same(application, same_info);
-        let settings = Settings { home: self.settings.home.clone(), ..settings };
+        let settings = Settings { home: self.topology.settings.home.clone(), ..settings };
         let next = self.make_next(application, factories, settings, &kept.keys().copied().collect())?;
         Ok(Successor { next, kept })
     }
@@ -107,17 +107,17 @@ impl Graph {
 
     /// By element of another application that would go on, the one of this graph that it is.
     pub fn kept(&self, application: &Application) -> BTreeMap<usize, usize> {
-        self.same(application, self.info == super::Info::of(application))
+        self.same(application, self.topology.info == super::Info::of(application))
     }
 
     /// Whether the elements of another application would have the same together as those of this graph.
     pub fn has_together(&self, application: &Application) -> bool {
-        self.sharing == sharing(application)
+        self.topology.sharing == sharing(application)
     }
 
     /// What would become of the elements.
     pub fn plan(&self, application: &Application) -> Succession {
-        let kept = self.same(application, self.info == super::Info::of(application));
+        let kept = self.same(application, self.topology.info == super::Info::of(application));
         let name = |index: usize| application.instances[index].name.clone();
         let mut plan = Succession::default();
         for (index, instance) in application.instances.iter().enumerate() {
@@ -126,14 +126,19 @@ impl Graph {
                 continue;
             }
             plan.made.push(name(index));
-            let before = self.by_name.get(&instance.name).map(|before| &self.nodes[*before]).filter(|node| node.class == instance.class);
-            let graph = self.settings.share.as_ref().map_or(0, |share| share.index);
+            let before = self
+                .topology
+                .by_name
+                .get(&instance.name)
+                .map(|before| &self.core.nodes[*before])
+                .filter(|node| node.class == instance.class);
+            let graph = self.topology.settings.share.as_ref().map_or(0, |share| share.index);
             let own = before.map(|node| &node.body).filter(|body| !matches!(body, Body::Program(its) if its.is_others(graph)));
             if let (Some(Body::Program(its)), Some(program)) = (own, instance.program()) {
                 for (_, table) in learned(program.module()) {
                     let same = |(_, other): &(usize, Declaration)| is_alike(&table, other);
                     if let Some((from, _)) = learned(its.module()).into_iter().find(same) {
-                        plan.tables.insert(format!("{}.{}", instance.name, table.name), its.entries(from, self.clock.now()));
+                        plan.tables.insert(format!("{}.{}", instance.name, table.name), its.entries(from, self.core.clock.now()));
                     }
                 }
             }
@@ -141,6 +146,7 @@ impl Graph {
         let names: BTreeSet<&String> = application.instances.iter().map(|instance| &instance.name).collect();
         let moved: BTreeSet<usize> = kept.values().copied().collect();
         let gone = self
+            .core
             .nodes
             .iter()
             .enumerate()
@@ -153,7 +159,7 @@ impl Graph {
     /// class and arguments, in the order of declaration.
     fn same(&self, application: &Application, same_info: bool) -> BTreeMap<usize, usize> {
         let mut unnamed: HashMap<(&str, &[String]), VecDeque<usize>> = HashMap::new();
-        for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.name.contains('@')) {
+        for (at, node) in self.core.nodes.iter().enumerate().filter(|(_, node)| node.name.contains('@')) {
             unnamed.entry((&node.class, &node.arguments)).or_default().push_back(at);
         }
         let ports = ports(application);
@@ -162,7 +168,7 @@ impl Graph {
             let arguments = arguments(application, index);
             let old = match instance.name.contains('@') {
                 true => unnamed.get_mut(&(instance.class.as_str(), arguments)).and_then(VecDeque::pop_front),
-                false => self.by_name.get(&instance.name).copied(),
+                false => self.topology.by_name.get(&instance.name).copied(),
             };
             if let Some(old) = old.filter(|old| self.is_same(*old, instance, arguments, ports[index], same_info)) {
                 kept.insert(index, old);
@@ -172,7 +178,7 @@ impl Graph {
     }
 
     fn is_same(&self, old: usize, instance: &Instance, arguments: &[String], ports: (usize, usize), same_info: bool) -> bool {
-        let node = &self.nodes[old];
+        let node = &self.core.nodes[old];
         let fits = node.class == instance.class && node.arguments == arguments && (node.inputs.len(), node.outputs.len()) == ports;
         fits && match (&instance.body, &node.body) {
             // The ends of rings are those of the new stages.
@@ -193,20 +199,20 @@ impl Graph {
         settings: Settings,
         kept: &BTreeSet<usize>,
     ) -> Result<Self, Vec<Fault>> {
-        let host = std::mem::replace(&mut self.host, Box::new(Nobody));
+        let host = std::mem::replace(&mut self.outside.host, Box::new(Nobody));
         let nodes = Self::make_nodes(application, factories, &settings, host.as_ref(), kept);
         let nodes = match nodes {
             Ok(nodes) => nodes,
             Err(faults) => {
-                self.host = host;
+                self.outside.host = host;
                 return Err(faults);
             }
         };
         let mut next = Self::with_nodes(application, factories, nodes, settings, host);
-        next.devices = std::mem::take(&mut self.devices);
-        next.clock = self.clock.clone();
-        let files = printing::Files::of(application, next.settings.within.as_deref(), kept);
-        let opened = files.map(|files| next.files = files);
+        next.outside.devices = std::mem::take(&mut self.outside.devices);
+        next.core.clock = self.core.clock.clone();
+        let files = printing::Files::of(application, next.topology.settings.within.as_deref(), kept);
+        let opened = files.map(|files| next.outside.files = files);
         match opened.and_then(|()| next.init().map_err(|fault| vec![fault])) {
             Ok(()) => Ok(next),
             Err(faults) => {
@@ -218,8 +224,8 @@ impl Graph {
 
     /// Host and devices that were lent.
     fn take_back(&mut self, next: &mut Self) {
-        self.host = std::mem::replace(&mut next.host, Box::new(Nobody));
-        self.devices = std::mem::take(&mut next.devices);
+        self.outside.host = std::mem::replace(&mut next.outside.host, Box::new(Nobody));
+        self.outside.devices = std::mem::take(&mut next.outside.devices);
     }
 
     /// Moves what is kept.
@@ -228,16 +234,16 @@ impl Graph {
         old.tell_all_passed();
         let mut numbers = BTreeMap::new();
         let stats: Vec<NodeStats> = old.stats().nodes.into_iter().map(|(_, _, stats)| stats).collect();
-        for index in 0..self.nodes.len() {
+        for index in 0..self.core.nodes.len() {
             let before = kept.get(&index).copied().or_else(|| self.namesake(index, old));
             if let Some(before) = before {
-                self.nodes[index].stats.clone_from(&stats[before]);
+                self.core.nodes[index].stats.clone_from(&stats[before]);
                 numbers.insert(before, index);
             }
-            let name = self.nodes[index].name.clone();
+            let name = self.core.nodes[index].name.clone();
             match (kept.get(&index), before) {
                 (Some(before), _) => self.keep(index, old, *before),
-                (None, Some(before)) => self.keep_tables(index, &mut old.nodes[before].body, &mut succession),
+                (None, Some(before)) => self.keep_tables(index, &mut old.core.nodes[before].body, &mut succession),
                 (None, None) => {}
             }
             let list = if kept.contains_key(&index) { &mut succession.kept } else { &mut succession.made };
@@ -247,26 +253,26 @@ impl Graph {
         self.keep_shared(old);
         self.keep_pool(old);
         self.keep_records(old, |before| numbers.get(&before).copied());
-        (self.arrivals, self.waited, self.meter) = (old.arrivals, old.waited, old.meter.take());
-        (self.made, self.horizon) = (old.made, old.horizon);
+        (self.core.arrivals, self.outside.waited, self.watch.meter) = (old.core.arrivals, old.outside.waited, old.watch.meter.take());
+        (self.fusion.made, self.outside.horizon) = (old.fusion.made, old.outside.horizon);
         self.begin_anew(kept);
         succession
     }
 
     /// The element of another graph that has the name and the class of one that is not the same.
     fn namesake(&self, index: usize, old: &Self) -> Option<usize> {
-        let Node { name, class, .. } = &self.nodes[index];
-        let before = old.by_name.get(name).copied()?;
-        (!name.contains('@') && old.nodes[before].class == *class).then_some(before)
+        let Node { name, class, .. } = &self.core.nodes[index];
+        let before = old.topology.by_name.get(name).copied()?;
+        (!name.contains('@') && old.core.nodes[before].class == *class).then_some(before)
     }
 
     /// Elements of the old graph that are no more, and the packets that wait in them.
     fn note_gone(&self, old: &mut Self, kept: &BTreeMap<usize, usize>, succession: &mut Succession) {
         let moved: BTreeSet<usize> = kept.values().copied().collect();
-        for at in (0..old.nodes.len()).filter(|at| !moved.contains(at)) {
+        for at in (0..old.core.nodes.len()).filter(|at| !moved.contains(at)) {
             succession.packets_lost += old.packets_in(at);
-            let name = &old.nodes[at].name;
-            if name.contains('@') || !self.by_name.contains_key(name) {
+            let name = &old.core.nodes[at].name;
+            if name.contains('@') || !self.topology.by_name.contains_key(name) {
                 succession.gone.push(name.clone());
             }
         }
@@ -274,24 +280,24 @@ impl Graph {
 
     /// Packets that wait in queues lie in the pool. Where annotations lie elsewhere no queue is kept.
     fn keep_pool(&mut self, old: &mut Self) {
-        for at in 0..old.nodes.len() {
+        for at in 0..old.core.nodes.len() {
             old.with_native(at, |native, ctx| {
                 let mut slots = Vec::new();
                 native.drop_slots(&mut slots);
                 ctx.pool().give_back(&slots);
             });
         }
-        if old.pool.info_size() == self.info.size {
-            self.pool = std::mem::take(&mut old.pool);
+        if old.core.pool.info_size() == self.topology.info.size {
+            self.core.pool = std::mem::take(&mut old.core.pool);
         }
     }
 
     /// Finds tasks, sources and queues again, and lets elements begin their work that are new.
     fn begin_anew(&mut self, kept: &BTreeMap<usize, usize>) {
-        let Roles { tasks, sources, driver } = roles(&self.nodes);
-        (self.tasks, self.sources, self.driver) = (tasks, sources, driver);
+        let Roles { tasks, sources, driver } = roles(&self.core.nodes);
+        (self.topology.tasks, self.topology.sources, self.topology.driver) = (tasks, sources, driver);
         self.find_neighbours();
-        for index in (0..self.nodes.len()).filter(|index| !kept.contains_key(index)) {
+        for index in (0..self.core.nodes.len()).filter(|index| !kept.contains_key(index)) {
             self.with_native(index, |native, ctx| native.start(ctx));
             self.settle();
         }
@@ -299,21 +305,21 @@ impl Graph {
 
     /// An element goes on as it was.
     fn keep(&mut self, index: usize, old: &mut Self, before: usize) {
-        let due = old.timers.due(before);
-        self.files.take(index, &mut old.files, before);
-        let (own, its) = (&mut self.nodes[index].body, &mut old.nodes[before].body);
+        let due = old.core.timers.due(before);
+        self.outside.files.take(index, &mut old.outside.files, before);
+        let (own, its) = (&mut self.core.nodes[index].body, &mut old.core.nodes[before].body);
         match (own, its) {
             (Body::Program(own), Body::Program(its)) => own.take_state(its),
             (own, its) => std::mem::swap(own, its),
         }
-        self.timers.note(index, due);
+        self.core.timers.note(index, due);
     }
 
     /// An element made anew gets the entries that packets made in its tables.
     fn keep_tables(&mut self, index: usize, before: &mut Body, succession: &mut Succession) {
-        let (name, now) = (self.nodes[index].name.clone(), self.clock.now());
-        let graph = self.settings.share.as_ref().map_or(0, |share| share.index);
-        let (Body::Program(own), Body::Program(its)) = (&mut self.nodes[index].body, before) else { return };
+        let (name, now) = (self.core.nodes[index].name.clone(), self.core.clock.now());
+        let graph = self.topology.settings.share.as_ref().map_or(0, |share| share.index);
+        let (Body::Program(own), Body::Program(its)) = (&mut self.core.nodes[index].body, before) else { return };
         if own.is_others(graph) {
             return;
         }
@@ -324,14 +330,14 @@ impl Graph {
             succession.tables.insert(format!("{name}.{}", table.name), kept);
             succession.entries_lost += lost;
         }
-        own.with(&mut self.shared, |own| own.watch_tables(now));
+        own.with(&mut self.core.shared, |own| own.watch_tables(now));
         self.note_timers(index);
     }
 
     /// Tables and variables that elements have together go on where all of them do.
     fn keep_shared(&mut self, old: &mut Self) {
-        if self.sharing == old.sharing {
-            std::mem::swap(&mut self.shared, &mut old.shared);
+        if self.topology.sharing == old.topology.sharing {
+            std::mem::swap(&mut self.core.shared, &mut old.core.shared);
         }
     }
 

@@ -21,22 +21,22 @@ impl<'g> Ctx<'g> {
     /// # Errors
     /// The name leads out of the folder that the run is confined to.
     pub fn writable(&self, name: &Path) -> Result<(), ElementError> {
-        confined::writable(self.graph.settings.within.as_deref(), name)
+        confined::writable(self.graph.topology.settings.within.as_deref(), name)
     }
 
     /// The time of the run in nanoseconds.
     pub fn now(&self) -> u64 {
-        self.graph.clock.now()
+        self.graph.core.clock.now()
     }
 
     /// True if time is the host's.
     pub fn is_real(&self) -> bool {
-        self.graph.clock.is_real()
+        self.graph.core.clock.is_real()
     }
 
     /// True if arrivals make the time of the run.
     pub fn follows_captures(&self) -> bool {
-        self.graph.clock.follows_captures()
+        self.graph.core.clock.follows_captures()
     }
 
     /// `name :: Class` of this element.
@@ -76,12 +76,12 @@ impl<'g> Ctx<'g> {
 
     /// The element's arguments.
     pub fn arguments(&self) -> &[String] {
-        &self.graph.nodes[self.node].arguments
+        &self.graph.core.nodes[self.node].arguments
     }
 
     /// Changes them, for the handler `config`.
     pub fn set_arguments(&mut self, arguments: Vec<String>) {
-        self.graph.nodes[self.node].arguments = arguments;
+        self.graph.core.nodes[self.node].arguments = arguments;
     }
 
     /// Sets the element's timer; 0 is never.
@@ -91,27 +91,27 @@ impl<'g> Ctx<'g> {
 
     /// When the element's timer is due; 0 is never.
     pub fn wakes_at(&self) -> u64 {
-        self.graph.timers.due(self.node).unwrap_or(0)
+        self.graph.core.timers.due(self.node).unwrap_or(0)
     }
 
     /// Info memory of packets.
     pub fn info(&self) -> &Info {
-        &self.graph.info
+        &self.graph.topology.info
     }
 
     /// Sets a field of a packet's info memory, if there is one of that name.
     pub fn set_info(&self, packet: &mut Packet, name: &str, value: u64) {
-        self.graph.info.set(packet, name, value);
+        self.graph.topology.info.set(packet, name, value);
     }
 
     /// A new packet at the present time.
     pub fn packet(&self, bytes: &[u8]) -> Packet {
-        Packet::new(bytes, self.now(), &self.graph.info)
+        Packet::new(bytes, self.now(), &self.graph.topology.info)
     }
 
     /// The entry that packets of an output have if they go into linked elements.
     pub(crate) fn entry_of(&self, output: u32) -> Option<u32> {
-        self.graph.nodes[self.node].entries.get(output as usize).copied().flatten()
+        self.graph.core.nodes[self.node].entries.get(output as usize).copied().flatten()
     }
 
     /// Whether each packet that comes to this queue now would have been taken out before the next came.
@@ -121,31 +121,31 @@ impl<'g> Ctx<'g> {
 
     /// A packet comes from another graph, where it was recorded by that number if it is not 0.
     pub(in super::super) fn comes(&mut self, packet: &mut Packet, number: u64) {
-        if let Some(recorder) = &mut self.graph.recorder {
-            recorder.comes(packet, number, &self.graph.info);
+        if let Some(recorder) = &mut self.graph.watch.recorder {
+            recorder.comes(packet, number, &self.graph.topology.info);
         }
     }
 
     /// The same of packets in the pool.
     pub(in super::super) fn slots_come(&mut self, slots: impl Iterator<Item = (u32, u64)>) {
-        if let Some(recorder) = &mut self.graph.recorder {
+        if let Some(recorder) = &mut self.graph.watch.recorder {
             slots.for_each(|(slot, number)| recorder.slot_comes(slot, number));
         }
     }
 
     /// The number by which a packet is recorded here, 0 if it is not.
     pub(in super::super) fn number_of(&self, packet: &Packet) -> u64 {
-        self.graph.recorder.as_ref().map_or(0, |recorder| recorder.number(packet))
+        self.graph.watch.recorder.as_ref().map_or(0, |recorder| recorder.number(packet))
     }
 
     /// The same of one in the pool.
     pub(in super::super) fn number_of_slot(&self, slot: u32) -> u64 {
-        self.graph.recorder.as_ref().map_or(0, |recorder| recorder.slot_number(slot))
+        self.graph.watch.recorder.as_ref().map_or(0, |recorder| recorder.slot_number(slot))
     }
 
     /// Where packets lie that are run in bursts.
     pub fn pool(&mut self) -> &mut Pool {
-        &mut self.graph.pool
+        &mut self.graph.core.pool
     }
 
     /// The packet of a slot, which is then free.
@@ -160,12 +160,12 @@ impl<'g> Ctx<'g> {
 
     /// Lets packets of the pool leave by an output, after this element has returned.
     pub fn emit_slots(&mut self, port: u32, slots: Vec<u32>) {
-        self.graph.leaving.push_back((self.node, port, slots));
+        self.graph.core.leaving.push_back((self.node, port, slots));
     }
 
     /// Asks for the end of the run.
     pub fn stop(&mut self) {
-        self.graph.stops += 1;
+        self.graph.requests.stops += 1;
     }
 
     /// Ends the run; for drivers.
@@ -180,7 +180,7 @@ impl<'g> Ctx<'g> {
 
     /// Whether an output is connected.
     pub fn has_output(&self, port: u32) -> bool {
-        self.graph.nodes[self.node].outputs.get(port as usize).is_some_and(|ways| !ways.is_empty())
+        self.graph.core.nodes[self.node].outputs.get(port as usize).is_some_and(|ways| !ways.is_empty())
     }
 
     /// Lets a packet leave by an output if that is connected; else it is dropped for that reason.
@@ -193,7 +193,7 @@ impl<'g> Ctx<'g> {
 
     /// Prints.
     pub fn print(&mut self, stream: Stream, text: &[u8]) {
-        self.graph.host.write(stream, text);
+        self.graph.outside.host.write(stream, text);
     }
 
     /// Tells something about this element to people.
@@ -214,7 +214,7 @@ impl<'g> Ctx<'g> {
     /// Writes a handler when this element has returned: `element.handler text`.
     pub fn write_later(&mut self, call: &str) {
         let (handler, text) = text::shift_word(call);
-        self.graph.calls.push_back((self.node, handler.to_owned(), text.to_owned()));
+        self.graph.requests.calls.push_back((self.node, handler.to_owned(), text.to_owned()));
     }
 
     /// True if every queue behind the outputs that tells when it is full is full, and there is one.

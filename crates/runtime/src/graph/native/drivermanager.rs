@@ -128,7 +128,7 @@ impl Native for Element {
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.script.init(ctx);
         self.signals.iter().for_each(|signal| ctx.hear(*signal));
-        match self.kind == Kind::Driver && ctx.graph.driver != Some(ctx.node) {
+        match self.kind == Kind::Driver && ctx.graph.topology.driver != Some(ctx.node) {
             true => Err(ElementError::resource("there is another driver script")),
             false => Ok(()),
         }

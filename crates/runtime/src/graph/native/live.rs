@@ -178,7 +178,7 @@ impl Source {
 
 impl Native for Source {
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        self.device = Some(ctx.graph.devices.live.device(&self.name, &self.spec, self.options)?);
+        self.device = Some(ctx.graph.outside.devices.live.device(&self.name, &self.spec, self.options)?);
         Ok(())
     }
 
@@ -322,7 +322,7 @@ impl Sink {
 
 impl Native for Sink {
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        self.device = Some(ctx.graph.devices.live.device(&self.name, &self.spec, Options::default())?);
+        self.device = Some(ctx.graph.outside.devices.live.device(&self.name, &self.spec, Options::default())?);
         Ok(())
     }
 

@@ -298,7 +298,7 @@ impl Native for ToDump {
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.link_from_others(ctx)?;
         self.path.as_ref().map_or(Ok(()), |path| ctx.writable(path))?;
-        self.writer = self.open(&mut ctx.graph.devices)?;
+        self.writer = self.open(&mut ctx.graph.outside.devices)?;
         Ok(())
     }
 

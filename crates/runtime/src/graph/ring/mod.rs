@@ -142,12 +142,12 @@ pub(super) fn absent() -> Box<dyn Native> {
 impl Graph {
     /// Who asks an element that is in another stage, if this one is.
     pub(super) fn remote(&self, node: usize) -> Option<Remote> {
-        self.settings.elsewhere.clone().filter(|_| self.nodes[node].class == ABSENT)
+        self.topology.settings.elsewhere.clone().filter(|_| self.core.nodes[node].class == ABSENT)
     }
 
     /// From now on, handlers of elements that other stages have, too, are asked there as well.
     pub fn joins(&mut self, others: Remote) {
-        self.settings.elsewhere = Some(others);
+        self.topology.settings.elsewhere = Some(others);
     }
 
     /// Lets arrivals go to the next stage in bursts: into the inputs of the element that is this node.
@@ -173,19 +173,19 @@ impl Graph {
 
     /// Lets the arrivals of the only source go into queues and the like in bursts, in a graph without programs. False if not.
     pub fn gather_arrivals(&mut self, application: &Application) -> bool {
-        let [source] = self.sources[..] else { return false };
+        let [source] = self.topology.sources[..] else { return false };
         let has_programs = application.instances.iter().any(|instance| instance.program().is_some());
-        !has_programs && self.nodes[source].outputs.len() == 1 && self.gather(application, source)
+        !has_programs && self.core.nodes[source].outputs.len() == 1 && self.gather(application, source)
     }
 
     /// Lets elements run one by one again; what a cluster has to hand on, it hands on now.
     pub fn unlink(&mut self) {
-        (self.linked, self.singles) = (None, None);
+        (self.fusion.linked, self.fusion.singles) = (None, None);
     }
 
     /// More may arrive when nothing is left to do.
     pub fn open(&mut self) {
-        self.horizon = Some(0);
+        self.outside.horizon = Some(0);
     }
 
     /// Time begins, with the first arrival of any stage.
@@ -195,23 +195,23 @@ impl Graph {
 
     /// Runs all that has arrived, and the timers that are due before the next arrival, which comes no earlier than `until`.
     pub fn run_up_to(&mut self, until: u64) {
-        self.horizon = Some(until);
+        self.outside.horizon = Some(until);
         while self.turn() {}
     }
 
     /// Packets that another graph has run are before those that come: it is no earlier than then.
     pub fn reach(&mut self, time: u64) {
-        self.clock.reach(time);
+        self.core.clock.reach(time);
     }
 
     /// Whether a source has asked for the end, which comes with the next turn.
     pub fn is_to_end(&self) -> bool {
-        self.stops > 0
+        self.requests.stops > 0
     }
 
     /// Nothing arrives any more: the run goes on to its end.
     pub fn close(&mut self) {
-        self.horizon = None;
+        self.outside.horizon = None;
     }
 }
 

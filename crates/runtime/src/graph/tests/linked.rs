@@ -88,7 +88,7 @@ fn bursts_go_through_a_cluster_and_queues_however_small() {
             "{capacity}"
         );
         let packets: Vec<u64> = graph.stats().nodes.iter().map(|node| node.2.packets).collect();
-        assert_eq!((packets, graph.pool.room()), (vec![0, 1000, 1000, 1000], 4096), "{capacity}");
+        assert_eq!((packets, graph.core.pool.room()), (vec![0, 1000, 1000, 1000], 4096), "{capacity}");
     }
 }
 
@@ -101,8 +101,8 @@ fn arrivals_go_into_queues_in_bursts_where_there_are_no_programs() {
     assert!(graph.gather_arrivals(&app));
     let mut graph = finish(graph);
     let told = ["d.count", "q.drops"].map(|handler| graph.read(handler, "", None).unwrap());
-    assert_eq!((told, graph.linked_packets, graph.pool.room()), (["1000", "0"].map(str::to_owned), 1000, 4096));
-    assert_eq!((graph.arrivals, graph.stats().linked), (1000, None));
+    assert_eq!((told, graph.fusion.packets, graph.core.pool.room()), (["1000", "0"].map(str::to_owned), 1000, 4096));
+    assert_eq!((graph.core.arrivals, graph.stats().linked), (1000, None));
     let (app, mut graph) = thousand(7);
     assert!(!graph.gather_arrivals(&app));
 }
@@ -119,7 +119,7 @@ fn packets_that_wait_in_the_pool_are_there_for_the_graph_that_comes_next() {
     let (mut first, _) = graph(&app, settings()).unwrap();
     first.link(&app, plan(&app), Box::new(Simple { lets_out: true, entered: 0 }));
     let mut first = finish(first);
-    assert_eq!((first.read("q.length", "", None).unwrap(), first.pool.room()), ("1000".to_owned(), 3096));
+    assert_eq!((first.read("q.length", "", None).unwrap(), first.core.pool.room()), ("1000".to_owned(), 3096));
     for (more, length) in [("d :: Discard", "1000"), ("", "0")] {
         let app = application(&if length == "0" { text("").replace("q ::", "r ::").replace("-> q", "-> r") } else { text(more) }, &[PASS]);
         let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
@@ -127,7 +127,7 @@ fn packets_that_wait_in_the_pool_are_there_for_the_graph_that_comes_next() {
         next.link(&app, plan(&app), Box::new(Simple { lets_out: true, entered: 0 }));
         let queue = if length == "0" { "r" } else { "q" };
         assert_eq!(next.read(&format!("{queue}.length"), "", None).unwrap(), length);
-        assert_eq!(next.pool.room(), 4096 - length.parse::<usize>().unwrap());
+        assert_eq!(next.core.pool.room(), 4096 - length.parse::<usize>().unwrap());
         first = next;
     }
 }
@@ -138,7 +138,7 @@ fn what_a_cluster_drops_is_counted_and_leaves_room() {
     graph.link(&app, plan(&app), Box::new(Simple { lets_out: false, entered: 0 }));
     let graph = finish(graph);
     assert_eq!(graph.stats().nodes[1].2.drops.values().sum::<u64>(), 1000);
-    assert_eq!(graph.pool.room(), 4096);
+    assert_eq!(graph.core.pool.room(), 4096);
 }
 
 #[test]
@@ -150,10 +150,10 @@ fn a_cluster_may_come_later() {
     graph.link_later(app, 10, Box::new(linking));
     graph.start();
     let begun = Instant::now();
-    while graph.arrivals < 10 {
-        assert!(graph.turn() && graph.linked.is_none());
+    while graph.core.arrivals < 10 {
+        assert!(graph.turn() && graph.fusion.linked.is_none());
     }
-    while graph.later.is_some() && begun.elapsed() < Duration::from_secs(60) {
+    while graph.fusion.later.is_some() && begun.elapsed() < Duration::from_secs(60) {
         graph.look_for_links();
     }
     let mut graph = finish(graph);
@@ -177,9 +177,9 @@ fn more_packets_than_the_pool_holds_wait_in_memory_of_their_own() {
     let (mut graph, _) = graph(&app, Settings { replays, ..Settings::default() }).unwrap();
     graph.link(&app, plan(&app), Box::new(Simple { lets_out: true, entered: 0 }));
     let mut graph = finish(graph);
-    assert_eq!((graph.read("q.length", "", None).unwrap(), graph.pool.room()), ("5000".to_owned(), 0));
+    assert_eq!((graph.read("q.length", "", None).unwrap(), graph.core.pool.room()), ("5000".to_owned(), 0));
     graph.write("q.reset", "", None).unwrap();
-    assert_eq!(graph.pool.room(), 4096);
+    assert_eq!(graph.core.pool.room(), 4096);
 }
 
 /// Sees the order in which packets come, and by which entries.
@@ -255,5 +255,5 @@ fn merged(sources: [Of; 3], len: fn(usize, usize) -> usize) {
     order.sort_by_key(|(time, n, _)| (*time, *n));
     assert!(seen.lock().unwrap().iter().copied().eq(order.iter().map(|(_, n, byte)| (*n, *byte))));
     let counts = ["f", "g", "h", "d"].map(|name| graph.read(&format!("{name}.count"), "", None).unwrap());
-    assert_eq!((counts, graph.pool.room()), (["2800", "2500", "600", "5900"].map(str::to_owned), 4096));
+    assert_eq!((counts, graph.core.pool.room()), (["2800", "2500", "600", "5900"].map(str::to_owned), 4096));
 }

@@ -113,7 +113,7 @@ fn turns_are_bursts_with_times_of_their_own() {
         assert!(seen.len() <= most, "{burst}: {}", seen.len());
         assert_eq!(["s.count", "d.count"].map(|handler| graph.read(handler, "", None).unwrap()), ["3000", "3000"]);
         let packets: Vec<u64> = graph.stats().nodes.iter().map(|node| node.2.packets).collect();
-        assert_eq!((packets, graph.pool.room()), (vec![0, 3000, 3000], 4096), "{burst}");
+        assert_eq!((packets, graph.core.pool.room()), (vec![0, 3000, 3000], 4096), "{burst}");
     }
 }
 
@@ -154,11 +154,11 @@ fn native_elements_alone_take_bursts() {
     let (mut graph, _) = run_of(text, &[], None, false);
     let handlers = ["d.count", "q.length", "q.drops", "q.highwater_length"];
     let told = handlers.map(|handler| graph.read(handler, "", None).unwrap());
-    assert_eq!((told, graph.pool.room()), (["5000", "0", "0", "1"].map(str::to_owned), 4096));
-    assert!(graph.made > 4000, "{}", graph.made);
+    assert_eq!((told, graph.core.pool.room()), (["5000", "0", "0", "1"].map(str::to_owned), 4096));
+    assert!(graph.fusion.made > 4000, "{}", graph.fusion.made);
     // With a program that runs on its own they come one by one.
     let (graph, _) = run_of("s :: InfiniteSource(LIMIT 50)\n p :: pass\n d :: Discard\n s -> p -> d", &[PASS], None, false);
-    assert_eq!(graph.made, 0);
+    assert_eq!(graph.fusion.made, 0);
 }
 
 /// Once the end is asked for, a turn is a packet again.
