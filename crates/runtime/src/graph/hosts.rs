@@ -61,7 +61,7 @@ fn mac(text: &str) -> Option<u64> {
 }
 
 /// A number in a value.
-pub(super) fn field(value: &[u8], at: usize, bytes: usize) -> u64 {
+fn field(value: &[u8], at: usize, bytes: usize) -> u64 {
     let bytes = value.get(at..at + bytes).unwrap_or_default();
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

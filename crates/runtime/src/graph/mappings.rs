@@ -8,29 +8,23 @@
 //! A line is `FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS` as Click writes it; the star stands before the output of this direction. Leaves out: the input where
 //! only addresses are rewritten, and writing patterns.
 
-use super::hosts::{clear, field};
+use super::hosts::clear;
 use super::native::{Control, controls};
 use super::program::Program;
+use super::tables::Named;
 use super::{HandlerError, text};
 use netil::fields::ip_protocol::{TCP, UDP};
-use netil::module::{Entry, Table as Declaration, TableKind};
+use netil::module::{Entry, TableKind};
 use std::fmt::{self, Write as _};
 use std::net::Ipv4Addr;
 
 /// Requests of pings have the number of ICMP as protocol, replies one that is no protocol's.
 const PINGS: [u8; 2] = [1, 255];
 
-/// Where a mapping's members are, in bytes; see flow.h.
-mod at {
-    pub const OUTPUT: usize = 13;
-    pub const USED: usize = 17;
-    pub const LIMIT: usize = 25;
-    pub const IS_REPLY: usize = 39;
-    pub const INPUT: usize = 41;
-    pub const BYTES: usize = 42;
-    /// Of `struct mapped`, which begins with the address and the output.
-    pub const MAPPED_BYTES: usize = 10;
-}
+/// Fields of flow.h: of `struct flow`, and those of `struct mapping` and `struct mapped` that are looked at.
+const FLOW: [&str; 5] = ["saddr", "daddr", "sport", "dport", "protocol"];
+const MAPPING: [&str; 10] = ["to.saddr", "to.daddr", "to.sport", "to.dport", "to.protocol", "output", "used", "limit", "is_reply", "input"];
+const MAPPED: [&str; 2] = ["to", "output"];
 
 /// A flow: one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,24 +37,16 @@ struct Flow {
 }
 
 impl Flow {
-    /// Of a table's key: its members, the first most significant.
-    fn of_key(key: &[u64]) -> Self {
-        let number = u128::from(key[0]) | u128::from(key.get(1).copied().unwrap_or(0)) << 64;
-        let part = |shift: u32| (number >> shift) as u32;
-        Self { source: part(72), destination: part(40), sport: part(24) as u16, dport: part(8) as u16, protocol: number as u8 }
+    /// Of its fields, in the order of [`FLOW`].
+    fn of(fields: [u64; 5]) -> Self {
+        let [source, destination, sport, dport, protocol] = fields;
+        Self { source: source as u32, destination: destination as u32, sport: sport as u16, dport: dport as u16, protocol: protocol as u8 }
     }
 
-    fn key(self) -> Box<[u64]> {
-        let addresses = u128::from(self.source) << 72 | u128::from(self.destination) << 40;
-        let number = addresses | u128::from(self.sport) << 24 | u128::from(self.dport) << 8 | u128::from(self.protocol);
-        [number as u64, (number >> 64) as u64].into()
-    }
-
-    /// Of a value, each member by itself.
-    fn of_value(value: &[u8]) -> Self {
-        let address = |at| field(value, at, 4) as u32;
-        let port = |at| field(value, at, 2) as u16;
-        Self { source: address(0), destination: address(4), sport: port(8), dport: port(10), protocol: field(value, 12, 1) as u8 }
+    fn key(self, table: Named<'_>) -> Box<[u64]> {
+        let Self { source, destination, sport, dport, protocol } = self;
+        let fields = [source.into(), destination.into(), sport.into(), dport.into(), protocol.into()];
+        table.key(&FLOW.into_iter().zip(fields).collect::<Vec<_>>())
     }
 
     /// That of the packets which answer.
@@ -98,10 +84,9 @@ struct Mapping {
 }
 
 impl Mapping {
-    fn of(flow: Flow, value: &[u8]) -> Self {
-        let expires = field(value, at::USED, 8).saturating_add(field(value, at::LIMIT, 8));
-        let (output, is_reply, input) = (field(value, at::OUTPUT, 4), field(value, at::IS_REPLY, 1) != 0, field(value, at::INPUT, 1));
-        Self { flow, to: Flow::of_value(value), output, expires, is_reply, input }
+    fn of(table: Named<'_>, flow: Flow, value: &[u8]) -> Self {
+        let [to @ .., output, used, limit, is_reply, input] = MAPPING.map(|name| table.of_value(value, name));
+        Self { flow, to: Flow::of(to), output, expires: used.saturating_add(limit), is_reply: is_reply != 0, input }
     }
 }
 
@@ -122,12 +107,12 @@ enum Kind {
 const ALL: [(Kind, [&str; 2]); 2] = [(Kind::Flows, ["brief", "lasting"]), (Kind::Addresses, ["inner", "outer"])];
 
 impl Kind {
-    fn fits(self, table: &Declaration) -> bool {
-        let (bits, bytes) = match self {
-            Self::Flows => (104, at::BYTES),
-            Self::Addresses => (32, at::MAPPED_BYTES),
+    fn fits(self, of: Named<'_>) -> bool {
+        let has_fields = match self {
+            Self::Flows => of.has(&FLOW, &MAPPING),
+            Self::Addresses => of.table.key_bits == 32 && of.layout.key.len() == 1 && of.has(&[&of.layout.key[0].name], &MAPPED),
         };
-        table.kind == TableKind::Exact && (table.key_bits, table.value_bytes as usize) == (bits, bytes)
+        of.table.kind == TableKind::Exact && has_fields
     }
 
     /// Entries of each of the tables that what is known takes.
@@ -161,8 +146,7 @@ impl Kind {
 
 impl Program {
     fn flows(&self) -> Option<(Kind, [usize; 2])> {
-        let tables = &self.module().tables;
-        let place = |kind: Kind, name: &str| tables.iter().position(|table| table.name == name && kind.fits(table));
+        let place = |kind: Kind, name: &str| self.named_table(name).filter(|(_, table)| kind.fits(*table)).map(|(at, _)| at);
         ALL.iter().find_map(|(kind, [one, other])| Some((*kind, [place(*kind, one)?, place(*kind, other)?])))
     }
 
@@ -239,18 +223,27 @@ impl Program {
         Ok(())
     }
 
+    /// One of those tables, with its fields.
+    fn fields_of(&self, at: usize) -> Named<'_> {
+        Named { table: &self.module().tables[at], layout: &self.layouts[at] }
+    }
+
     /// Mappings that have not timed out, by their flows.
     fn mappings(&self, places: [usize; 2], now: u64) -> Vec<Mapping> {
-        let of = |entry: Entry| Mapping::of(Flow::of_key(&entry.key), &entry.value);
-        let all = places.into_iter().flat_map(|at| self.state.tables[at].entries(now)).map(of);
+        let all = places.into_iter().flat_map(|at| {
+            let table = self.fields_of(at);
+            let of = move |entry: Entry| Mapping::of(table, Flow::of(FLOW.map(|name| table.of_key(&entry.key, name))), &entry.value);
+            self.state.tables[at].entries(now).into_iter().map(of)
+        });
         all.filter(|mapping| now < mapping.expires).collect()
     }
 
     fn mapping(&mut self, places: [usize; 2], flow: Flow, now: u64) -> Option<Mapping> {
         let mut found = places.into_iter().filter_map(|at| {
-            let table = &mut self.state.tables[at];
-            let entry = table.find(&flow.key(), now, false);
-            table.value(entry).filter(|_| entry != 0).map(|value| Mapping::of(flow, value))
+            let key = flow.key(self.fields_of(at));
+            let entry = self.state.tables[at].find(&key, now, false);
+            let value = self.state.tables[at].value(entry).filter(|_| entry != 0)?;
+            Some(Mapping::of(self.fields_of(at), flow, value))
         });
         found.find(|mapping| now < mapping.expires)
     }
@@ -293,10 +286,10 @@ impl Program {
         let mut list = String::new();
         for (n, at) in places.into_iter().enumerate() {
             for entry in self.state.tables[at].entries(now) {
-                let (to, output) = (field(&entry.value, 0, 4), field(&entry.value, 4, 4));
-                let partners = &mut self.state.tables[places[1 - n]];
-                let partner = partners.find(&[to], now, false);
-                let other = partners.value(partner).filter(|_| partner != 0).map_or(output, |value| field(value, 4, 4));
+                let [to, output] = MAPPED.map(|name| self.fields_of(at).of_value(&entry.value, name));
+                let partner = self.state.tables[places[1 - n]].find(&[to], now, false);
+                let value = self.state.tables[places[1 - n]].value(partner).filter(|_| partner != 0);
+                let other = value.map_or(output, |value| self.fields_of(places[1 - n]).of_value(value, "output"));
                 let outputs = if n == 0 { format!("*{output} {other}") } else { format!("{other} *{output}") };
                 let [from, to] = [entry.key[0], to].map(|address| Ipv4Addr::from(address as u32));
                 let _ = writeln!(list, "{from} => {to} [{outputs}]");

@@ -7,6 +7,8 @@
 
 mod fields;
 
+pub(super) use fields::Named;
+
 use super::HandlerError;
 use super::native::{Control, controls};
 use super::program::Program;
@@ -42,6 +44,12 @@ impl Program {
     /// What a table's entries are made of, if that has names.
     fn layout(&self, table: usize) -> Option<&Layout> {
         self.layouts.get(table).filter(|layout| fields::has_names(&self.module().tables[table], layout))
+    }
+
+    /// The table of that name with its fields, if these have names.
+    pub(super) fn named_table(&self, name: &str) -> Option<(usize, fields::Named<'_>)> {
+        let at = self.module().tables.iter().position(|table| table.name == name)?;
+        Some((at, fields::Named { table: &self.module().tables[at], layout: self.layout(at)? }))
     }
 
     /// The table that a handler `TABLE.what` is of, and `what`.

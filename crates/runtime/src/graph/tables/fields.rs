@@ -35,6 +35,45 @@ pub(super) fn is_named(text: &str) -> bool {
     text.contains('=')
 }
 
+/// A table with the fields of its entries, for code that knows some of them by name.
+#[derive(Clone, Copy)]
+pub(in crate::graph) struct Named<'t> {
+    pub table: &'t Declaration,
+    pub layout: &'t Layout,
+}
+
+impl Named<'_> {
+    /// Whether keys consist of these fields, and values have those.
+    pub(in crate::graph) fn has(self, key: &[&str], value: &[&str]) -> bool {
+        let has = |fields: &[Field], name: &str| fields.iter().any(|field| field.name == name);
+        key.len() == self.layout.key.len()
+            && key.iter().all(|name| has(&self.layout.key, name))
+            && value.iter().all(|name| has(&self.layout.value, name))
+    }
+
+    /// A field of a value; 0 where there is none.
+    pub(in crate::graph) fn of_value(self, value: &[u8], name: &str) -> u64 {
+        self.layout.value.iter().find(|field| field.name == name).map_or(0, |field| whole(field, value, Side::Value) as u64)
+    }
+
+    /// A field of a key; 0 where there is none.
+    pub(in crate::graph) fn of_key(self, key: &[u64], name: &str) -> u64 {
+        let bytes = key_bytes(key, self.table.key_bits);
+        self.layout.key.iter().find(|field| field.name == name).map_or(0, |field| whole(field, &bytes, Side::Key) as u64)
+    }
+
+    /// A key of these fields.
+    pub(in crate::graph) fn key(self, fields: &[(&str, u64)]) -> Box<[u64]> {
+        let mut bytes = vec![0; usize::from(self.table.key_bits) / 8];
+        for (name, value) in fields {
+            if let Some(field) = self.layout.key.iter().find(|field| field.name == *name) {
+                set(field, u128::from(*value), &mut bytes, Side::Key);
+            }
+        }
+        limbs(&bytes, self.table.key_bits)
+    }
+}
+
 /// An entry as a line.
 pub(super) fn shown(table: &Declaration, layout: &Layout, entry: &Entry) -> String {
     let (key, mask) = (key_bytes(&entry.key, table.key_bits), key_bytes(&entry.mask, table.key_bits));
@@ -145,14 +184,19 @@ fn part<'b>(field: &Field, bytes: &'b [u8]) -> &'b [u8] {
     bytes.get(field.at as usize..(field.at + field.bytes) as usize).unwrap_or_default()
 }
 
-/// A field as people write it.
-fn number(field: &Field, bytes: &[u8], side: Side) -> String {
+/// A field as a number.
+fn whole(field: &Field, bytes: &[u8], side: Side) -> u128 {
     let bytes = part(field, bytes);
     let add = |value: u128, byte: &u8| value << 8 | u128::from(*byte);
-    let value = match side {
+    match side {
         Side::Key => bytes.iter().fold(0, add),
         Side::Value => bytes.iter().rev().fold(0, add),
-    };
+    }
+}
+
+/// A field as people write it.
+fn number(field: &Field, bytes: &[u8], side: Side) -> String {
+    let value = whole(field, bytes, side);
     match field.form {
         Form::Number { signed: true } => {
             let unused = 128 - 8 * field.bytes.clamp(1, 16);
