@@ -224,7 +224,7 @@ impl Fault {
     }
 }
 
-/// An application with all its state; [`state`] says what the parts are.
+/// An application with all its state; the module `state` says what the parts are.
 pub struct Graph {
     topology: Topology,
     core: Core,
