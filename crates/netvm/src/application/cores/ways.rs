@@ -30,7 +30,7 @@ const MOST_KEPT: usize = 8;
 
 impl Cores {
     /// Keeps the ways of the last packets, so many of each replica: of all that come, or of as many as take a hundredth of the time. The application has
-    /// room for their numbers ([`Application::record`]).
+    /// room for their numbers ([`crate::application::Application::record`]).
     ///
     /// # Errors
     /// It has none.
