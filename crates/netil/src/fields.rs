@@ -1,12 +1,12 @@
 //! Headers of protocols, as data: where each field is, how long it is, how people read it, how long
-//! the header is, and which header comes next. [`protocols`] is the table.
+//! the header is, and which header comes next. `fields/protocols.rs` is the table.
 //!
 //! Front ends, the runtime and printers take offsets and numbers from here. Two places do not, on
 //! purpose: scenarios (`netvm test`) build packets from the RFCs alone, because they judge the rest;
 //! and the C header of the element language is text for people, which a test compares with this table.
 //!
-//! To add a header: a row in [`protocols`], and its number in [`ethertype`] or [`ip_protocol`]'s list
-//! of headers ([`Next::header`]).
+//! To add a header: a row of `fields/protocols.rs`, and its number in [`Header::of_ethertype`] or
+//! [`Header::of_ip_protocol`].
 //!
 //! All numbers are in network byte order. Left out: fields of less than a byte, which have names in
 //! the filter language or are constants here; options; headers that only printers know.
