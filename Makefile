@@ -53,12 +53,12 @@ tsan: ## tests of what threads share, under the thread sanitizer (a nightly tool
 	@scripts/tsan $(NAMES)
 
 soak: ## the NAT between virtual interfaces for SECONDS (default 600) with iperf3 at both ends: memory stays, nothing stops (root)
-	@scripts/packages iproute2 iperf3
+	@scripts/packages iproute2 iperf3 iputils-ping
 	@cargo build --release --quiet -p netvm-cli
 	@NETVM=$(NETVM) scripts/live soak $(if $(filter file,$(origin SECONDS)),600,$(SECONDS))
 
 compare-live: ## TCP and UDP through the kernel's NAT and netvm's, by both kinds of device, in one run (root)
-	@scripts/packages iproute2 iperf3 nftables ethtool
+	@scripts/packages iproute2 iperf3 iputils-ping nftables ethtool
 	@cargo build --release --quiet -p netvm-cli
 	@NETVM=$(NETVM) scripts/live compare
 
