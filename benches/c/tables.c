@@ -18,7 +18,7 @@ static inline void store64(uint8_t *at, uint64_t v) { memcpy(at, &v, 8); }
 
 /* Exact tables of netvm: flows, that is, keys of 104 bits, 11 bytes of value, a timeout. */
 enum { CLOCK, MASK, BUCKETS, SEED0, SEED1, STASHED };
-enum { KEY = 8, VALUE = 21, STRIDE = 32, PER_BUCKET = 2, PROBES = 64 };
+enum { KEY = 8, VALUE = 21, STRIDE = 32, PROBES = 64 };
 
 struct flow { uint64_t low, high; };
 
@@ -33,7 +33,7 @@ static inline uint8_t *home(uint64_t mask, uint64_t buckets, const uint64_t *see
     uint64_t hash = fold(key->low ^ seed[0], key->high ^ seed[1]);
     uint64_t bucket = hash & mask;
     bucket &= bucket >= buckets ? mask >> 1 : mask;
-    return slots + bucket * (PER_BUCKET * STRIDE);
+    return slots + bucket * STRIDE;
 }
 
 static inline int is(const uint8_t *slot, const struct flow *key, uint64_t now)
