@@ -185,7 +185,8 @@ fn write(args: &Args, folder: &Path) -> Result<(), String> {
 }
 
 fn run(args: &Args) -> Result<(), String> {
-    let results = measure(args)?;
+    let mut results = Results { machine: Machine::here(), ..Results::default() };
+    let measured = measure(args, &mut results);
     let json = serde_json::to_string_pretty(&results).map_err(|e| e.to_string())?;
     match args.json {
         true => println!("{json}"),
@@ -199,13 +200,13 @@ fn run(args: &Args) -> Result<(), String> {
             plot::draw(&results.mixed, &path.with_file_name("mixed.svg"))?;
         }
     }
-    Ok(())
+    measured
 }
 
-fn measure(args: &Args) -> Result<Results, String> {
-    let mut results = Results { machine: Machine::here(), ..Results::default() };
+/// What was measured before an error stays.
+fn measure(args: &Args, results: &mut Results) -> Result<(), String> {
     let processors = machine::pin();
-    in_memory(args, &mut results)?;
+    in_memory(args, results)?;
     machine::unpin(processors);
     if args.wants(Section::Cores) {
         results.cores = applications::measure_cores(
@@ -238,7 +239,7 @@ fn measure(args: &Args) -> Result<Results, String> {
         None if args.sections.contains(&Section::Programs) => return Err("say where the program is: --netvm FILE".to_owned()),
         _ => {}
     }
-    Ok(results)
+    Ok(())
 }
 
 /// All sections but whole programs.

@@ -69,7 +69,7 @@ fn endless_router() -> String {
     let way = |n: usize| {
         format!(
             "routes[{n}] -> DropBroadcasts -> same{n} :: PaintTee({n}) -> options{n} :: IPGWOptions(10.{n}.0.1) -> FixIPSrc(10.{n}.0.1) -> ttl{n} :: DecIPTTL -> parts{n} :: IPFragmenter(576)
-    -> frame{n} :: EtherEncap(0x0800, 02:00:00:00:0{n}:01, 02:00:00:00:0{n}:02) -> queue{n} :: Queue(500) -> Discard;
+    -> frame{n} :: EtherEncap(0x0800, 02:00:00:00:0{n}:01, 02:00:00:00:0{n}:02) -> queue{n};
 same{n}[1] -> ICMPError(10.{n}.0.1, redirect, host) -> routes;
 options{n}[1] -> ICMPError(10.{n}.0.1, parameterproblem) -> routes;
 ttl{n}[1] -> ICMPError(10.{n}.0.1, timeexceeded) -> routes;
@@ -78,7 +78,9 @@ parts{n}[1] -> ICMPError(10.{n}.0.1, unreachable, needfrag) -> routes;
         )
     };
     format!(
-        "InfiniteSource(DATA \\<02 00 00 00 01 01  02 00 00 00 01 09  08 00
+        "queue1 :: Queue(500) -> Discard;
+queue2 :: Queue(500) -> Discard;
+InfiniteSource(DATA \\<02 00 00 00 01 01  02 00 00 00 01 09  08 00
     45 00 00 2c 00 00 00 00 40 11 66 af 0a 01 00 09 0a 02 00 07  13 88 13 89 00 18 00 00
     6e 65 74 76 6d 20 61 6e 64 20 43 6c 69 63 6b 2e>, LIMIT COUNT, STOP true) -> kinds :: Classifier(12/0806 20/0001, 12/0800, -);
 kinds[0] -> ARPResponder(10.1.0.1 02:00:00:00:01:01) -> queue1;
