@@ -18,6 +18,8 @@ pub struct Target {
     /// Places in the packet are constants of the code: packets whose heads have moved by different numbers of bytes need ways of their own,
     /// whatever code that takes.
     pub ways: bool,
+    /// Of so many ports or more, that by which a packet leaves is looked up by its number; fewer are tested for.
+    pub numbered_ports: u32,
     /// What the machine charges for.
     pub costs: CostModel,
 }
@@ -30,10 +32,11 @@ impl Target {
         lanes: false,
         aligned: false,
         ways: false,
+        numbered_ports: 3,
         costs: CostModel::SERVER,
     };
     /// This machine, many packets at once.
-    pub const LANES: Self = Self { word: 32, lanes: true, ..Self::HERE };
+    pub const LANES: Self = Self { word: 32, lanes: true, numbered_ports: u32::MAX, ..Self::HERE };
 
     /// A big-endian processor without loads of what is not aligned, as MIPS.
     pub const ALIGNED: Self = Self { order: Order::Big, aligned: true, ..Self::HERE };

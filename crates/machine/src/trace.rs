@@ -423,9 +423,15 @@ pub(crate) fn class(op: Op) -> Class {
         // Values of 64-bit limbs are moved by naming their registers.
         Op::WZext | Op::WTrunc | Op::TNone => Class::Stack,
         Op::WSext | Op::WSlice | Op::WConcat | Op::WSelect => Class::Wide,
-        Op::PktSend | Op::PktSendDup | Op::PktReceive | Op::PktDrop | Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow => {
-            Class::Packet
-        }
+        Op::PktSend
+        | Op::PktSendBy
+        | Op::PktSendDup
+        | Op::PktReceive
+        | Op::PktDrop
+        | Op::PktPush
+        | Op::PktPull
+        | Op::PktTrim
+        | Op::PktGrow => Class::Packet,
         Op::PktHold | Op::PktTake | Op::PktUnpull | Op::PktAsk | Op::ExbufCreate | Op::ExbufDelete | Op::InfoClr => Class::Packet,
         _ => Class::Alu,
     }

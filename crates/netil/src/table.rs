@@ -378,6 +378,7 @@ table! {
     PktUnpull = 0xef18 "pkt.unpull" [] { (i) -> () } Packet Own; "Pop a length; bring back that many bytes that were pulled from the head, were not overwritten by `pkt.push`, and are among the last 1,024 such. Traps out of bounds if there are not so many."
     PktPresent = 0xef19 "pkt.present" [] { () -> (i) } Packet Own; "Push 1 if there is a packet, else 0."
     PktAsk = 0xef1a "pkt.ask" [Port] { () -> (i) } Packet Own; "Ask what is before an input port for a packet and replace the exchange buffer by it; push 1, or 0 if there is none, which leaves the exchange buffer as it is. Ends references to entries of tables."
+    PktSendBy = 0xef1b "pkt.sendby" [Port U32] { (i) -> () } Packet Own; "Pop a number n. If it is less than the second operand, send the packet to the output port n places after the first operand's; ends the handler. Else go on. All of these ports are outputs."
     PpCopy  = 0xef20 "ppcopy"   [] { (i i i) -> () } Packet Cp(Packet, Packet); "Pop length, destination, source; copy within the packet, overlap allowed."
     PiCopy  = 0xef21 "picopy"   [] { (i i i) -> () } Packet Cp(Packet, Info); "Pop length, destination, source; copy from the packet to info memory."
     NpCopy  = 0xef22 "npcopy"   [] { (i i i) -> () } Packet Cp(Info, Packet); "Pop length, destination, source; copy from info memory to the packet."

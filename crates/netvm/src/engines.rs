@@ -68,14 +68,15 @@ impl Settings {
         cluster::Options {
             prefetch_above: if self.without.has("slices") { usize::MAX } else { self.large },
             silent_stores: !self.without.has("echoes"),
-            computed_ports: !self.without.has("ports"),
             ..cluster::Options::default()
         }
     }
 
     pub(crate) fn passes(self) -> passes::Options {
         let disabled = passes::ALL.iter().map(|pass| pass.name).filter(|name| self.without.has(name)).map(str::to_owned).collect();
-        passes::Options { disabled, ..passes::Options::default() }
+        let options = passes::Options { disabled, ..passes::Options::default() };
+        let numbered_ports = if self.without.has("ports") { u32::MAX } else { options.target.numbered_ports };
+        passes::Options { target: passes::Target { numbered_ports, ..options.target }, ..options }
     }
 }
 

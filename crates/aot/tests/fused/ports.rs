@@ -32,14 +32,13 @@ fn ports_that_values_name() {
 fn choosing(refusal: &str, named: Range<usize>) -> String {
     let names = ["a", "b", "c", "d"];
     let ports: String = names.iter().map(|port| format!("push_output {port}\n")).collect();
-    let tests: String = named.clone().zip(0..).map(|(port, n)| format!("push 0\nupload.8\npush {n}\njcmp.eq to{port}\n")).collect();
-    let sends: String = named.map(|port| format!("to{port}:\npkt.send {}\n", names[port])).collect();
+    let sends = format!("push 0\nupload.8\npkt.sendby {}, {}\nret 0\n", names[named.start], named.len());
     let larger = "\npush 0\nupload.8\npush 7\njcmp.g large";
     let test = format!("push 0\nupload.8\npush 1\nupload.8\n{}\n", refusal.replace(" larger", larger));
     let large = if refusal.contains("larger") { "large:\npkt.drop 8\n" } else { "" };
     let code = match refusal {
-        "" => format!("{tests}ret 0\n{sends}"),
-        _ => format!("{test}{tests}ret 0\nno:\npkt.drop 7\n{large}{sends}"),
+        "" => sends,
+        _ => format!("{test}{sends}no:\npkt.drop 7\n{large}"),
     };
     format!("segment .ports\n{ports}ends\nsegment .push\npop\n{code}ends\n")
 }

@@ -90,6 +90,7 @@ impl Facts {
                 Some((key, _)) => self.narrow(func, *v, CmpOp::Eq, u64::from(*key)),
                 None => cases.iter().take(MOST_EXCLUDED).for_each(|(key, _)| self.narrow(func, *v, CmpOp::Ne, u64::from(*key))),
             },
+            Terminator::SendBy(v, _, count, _) => self.narrow(func, *v, CmpOp::Ge, u64::from(*count)),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@
 //! equal, except addresses of hosts; frames are for the station that received them; packets are long enough for the headers that they claim. Source: Ball, Larus, "Branch Prediction for Free" (1993): edges to a return, tests of opcodes and of pointers.
 
 use crate::mir::cfg::Cfg;
-use crate::mir::{Block, Func, Op, Terminator, Value};
+use crate::mir::{Block, Func, Op, Value};
 use netil::ops::{BinOp, CmpOp, mask};
 
 /// How often values go round loops on their way back.
@@ -30,22 +30,16 @@ impl BranchProbability {
     /// `hot`: the port that most packets leave by, if it is known; else the first.
     pub(crate) fn of(func: &Func, hot: Option<u32>) -> Self {
         let order = Cfg::new(func).order;
-        let sent = |block: &Block| if let Terminator::Send(port) = func.block(*block).end { Some(port) } else { None };
+        let sent = |block: &Block| func.block(*block).end.ports().next();
         let hot = hot.unwrap_or_else(|| order.iter().filter_map(sent).min().unwrap_or(0));
+        let by = |port: u32| if port == hot { 1.0 } else { 1.0 - OTHER };
         let mut all = Self(vec![0.0; func.blocks.len()]);
         for _ in 0..ROUNDS {
             for block in order.iter().rev() {
-                all.0[block.0 as usize] = match &func.block(*block).end {
-                    Terminator::Send(port) if *port == hot => 1.0,
-                    Terminator::Send(_) => 1.0 - OTHER,
-                    Terminator::Drop(_) => 0.0,
-                    end => {
-                        let ways = end.edges();
-                        let (best, all) =
-                            ways.iter().map(|edge| all.at(edge.block)).fold((0.0, 0.0), |(best, all), at| (f64::max(best, at), all + at));
-                        BEST * best + (1.0 - BEST) * all / ways.len().max(1) as f64
-                    }
-                };
+                let end = &func.block(*block).end;
+                let ways: Vec<f64> = end.ports().map(by).chain(end.targets().map(|block| all.at(block))).collect();
+                let (best, sum) = ways.iter().fold((0.0, 0.0), |(best, sum), at| (f64::max(best, *at), sum + at));
+                all.0[block.0 as usize] = BEST * best + (1.0 - BEST) * sum / ways.len().max(1) as f64;
             }
         }
         all
@@ -94,7 +88,7 @@ fn asks_length(func: &Func, length: Value, number: Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mir::{Def, Edge, Helper, Type};
+    use crate::mir::{Def, Edge, Helper, Terminator, Type};
     use netil::exec::DropReason;
     use netil::module::HandlerKind;
 

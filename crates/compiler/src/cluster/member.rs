@@ -55,8 +55,6 @@ pub(crate) struct MemberPlan {
     pub by_exit: Option<(u32, u32)>,
     /// The port that most packets leave by, if it is known.
     pub hot_port: Option<u32>,
-    /// Whether packets are sent by computed ports.
-    pub computed_ports: bool,
     /// What each operation that may call the runtime, and all behind it, uses.
     pub live: HashMap<Value, Vec<Value>>,
     /// What the fast path need not do.
@@ -87,13 +85,12 @@ impl MemberPlan {
         let mut dead = DeadWork::of(func);
         dead.silent_stores.retain(|_| options.silent_stores);
         let calls = |func: &Func, form| Calls::of(func, form, tables);
-        let dropped = by_exit.filter(|_| options.computed_ports).and_then(|ports| dropped(func, ports));
+        let dropped = by_exit.and_then(|ports| dropped(func, ports));
         Self {
             place,
             keys,
             by_exit,
             hot_port,
-            computed_ports: options.computed_ports,
             live: liveness::before_helpers(func),
             dead,
             loops: ops(func).any(|op| matches!(op, Op::Budget(..))),
@@ -182,9 +179,6 @@ fn charges(func: &Func, made: Made) -> u32 {
 
 /// Why packets are dropped that may get a number like a port's instead: one reason, the first of the handler.
 fn dropped(func: &Func, by_exit: (u32, u32)) -> Option<DropReason> {
-    let reason = |block| match ports::by_number(func, block, true) {
-        None => ports::or_drop(func, block, true).filter(|of| (of.first, of.count) == by_exit).map(|of| of.reason),
-        Some(_) => None,
-    };
+    let reason = |block| ports::or_drop(func, block).filter(|of| (of.first, of.count) == by_exit).map(|of| of.reason);
     Cfg::new(func).order.into_iter().find_map(reason)
 }

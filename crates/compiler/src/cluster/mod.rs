@@ -42,7 +42,6 @@ use std::cmp::Reverse;
 pub use counters::{Count, Counters};
 pub use flows::Flows;
 pub use identical::Identical;
-pub use ports::{ByNumber, by_number};
 pub use prefetch::{LARGE, TURNS, bytes_now, is_large, prefetched, slices_in_ssa};
 pub use shadow::Shadow;
 pub use tables::{Access, access};
@@ -70,15 +69,13 @@ pub struct Options {
     pub function: usize,
     /// Whether stores that change nothing are left out.
     pub silent_stores: bool,
-    /// Whether packets are sent by computed ports without a test for each port.
-    pub computed_ports: bool,
     /// Bursts may end before their last packet although no member sets timers.
     pub short_bursts: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { prefetch_above: LARGE, function: CostModel::SERVER.function, silent_stores: true, computed_ports: true, short_bursts: false }
+        Self { prefetch_above: LARGE, function: CostModel::SERVER.function, silent_stores: true, short_bursts: false }
     }
 }
 

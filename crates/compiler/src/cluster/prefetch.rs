@@ -298,10 +298,8 @@ impl Slicer<'_> {
     }
 
     fn ends_well(&self, block: Block, leads: &[bool], links: &[(u32, Way)], sliced: &[bool]) -> bool {
-        match &self.func.block(block).end {
-            Terminator::Send(port) => goes_on(*port, links, sliced),
-            end => end.edges().iter().any(|e| leads[e.block.0 as usize]),
-        }
+        let end = &self.func.block(block).end;
+        end.ports().any(|port| goes_on(port, links, sliced)) || end.edges().iter().any(|e| leads[e.block.0 as usize])
     }
 
     /// Ends a block at its goal or stop, and leaves it only for blocks that lead on.
@@ -316,7 +314,7 @@ impl Slicer<'_> {
         }
         let on = |e: &Edge| leads[e.block.0 as usize];
         let end = match self.func.block(block).end.clone() {
-            Terminator::Send(port) if goes_on(port, links, sliced) => return,
+            end if end.ports().any(|port| goes_on(port, links, sliced)) => return,
             Terminator::Branch(_, a, b) if on(&a) != on(&b) => Terminator::Jump(if on(&a) { a } else { b }),
             Terminator::Switch(_, cases, default) if cases.iter().map(|c| &c.1).chain([&default]).filter(|e| on(e)).count() == 1 => {
                 let only = cases.iter().map(|c| &c.1).chain([&default]).find(|e| on(e)).cloned();

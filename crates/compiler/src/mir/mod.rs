@@ -27,6 +27,7 @@ use netil::ops::{BinOp, CmpOp, UnOp};
 use netil::set::Set;
 use netil::table::Space;
 use std::fmt;
+use std::ops::Range;
 
 pub use helper::{FastPath, Helper, PacketUse, Row};
 
@@ -190,6 +191,8 @@ pub enum Terminator {
     Switch(Value, Box<[(u32, Edge)]>, Edge),
     /// The packet leaves by that port.
     Send(u32),
+    /// The packet leaves by the port that the 32-bit value places after the first, if the value is less than the count (second number); else it goes on.
+    SendBy(Value, u32, u32, Edge),
     /// The packet is dropped.
     Drop(DropReason),
 }
@@ -392,11 +395,25 @@ impl Terminator {
     /// The edges out.
     pub fn edges(&self) -> Vec<&Edge> {
         match self {
-            Self::Jump(e) => vec![e],
+            Self::Jump(e) | Self::SendBy(.., e) => vec![e],
             Self::Branch(_, a, b) => vec![a, b],
             Self::Switch(_, cases, default) => cases.iter().map(|c| &c.1).chain([default]).collect(),
             Self::Send(_) | Self::Drop(_) => Vec::new(),
         }
+    }
+
+    /// The ports by which packets leave there.
+    pub fn ports(&self) -> Range<u32> {
+        match self {
+            Self::Send(port) => *port..port + 1,
+            Self::SendBy(_, first, count, _) => *first..first + count,
+            _ => 0..0,
+        }
+    }
+
+    /// How a [`Self::SendBy`] whose value is that number ends.
+    pub fn sent_by(number: u64, first: u32, count: u32, default: &Edge) -> Self {
+        if number < u64::from(count) { Self::Send(first + number as u32) } else { Self::Jump(default.clone()) }
     }
 
     /// The blocks that edges lead to, in their order.
@@ -407,7 +424,7 @@ impl Terminator {
     /// The edge out with that number, in the order of [`Self::edges`].
     pub fn edge(&self, n: usize) -> Option<&Edge> {
         match (self, n) {
-            (Self::Jump(e), 0) | (Self::Branch(_, e, _), 0) | (Self::Branch(_, _, e), 1) => Some(e),
+            (Self::Jump(e) | Self::SendBy(.., e) | Self::Branch(_, e, _), 0) | (Self::Branch(_, _, e), 1) => Some(e),
             (Self::Switch(_, cases, default), n) => cases.get(n).map(|c| &c.1).or_else(|| (n == cases.len()).then_some(default)),
             _ => None,
         }
@@ -416,7 +433,7 @@ impl Terminator {
     /// The same edge, to change.
     pub fn edge_mut(&mut self, n: usize) -> Option<&mut Edge> {
         match (self, n) {
-            (Self::Jump(e), 0) | (Self::Branch(_, e, _), 0) | (Self::Branch(_, _, e), 1) => Some(e),
+            (Self::Jump(e) | Self::SendBy(.., e) | Self::Branch(_, e, _), 0) | (Self::Branch(_, _, e), 1) => Some(e),
             (Self::Switch(_, cases, default), n) if n == cases.len() => Some(default),
             (Self::Switch(_, cases, _), n) => cases.get_mut(n).map(|c| &mut c.1),
             _ => None,
@@ -426,7 +443,7 @@ impl Terminator {
     /// The edges out, to change.
     pub fn edges_mut(&mut self) -> Vec<&mut Edge> {
         match self {
-            Self::Jump(e) => vec![e],
+            Self::Jump(e) | Self::SendBy(.., e) => vec![e],
             Self::Branch(_, a, b) => vec![a, b],
             Self::Switch(_, cases, default) => cases.iter_mut().map(|c| &mut c.1).chain([default]).collect(),
             Self::Send(_) | Self::Drop(_) => Vec::new(),
@@ -435,7 +452,7 @@ impl Terminator {
 
     /// Replaces each value used.
     pub fn map_values(&mut self, mut f: impl FnMut(Value) -> Value) {
-        if let Self::Branch(v, ..) | Self::Switch(v, ..) = self {
+        if let Self::Branch(v, ..) | Self::Switch(v, ..) | Self::SendBy(v, ..) = self {
             *v = f(*v);
         }
         self.edges_mut().into_iter().flat_map(|e| &mut e.args).for_each(|v| *v = f(*v));
@@ -443,7 +460,7 @@ impl Terminator {
 
     /// Calls `f` with each value used.
     pub fn values(&self, mut f: impl FnMut(Value)) {
-        if let Self::Branch(v, ..) | Self::Switch(v, ..) = self {
+        if let Self::Branch(v, ..) | Self::Switch(v, ..) | Self::SendBy(v, ..) = self {
             f(*v);
         }
         self.edges().into_iter().flat_map(|e| &e.args).for_each(|v| f(*v));

@@ -177,6 +177,7 @@ impl Display for Terminator {
                 write!(f, ", default: {default}")
             }
             Self::Send(port) => write!(f, "send {port}"),
+            Self::SendBy(v, first, count, default) => write!(f, "send {first} + {v:?} if {v:?} < {count}, default {default}"),
             Self::Drop(reason) => write!(f, "drop {}", lower(reason)),
         }
     }

@@ -44,6 +44,10 @@ fn simplify_end(func: &mut Func, b: Block) -> bool {
             None if cases.iter().all(|c| c.1 == *default) => Terminator::Jump(default.clone()),
             None => return false,
         },
+        Terminator::SendBy(v, first, count, default) => match func.constant(*v) {
+            Some(number) => Terminator::sent_by(number, *first, *count, default),
+            None => return false,
+        },
         Terminator::Jump(e) if func.block(e.block).ops.is_empty() && e.block != b => match &func.block(e.block).end {
             end @ (Terminator::Send(_) | Terminator::Drop(_)) => end.clone(),
             _ => return false,

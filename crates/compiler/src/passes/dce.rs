@@ -63,7 +63,7 @@ fn roots(func: &Func, cfg: &Cfg) -> Vec<Value> {
     let mut roots = Vec::new();
     for b in &cfg.order {
         let data = func.block(*b);
-        if let Terminator::Branch(v, ..) | Terminator::Switch(v, ..) = data.end {
+        if let Terminator::Branch(v, ..) | Terminator::Switch(v, ..) | Terminator::SendBy(v, ..) = data.end {
             roots.push(v);
         }
         let lasting = |v: &&Value| func.op(**v).is_some_and(|op| op.effects().traps || op.effects().writes);

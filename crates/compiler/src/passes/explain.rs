@@ -45,7 +45,7 @@ impl Size {
         let cfg = Cfg::new(func);
         let mut size = Self { blocks: cfg.order.len(), ..Self::default() };
         for data in cfg.order.iter().map(|b| func.block(*b)) {
-            size.branches += usize::from(matches!(data.end, Terminator::Branch(..) | Terminator::Switch(..)));
+            size.branches += usize::from(matches!(data.end, Terminator::Branch(..) | Terminator::Switch(..) | Terminator::SendBy(..)));
             for op in data.ops.iter().filter_map(|v| func.op(*v)) {
                 size.operations += usize::from(!matches!(op, Op::Const(_) | Op::WideConst(_) | Op::Proved(..)));
                 size.loads += usize::from(matches!(op, Op::Load(..)));

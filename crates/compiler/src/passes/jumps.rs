@@ -46,9 +46,8 @@ fn round(func: &mut Func, context: &Context<'_>) -> (usize, usize) {
     cfg.walk(&mut search, Search::enter, |search, mark| search.facts.back_to(mark));
     let Search { ends, edges, .. } = search;
     let edges = thread(func, &homes, &edges);
-    for (block, edge) in &ends {
-        let taken = func.block(*block).end.edge(*edge).cloned();
-        func.block_mut(*block).end = Terminator::Jump(taken.expect("the search gives edges that there are"));
+    for (block, taken) in &ends {
+        func.block_mut(*block).end = decided(func, *block, *taken);
     }
     (ends.len(), edges)
 }
@@ -62,11 +61,28 @@ fn homes(func: &Func) -> Vec<Option<Block>> {
     homes
 }
 
-/// An edge, as block and number, and the edge of its target that is taken.
+/// What a block's end comes to.
+#[derive(Clone, Copy)]
+enum Taken {
+    /// Its edge of that number.
+    Edge(usize),
+    /// The packet leaves by that port.
+    Port(u32),
+}
+
+/// A block's end that is decided.
+fn decided(func: &Func, b: Block, taken: Taken) -> Terminator {
+    match taken {
+        Taken::Edge(edge) => Terminator::Jump(func.block(b).end.edge(edge).cloned().expect("the search gives edges that there are")),
+        Taken::Port(port) => Terminator::Send(port),
+    }
+}
+
+/// An edge, as block and number, and what its target's end comes to.
 struct Passing {
     from: Block,
     edge: usize,
-    taken: usize,
+    taken: Taken,
 }
 
 struct Search<'a> {
@@ -75,8 +91,8 @@ struct Search<'a> {
     homes: &'a [Option<Block>],
     only: Vec<Option<(Block, usize)>>,
     facts: Facts,
-    /// Blocks whose edge of that number is always taken.
-    ends: Vec<(Block, usize)>,
+    /// Blocks whose end always comes to the same.
+    ends: Vec<(Block, Taken)>,
     edges: Vec<Passing>,
 }
 
@@ -95,12 +111,15 @@ impl Search<'_> {
     fn decide(&mut self, b: Block) {
         let func = self.func;
         let end = &func.block(b).end;
-        if let Some(edge) = self.taken(end, None).filter(|_| !matches!(end, Terminator::Jump(_))) {
-            return self.ends.push((b, edge));
+        if let Some(taken) = self.taken(end, None) {
+            return self.ends.push((b, taken));
         }
         for (edge, e) in end.edges().into_iter().enumerate() {
             let target = &func.block(e.block).end;
-            if e.block == b || e.block == Block(0) || !matches!(target, Terminator::Branch(..) | Terminator::Switch(..)) {
+            if e.block == b
+                || e.block == Block(0)
+                || !matches!(target, Terminator::Branch(..) | Terminator::Switch(..) | Terminator::SendBy(..))
+            {
                 continue;
             }
             let mark = self.facts.mark();
@@ -112,15 +131,19 @@ impl Search<'_> {
         }
     }
 
-    /// The edge that a block's end takes, behind an edge into the block or here.
-    fn taken(&self, end: &Terminator, behind: Option<&Edge>) -> Option<usize> {
+    /// What a block's end comes to, behind an edge into the block or here.
+    fn taken(&self, end: &Terminator, behind: Option<&Edge>) -> Option<Taken> {
         let inner = |v: Value| behind.is_some_and(|e| self.homes[v.0 as usize] == Some(e.block));
         let evaluator = Evaluator { func: self.func, module: self.context.program.module(), facts: &self.facts, behind, inner: &inner };
         match end {
-            Terminator::Branch(c, ..) => Some(if evaluator.number(*c)? == 1 { 0 } else { 1 }),
+            Terminator::Branch(c, ..) => Some(Taken::Edge(if evaluator.number(*c)? == 1 { 0 } else { 1 })),
             Terminator::Switch(v, cases, _) => {
                 let key = evaluator.number(*v)?;
-                Some(cases.iter().position(|c| u64::from(c.0) == key).unwrap_or(cases.len()))
+                Some(Taken::Edge(cases.iter().position(|c| u64::from(c.0) == key).unwrap_or(cases.len())))
+            }
+            Terminator::SendBy(v, first, count, _) => {
+                let number = evaluator.number(*v)?;
+                Some(if number < u64::from(*count) { Taken::Port(first + number as u32) } else { Taken::Edge(0) })
             }
             _ => None,
         }
@@ -184,10 +207,13 @@ fn lift_constants(func: &mut Func, b: Block) {
     func.block_mut(Block(0)).ops.extend(constants);
 }
 
-/// Of a block's operations those that have an effect, or whose values those or the edge need.
-fn needed(func: &Func, b: Block, taken: usize) -> Vec<Value> {
+/// Of a block's operations those that have an effect, or whose values those or what it comes to need.
+fn needed(func: &Func, b: Block, taken: Taken) -> Vec<Value> {
     let data = func.block(b);
-    let mut wanted: HashSet<Value> = data.end.edge(taken).into_iter().flat_map(|e| e.args.iter().copied()).collect();
+    let mut wanted = HashSet::new();
+    decided(func, b, taken).values(|v| {
+        wanted.insert(v);
+    });
     let mut ops = Vec::new();
     for v in data.ops.iter().rev() {
         let Some(op) = func.op(*v) else { continue };
@@ -201,7 +227,7 @@ fn needed(func: &Func, b: Block, taken: usize) -> Vec<Value> {
 }
 
 /// An edge to where the target goes, by way of a copy of these operations of the target.
-fn copy(func: &mut Func, edge: &Edge, taken: usize, ops: &[Value]) -> Edge {
+fn copy(func: &mut Func, edge: &Edge, taken: Taken, ops: &[Value]) -> Edge {
     let mut names: HashMap<Value, Value> = func.block(edge.block).params.iter().copied().zip(edge.args.iter().copied()).collect();
     let mut copies = Vec::new();
     for v in ops {
@@ -213,13 +239,13 @@ fn copy(func: &mut Func, edge: &Edge, taken: usize, ops: &[Value]) -> Edge {
         names.insert(*v, new);
         copies.push(new);
     }
-    let mut next = func.block(edge.block).end.edge(taken).cloned().expect("the search gives edges that there are");
-    next.args.iter_mut().for_each(|a| *a = names.get(a).copied().unwrap_or(*a));
-    if copies.is_empty() {
-        return next;
+    let mut end = decided(func, edge.block, taken);
+    end.map_values(|v| names.get(&v).copied().unwrap_or(v));
+    if let (Terminator::Jump(next), true) = (&end, copies.is_empty()) {
+        return next.clone();
     }
     let between = func.new_block(&[]);
     func.block_mut(between).ops = copies;
-    func.block_mut(between).end = Terminator::Jump(next);
+    func.block_mut(between).end = end;
     Edge::to(between)
 }

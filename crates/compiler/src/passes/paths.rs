@@ -133,7 +133,7 @@ fn decided(func: &Func, cfg: &Cfg, region: &[Block], edge: &Edge, heads: bool) -
                 known.insert(*v, number);
             }
         }
-        if let Terminator::Branch(v, ..) | Terminator::Switch(v, ..) = &func.block(*b).end {
+        if let Terminator::Branch(v, ..) | Terminator::Switch(v, ..) | Terminator::SendBy(v, ..) = &func.block(*b).end {
             count += usize::from(!heads && known.contains_key(v));
         }
     }

@@ -206,6 +206,10 @@ impl Unroll<'_> {
                 }
                 None => Terminator::Switch(v, cases, default),
             },
+            Terminator::SendBy(v, first, count, default) => match self.made.constant(v) {
+                Some(number) => Terminator::sent_by(number, first, count, &default),
+                None => Terminator::SendBy(v, first, count, default),
+            },
             end => end,
         }
     }

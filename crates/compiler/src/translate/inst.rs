@@ -67,6 +67,7 @@ impl Translator<'_> {
                 return Next::Ended;
             }
             N::PktSend => return self.send(c, n),
+            N::PktSendBy => return self.send_by(c, n, inst.imm[1]),
             N::PktReceive => return self.receive(c, n),
             N::ChksumJump => {
                 let taken = self.helper(c, Helper::ChecksumValid, 2, Type::Int(1));

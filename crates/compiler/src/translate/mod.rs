@@ -11,6 +11,7 @@ mod memory;
 use crate::mir::{Block, Edge, Func, Op, Site, Terminator, Type, Value};
 use netil::exec::DropReason;
 use netil::module::{Handler, HandlerKind, Inst, as_entry};
+use netil::ops::CmpOp;
 use netil::{Verified, table};
 use std::collections::HashMap;
 use std::fmt;
@@ -243,6 +244,22 @@ impl Translator<'_> {
             self.op(cursor, Type::Void, Op::Present(cursor.place.at));
         }
         self.end(cursor, Terminator::Send(port));
+        Next::Ended
+    }
+
+    fn send_by(&mut self, cursor: &mut Cursor, first: u32, count: u32) -> Next {
+        let n = cursor.pop();
+        let behind = self.jump(Place { at: cursor.place.at + 1, ..cursor.place }, &cursor.frame);
+        let mut block = cursor.block;
+        if !self.always_present {
+            // Only where the packet is sent must there be one.
+            block = self.func.new_block(&[]);
+            let count = self.constant(cursor, count);
+            let sent = self.int(cursor, 1, Op::Cmp(CmpOp::Lt, n, count));
+            self.end(cursor, Terminator::Branch(sent, Edge::to(block), behind.clone()));
+            self.func.append(block, Type::Void, Op::Present(cursor.place.at));
+        }
+        self.func.block_mut(block).end = Terminator::SendBy(n, first, count, behind);
         Next::Ended
     }
 

@@ -103,7 +103,11 @@ fn leaves(func: &Func, cfg: &Cfg, ranges: &Ranges, module: &Module) -> Vec<bool>
         let data = func.block(*block);
         let wide = |v: &Value| matches!(func.ty(*v), Type::Int(w) if w > 32);
         let lacking = data.params.iter().any(wide) || data.ops.iter().any(|v| wide(v) || !can(func, *v, ranges, module));
-        leaves[block.0 as usize] |= lacking || matches!(&data.end, Terminator::Switch(_, cases, _) if cases.len() > MAX_CASES);
+        leaves[block.0 as usize] |= lacking
+            || match &data.end {
+                Terminator::Switch(_, cases, _) => cases.len() > MAX_CASES,
+                end => matches!(end, Terminator::SendBy(..)),
+            };
         for Edge { block: to, .. } in data.end.edges() {
             leaves[to.0 as usize] |= cfg.position[to.0 as usize] <= cfg.position[block.0 as usize];
         }

@@ -1,40 +1,38 @@
 //! Computed ports: where a value is the number of the port by which a packet leaves, what differs is looked up by it. No processor can predict branches on that, where ports are as
 //! good as random.
 //!
-//! Source: `compiler::cluster::by_number`. Leaves out: handlers of several members, those that set timers, ports that lead to different code.
+//! Source: `mir::Terminator::SendBy`. Leaves out: handlers of several members, those that set timers, ports that lead to different code; those are tested for.
 
 use super::fused::has;
 use super::members::By;
 use super::{Lower, trusted};
 use crate::JitError;
 use crate::frame::{self, exit};
-use compiler::cluster::{ByNumber, by_number};
-use compiler::mir::{self, Helper};
+use compiler::mir::{self, Edge, Helper};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_frontend::Switch;
 use netil::cluster::Way;
 use std::mem::discriminant;
+use std::ops::Range;
 
 /// What is looked up: where ports lead, and where packets are counted.
 pub(super) struct Computed {
-    by: ByNumber,
     ways: Vec<Option<Way>>,
     counts: Option<Vec<u64>>,
 }
 
 impl Lower<'_> {
-    /// If a block sends packets by a number, and all those ports lead to the same code or to exits: how.
-    pub(super) fn computed(&self, block: mir::Block) -> Option<Computed> {
+    /// How packets are sent by one of these ports, if all of them lead to the same code or to exits.
+    fn computed(&self, ports: Range<u32>) -> Option<Computed> {
         let element = self.element().filter(|element| element.instances.len() == 1 && self.end_of_slice().is_none())?;
-        let by = by_number(self.func, block, self.is_there())?;
-        let (_, first, count, _) = by;
-        let ways: Vec<Option<Way>> = (first..first + count).flat_map(|port| element.ways(port)).collect();
-        let counts: Vec<Option<u64>> = (first..first + count).map(|port| element.counts(port)?.first().copied()).collect();
+        let ways: Vec<Option<Way>> = ports.clone().flat_map(|port| element.ways(port)).collect();
+        let counts: Vec<Option<u64>> = ports.map(|port| element.counts(port)?.first().copied()).collect();
         let exits = |way: &Option<Way>| matches!(way, Some(Way::Exit(_) | Way::LastExit(_)));
         let meet = ways.iter().all(exits) || ways.iter().all(|way| self.meets(way, &ways[0]));
         let counted = counts.iter().all(|count| discriminant(count) == discriminant(&counts[0]));
         let alone = !has(self.func, |helper| matches!(helper, Helper::SetTimer(_)));
-        (meet && counted && alone).then(|| Computed { by, ways, counts: counts.into_iter().collect() })
+        (meet && counted && alone).then(|| Computed { ways, counts: counts.into_iter().collect() })
     }
 
     /// Whether two ways lead to the same code.
@@ -46,12 +44,43 @@ impl Lower<'_> {
         code(one).is_some() && code(one) == code(other)
     }
 
-    /// Ends a block that sends packets by a number.
-    pub(super) fn send_computed(&mut self, Computed { by, ways, counts }: Computed) -> Result<(), JitError> {
-        let (value, first, count, default) = by;
+    /// Sends the packet by the port that so many lie before, or goes on.
+    pub(super) fn send_by(&mut self, value: mir::Value, ports: Range<u32>, default: &Edge) -> Result<(), JitError> {
+        match self.computed(ports.clone()) {
+            Some(computed) => self.send_computed(computed, value, ports, default),
+            None => self.send_each(value, ports, default),
+        }
+    }
+
+    /// With code for each port.
+    fn send_each(&mut self, value: mir::Value, ports: Range<u32>, default: &Edge) -> Result<(), JitError> {
         let value = self.reg(value);
-        let (to, args) = self.side_edge(&default)?;
-        let (inside, here) = (self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, value, i64::from(count)), self.b.create_block());
+        let (to, args) = self.side_edge(default)?;
+        let otherwise = self.b.create_block();
+        let sends: Vec<(ir::Block, u32)> = ports.map(|port| (self.b.create_block(), port)).collect();
+        let mut switch = Switch::new();
+        (0..).zip(&sends).for_each(|(n, (block, _))| switch.set_entry(n, *block));
+        switch.emit(&mut self.b, value, otherwise);
+        for (block, port) in sends {
+            self.b.switch_to_block(block);
+            self.send_or_leave(port);
+        }
+        self.b.switch_to_block(otherwise);
+        self.b.ins().jump(to, &args);
+        self.fill_side_edges()
+    }
+
+    fn send_computed(
+        &mut self,
+        Computed { ways, counts }: Computed,
+        value: mir::Value,
+        ports: Range<u32>,
+        default: &Edge,
+    ) -> Result<(), JitError> {
+        let (first, count) = (ports.start, ports.len());
+        let value = self.reg(value);
+        let (to, args) = self.side_edge(default)?;
+        let (inside, here) = (self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, value, count as i64), self.b.create_block());
         self.b.ins().brif(inside, here, &[], to, &args);
         self.fill_side_edges()?;
         self.b.switch_to_block(here);

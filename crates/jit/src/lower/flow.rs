@@ -239,11 +239,10 @@ impl Lower<'_> {
                 let selected = self.verdicts(yes, no).unwrap_or_default();
                 self.leave_if(*c, selected)?;
             }
-            Terminator::Branch(..) | Terminator::Switch(..) if let Some(computed) = self.computed(block) => self.send_computed(computed)?,
             Terminator::Branch(c, yes, no) => self.branch(*c, yes, no)?,
             Terminator::Switch(v, cases, default) => self.switch(*v, cases, default)?,
-            Terminator::Send(port) if self.fusion.is_some() => self.send(*port),
-            Terminator::Send(port) => self.leave(exit::PORT, *port),
+            Terminator::Send(port) => self.send_or_leave(*port),
+            end @ Terminator::SendBy(v, .., default) => self.send_by(*v, end.ports(), default)?,
             Terminator::Drop(reason) => {
                 let (tag, number) = match reason {
                     DropReason::Verdict => (exit::DROP_VERDICT, 0),
@@ -254,6 +253,11 @@ impl Lower<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The packet leaves by a port: the member's, or the program's.
+    pub(super) fn send_or_leave(&mut self, port: u32) {
+        if self.fusion.is_some() { self.send(port) } else { self.leave(exit::PORT, port) }
     }
 
     fn branch(&mut self, condition: mir::Value, yes: &Edge, no: &Edge) -> Result<(), JitError> {

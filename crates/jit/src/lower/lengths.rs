@@ -8,7 +8,7 @@
 use super::fused::{Element, Elements};
 use compiler::mir::cfg::Cfg;
 use compiler::mir::states::States;
-use compiler::mir::{Func, Helper, Op, Terminator, Value};
+use compiler::mir::{Func, Helper, Op, Value};
 use netil::cluster::Way;
 use netil::table::Space;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -68,7 +68,7 @@ impl Lengths {
             for block in &cfg.order {
                 let data = func.block(*block);
                 let end = data.ops.iter().fold(begin[block.0 as usize], |length, v| lengths.behind(func, *v, length));
-                if let Terminator::Send(port) = data.end {
+                for port in data.end.ports() {
                     let least = lengths.sent.entry(port).or_insert(NOWHERE);
                     *least = end.min(*least);
                 }

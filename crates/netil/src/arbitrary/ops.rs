@@ -389,6 +389,7 @@ impl Body<'_, '_> {
                 let port = self.output();
                 self.emit(Inst::with(op, port));
             }
+            Op::PktSendBy => self.send_by(),
             Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow => {
                 let n = if self.b.c.chance(1, 16) { self.b.c.word() } else { self.b.c.below(12) };
                 self.number(n);
@@ -418,6 +419,20 @@ impl Body<'_, '_> {
     pub fn receive(&mut self) {
         let port = self.port(true);
         self.emit(Inst::with(Op::PktReceive, port));
+    }
+
+    /// Sends by a number that is one of a port's, or not.
+    fn send_by(&mut self) {
+        let first = self.output();
+        let outputs = (first..).take_while(|id| self.b.module.port_kind(*id).is_some_and(|kind| !kind.is_input())).count() as u32;
+        let count = 1 + self.b.c.below(outputs);
+        if self.b.c.chance(1, 2) {
+            let n = self.b.c.below(count + 2);
+            self.number(n);
+        } else {
+            self.operands(&[32]);
+        }
+        self.op(Inst::with2(Op::PktSendBy, first, count), 1, &[]);
     }
 
     pub fn output(&mut self) -> u32 {

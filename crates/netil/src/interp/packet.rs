@@ -64,6 +64,14 @@ impl Run<'_, '_> {
         if self.machine.buffer.is_present() { Ok(Disposition::Port(port)) } else { Err(TrapKind::NoPacket) }
     }
 
+    /// Sends by the port that many after the first, if there are so many.
+    pub(super) fn send_by(&mut self, first: u32, count: u32) -> Result<Next, TrapKind> {
+        match self.pop() {
+            n if n < count => self.send(first + n).map(Next::End),
+            _ => Ok(Next::Fall),
+        }
+    }
+
     pub(super) fn receive(&mut self, port: u32) -> Next {
         if self.machine.receive(self.program, port) { Next::Fall } else { Next::End(Disposition::Drop(DropReason::NoInput)) }
     }

@@ -46,6 +46,7 @@ impl Run<'_, '_> {
             Op::Ret => return self.ret(),
             Op::Exit | Op::PktDrop => return Ok(Next::End(Disposition::Drop(DropReason::Program(n)))),
             Op::PktSend => return self.send(n).map(Next::End),
+            Op::PktSendBy => return self.send_by(n, inst.imm[1]),
             Op::PktReceive => return Ok(self.receive(n)),
             Op::ChksumJump => return self.checksum_jump(inst),
             Op::Inc1 | Op::Inc2 | Op::Inc3 | Op::Inc4 | Op::Dec1 | Op::Dec2 | Op::Dec3 | Op::Dec4 => self.step_element(inst.op),

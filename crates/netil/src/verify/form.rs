@@ -133,6 +133,7 @@ impl Check<'_> {
             Imm::Timer => below("timer", TIMERS),
             Imm::Const => constant(inst),
             Imm::Switch => self.switch(inst),
+            Imm::U32 if inst.op == Op::PktSendBy => self.outputs(inst.imm[0], v),
             Imm::U32 if matches!(inst.op, Op::LoadE | Op::StoreE) => below("exception table entry", EXCEPTIONS),
             Imm::U32 if inst.op == Op::CoproExbuf && v != 0 => Err(Reason::Immediate("the second operand must be 0".to_owned())),
             Imm::U32 | Imm::Label | Imm::ShortLabel => Ok(()),
@@ -152,6 +153,16 @@ impl Check<'_> {
             (false, true) => Err(Reason::Immediate(format!("sends to input port '{}'", name()))),
             _ => Ok(()),
         }
+    }
+
+    /// A run of output ports.
+    fn outputs(&self, first: u32, count: u32) -> Result<(), Reason> {
+        if count == 0 {
+            return Err(Reason::Immediate("sends by none of 0 ports".to_owned()));
+        }
+        let last = first.checked_add(count - 1).ok_or(Reason::Missing("port", u32::MAX))?;
+        self.module.port_kind(last).ok_or(Reason::Missing("port", last))?;
+        (first..=last).try_for_each(|id| self.port(Op::PktSendBy, id))
     }
 
     fn switch(&self, inst: &Inst) -> Result<(), Reason> {

@@ -6,7 +6,7 @@
 use super::scratch::Scratch;
 use super::searches::Searches;
 use compiler::mir::states::States;
-use compiler::mir::{Func, Helper, Op, Order, Terminator, Value};
+use compiler::mir::{Func, Helper, Op, Order, Value};
 use netil::Verified;
 use netil::ops::{BinOp, CmpOp};
 use netil::table::Space;
@@ -288,10 +288,7 @@ impl Counters {
         let mut count = |value: Value| uses[value.0 as usize] += 1;
         ops(func).for_each(|(_, op)| op.operands(&mut count));
         for end in func.blocks.iter().map(|block| &block.end) {
-            end.edges().iter().flat_map(|edge| &edge.args).for_each(|value| count(*value));
-            if let Terminator::Branch(value, ..) | Terminator::Switch(value, ..) = end {
-                count(*value);
-            }
+            end.values(&mut count);
         }
         let accesses = Accesses { func, edges: edges(func), sizes: [program.module().data_size, program.shared_size()].map(u64::from) };
         let (mut accessed, mut copied) = (HashMap::new(), HashMap::new());

@@ -271,7 +271,7 @@ impl Walk<'_> {
 
     fn ends(&self, state: &State, end: &Terminator) -> Vec<(Edge, State)> {
         match end {
-            Terminator::Jump(edge) => vec![(edge.clone(), state.clone())],
+            Terminator::Jump(edge) | Terminator::SendBy(.., edge) => vec![(edge.clone(), state.clone())],
             Terminator::Branch(condition, then, other) => match self.number(state, *condition) {
                 Some((Origin::Zero, is)) => vec![(if is != 0 { then } else { other }.clone(), state.clone())],
                 _ => vec![(then.clone(), self.assume(state, *condition, 1)), (other.clone(), self.assume(state, *condition, 0))],

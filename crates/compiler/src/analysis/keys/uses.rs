@@ -93,7 +93,7 @@ impl Uses {
                 Some(Op::Cmp(CmpOp::Eq | CmpOp::Ne, x, y)) if func.constant(*y).is_some() => *x,
                 _ => return,
             },
-            Terminator::Switch(value, ..) => *value,
+            Terminator::Switch(value, ..) | Terminator::SendBy(value, ..) => *value,
             _ => return,
         };
         self.tested.insert(tested);

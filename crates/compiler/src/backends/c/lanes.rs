@@ -427,7 +427,7 @@ impl Lanes<'_> {
                 let taken = cases.iter().fold(k, |rest, (key, _)| format!("$but({rest}, is{}_{key:x})", block.0));
                 self.go(&default, &taken);
             }
-            LEAVE => self.line(&format!("leave = $either(leave, {k});")),
+            LEAVE | Terminator::SendBy(..) => self.line(&format!("leave = $either(leave, {k});")),
             Terminator::Send(_) => self.line(&format!("yes = $either(yes, {k});")),
             Terminator::Drop(_) => {}
         }

@@ -177,10 +177,6 @@ impl Frame for Element<'_> {
         true
     }
 
-    fn is_there(&self) -> bool {
-        self.form == Form::Fast
-    }
-
     fn trusts(&self) -> bool {
         !self.is_slice()
     }
@@ -224,10 +220,6 @@ impl Frame for Element<'_> {
 
     fn send(&self, port: u32) -> String {
         format!("return {port};")
-    }
-
-    fn by_number(&self) -> bool {
-        self.plan.computed_ports
     }
 
     fn send_by(&self, value: &str, first: u32) -> String {

@@ -53,8 +53,6 @@ pub(super) trait Frame {
     fn len(&self) -> &'static str;
     /// Whether what was found out about accesses holds. Not so where branches are taken without looking.
     fn trusts(&self) -> bool;
-    /// Whether there is a packet, come what may.
-    fn is_there(&self) -> bool;
     /// Whether that changes on the way.
     fn moves(&self) -> bool;
     /// Whether there are bytes to be read behind what the packet has, up to [`pool::BEHIND`](netil::pool::BEHIND).
@@ -73,10 +71,6 @@ pub(super) trait Frame {
     fn trap(&self, kind: TrapKind, site: Site) -> String;
     /// A statement that sends the packet.
     fn send(&self, port: u32) -> String;
-    /// Whether packets are sent by computed ports ([`ports`]).
-    fn by_number(&self) -> bool {
-        true
-    }
     /// A statement that sends the packet by the port that so many lie before, counted by a value.
     fn send_by(&self, value: &str, first: u32) -> String;
     /// A statement that does the same or drops it, without a branch between the two, and does nothing if the value is for neither; if the frame has such.
@@ -114,10 +108,6 @@ impl Frame for Filter {
     }
 
     fn trusts(&self) -> bool {
-        true
-    }
-
-    fn is_there(&self) -> bool {
         true
     }
 
@@ -427,15 +417,7 @@ impl Scalar<'_> {
     }
 
     fn end(&mut self, block: Block) {
-        let numbered = self.frame.by_number();
-        if let Some((v, first, count, default)) = ports::by_number(self.func, block, self.frame.is_there()).filter(|_| numbered) {
-            let (v, default) = (self.val(v), self.go(&default));
-            let sent = self.frame.send_by(&v, first);
-            let test = format!("{v} < {count}u");
-            let test = if self.probability.is_some() { format!("NV_MOSTLY({test})") } else { test };
-            return self.line(&format!("if ({test})\n        {sent}\n    else\n        {default}"));
-        }
-        if let Some(of) = ports::or_drop(self.func, block, self.frame.is_there()).filter(|_| numbered) {
+        if let Some(of) = ports::or_drop(self.func, block) {
             let statement = self.frame.send_or_drop(&self.val(of.value), &self.val(of.condition.0), &of);
             statement.iter().for_each(|text| self.line(text));
         }
@@ -463,8 +445,20 @@ impl Scalar<'_> {
                 self.line(&text);
             }
             Terminator::Send(port) => self.line(&self.frame.send(*port)),
+            Terminator::SendBy(v, first, count, default) => {
+                let (v, default) = (self.val(*v), self.go(default));
+                self.send_by(&v, (*first, *count), &default);
+            }
             Terminator::Drop(reason) => self.line(&self.frame.drop(*reason)),
         }
+    }
+
+    /// Sends by a number, if it is that of a port.
+    fn send_by(&mut self, v: &str, (first, count): (u32, u32), default: &str) {
+        let sent = self.frame.send_by(v, first);
+        let test = format!("{v} < {count}u");
+        let test = if self.probability.is_some() { format!("NV_MOSTLY({test})") } else { test };
+        self.line(&format!("if ({test})\n        {sent}\n    else\n        {default}"));
     }
 
     /// A jump; all arguments are read before a parameter is written.

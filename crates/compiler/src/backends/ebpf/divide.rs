@@ -54,7 +54,7 @@ pub fn divide(program: &Verified, scratch: &[Range<u32>], loops: bool) -> Result
     let handed = Cuts::new(&func, &refused, &scratch, loops).cut(&mut func, code);
     let context = passes::Context::new(program, Target::HERE.in_order(Order::Little));
     passes::clean(&mut func, &context);
-    let sends = func.blocks.iter().any(|block| matches!(block.end, Terminator::Send(_)));
+    let sends = func.blocks.iter().any(|block| !block.end.ports().is_empty());
     if !sends && let Some(first) = handed.first() {
         return Err(first.clone());
     }

@@ -239,7 +239,7 @@ fn needs(func: &Func) -> Frame {
 /// The push handler as this back end takes it.
 fn optimised(program: &Verified) -> Result<Func, Refused> {
     // Jumps through tables are not to be had; the search for a case is made with the instructions.
-    let target = Target::HERE.in_order(Order::Little);
+    let target = Target { numbered_ports: u32::MAX, ..Target::HERE.in_order(Order::Little) };
     let options = passes::Options { disabled: vec!["switches".to_owned()], target, ..passes::Options::default() };
     let translated = translate(program, HandlerKind::Push).map_err(|e| Refused::whole(e.to_string()))?;
     let func = translated.ok_or_else(|| Refused::whole("a program without a push handler: packets come by themselves"))?;

@@ -201,13 +201,13 @@ impl Lowerer<'_> {
             }
             return;
         }
-        let none = self.code.label();
-        let outputs = self.outputs_switch(port, none);
-        for (id, label) in outputs {
-            self.code.place(label);
-            self.code.op1(Op::PktSend, id);
+        self.value(port);
+        let (inputs, count) = (self.instance.inputs.len() as u32, self.instance.outputs.len() as u32);
+        if count > 0 {
+            self.code.op2(Op::PktSendBy, inputs, count);
+        } else {
+            self.code.op(Op::Pop);
         }
-        self.code.place(none);
         self.code.op(Op::Ret);
     }
 

@@ -5,6 +5,7 @@ use crate::x11::Refused;
 use crate::x11::code::{Access, If, Move, Place, Src, Verdict};
 use compiler::mir::{Edge, Terminator, Value};
 use netil::exec::DropReason;
+use std::ops::Range;
 
 impl Lower<'_> {
     /// Two ways; one that only leaves the pipeline is a move under a condition.
@@ -88,62 +89,81 @@ impl Lower<'_> {
         own
     }
 
+    /// A block of its own that sends.
+    fn send_alone(&mut self, port: u32) -> usize {
+        let (here, own) = (self.block, self.new_block());
+        self.block = own;
+        let to = self.send(port, None);
+        self.out.ends[own] = End::Jump(to);
+        self.block = here;
+        own
+    }
+
     pub(super) fn new_block(&mut self) -> usize {
         self.out.ends.push(End::Jump(DONE));
         self.out.ends.len() - 1
     }
 
-    /// Few cases are compared, more are one lookup.
     pub(super) fn switch(&mut self, v: Value, cases: &[(u32, Edge)], default: &Edge) -> Result<End, Refused> {
+        let keys: Vec<u32> = cases.iter().map(|(case, _)| *case).collect();
         let key = self.words_of(v);
-        if let Some(end) = self.numbered(&key, cases, default) {
-            return Ok(end);
-        }
+        self.choose(&key, &keys, |lower, n| lower.split(&cases[n].1), default)
+    }
+
+    /// Few cases are compared, more are one lookup; the function makes the block of the n-th case.
+    fn choose(&mut self, key: &[Src], cases: &[u32], block: impl Fn(&mut Self, usize) -> usize, default: &Edge) -> Result<End, Refused> {
         if cases.len() > 2 {
             self.fits_tcam(cases.len() as u64, 32)?;
-            let targets: Vec<(u32, usize)> = cases.iter().map(|(case, edge)| (*case, self.split(edge))).collect();
+            let targets: Vec<(u32, usize)> = cases.iter().enumerate().map(|(n, case)| (*case, block(self, n))).collect();
             let default = self.split(default);
             let all = targets.iter().map(|(_, to)| *to).chain([default]).collect();
-            self.push(Op::Point(Access::Jump { key, cases: targets, default }), true);
+            self.push(Op::Point(Access::Jump { key: key.to_vec(), cases: targets, default }), true);
             return Ok(End::Lookup(all));
         }
-        let mut rest = cases.iter();
-        loop {
-            let Some((case, edge)) = rest.next() else { return Ok(End::Jump(self.way(default, None, false))) };
+        for (n, case) in cases.iter().enumerate() {
             let wanted = [Src::Imm(*case as u16), Src::Imm((*case >> 16) as u16)];
-            match self.equal(&key, &wanted) {
-                Bit::Const(true) => return Ok(End::Jump(self.way(edge, None, false))),
+            match self.equal(key, &wanted) {
+                Bit::Const(true) => return Ok(End::Jump(block(self, n))),
                 Bit::Const(false) => {}
                 Bit::Is(is) => {
-                    let (to, next) = (self.split(edge), self.new_block());
+                    let (to, next) = (block(self, n), self.new_block());
                     let at = self.block;
                     self.out.ends[at] = End::Branch(is, to, next);
                     self.block = next;
                 }
             }
         }
+        Ok(End::Jump(self.way(default, None, false)))
     }
 
-    /// Cases that are ports in the order of their numbers need no lookup: the number is moved to where ports are.
-    pub(super) fn numbered(&mut self, key: &[Src], cases: &[(u32, Edge)], default: &Edge) -> Option<End> {
-        let mut keys: Vec<(u32, u32)> = cases.iter().map(|(case, edge)| Some((*case, self.port(edge)?))).collect::<Option<_>>()?;
-        keys.sort_unstable();
-        let first = *keys.first().filter(|(case, _)| *case == 0)?;
-        let in_turn = keys.iter().enumerate().all(|(n, (case, port))| (*case, *port) == (n as u32, first.1 + n as u32));
-        let (true, [Src::Reg(low), ..]) = (in_turn && keys.len() > 1, key) else { return None };
-        let limit = [Src::Imm(u16::try_from(keys.len()).ok()?), Src::Imm(0)];
-        let Bit::Is(is) = self.less(key, &limit, false) else { return None };
-        self.push(Op::Move(Move { guard: Some(is), to: Place::OutBy(first.1), from: Place::Reg(*low) }), true);
+    /// By a number: where the ports leave the pipeline in their order, it is moved to where ports are; else they are cases.
+    pub(super) fn send_by(&mut self, v: Value, ports: Range<u32>, default: &Edge) -> Result<End, Refused> {
+        let key = self.words_of(v);
+        if let Some(end) = self.numbered(&key, ports.clone(), default) {
+            return Ok(end);
+        }
+        let (first, cases): (u32, Vec<u32>) = (ports.start, (0..ports.len() as u32).collect());
+        self.choose(&key, &cases, |lower, n| lower.send_alone(first + n as u32), default)
+    }
+
+    fn numbered(&mut self, key: &[Src], ports: Range<u32>, default: &Edge) -> Option<End> {
+        let count = u16::try_from(ports.len()).ok()?;
+        let out: Vec<u32> = ports.map(|port| self.out_port(port)).collect::<Option<_>>()?;
+        let first = *out.first()?;
+        let in_turn = (first..).zip(&out).all(|(next, port)| next == *port);
+        let (true, [Src::Reg(low), ..]) = (in_turn, key) else { return None };
+        let Bit::Is(is) = self.less(key, &[Src::Imm(count), Src::Imm(0)], false) else { return None };
+        self.push(Op::Move(Move { guard: Some(is), to: Place::OutBy(first), from: Place::Reg(*low) }), true);
         let other = self.way(default, Some(If { holds: !is.holds, ..is }), false);
         Some(if other == DONE { End::Jump(DONE) } else { End::Branch(is, DONE, other) })
     }
 
-    /// The port by which packets leave the pipeline on an edge, if they do nothing else.
-    pub(super) fn port(&self, edge: &Edge) -> Option<u32> {
-        let data = self.code().func.block(edge.block);
-        let Terminator::Send(port) = data.end else { return None };
-        let way = self.code().ways.iter().find(|(p, _)| *p == port).map(|(_, link)| *link);
-        if let (Some(Link::Port(out)), true) = (way, data.ops.is_empty() && data.params.is_empty()) { Some(out) } else { None }
+    /// The pipeline's port behind one of the element's, if packets leave there.
+    fn out_port(&self, port: u32) -> Option<u32> {
+        match self.code().ways.iter().find(|(p, _)| *p == port) {
+            Some((_, Link::Port(out))) => Some(*out),
+            _ => None,
+        }
     }
 
     /// Where every way out says where to, the most common of these is said once, at the beginning; among equals the first, from which others take the least time.

@@ -222,7 +222,7 @@ fn optimised(program: &Verified) -> Result<Func, String> {
     let translated = translate(program, HandlerKind::Push).map_err(|e| e.to_string())?;
     let func = translated.ok_or("a program without a push handler: packets come by themselves")?;
     let mut func = unroll(func).map_err(|e| e.to_string())?;
-    let target = passes::Target { ways: true, ..passes::Target::HERE.in_order(Order::Little) };
+    let target = passes::Target { ways: true, numbered_ports: 2, ..passes::Target::HERE.in_order(Order::Little) };
     passes::optimise(&mut func, &Context::new(program, target), &options);
     let cfg = Cfg::new(&func);
     let back = |b: &Block| func.block(*b).end.edges().iter().any(|e| cfg.position[e.block.0 as usize] <= cfg.position[b.0 as usize]);
@@ -427,6 +427,7 @@ impl<'a> Lower<'a> {
             },
             Terminator::Switch(v, cases, default) => self.switch(*v, cases, default)?,
             Terminator::Send(port) => End::Jump(self.send(*port, None)),
+            end @ Terminator::SendBy(v, .., default) => self.send_by(*v, end.ports(), default)?,
             Terminator::Drop(reason) => End::Jump(self.drop(*reason, None)),
         };
         // A chain of comparisons has gone on to another block.

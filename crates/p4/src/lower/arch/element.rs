@@ -367,26 +367,28 @@ impl Lower<'_> {
     /// Sends the packet, or a copy and goes on there, by the output of its egress port.
     fn send(&mut self, outputs: u32, after: Option<LabelId>) -> Lowered<()> {
         let first = self.element.map_or(0, |element| element.inputs);
-        let none = self.code.label();
-        let labels: Vec<LabelId> = (0..outputs.min(DROP_PORT)).map(|_| self.code.label()).collect();
+        let count = outputs.min(DROP_PORT);
         let width = self.get_standard("egress_port")?;
         self.code.resize(width, 32);
-        self.code.switch((0..).zip(labels.iter().copied()).collect(), none);
-        for (n, label) in (first..).zip(labels) {
-            self.code.bind(label);
-            match after {
-                Some(after) => {
-                    self.code.op1(Op::PktSendDup, n);
-                    self.code.jump(after);
-                }
-                None => self.code.op1(Op::PktSend, n),
-            }
-        }
-        self.code.bind(none);
         match after {
-            Some(after) => self.code.jump(after),
-            None => self.code.op1(Op::PktDrop, NO_OUTPUT),
+            Some(after) => self.send_copy_by(first, count, after),
+            None if count == 0 => self.code.op(Op::Pop),
+            None => self.code.op2(Op::PktSendBy, first, count),
+        }
+        if after.is_none() {
+            self.code.op1(Op::PktDrop, NO_OUTPUT);
         }
         Ok(())
+    }
+
+    /// Sends a copy by the output whose number is on the stack, if there is one, and goes on there.
+    fn send_copy_by(&mut self, first: u32, count: u32, after: LabelId) {
+        let labels: Vec<LabelId> = (0..count).map(|_| self.code.label()).collect();
+        self.code.switch((0..).zip(labels.iter().copied()).collect(), after);
+        for (n, label) in (first..).zip(labels) {
+            self.code.bind(label);
+            self.code.op1(Op::PktSendDup, n);
+            self.code.jump(after);
+        }
     }
 }

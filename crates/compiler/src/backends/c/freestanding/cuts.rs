@@ -107,7 +107,7 @@ impl Pieces {
 
     /// Whether a piece sends packets by a port.
     pub fn sends(&self, piece: usize, port: u32) -> bool {
-        self.pieces[piece].blocks.iter().any(|block| self.func.block(*block).end == Terminator::Send(port))
+        self.pieces[piece].blocks.iter().any(|block| self.func.block(*block).end.ports().contains(&port))
     }
 
     /// Operations of a piece.

@@ -452,10 +452,6 @@ impl Frame for Core<'_> {
         true
     }
 
-    fn is_there(&self) -> bool {
-        true
-    }
-
     fn base(&self, space: Space) -> &'static str {
         match space {
             Space::Packet => "nv_p(r)",

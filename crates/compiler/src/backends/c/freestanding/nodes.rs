@@ -10,7 +10,7 @@
 
 use super::division::Plan;
 use super::{Emitted, Part, element, quoted};
-use crate::mir::{Func, Helper, Op, Terminator};
+use crate::mir::{Func, Helper, Op};
 use netil::table::Space;
 use std::fmt::Write as _;
 
@@ -77,9 +77,7 @@ impl Needs {
 
     fn add(&mut self, func: &Func) {
         for block in &func.blocks {
-            if let Terminator::Send(port) = block.end {
-                self.ports = self.ports.max(port + 1);
-            }
+            self.ports = self.ports.max(block.end.ports().end);
         }
         for op in func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| func.op(*v)) {
             self.state |= keeps(op);

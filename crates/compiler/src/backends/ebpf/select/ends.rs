@@ -30,6 +30,8 @@ impl Select<'_> {
                 let to = self.way(Exit::Port(*port));
                 self.ends(End::Jump(to));
             }
+            // They are tested for, by a pass.
+            Terminator::SendBy(..) => return Err(Refused::whole("packets leave by ports that are computed")),
             Terminator::Drop(reason) => {
                 let to = self.way(Exit::Drop(*reason));
                 self.ends(End::Jump(to));
