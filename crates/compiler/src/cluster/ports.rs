@@ -28,8 +28,9 @@ pub(crate) fn or_drop(func: &Func, block: Block) -> Option<OrDrop> {
         _ => return None,
     };
     let value = tested(func, other.block)?;
-    let (first, count) = reaches(func, other, (value, 0))?;
-    let all = (1..count).all(|key| reaches(func, other, (value, key)) == Some((first, count)));
+    let narrow = unextended(func, value);
+    let (first, count) = reaches(func, other, (narrow, 0))?;
+    let all = (1..count).all(|key| reaches(func, other, (narrow, key)) == Some((first, count)));
     all.then_some(OrDrop { condition: (*c, when), reason, value, first, count })
 }
 
@@ -51,6 +52,11 @@ fn tested(func: &Func, block: Block) -> Option<Value> {
     only_sends(func, block).map(|(value, ..)| value).or_else(|| compares(func, block).map(|(_, value, _)| value))
 }
 
+/// The value that was extended with zeros.
+fn unextended(func: &Func, v: Value) -> Value {
+    if let Some(Op::Zext(narrow)) = func.op(v) { unextended(func, *narrow) } else { v }
+}
+
 /// A block that compares a value with a constant and does nothing else.
 fn compares(func: &Func, block: Block) -> Option<(CmpOp, Value, u64)> {
     let data = func.block(block);
@@ -64,13 +70,13 @@ fn compares(func: &Func, block: Block) -> Option<(CmpOp, Value, u64)> {
 fn reaches(func: &Func, edge: &Edge, (value, key): (Value, u32)) -> Option<(u32, u32)> {
     let mut edge = edge;
     for _ in 0..FARTHEST {
-        let found = only_sends(func, edge.block).filter(|(v, _, count)| *v == value && key < *count);
+        let found = only_sends(func, edge.block).filter(|(v, _, count)| unextended(func, *v) == value && key < *count);
         if let Some((_, first, count)) = found {
             return edge.args.is_empty().then_some((first, count));
         }
-        let (op, _, constant) = compares(func, edge.block).filter(|(_, v, _)| *v == value)?;
+        let (op, a, constant) = compares(func, edge.block).filter(|(_, v, _)| unextended(func, *v) == value)?;
         let Terminator::Branch(_, yes, no) = &func.block(edge.block).end else { return None };
-        edge = if op.eval(func.width(value), key.into(), constant) { yes } else { no };
+        edge = if op.eval(func.width(a), key.into(), constant) { yes } else { no };
     }
     None
 }
