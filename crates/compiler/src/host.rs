@@ -154,7 +154,7 @@ fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]
         Helper::GrowTail => m.grow_tail(args[0], budget)?,
         Helper::CoproIn(unit, register) => return Ok(*m.register(unit, register)),
         Helper::CoproOut(unit, register) => *m.register(unit, register) = args[0],
-        Helper::CoproInvoke(unit, operation) => m.invoke(unit, operation, budget)?,
+        Helper::CoproInvoke(unit, operation) => m.invoke(program, unit, operation, budget)?,
         Helper::CoproShow(unit) => m.show(unit),
         _ => return read_only(helper, args, m.buffer.bytes(), budget),
     }

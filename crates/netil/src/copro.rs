@@ -208,14 +208,44 @@ pub fn find(name: &str) -> Option<&'static Descriptor> {
     builtin(name).or_else(registered)
 }
 
+/// What an operation sees of the handler's memories, for reading: parts of the exchange buffer that `copro.exbuf` showed, as they are when the operation runs. A program's data and
+/// shared memory are its own, and are seen by no unit; what that needs of them is passed in registers. Other views may be added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Views<'a> {
+    /// Packet memory: the captured bytes, none of a buffer without a packet.
+    pub packet: Option<&'a [u8]>,
+    /// Info memory, as many bytes as the program declares.
+    pub info: Option<&'a [u8]>,
+}
+
+impl<'a> Views<'a> {
+    /// Of a handler that showed nothing.
+    pub const NONE: Self = Self { packet: None, info: None };
+
+    /// Of an exchange buffer.
+    #[must_use]
+    pub const fn of(packet: &'a [u8], info: &'a [u8]) -> Self {
+        Self { packet: Some(packet), info: Some(info) }
+    }
+
+    /// The packet, for operations that need it.
+    ///
+    /// # Errors
+    /// It was not shown.
+    pub fn shown_packet(self) -> Result<&'a [u8], CoproError> {
+        self.packet.ok_or(CoproError::NoPacket)
+    }
+}
+
 /// An instance of a coprocessor. Its registers are kept by the engine and passed in.
 pub trait Coprocessor: Send {
     /// Takes the coprocessor's initialised data, from the offset that `copro.init` names to the end of the module's; returns
     /// 0 if it is good, else a number that says why not.
     fn init(&mut self, data: &[u8]) -> u32;
 
-    /// Runs an operation. `packet` is there if the handler showed it with `copro.exbuf`.
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError>;
+    /// Runs an operation, which sees what the handler showed it.
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError>;
 
     /// What [`Self::init`] would cost on that data, in bytes handled in bulk: the handler pays for them before ([`crate::budget`]).
     /// 0 where it takes a short time whatever the data.
@@ -224,10 +254,10 @@ pub trait Coprocessor: Send {
         0
     }
 
-    /// What [`Self::invoke`] would cost with those registers and that packet, in bytes handled in bulk: the handler pays for them before.
+    /// What [`Self::invoke`] would cost with those registers and views, in bytes handled in bulk: the handler pays for them before.
     /// 0 where the operation takes a short time whatever the packet. Must depend on nothing but what the instance remembers and is given.
-    fn work(&self, operation: u32, registers: &Registers, packet: Option<&[u8]>) -> u64 {
-        let _ = (operation, registers, packet);
+    fn work(&self, operation: u32, registers: &Registers, views: Views<'_>) -> u64 {
+        let _ = (operation, registers, views);
         0
     }
 
