@@ -157,7 +157,7 @@ pub(crate) unsafe fn register(unit: &Unit, views: InvokeViews) -> Result<(), Fau
     let doc = if unit.doc.is_null() { "" } else { unsafe { kept(unit.doc, "its description") }? };
     // SAFETY: as this function's.
     let operations = names.iter().map(|name| unsafe { kept(*name, "an operation's name") }).collect::<Result<Vec<_>, _>>()?;
-    let descriptor = Descriptor { name, registers: unit.registers, operations: operations.leak(), cost: unit.cost, doc };
+    let descriptor = Descriptor { name, registers: unit.registers, operations: operations.leak(), cost: unit.cost, prints: false, doc };
     let calls = Calls { context: unit.context, make, init: unit.init, run, free: unit.free };
     register_unit(descriptor, move || Box::new(calls.unit())).map_err(Fault::argument)
 }

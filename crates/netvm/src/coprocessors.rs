@@ -25,7 +25,7 @@
 //! }
 //!
 //! let doc = "note: register 1 becomes how often register 0 was noted";
-//! register(Descriptor { name: "tally", registers: 2, operations: &["note"], cost: 20, doc }, || Box::new(Tally::default()))?;
+//! register(Descriptor { name: "tally", registers: 2, operations: &["note"], cost: 20, prints: false, doc }, || Box::new(Tally::default()))?;
 //! let program = "segment .metadata .use_coprocessor tally ends segment .ports push_input in push_output out ends
 //!     segment .push .maxstacksize 2 pop push 0 upload.8 copro.out tally, 0 copro.invoke tally, note
 //!     copro.in tally, 1 push 2 jcmp.g no pkt.send out no: ret 0 ends";

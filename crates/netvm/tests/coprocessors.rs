@@ -1,5 +1,9 @@
 //! A coprocessor of the embedding program: used by a NetIL program alone, on every engine, and by an element of a configuration.
 
+#[path = "coprocessors/fused.rs"]
+mod fused;
+mod graphs;
+
 use netvm::application::{Application, Lent, Reading, Settings, Silent};
 use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, RegisterError, Registers, Views, register};
 use netvm::io::LinkType;
@@ -44,6 +48,7 @@ const DESCRIPTOR: Descriptor = Descriptor {
     registers: 2,
     operations: &["ask", "length"],
     cost: 30,
+    prints: false,
     doc: "ask: register 1 becomes 1 if register 0 was asked for no more often than the first byte of initialised data says, else 0. length: register 1 becomes the packet's length.",
 };
 

@@ -295,7 +295,7 @@ void push(int port)
 /// The order of all packets, in replicas or in order, and the order of flows.
 #[test]
 fn a_thread_that_fails_ends_the_run_and_is_named() {
-    let descriptor = Descriptor { name: "bomb", registers: 1, operations: &["look"], cost: 1, doc: "panics" };
+    let descriptor = Descriptor { name: "bomb", registers: 1, operations: &["look"], cost: 1, prints: false, doc: "panics" };
     register(descriptor, || Box::new(Bomb)).unwrap();
     let folder = folder("crash");
     std::fs::write(folder.join("Bomb.c"), BOMB).unwrap();

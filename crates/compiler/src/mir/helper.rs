@@ -205,7 +205,7 @@ impl Helper {
             Self::CoproIn(..)           => row(NEVER, S::COPROCESSORS,                  S::NONE,                          No, Runtime),
             Self::CoproOut(..)          => row(NEVER, S::NONE,                          S::COPROCESSORS,                  No, Runtime),
             Self::CoproShow(_)          => row(NEVER, S::NONE,                          S::COPROCESSORS,                  All, Runtime),
-            Self::CoproInvoke(..)       => row(TRAPS, S::PACKET.and(S::COPROCESSORS),   S::COPROCESSORS,                  All, Runtime),
+            Self::CoproInvoke(..)       => row(TRAPS, S::VIEWS.and(S::COPROCESSORS),    S::COPROCESSORS.and(S::BUDGET),   All, Runtime),
         }
     }
 
@@ -289,5 +289,8 @@ mod tests {
         assert!([SendCopy(0), Find(0), moves, Take].iter().all(|helper| !helper.is_of_packet()));
         let stay: Vec<Helper> = all.iter().filter(|helper| helper.leaves_packet()).copied().collect();
         assert_eq!(stay, [Checksum, Hash, Find(0), EntryLoad(0, 0)]);
+        // A coprocessor reads what it is shown, and may cost what others do.
+        let Row { reads, writes, .. } = Helper::CoproInvoke(0, 0).row();
+        assert!([States::PACKET, States::LENGTH, States::INFO].iter().all(|seen| reads.meets(*seen)) && writes.meets(States::BUDGET));
     }
 }
