@@ -19,7 +19,7 @@ use netil::Verified;
 use netil::budget::Budget;
 use netil::cluster::{Cluster, Ended, Host};
 use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Trap, TrapKind};
-use netil::machine::Machine;
+use netil::machine::{Machine, views};
 use netil::module::HandlerKind;
 use netil::pool::{Detail, Expected, Late, Line, Pool};
 use netil::rows::{Table, Unit};
@@ -463,6 +463,11 @@ unsafe extern "C" fn call(burst: *mut Burst, slot: u64, unit: u32, index: u32, o
 
 impl Running<'_> {
     fn serve(&mut self, slot: u32, unit: u32, call: Call, operands: &mut [u64], burst: &mut Burst) -> Result<u32, TrapKind> {
+        if let Call::Helper(helper, _) = call
+            && let Some(result) = self.coprocessor(slot, unit, helper, operands, burst)
+        {
+            return result;
+        }
         self.called = true;
         let of_packet = matches!(call, Call::Helper(helper, _) | Call::Wide(helper, ..) if helper.needs_packet());
         let mut packet = if of_packet { self.packet(slot) } else { ExchangeBuffer::none() };
@@ -476,12 +481,23 @@ impl Running<'_> {
         self.set |= matches!(call, Call::Wide(Helper::SetTimer(_), ..));
         burst.left = budget.0;
         burst.copies += (self.copies.len() - sent) as u32;
-        if let Call::Helper(Helper::CoproShow(n), _) = call {
-            burst.shown |= 1 << n;
-        }
         if of_packet {
             self.pool.lower(slot, packet);
         }
+        result
+    }
+
+    /// Work on a coprocessor, with the packet in its slot; `None` of other work. Nothing that compiled code has pointers to is changed.
+    fn coprocessor(&mut self, slot: u32, unit: u32, helper: Helper, operands: &[u64], burst: &mut Burst) -> Option<Result<u32, TrapKind>> {
+        let (pool, size) = (&*self.pool, self.programs[unit as usize].module().info_size as usize);
+        let operand = operands.first().copied().unwrap_or_default() as u32;
+        let mut budget = Budget(burst.left);
+        let seen = || {
+            check(pool, &[slot]);
+            views(pool.bytes(slot), pool.info(slot), size)
+        };
+        let result = host::coprocessors(self.host.state(unit), (helper, operand), &mut burst.shown, seen, &mut budget);
+        burst.left = budget.0;
         result
     }
 
