@@ -222,7 +222,7 @@ u32 coprocessor_load(const char *unit, const char *text) NV_ONLY_NETVM;
 /* coprocessor_put(unit, register, value), coprocessor_get(unit, register): registers are constants. */
 void coprocessor_put(const char *unit, u32 number, u32 value) NV_ONLY_NETVM;
 u32 coprocessor_get(const char *unit, u32 number) NV_ONLY_NETVM;
-/* coprocessor_show(unit): it gets the packet for operations that follow in this run of the handler. */
+/* coprocessor_show(unit): operations that follow in this run of the handler see the packet and its annotations. */
 void coprocessor_show(const char *unit) NV_ONLY_NETVM;
 /* coprocessor_run(unit, "operation"). */
 void coprocessor_run(const char *unit, const char *operation) NV_ONLY_NETVM;

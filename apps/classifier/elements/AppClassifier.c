@@ -150,8 +150,15 @@ static void begin(u32 seq)
         return;
     kept->base = seq;
     kept->gathered = 0;
-    for (u32 i = 0; i < WORDS; i++)
-        kept->present[i] = 0;
+    /* With a computed index all words of an entry are one value, too wide for C. */
+    kept->present[0] = 0;
+    kept->present[1] = 0;
+    kept->present[2] = 0;
+    kept->present[3] = 0;
+    kept->present[4] = 0;
+    kept->present[5] = 0;
+    kept->present[6] = 0;
+    kept->present[7] = 0;
 }
 
 /* Adds a segment to its direction's beginning, and tries what there is then. A first segment is tried where it is. */

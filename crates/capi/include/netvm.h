@@ -88,6 +88,11 @@ typedef uint32_t (*netvm_unit_init)(void *unit, const uint8_t *data, size_t len)
  * full; 4, the unit was not initialised. Other numbers are as 2. */
 typedef int (*netvm_unit_invoke)(void *unit, uint32_t operation, uint32_t *registers, const uint8_t *packet, size_t len);
 
+struct netvm_views;
+
+/* The same of a unit that sees more than the packet; the views are there for the call. */
+typedef int (*netvm_unit_invoke_views)(void *unit, uint32_t operation, uint32_t *registers, const struct netvm_views *views);
+
 /* Frees a unit. */
 typedef void (*netvm_unit_free)(void *unit);
 
@@ -147,6 +152,18 @@ typedef struct netvm_coprocessor {
     /* Null if there is nothing to free. */
     netvm_unit_free free;
 } netvm_coprocessor;
+
+/* What an operation of a coprocessor sees, for reading and for the time of the call. Fields may be added behind the last one. */
+typedef struct netvm_views {
+    /* The packet; null if the program did not show it. */
+    const uint8_t *packet;
+    /* Its length. */
+    size_t packet_len;
+    /* The packet's annotations, as many bytes as the program declares (.info_size); null if the program did not show the packet. */
+    const uint8_t *info;
+    /* Their number. */
+    size_t info_len;
+} netvm_views;
 
 /* A packet of a burst. */
 typedef struct netvm_item {
@@ -240,6 +257,9 @@ void netvm_filter_free(netvm_filter *filter);
 /* Lets NetIL programs, also those that are elements (NetIL(FILE)), use a coprocessor of the caller's, as long as the process lives.
  * At most 64 can be registered, and names differ. *error is as in netvm_filter_compile. */
 int netvm_coprocessor_register(const netvm_coprocessor *coprocessor, char **error);
+
+/* The same for a coprocessor whose operations see more than the packet: invoke runs them in place of the structure's, which may be null. */
+int netvm_coprocessor_register_views(const netvm_coprocessor *coprocessor, netvm_unit_invoke_views invoke, char **error);
 
 /* Reads a configuration of elements in Click's language and puts what runs it into *application, to be freed by
  * netvm_application_free. Its devices are queues: packets for FromDevice(NAME) come by netvm_application_push, those that

@@ -3,9 +3,11 @@
 //! Invariants: a unit is used by one thread at a time, and freed once; it sees as many registers as its descriptor says. Names are kept as long as the process lives, as the
 //! registration is.
 
-use crate::Unit;
 use crate::pointers::{Fault, array, text};
-use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, MAX_OPERATIONS, MAX_REGISTERS, Registers, register as register_unit};
+use crate::{Seen, Unit};
+use netvm::coprocessors::{
+    CoproError, Coprocessor, Descriptor, MAX_OPERATIONS, MAX_REGISTERS, Registers, Views, register as register_unit,
+};
 use std::ffi::{c_char, c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -15,10 +17,18 @@ pub type Make = Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>;
 pub type Init = Option<unsafe extern "C" fn(*mut c_void, *const u8, usize) -> u32>;
 /// `netvm_unit_invoke`.
 pub type Invoke = Option<unsafe extern "C" fn(*mut c_void, u32, *mut u32, *const u8, usize) -> c_int>;
+/// `netvm_unit_invoke_views`.
+pub type InvokeViews = Option<unsafe extern "C" fn(*mut c_void, u32, *mut u32, *const Seen) -> c_int>;
 /// `netvm_unit_free`.
 pub type Free = Option<unsafe extern "C" fn(*mut c_void)>;
 
-crate::abi::c_types!(Make = "netvm_unit_make", Init = "netvm_unit_init", Invoke = "netvm_unit_invoke", Free = "netvm_unit_free");
+crate::abi::c_types!(
+    Make = "netvm_unit_make",
+    Init = "netvm_unit_init",
+    Invoke = "netvm_unit_invoke",
+    InvokeViews = "netvm_unit_invoke_views",
+    Free = "netvm_unit_free"
+);
 
 /// What init says of a unit that could not be made.
 const NOT_MADE: u32 = u32::MAX;
@@ -29,8 +39,15 @@ struct Calls {
     context: *mut c_void,
     make: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
     init: Init,
-    invoke: unsafe extern "C" fn(*mut c_void, u32, *mut u32, *const u8, usize) -> c_int,
+    run: Run,
     free: Free,
+}
+
+/// The function that runs operations: one that sees the packet, or one that sees all views.
+#[derive(Clone, Copy)]
+enum Run {
+    Packet(unsafe extern "C" fn(*mut c_void, u32, *mut u32, *const u8, usize) -> c_int),
+    Views(unsafe extern "C" fn(*mut c_void, u32, *mut u32, *const Seen) -> c_int),
 }
 
 // SAFETY: the header says that units are made by any thread, so the caller has seen to it that `make` and `context` can be used by all.
@@ -68,14 +85,19 @@ impl Coprocessor for Called {
         }
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
-        (operation, *registers, packet).hash(&mut self.given);
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError> {
+        (operation, *registers, views).hash(&mut self.given);
         if self.unit.is_null() {
             return Err(CoproError::NotInitialised);
         }
-        let (bytes, len) = packet.map_or((std::ptr::null(), 0), |packet| (packet.as_ptr(), packet.len()));
-        // SAFETY: as above; the packet and all registers are there for the call.
-        match unsafe { (self.calls.invoke)(self.unit, operation, registers.as_mut_ptr(), bytes, len) } {
+        let (seen, registers) = (Seen::of(views), registers.as_mut_ptr());
+        let result = match self.calls.run {
+            // SAFETY: the unit was made by `make` and is not freed yet; the packet and all registers are there for the call.
+            Run::Packet(run) => unsafe { run(self.unit, operation, registers, seen.packet, seen.packet_len) },
+            // SAFETY: as above, and so are the views.
+            Run::Views(run) => unsafe { run(self.unit, operation, registers, &raw const seen) },
+        };
+        match result {
             0 => Ok(()),
             1 => Err(CoproError::NoPacket),
             3 => Err(CoproError::Full),
@@ -86,6 +108,14 @@ impl Coprocessor for Called {
 
     fn fingerprint(&self) -> u64 {
         self.given.finish()
+    }
+}
+
+impl Seen {
+    fn of(views: Views<'_>) -> Self {
+        let parts = |view: Option<&[u8]>| view.map_or((std::ptr::null(), 0), |bytes| (bytes.as_ptr(), bytes.len()));
+        let ((packet, packet_len), (info, info_len)) = (parts(views.packet), parts(views.info));
+        Self { packet, packet_len, info, info_len }
     }
 }
 
@@ -108,13 +138,13 @@ unsafe fn kept(at: *const c_char, what: &str) -> Result<&'static str, Fault> {
     Ok(Box::leak(text.to_owned().into_boxed_str()))
 }
 
-/// Registers a coprocessor.
+/// Registers a coprocessor; `views` takes the place of its `invoke`, if it is there.
 ///
 /// # Safety
 /// Its pointers are null or point to what the header says.
-pub(crate) unsafe fn register(unit: &Unit) -> Result<(), Fault> {
+pub(crate) unsafe fn register(unit: &Unit, views: InvokeViews) -> Result<(), Fault> {
     let make = unit.make.ok_or(Fault::null("make"))?;
-    let invoke = unit.invoke.ok_or(Fault::null("invoke"))?;
+    let run = views.map(Run::Views).or(unit.invoke.map(Run::Packet)).ok_or(Fault::null("invoke"))?;
     let count = unit.operation_count as usize;
     if count > MAX_OPERATIONS || unit.registers as usize > MAX_REGISTERS {
         return Err(Fault::argument(format!("a coprocessor has at most {MAX_OPERATIONS} operations and {MAX_REGISTERS} registers")));
@@ -127,7 +157,7 @@ pub(crate) unsafe fn register(unit: &Unit) -> Result<(), Fault> {
     let doc = if unit.doc.is_null() { "" } else { unsafe { kept(unit.doc, "its description") }? };
     // SAFETY: as this function's.
     let operations = names.iter().map(|name| unsafe { kept(*name, "an operation's name") }).collect::<Result<Vec<_>, _>>()?;
-    let descriptor = Descriptor { name, registers: unit.registers, operations: operations.leak(), cost: unit.cost, doc };
-    let calls = Calls { context: unit.context, make, init: unit.init, invoke, free: unit.free };
+    let descriptor = Descriptor { name, registers: unit.registers, operations: operations.leak(), cost: unit.cost, prints: false, doc };
+    let calls = Calls { context: unit.context, make, init: unit.init, run, free: unit.free };
     register_unit(descriptor, move || Box::new(calls.unit())).map_err(Fault::argument)
 }

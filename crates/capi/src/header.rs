@@ -41,6 +41,11 @@ typedef uint32_t (*netvm_unit_init)(void *unit, const uint8_t *data, size_t len)
  * full; 4, the unit was not initialised. Other numbers are as 2. */
 typedef int (*netvm_unit_invoke)(void *unit, uint32_t operation, uint32_t *registers, const uint8_t *packet, size_t len);
 
+struct netvm_views;
+
+/* The same of a unit that sees more than the packet; the views are there for the call. */
+typedef int (*netvm_unit_invoke_views)(void *unit, uint32_t operation, uint32_t *registers, const struct netvm_views *views);
+
 /* Frees a unit. */
 typedef void (*netvm_unit_free)(void *unit);
 

@@ -79,6 +79,18 @@ structures! {
         free: coprocessor::Free,
     }
 
+    /// What an operation of a coprocessor sees, for reading and for the time of the call. Fields may be added behind the last one.
+    struct Seen as "netvm_views" {
+        /// The packet; null if the program did not show it.
+        packet: *const u8,
+        /// Its length.
+        packet_len: usize,
+        /// The packet's annotations, as many bytes as the program declares (`.info_size`); null if the program did not show the packet.
+        info: *const u8,
+        /// Their number.
+        info_len: usize,
+    }
+
     /// A packet of a burst.
     struct Item as "netvm_item" {
         /// Its bytes, which may be changed.
@@ -215,7 +227,22 @@ functions! {
         // SAFETY: null, or a structure that is there for the call.
         let unit = unsafe { coprocessor.as_ref() }.ok_or(Fault::null("the coprocessor"));
         // SAFETY: its strings and arrays are there for the call, too.
-        let done = unit.and_then(|unit| unsafe { coprocessor::register(unit) });
+        let done = unit.and_then(|unit| unsafe { coprocessor::register(unit, None) });
+        // SAFETY: the caller's pointer is null or points to a variable.
+        unsafe { told(done, error) }
+    }
+
+    /// The same for a coprocessor whose operations see more than the packet: `invoke` runs them in place of the structure's, which may be null.
+    fn netvm_coprocessor_register_views(
+        coprocessor: *const Unit,
+        invoke: coprocessor::InvokeViews,
+        error: *mut *mut c_char
+    ) -> c_int {
+        // SAFETY: null, or a structure that is there for the call.
+        let unit = unsafe { coprocessor.as_ref() }.ok_or(Fault::null("the coprocessor"));
+        let unit = unit.and_then(|unit| invoke.map(|_| unit).ok_or(Fault::null("invoke")));
+        // SAFETY: its strings and arrays are there for the call, too.
+        let done = unit.and_then(|unit| unsafe { coprocessor::register(unit, invoke) });
         // SAFETY: the caller's pointer is null or points to a variable.
         unsafe { told(done, error) }
     }

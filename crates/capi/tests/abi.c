@@ -28,6 +28,8 @@ static int layout(void)
     HOLDS(NETVM_OK == 0 && NETVM_ARGUMENT == -1 && NETVM_EXPRESSION == -2 && NETVM_ENGINE == -3 && NETVM_PANIC == -4);
     HOLDS(sizeof(netvm_coprocessor) == 3 * sizeof(void *) + 16 + 5 * sizeof(void *) || sizeof(void *) != 8);
     HOLDS(netvm_coprocessor_register(NULL, NULL) == NETVM_ARGUMENT);
+    HOLDS(sizeof(netvm_views) == 2 * sizeof(void *) + 2 * sizeof(size_t) && offsetof(netvm_views, packet_len) == sizeof(void *));
+    HOLDS(offsetof(netvm_views, info) == sizeof(void *) + sizeof(size_t) && netvm_coprocessor_register_views(NULL, NULL, NULL) == NETVM_ARGUMENT);
     HOLDS(sizeof(netvm_item) == sizeof(void *) + 24 && offsetof(netvm_item, time) == sizeof(void *) + 8);
     HOLDS(sizeof(netvm_stage) == 9 * sizeof(void *) + 16 && sizeof(netvm_counts) == 48);
     HOLDS(NETVM_CONFIGURATION == -5 && NETVM_REFUSED == -6);

@@ -146,6 +146,17 @@ fn the_example_of_a_coprocessor_counts() {
 }
 
 #[test]
+fn coprocessors_see_packet_and_annotations() {
+    let Some(prefix) = installed() else { return };
+    let program = prefix.join("views");
+    compile("tests/views.c", &program, &flags(prefix));
+    for engine in ["interp", "jit", "aot"] {
+        let told = printed(run(prefix, &program).arg(here("tests/views.netil")).arg(engine));
+        assert_eq!(told, "0: 255 255\n1: 60 7\n2: 60 7", "{engine}");
+    }
+}
+
+#[test]
 fn the_example_of_stages_adds_up() {
     let Some(prefix) = installed() else { return };
     let program = prefix.join("abc");

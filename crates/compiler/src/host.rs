@@ -2,7 +2,8 @@
 
 use crate::mir::{Call, Helper};
 use netil::budget::Budget;
-use netil::exec::{TrapKind, random};
+use netil::copro::Views;
+use netil::exec::{State, TrapKind, random};
 use netil::machine::{self, Machine};
 use netil::module::HandlerKind;
 use netil::{Verified, digest, wide};
@@ -102,6 +103,27 @@ impl Host<'_, '_> {
     }
 }
 
+/// Work on coprocessors for a host that has the packet in another form: `views` gives what a unit may see, if it is among those that were `shown`. `None` of other helpers.
+pub fn coprocessors<'v>(
+    state: &mut State,
+    (helper, operand): (Helper, u32),
+    shown: &mut u32,
+    views: impl FnOnce() -> Views<'v>,
+    budget: &mut Budget,
+) -> Option<Result<u32, TrapKind>> {
+    match helper {
+        Helper::CoproIn(unit, register) => return Some(Ok(state.coprocessors[unit as usize].registers[register as usize])),
+        Helper::CoproOut(unit, register) => state.coprocessors[unit as usize].registers[register as usize] = operand,
+        Helper::CoproShow(unit) => *shown |= 1 << unit,
+        Helper::CoproInvoke(unit, operation) => {
+            let views = if *shown >> unit & 1 == 1 { views() } else { Views::NONE };
+            return Some(machine::invoke(state, [unit, operation], views, budget).map(|()| 0));
+        }
+        _ => return None,
+    }
+    Some(Ok(0))
+}
+
 /// The value of at most eight bytes, least significant first.
 fn from_le_bytes(bytes: &[u8]) -> u64 {
     let mut limb = [0; 8];
@@ -154,7 +176,7 @@ fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]
         Helper::GrowTail => m.grow_tail(args[0], budget)?,
         Helper::CoproIn(unit, register) => return Ok(*m.register(unit, register)),
         Helper::CoproOut(unit, register) => *m.register(unit, register) = args[0],
-        Helper::CoproInvoke(unit, operation) => m.invoke(unit, operation, budget)?,
+        Helper::CoproInvoke(unit, operation) => m.invoke(program, unit, operation, budget)?,
         Helper::CoproShow(unit) => m.show(unit),
         _ => return read_only(helper, args, m.buffer.bytes(), budget),
     }

@@ -21,7 +21,7 @@ mod tables;
 mod values;
 
 use crate::codec;
-use crate::copro::{self, CoproError, Coprocessor, Registers};
+use crate::copro::{self, CoproError, Coprocessor, Registers, Views};
 use crate::module::{CoproUse, Handler, HandlerKind, InfoField, Label, Module, Port, PortKind};
 use crate::set::{Range, Set};
 use crate::wide::{self, MAX_WIDTH};
@@ -70,7 +70,7 @@ pub fn seeded_packet(seed: u64) -> Vec<u8> {
     (0..len).map(|i| if plain { i as u8 } else { c.byte() }).collect()
 }
 
-/// A coprocessor for tests: every operation mixes the registers, the packet and what it did before; now and then it refuses.
+/// A coprocessor for tests: every operation mixes the registers, all that it sees and what it did before; now and then it refuses.
 #[derive(Debug, Default)]
 pub struct Mixer {
     state: u64,
@@ -91,11 +91,13 @@ impl Coprocessor for Mixer {
         data.len() as u32 & 1
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
-        let seen = packet.map_or(u64::MAX, |p| p.len() as u64);
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError> {
+        let seen = views.packet.map_or(u64::MAX, |p| p.len() as u64);
         if self.mix(u64::from(operation) ^ seen) % 64 == 63 {
             return Err(CoproError::BadRegister);
         }
+        let bytes = views.packet.into_iter().chain(views.info).flatten();
+        bytes.for_each(|b| _ = self.mix(u64::from(*b)));
         registers.iter_mut().for_each(|r| *r = self.mix(u64::from(*r)));
         Ok(())
     }
@@ -104,8 +106,8 @@ impl Coprocessor for Mixer {
         data.len() as u64
     }
 
-    fn work(&self, operation: u32, _: &Registers, packet: Option<&[u8]>) -> u64 {
-        packet.map_or(0, |p| p.len() as u64 * u64::from(operation))
+    fn work(&self, operation: u32, _: &Registers, views: Views<'_>) -> u64 {
+        views.packet.map_or(0, |p| p.len() as u64 * u64::from(operation))
     }
 
     fn fingerprint(&self) -> u64 {

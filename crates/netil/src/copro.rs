@@ -27,6 +27,8 @@ pub struct Descriptor {
     pub operations: &'static [&'static str],
     /// Typical cost of one operation in cycles, for cost models.
     pub cost: u32,
+    /// Its operations write text for people ([`Coprocessor::drain`]). Whoever runs a handler takes the text after each run, so elements that invoke it do not run fused.
+    pub prints: bool,
     /// Description for the manual.
     pub doc: &'static str,
 }
@@ -44,6 +46,7 @@ pub const LOOKUP: Descriptor = Descriptor {
     registers: 2,
     operations: &["init", "add_key", "add_value", "read_value", "reset_key"],
     cost: 40,
+    prints: false,
     doc: "Exact lookup of one word by a key of up to 16 words. init empties the table and the key under construction; add_key appends register 0 to \
           that key; add_value enters register 0 as the key's value or replaces it; read_value sets register 1 to 1 and register 0 to the value if the \
           key is in the table, else register 1 to 0. The key stays for further operations until reset_key.",
@@ -55,6 +58,7 @@ pub const LOOKUPNEW: Descriptor = Descriptor {
     registers: 8,
     operations: &["init", "insert", "lookup"],
     cost: 40,
+    prints: false,
     doc: "Exact lookup with the whole key in registers 0 to 4 and the value in registers 5 and 6. init empties the table; insert enters or replaces; \
           lookup sets register 7 to 1 and registers 5 and 6 to the value if the key is in the table, else all three to 0.",
 };
@@ -65,6 +69,7 @@ pub const LOOKUP_EX: Descriptor = Descriptor {
     registers: 8,
     operations: &["init", "init_table", "add_key", "add_value", "select", "get_value", "upd_value", "delete", "reset"],
     cost: 40,
+    prints: false,
     doc: "Exact lookup in several tables, with keys of up to 64 bytes and values of up to 32 words. Register 0 is the number of tables (up to 64) for init, which \
           empties all, and the table from 0 for all else. init_table takes the most entries from register 1, the key's bytes from register 2, the value's words \
           from register 3. add_key appends to the table's key the low bytes of register 1, as many as register 5 says, 2 or 4; add_value \
@@ -79,6 +84,7 @@ pub const ASSOCIATIVE: Descriptor = Descriptor {
     registers: 20,
     operations: &["reset", "insert", "lookup"],
     cost: 60,
+    prints: false,
     doc: "Longest-prefix match. Register 0 is the table (0 to 15), register 1 the key's length in bytes, register 2 the value's (each 0 to 32), registers \
           3 to 10 hold the key and registers 11 to 18 the value, most significant byte first. reset empties all tables; insert enters or replaces; \
           lookup finds the longest entered key that begins the given one and sets register 2 and the words that the value takes, or register 2 to 0 \
@@ -91,6 +97,7 @@ pub const STRINGMATCHING: Descriptor = Descriptor {
     registers: 4,
     operations: &["reset", "match", "match_with_offset", "get_result"],
     cost: 400,
+    prints: false,
     doc: "Strings of a group in the packet (Aho-Corasick). Initialised data: the number of groups (16 bits); per group the number of patterns (16 bits); \
           per pattern its length (16 bits), 1 if upper and lower case are the same, else 0 (16 bits), a number of the program's (32 bits), the bytes. \
           match looks for the patterns of group register 0 in the first register 2 bytes of the packet, match_with_offset in register 2 bytes from \
@@ -105,6 +112,7 @@ pub const REGEXP: Descriptor = Descriptor {
     registers: 4,
     operations: &["reset", "match", "match_with_offset", "get_result"],
     cost: 1000,
+    prints: false,
     doc: "A regular expression in the packet. Initialised data: the number of expressions (16 bits); per expression the length of its flags (16 bits), the \
           flags, its own length (16 bits), its text. Flags: i either case, s dot matches a line feed, m lines, x free spacing, A at the start only, E \
           dollar at the very end only (always so here), G least first; R, U and B are ignored. Syntax: Perl's without back-references and looking \
@@ -128,6 +136,7 @@ pub const CONSOLE: Descriptor = Descriptor {
     registers: 4,
     operations: &["text", "unsigned", "signed", "hex", "ip4", "ip6", "mac", "packet", "ascii", "time"],
     cost: 200,
+    prints: true,
     doc: "Text for people, which the runtime takes after each run of a handler; what exceeds 65,536 bytes in a run is lost. Initialised data: all of it. \
           text appends register 1 bytes of initialised data from register 0; unsigned and signed the 64-bit number whose high half is in register 1 in decimal; \
           hex that number in at least register 2 hexadecimal digits; ip4 the IPv4 address in register 0; ip6 the IPv6 address in registers 0 to 3, most \
@@ -208,14 +217,44 @@ pub fn find(name: &str) -> Option<&'static Descriptor> {
     builtin(name).or_else(registered)
 }
 
+/// What an operation sees of the handler's memories, for reading: parts of the exchange buffer that `copro.exbuf` showed, as they are when the operation runs. A program's data and
+/// shared memory are its own, and are seen by no unit; what that needs of them is passed in registers. Other views may be added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Views<'a> {
+    /// Packet memory: the captured bytes, none of a buffer without a packet.
+    pub packet: Option<&'a [u8]>,
+    /// Info memory, as many bytes as the program declares.
+    pub info: Option<&'a [u8]>,
+}
+
+impl<'a> Views<'a> {
+    /// Of a handler that showed nothing.
+    pub const NONE: Self = Self { packet: None, info: None };
+
+    /// Of an exchange buffer.
+    #[must_use]
+    pub const fn of(packet: &'a [u8], info: &'a [u8]) -> Self {
+        Self { packet: Some(packet), info: Some(info) }
+    }
+
+    /// The packet, for operations that need it.
+    ///
+    /// # Errors
+    /// It was not shown.
+    pub fn shown_packet(self) -> Result<&'a [u8], CoproError> {
+        self.packet.ok_or(CoproError::NoPacket)
+    }
+}
+
 /// An instance of a coprocessor. Its registers are kept by the engine and passed in.
 pub trait Coprocessor: Send {
     /// Takes the coprocessor's initialised data, from the offset that `copro.init` names to the end of the module's; returns
     /// 0 if it is good, else a number that says why not.
     fn init(&mut self, data: &[u8]) -> u32;
 
-    /// Runs an operation. `packet` is there if the handler showed it with `copro.exbuf`.
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError>;
+    /// Runs an operation, which sees what the handler showed it.
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError>;
 
     /// What [`Self::init`] would cost on that data, in bytes handled in bulk: the handler pays for them before ([`crate::budget`]).
     /// 0 where it takes a short time whatever the data.
@@ -224,14 +263,14 @@ pub trait Coprocessor: Send {
         0
     }
 
-    /// What [`Self::invoke`] would cost with those registers and that packet, in bytes handled in bulk: the handler pays for them before.
+    /// What [`Self::invoke`] would cost with those registers and views, in bytes handled in bulk: the handler pays for them before.
     /// 0 where the operation takes a short time whatever the packet. Must depend on nothing but what the instance remembers and is given.
-    fn work(&self, operation: u32, registers: &Registers, packet: Option<&[u8]>) -> u64 {
-        let _ = (operation, registers, packet);
+    fn work(&self, operation: u32, registers: &Registers, views: Views<'_>) -> u64 {
+        let _ = (operation, registers, views);
         0
     }
 
-    /// What it has written for people since it was last asked.
+    /// What it has written for people since it was last asked. A unit that writes says so in its descriptor: [`Descriptor::prints`].
     fn drain(&mut self) -> Vec<u8> {
         Vec::new()
     }
@@ -270,7 +309,7 @@ mod tests {
 
     #[test]
     fn descriptors_are_checked_when_they_are_registered() {
-        let mine = Descriptor { name: "copro_test", registers: 2, operations: &["a", "b"], cost: 1, doc: "" };
+        let mine = Descriptor { name: "copro_test", registers: 2, operations: &["a", "b"], cost: 1, prints: false, doc: "" };
         assert_eq!(find("copro_test"), None);
         for (wrong, why) in [
             (Descriptor { name: "", ..mine }, RegisterError::BadName),

@@ -5,7 +5,7 @@
 
 pub use crate::buffer::{ExchangeBuffer, FRONT, MAX_PACKET, Place, ROOM};
 
-use crate::copro::{CoproError, Coprocessor, MAX_REGISTERS, Registers};
+use crate::copro::{CoproError, Coprocessor, MAX_REGISTERS, Registers, Views};
 use crate::event::TIMERS;
 use crate::module::{HandlerKind, Table as Declaration};
 use crate::table::Space;
@@ -425,7 +425,7 @@ impl Coprocessor for Missing {
         1
     }
 
-    fn invoke(&mut self, _: u32, _: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, _: u32, _: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         Err(CoproError::NotInitialised)
     }
 

@@ -7,6 +7,7 @@
 //! branches, plain loads and stores.
 
 use crate::budget::Budget;
+use crate::copro::Views;
 use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIED, MAX_COPIES, MAX_PACKET, Source, State, TrapKind};
 use crate::ops::CmpOp;
 use crate::table::Space;
@@ -260,14 +261,26 @@ impl Machine<'_, '_> {
         Ok(unit.init(data))
     }
 
-    /// `copro.invoke`. What the unit refuses is paid for.
-    pub fn invoke(&mut self, unit: u32, operation: u32, budget: &mut Budget) -> Result<(), TrapKind> {
-        let packet = (self.shown >> unit & 1 == 1).then(|| self.buffer.bytes());
-        let copro = &mut self.state.coprocessors[unit as usize];
-        budget.bytes(copro.unit.work(operation, &copro.registers, packet))?;
-        let done = copro.unit.invoke(operation, &mut copro.registers, packet);
-        done.map_err(|e| TrapKind::Coprocessor(unit as u8, e))
+    /// `copro.invoke`.
+    pub fn invoke(&mut self, program: &Verified, unit: u32, operation: u32, budget: &mut Budget) -> Result<(), TrapKind> {
+        let size = program.module().info_size as usize;
+        let is_shown = self.shown >> unit & 1 == 1;
+        let views = if is_shown { views(self.buffer.bytes(), &self.buffer.info, size) } else { Views::NONE };
+        invoke(self.state, [unit, operation], views, budget)
     }
+}
+
+/// What a unit sees of an exchange buffer: of info memory, which may be longer where others declare more, as much as the program declares.
+pub fn views<'v>(packet: &'v [u8], info: &'v [u8], info_size: usize) -> Views<'v> {
+    Views::of(packet, &info[..info.len().min(info_size)])
+}
+
+/// `copro.invoke`: a unit, an operation of it. What the unit refuses is paid for.
+pub fn invoke(state: &mut State, [unit, operation]: [u32; 2], views: Views<'_>, budget: &mut Budget) -> Result<(), TrapKind> {
+    let copro = &mut state.coprocessors[unit as usize];
+    budget.bytes(copro.unit.work(operation, &copro.registers, views))?;
+    let done = copro.unit.invoke(operation, &mut copro.registers, views);
+    done.map_err(|e| TrapKind::Coprocessor(unit as u8, e))
 }
 
 fn range(memory: &[u8], space: Space, at: u32, len: u32) -> Result<Range<usize>, TrapKind> {

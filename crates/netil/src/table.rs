@@ -357,7 +357,7 @@ table! {
     CoproIn     = 0xf8 "copro.in"     [Copro Reg] { () -> (i) } Any Own; "Push a coprocessor register."
     CoproOut    = 0xf9 "copro.out"    [Copro Reg] { (i) -> () } Any Own; "Pop into a coprocessor register."
     CoproInvoke = 0xfc "copro.invoke" [Copro CoproOp] { () -> () } Any Own; "Run a coprocessor operation."
-    CoproExbuf  = 0xfe "copro.exbuf"  [Copro U32] { () -> () } Packet Own; "Show the packet to a coprocessor for the rest of this handler; the second operand is 0."
+    CoproExbuf  = 0xfe "copro.exbuf"  [Copro U32] { () -> () } Packet Own; "Show the exchange buffer to a coprocessor for the rest of this handler; the second operand is 0."
 
     // Extensions.
     PblOrig = 0xef00 "pbl.orig" [] { () -> (i) } Packet Own; "Push the length in bytes that the packet has on the wire: its own and that of what was not captured, which is missing still when the packet grows or shrinks."

@@ -1,7 +1,7 @@
 //! Coprocessors of the embedding program: registered once by their descriptor, then used by NetIL programs, alone or as elements of a configuration.
 //!
 //! ```
-//! use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, register};
+//! use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, Views, register};
 //!
 //! /// Counts how often it saw each number.
 //! #[derive(Default)]
@@ -12,7 +12,7 @@
 //!         0
 //!     }
 //!
-//!     fn invoke(&mut self, _: u32, registers: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+//!     fn invoke(&mut self, _: u32, registers: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
 //!         let count = self.0.entry(registers[0]).or_default();
 //!         *count += 1;
 //!         registers[1] = *count;
@@ -25,7 +25,7 @@
 //! }
 //!
 //! let doc = "note: register 1 becomes how often register 0 was noted";
-//! register(Descriptor { name: "tally", registers: 2, operations: &["note"], cost: 20, doc }, || Box::new(Tally::default()))?;
+//! register(Descriptor { name: "tally", registers: 2, operations: &["note"], cost: 20, prints: false, doc }, || Box::new(Tally::default()))?;
 //! let program = "segment .metadata .use_coprocessor tally ends segment .ports push_input in push_output out ends
 //!     segment .push .maxstacksize 2 pop push 0 upload.8 copro.out tally, 0 copro.invoke tally, note
 //!     copro.in tally, 1 push 2 jcmp.g no pkt.send out no: ret 0 ends";
@@ -37,5 +37,7 @@
 //! Invariants: a unit is one program's, and one thread's at a time; elements whose programs use one run in order where others run in replicas (`--place`). An engine's result is compared by
 //! [`Coprocessor::fingerprint`], so what a unit does must depend on nothing but what it was given.
 
-pub use netil::copro::{CoproError, Coprocessor, Descriptor, MAX_OPERATIONS, MAX_REGISTERED, MAX_REGISTERS, RegisterError, Registers};
+pub use netil::copro::{
+    CoproError, Coprocessor, Descriptor, MAX_OPERATIONS, MAX_REGISTERED, MAX_REGISTERS, RegisterError, Registers, Views,
+};
 pub use runtime::coproc::register;

@@ -11,7 +11,7 @@ mod placed;
 mod seeded;
 #[path = "apps/traffic.rs"]
 mod traffic;
-use netvm::application::{Application, Graph, Host, Policies, Policy, Reading, Settings, Stats, Stream};
+use netvm::application::{Account, Application, Graph, Host, Policies, Policy, Reading, Settings, Stats, Stream};
 use netvm::engines::{self, EngineInfo};
 use netvm::scripts::scenarios::run::{self, Found, Job};
 use netvm::scripts::scenarios::{self, Config, Scenario, drops, judge, packet, shown};
@@ -211,18 +211,41 @@ fn account(name: &str, config: &str) {
 
 #[test]
 fn machine_code_of_applications_is_fused() {
-    for config in ["router/router.click", "router/router6.click", "nat/nat.click", "switch/switch.click", "firewall/firewall.click"] {
-        let file = apps().join(config);
-        let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
-        let application =
-            Application::read(config, &std::fs::read_to_string(&file).unwrap(), &reading).unwrap_or_else(|error| panic!("{error}"));
-        let devices = run::inputs_of(&file, &reading.parameters).unwrap();
-        let settings = Settings { replays: devices.into_iter().map(|device| (device, Arc::default())).collect(), ..Settings::default() };
-        let graph = application.start(&engines::AUTO, engines::Settings::default(), settings, Box::new(Quiet));
-        let account = application.explain(Some(&graph.unwrap_or_else(|error| panic!("{error}"))));
+    for config in [
+        "router/router.click",
+        "router/router6.click",
+        "nat/nat.click",
+        "switch/switch.click",
+        "firewall/firewall.click",
+        "classifier/classifier.click",
+        "intruder/intruder.click",
+    ] {
+        let account = explained(config);
         let linked = account.ways.iter().filter(|way| way.alone.is_none()).count();
         assert!(account.in_machine_code.is_some_and(|fused| fused >= linked), "{config}: {account}");
     }
+}
+
+#[test]
+fn elements_that_search_are_fused() {
+    for (config, element) in
+        [("classifier/classifier.click", "apps :: AppClassifier"), ("intruder/intruder.click", "search :: SignatureSearch")]
+    {
+        let account = explained(config);
+        assert!(account.ways.iter().any(|way| way.element == element && way.alone.is_none()), "{config}: {account}");
+    }
+}
+
+/// How an application runs whose devices bring nothing.
+fn explained(config: &str) -> Account {
+    let file = apps().join(config);
+    let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
+    let application =
+        Application::read(config, &std::fs::read_to_string(&file).unwrap(), &reading).unwrap_or_else(|error| panic!("{error}"));
+    let devices = run::inputs_of(&file, &reading.parameters).unwrap();
+    let settings = Settings { replays: devices.into_iter().map(|device| (device, Arc::default())).collect(), ..Settings::default() };
+    let graph = application.start(&engines::AUTO, engines::Settings::default(), settings, Box::new(Quiet));
+    application.explain(Some(&graph.unwrap_or_else(|error| panic!("{error}"))))
 }
 
 struct Quiet;

@@ -1,7 +1,11 @@
 //! A coprocessor of the embedding program: used by a NetIL program alone, on every engine, and by an element of a configuration.
 
+#[path = "coprocessors/fused.rs"]
+mod fused;
+mod graphs;
+
 use netvm::application::{Application, Lent, Reading, Settings, Silent};
-use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, RegisterError, Registers, register};
+use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, RegisterError, Registers, Views, register};
 use netvm::io::LinkType;
 use netvm::netil::exec::{Disposition, ExchangeBuffer};
 use netvm::{Session, engines, load};
@@ -22,14 +26,14 @@ impl Coprocessor for Quota {
         0
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError> {
         match operation {
             0 => {
                 let seen = self.seen.entry(registers[0]).or_default();
                 *seen += 1;
                 registers[1] = u32::from(*seen <= self.most);
             }
-            _ => registers[1] = packet.ok_or(CoproError::NoPacket)?.len() as u32,
+            _ => registers[1] = views.shown_packet()?.len() as u32,
         }
         Ok(())
     }
@@ -44,6 +48,7 @@ const DESCRIPTOR: Descriptor = Descriptor {
     registers: 2,
     operations: &["ask", "length"],
     cost: 30,
+    prints: false,
     doc: "ask: register 1 becomes 1 if register 0 was asked for no more often than the first byte of initialised data says, else 0. length: register 1 becomes the packet's length.",
 };
 

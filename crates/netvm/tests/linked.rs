@@ -277,6 +277,41 @@ fn elements_that_do_the_same_share_code_and_nothing_else() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Elements that search: two of a class with other texts, an expression behind bytes that were taken off, one that takes off what is before a text.
+const SEARCHES: &str = r#"FromDump(IN, STOP true) -> Paint(3) -> s :: StringSwitch("E", "\<86dd>"); s[0] -> Strip(14) -> f :: RegexFilter("^E[^a]{8}[\<0611>]|^no.{200}", OFFSET 0)
+    -> Unstrip(14) -> t :: StringSwitch("\<35>", "\<01bb>") -> a :: Counter -> Queue -> ToDump(OUT0); t[1] -> a; t[2] -> g :: Search("\<40>") -> b :: Counter -> UnstripAnno -> a;
+    f[1] -> c :: Counter -> Discard; g[1] -> a; s[1] -> Queue -> ToDump(OUT1); s[2] -> Discard;"#;
+
+/// With a budget that long packets exceed, too: each element has its own, for each packet.
+#[test]
+fn elements_that_search_are_linked() {
+    let folder = std::env::temp_dir().join(format!("netvm-searches-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (input, reads) = (folder.join("in.pcap"), ["a.count", "b.count", "c.count"]);
+    std::fs::write(&input, capture()).unwrap();
+    let others = if aot::build::Compiler::system().is_ok() { &["jit", "aot"][..] } else { &["jit"] };
+    for budget in [None, Some(300)] {
+        let found = |engine: &str| {
+            let settings = Settings { budget, ..Settings::default() };
+            run_with(SEARCHES, &reads, engines::find(engine).unwrap(), unkept(), &folder, &input, settings)
+        };
+        let wanted = found("interp");
+        assert!(wanted.counts.iter().all(|count| count.parse::<u32>().unwrap() > 10), "{:?}", wanted.counts);
+        assert_eq!(wanted.nodes.iter().any(|node| node.contains("budget")), budget.is_some(), "{:?}", wanted.nodes);
+        for engine in others {
+            let found = found(engine);
+            assert_same(&found, &wanted, &format!("{engine} with the budget {budget:?}"));
+            assert!(found.in_machine_code >= 9, "{}", found.in_machine_code);
+        }
+    }
+    let application = netvm::application::Application::read("t", &graphs::placed(SEARCHES, &input, &folder), &graphs::reading()).unwrap();
+    let account = application.explain(None);
+    for name in ["s ::", "f ::", "t ::", "g ::"] {
+        assert!(account.ways.iter().any(|way| way.element.starts_with(name) && way.alone.is_none()), "{name} {account}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// Filters of many rules are tables. All engines give what the interpreter gives, and that is what the rules mean one by one (they are tested for that where they are written).
 #[test]
 fn filters_of_many_rules_decide_alike() {

@@ -3,7 +3,7 @@
 
 use netvm::application::{Application, Cores, Graph, Host, Placement, RECORD, Reading, Settings, Stream};
 use netvm::control::why;
-use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, register};
+use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, Views, register};
 use netvm::engines;
 use netvm::io::between::Between;
 use netvm::io::{LinkType, Plan, Writer};
@@ -270,7 +270,7 @@ impl Coprocessor for Bomb {
         0
     }
 
-    fn invoke(&mut self, _: u32, registers: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, _: u32, registers: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         if registers[0] == 0x0200_0000 {
             std::panic::resume_unwind(Box::new("on purpose"));
         }
@@ -295,7 +295,7 @@ void push(int port)
 /// The order of all packets, in replicas or in order, and the order of flows.
 #[test]
 fn a_thread_that_fails_ends_the_run_and_is_named() {
-    let descriptor = Descriptor { name: "bomb", registers: 1, operations: &["look"], cost: 1, doc: "panics" };
+    let descriptor = Descriptor { name: "bomb", registers: 1, operations: &["look"], cost: 1, prints: false, doc: "panics" };
     register(descriptor, || Box::new(Bomb)).unwrap();
     let folder = folder("crash");
     std::fs::write(folder.join("Bomb.c"), BOMB).unwrap();

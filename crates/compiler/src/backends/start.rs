@@ -7,7 +7,7 @@ use super::c::Unsupported;
 use super::c::freestanding::automaton;
 use super::c::freestanding::expression::{self, Expression};
 use netil::copro::patterns::{Expressions, Reader, Refusal, Text, expressions_load_price, groups, strings_load_price};
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use netil::exec::State;
 use netil::layout::LATEST;
 use netil::module::Entry;
@@ -68,7 +68,7 @@ impl Coprocessor for Silent {
         0
     }
 
-    fn invoke(&mut self, _: u32, _: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, _: u32, _: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl Coprocessor for Loaded {
         refusal
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError> {
         match operation {
             0 => {}
             1 | 2 => {
@@ -139,7 +139,7 @@ impl Coprocessor for Loaded {
                     return Err(CoproError::BadRegister);
                 }
                 // Nothing is in a packet without bytes.
-                registers[0] = packet.filter(|packet| packet.is_empty()).map(|_| 0).ok_or(CoproError::NoPacket)?;
+                registers[0] = views.packet.filter(|packet| packet.is_empty()).map(|_| 0).ok_or(CoproError::NoPacket)?;
             }
             _ if self.strings => registers[..4].fill(0),
             _ => registers[1..4].fill(0),

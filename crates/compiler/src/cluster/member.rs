@@ -9,10 +9,10 @@ use super::{Member, Options, ops, ports};
 use crate::analysis::liveness;
 use crate::mir::cfg::Cfg;
 use crate::mir::states::States;
-use crate::mir::{Call, FastPath, Func, Helper, Op, Value};
+use crate::mir::{Block, Call, FastPath, Func, Helper, Op, Value};
 use netil::exec::DropReason;
 use netil::module::Table;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The most that the fast path may spend on one run of bytes: more than a packet has.
 const DEAREST: u32 = 258;
@@ -63,6 +63,8 @@ pub(crate) struct MemberPlan {
     pub loops: bool,
     /// Operations before which the fast path may exit, and the slow path is re-entered.
     pub side_exits: BTreeSet<Value>,
+    /// Blocks that the fast path comes to, each with the operation before which it exits in any case, if there is one.
+    pub fast: BTreeMap<u32, Option<Value>>,
     /// The slow path's calls, and those of the prefetch slice.
     pub calls: Calls,
     pub slice_calls: Calls,
@@ -85,6 +87,7 @@ impl MemberPlan {
         let mut dead = DeadWork::of(func);
         dead.silent_stores.retain(|_| options.silent_stores);
         let calls = |func: &Func, form| Calls::of(func, form, tables);
+        let fast = reached(func);
         let dropped = by_exit.and_then(|ports| dropped(func, ports));
         Self {
             place,
@@ -94,7 +97,8 @@ impl MemberPlan {
             live: liveness::before_helpers(func),
             dead,
             loops: ops(func).any(|op| matches!(op, Op::Budget(..))),
-            side_exits: by_runtime(func, Form::Fast, tables).map(|(v, ..)| v).collect(),
+            side_exits: side_exits(func, &fast, tables),
+            fast,
             calls: calls(func, Form::Slow),
             slice_calls: slice.map_or_else(Calls::default, |slice| calls(slice, Form::Prefetch)),
             budget: charges(func, place.copies).saturating_mul(DEAREST),
@@ -134,6 +138,34 @@ fn call_of(func: &Func, v: Value, helper: Helper, args: &[Value]) -> Call {
     let mut widths = [0; 2];
     widths.iter_mut().zip(args).for_each(|(width, a)| *width = func.width(*a));
     Call::Wide(helper, widths, func.width(v))
+}
+
+/// Blocks up to operations that the fast path never does. What is behind them is the slow path's: a search often stands before most of a handler.
+fn reached(func: &Func) -> BTreeMap<u32, Option<Value>> {
+    let exits = |v: &Value| matches!(func.op(*v), Some(Op::Helper(helper, ..)) if helper.row().fast == FastPath::Runtime);
+    let (mut reached, mut open) = (BTreeMap::new(), vec![Block(0)]);
+    while let Some(block) = open.pop() {
+        if reached.contains_key(&block.0) {
+            continue;
+        }
+        let exit = func.block(block).ops.iter().copied().find(exits);
+        if exit.is_none() {
+            open.extend(func.block(block).end.targets());
+        }
+        reached.insert(block.0, exit);
+    }
+    reached
+}
+
+/// Operations that the fast path comes to and may leave to the runtime.
+fn side_exits(func: &Func, fast: &BTreeMap<u32, Option<Value>>, tables: &[Table]) -> BTreeSet<Value> {
+    let ops = |(block, exit): (&u32, &Option<Value>)| {
+        let ops = &func.block(Block(*block)).ops;
+        let count = exit.and_then(|exit| ops.iter().position(|v| *v == exit)).map_or(ops.len(), |at| at + 1);
+        ops.iter().take(count)
+    };
+    let reached: BTreeSet<&Value> = fast.iter().flat_map(ops).collect();
+    by_runtime(func, Form::Fast, tables).map(|(v, ..)| v).filter(|v| reached.contains(v)).collect()
 }
 
 /// The helpers of a handler that a form leaves to the runtime, always or sometimes, in the order of blocks.
@@ -181,4 +213,32 @@ fn charges(func: &Func, made: Made) -> u32 {
 fn dropped(func: &Func, by_exit: (u32, u32)) -> Option<DropReason> {
     let reason = |block| ports::or_drop(func, block).filter(|of| (of.first, of.count) == by_exit).map(|of| of.reason);
     Cfg::new(func).order.into_iter().find_map(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes;
+    use netil::asm::assemble;
+    use netil::module::HandlerKind;
+
+    /// The helpers that the fast path exits before.
+    fn exits(code: &str) -> Vec<Helper> {
+        let head = "segment .metadata .use_coprocessor stringmatching as s ends segment .ports push_input a push_output b ends";
+        let program = netil::verify(assemble(&format!("{head} segment .push pop {code} pkt.send b ends"), "").unwrap()).unwrap();
+        let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
+        let helper = |v: &Value| if let Some(Op::Helper(helper, ..)) = func.op(*v) { Some(*helper) } else { None };
+        side_exits(&func, &reached(&func), &[]).iter().filter_map(helper).collect()
+    }
+
+    #[test]
+    fn the_fast_path_exits_before_what_it_comes_to() {
+        let search = "copro.exbuf s, 0 copro.invoke s, 1 copro.in s, 0 j.eq none push 1 copro.out s, 1 none:";
+        assert_eq!(exits(search), [Helper::CoproShow(0)]);
+        // One of two ways is the fast path's own.
+        assert_eq!(exits(&format!("push 0 upload.8 j.eq none {search}")), [Helper::CoproShow(0)]);
+        let both = "push 0 upload.8 j.eq other copro.exbuf s, 0 jump on other: copro.invoke s, 0 on: push 2 copro.out s, 1";
+        assert_eq!(exits(both), [Helper::CoproShow(0), Helper::CoproInvoke(0, 0)]);
+        assert_eq!(exits("push 0 upload.8 j.eq on copro.exbuf s, 0 on: push 2 copro.out s, 1").len(), 2);
+    }
 }

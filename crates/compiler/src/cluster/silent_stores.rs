@@ -138,7 +138,7 @@ fn changes_packet(helper: Helper, op: &Op) -> bool {
     match helper {
         Helper::TrimTail | Helper::SetWire | Helper::SetTime => false,
         Helper::Copy(_, to) => to == Space::Packet,
-        Helper::SendCopy(_) | Helper::CoproInvoke(..) => true,
+        Helper::SendCopy(_) => true,
         _ => op.effects().geometry,
     }
 }

@@ -105,6 +105,8 @@ pub enum PacketUse {
     No,
     /// It reads it.
     Reads,
+    /// It reads it and its annotations.
+    Views,
     /// It moves head or tail, and traps if there is no packet; annotations stay.
     Moves,
     /// It may do anything.
@@ -159,7 +161,7 @@ impl Helper {
     #[rustfmt::skip]
     pub const fn row(self) -> Row {
         use FastPath::{Entry, InPlace, Lookup, MayExit, Runtime};
-        use PacketUse::{All, Moves, No, Reads};
+        use PacketUse::{All, Moves, No, Reads, Views};
         use States as S;
         match self {
             //                                            reads                             writes
@@ -204,8 +206,8 @@ impl Helper {
             Self::EntryStore(table, _)  => wide(TRAPS, S::NONE,                         S::ENTRIES,                       Entry(table)),
             Self::CoproIn(..)           => row(NEVER, S::COPROCESSORS,                  S::NONE,                          No, Runtime),
             Self::CoproOut(..)          => row(NEVER, S::NONE,                          S::COPROCESSORS,                  No, Runtime),
-            Self::CoproShow(_)          => row(NEVER, S::NONE,                          S::COPROCESSORS,                  All, Runtime),
-            Self::CoproInvoke(..)       => row(TRAPS, S::PACKET.and(S::COPROCESSORS),   S::COPROCESSORS,                  All, Runtime),
+            Self::CoproShow(_)          => row(NEVER, S::NONE,                          S::COPROCESSORS,                  No, Runtime),
+            Self::CoproInvoke(..)       => row(TRAPS, S::VIEWS.and(S::COPROCESSORS),    S::COPROCESSORS.and(S::BUDGET),   Views, Runtime),
         }
     }
 
@@ -216,7 +218,7 @@ impl Helper {
 
     /// Whether the packet is where and what it was when that has been done.
     pub fn leaves_packet(self) -> bool {
-        matches!(self.row().packet, PacketUse::No | PacketUse::Reads)
+        matches!(self.row().packet, PacketUse::No | PacketUse::Reads | PacketUse::Views)
     }
 
     /// Whether it may change where the packet lies, its lengths or its time.
@@ -289,5 +291,9 @@ mod tests {
         assert!([SendCopy(0), Find(0), moves, Take].iter().all(|helper| !helper.is_of_packet()));
         let stay: Vec<Helper> = all.iter().filter(|helper| helper.leaves_packet()).copied().collect();
         assert_eq!(stay, [Checksum, Hash, Find(0), EntryLoad(0, 0)]);
+        // A coprocessor reads what it is shown, and may cost what others do.
+        let Row { reads, writes, .. } = Helper::CoproInvoke(0, 0).row();
+        assert!(Helper::CoproInvoke(0, 0).leaves_packet() && !Helper::CoproShow(0).needs_packet());
+        assert!([States::PACKET, States::LENGTH, States::INFO].iter().all(|seen| reads.meets(*seen)) && writes.meets(States::BUDGET));
     }
 }

@@ -50,6 +50,8 @@ impl States {
     pub const TAIL: Self = Self::PACKET.and(Self::LENGTH).and(Self::WIRE);
     /// The exchange buffer: the packet and all that is known of it.
     pub const BUFFER: Self = Self::MOVE.and(Self::INFO).and(Self::TIME);
+    /// What a coprocessor sees of the exchange buffer.
+    pub const VIEWS: Self = Self::PACKET.and(Self::LENGTH).and(Self::INFO);
     /// The exchange buffer's, but for bytes.
     pub const GEOMETRY: Self = Self::LENGTH.and(Self::WIRE).and(Self::TIME).and(Self::HEAD);
     /// What is there for later packets. Clocks aside: a lookup's is the packet's time.

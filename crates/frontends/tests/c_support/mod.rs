@@ -1,7 +1,7 @@
 //! An element made of a text, and its runs on the interpreter.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State, Trap};
 use netil::interp::Interpreter;
 use netil::module::{HandlerKind, Module};
@@ -32,7 +32,7 @@ impl Coprocessor for Console {
         0
     }
 
-    fn invoke(&mut self, operation: u32, r: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, operation: u32, r: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         let wide = u64::from(r[1]) << 32 | u64::from(r[0]);
         let text = match operation {
             0 => String::from_utf8_lossy(&self.data[r[0] as usize..][..r[1] as usize]).into_owned(),

@@ -3,11 +3,11 @@
 use super::Running;
 use crate::calls::{ARGUMENTS, run_job, value_of};
 use crate::frame::Frame;
-use compiler::host::{Host, read_only};
+use compiler::host::{Host, coprocessors, read_only};
 use compiler::mir::{Call, Helper};
 use netil::budget::Budget;
 use netil::exec::{ExchangeBuffer, State, TrapKind, random};
-use netil::machine::Machine;
+use netil::machine::{Machine, views};
 use netil::module::HandlerKind;
 use netil::wide;
 
@@ -120,24 +120,31 @@ impl Running<'_> {
 
     /// `None` if that needs an exchange buffer; nothing is done then.
     fn in_place(&mut self, frame: &mut Frame, helper: Helper, args: &[u32], budget: &mut Budget) -> Result<Option<u32>, TrapKind> {
-        let member = frame.member;
         match helper {
             Helper::Unpull => Self::unpull(frame, args[0])?,
             Helper::PushHead => return Ok(Self::push(frame, args[0], budget)?.then_some(0)),
             Helper::GrowTail => return Ok(Self::grow(frame, args[0], budget)?.then_some(0)),
-            Helper::CoproIn(unit, register) => {
-                return Ok(Some(self.state(member).coprocessors[unit as usize].registers[register as usize]));
+            Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproShow(_) | Helper::CoproInvoke(..) => {
+                return self.coprocessor(frame, helper, args, budget).transpose();
             }
-            Helper::CoproOut(unit, register) => self.state(member).coprocessors[unit as usize].registers[register as usize] = args[0],
-            Helper::CoproShow(unit) => frame.shown |= 1 << unit,
             Helper::SendCopy(port) => return self.send_copy(frame, port, budget),
             helper if helper.leaves_packet() => {
-                let bytes = if frame.present == 0 { &[][..] } else { packet(frame) };
-                return read_only(helper, args, bytes, budget).map(Some);
+                return read_only(helper, args, packet(frame), budget).map(Some);
             }
             _ => return Ok(None),
         }
         Ok(Some(0))
+    }
+
+    /// Work on a coprocessor of the member at hand.
+    fn coprocessor(&mut self, frame: &mut Frame, helper: Helper, args: &[u32], budget: &mut Budget) -> Option<Result<u32, TrapKind>> {
+        let size = self.members[frame.member as usize].program.module().info_size as usize;
+        let (kept, mut shown) = (self.pool.info_size(), frame.shown);
+        let (state, operand) = (self.state(frame.member), args.first().copied().unwrap_or_default());
+        let seen = || views(packet(frame), annotations(frame, kept), size);
+        let result = coprocessors(state, (helper, operand), &mut shown, seen, budget);
+        frame.shown = shown;
+        result
     }
 
     /// Lets [`Host`] do it, as when a handler runs alone.
@@ -181,9 +188,18 @@ impl Running<'_> {
     }
 }
 
-/// The packet at hand; there is one.
+/// The bytes of the packet at hand, none if there is no packet.
 fn packet(frame: &Frame) -> &[u8] {
+    if frame.present == 0 {
+        return &[];
+    }
     // SAFETY: `Running::load`, and what moves the packet's ends, keep these the address and length of bytes in the packet's memory, which nothing writes to
     // during a call that reads it.
     unsafe { std::slice::from_raw_parts(frame.packet, frame.packet_len as usize) }
+}
+
+/// So many bytes of its annotations; slots have that many.
+fn annotations(frame: &Frame, size: usize) -> &[u8] {
+    // SAFETY: `Running::load` keeps this the address of the slot's info memory, as long as the pool says, which nothing writes to during a call that reads it.
+    unsafe { std::slice::from_raw_parts(frame.info, size) }
 }

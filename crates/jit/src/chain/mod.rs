@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The handlers are lowered together (`lower::fused`), in several functions (parts) where one would be too large for Cranelift; one frame serves a packet on its whole way.
-//! Where tables are large, slices of the handlers prefetch for the packets that come next (`ahead`). The packet stays in its slot of the pool; what is rare (packets made anew, coprocessors) makes an exchange buffer of it (`packet`). Copies have slots of their own (`copies`).
+//! Where tables are large, slices of the handlers prefetch for the packets that come next (`ahead`). The packet stays in its slot of the pool; what is rare (packets made anew, memory copied) makes an exchange buffer of it (`packet`). Copies have slots of their own (`copies`).
 //!
 //! Invariants: a packet goes all its way before the next one starts, as in the reference schedule. While compiled code runs, nobody else uses pool and
 //! states; while a call from it runs, it does not.

@@ -282,7 +282,7 @@ impl Lower<'_> {
         if has(func, |helper| matches!(helper, Helper::SendCopy(_))) {
             nothing(self, frame::SENT);
         }
-        if has(func, |helper| matches!(helper, Helper::CoproShow(_))) {
+        if has(func, |helper| matches!(helper, Helper::CoproShow(_) | Helper::CoproInvoke(..))) {
             nothing(self, frame::SHOWN);
         }
         if is_random(func) {

@@ -10,7 +10,7 @@ use super::code::{
     Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
     position,
 };
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, NoSuchCoprocessor, State, Trap, TrapKind};
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
@@ -33,7 +33,7 @@ impl Coprocessor for Absent {
         0
     }
 
-    fn invoke(&mut self, _: u32, _: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, _: u32, _: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         Err(CoproError::NotInitialised)
     }
 

@@ -55,7 +55,7 @@ impl Run<'_, '_> {
             }
             Op::CoproOut => *self.machine.register(unit, operand) = self.pop(),
             Op::CoproExbuf => self.machine.show(unit),
-            _ => self.machine.invoke(unit, operand, &mut self.budget)?,
+            _ => self.machine.invoke(self.program, unit, operand, &mut self.budget)?,
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use jit::JitEngine;
 use jit::chain::{self, Chain};
 use netil::app::{Application, Body, Instance};
 use netil::cluster::{Plan, Way};
+use netil::copro;
 use netil::module::{HandlerKind, Inst};
 use netil::table::Op as Instruction;
 use netil::{Engine, Verified, cut_through};
@@ -82,7 +83,7 @@ fn is_prompt(application: &Application, instance: u32) -> bool {
     };
     let sets = |inst: &Inst| inst.op == Instruction::TimerSet;
     let timed = HandlerKind::ALL.iter().filter_map(|kind| program.module().handler(*kind)).any(|handler| handler.code.iter().any(sets));
-    timed || prints(program) || program.shared_size() > 0 || application.shares(instance)
+    timed || prints(program, None) || program.shared_size() > 0 || application.shares(instance)
 }
 
 /// The device that an element sends packets to.
@@ -112,8 +113,7 @@ fn fusible_of(application: &Application, engine_of: &EngineOf<'_>, but: &BTreeSe
         let program = application.instances[instance as usize].program()?;
         let own = engine_of(instance as usize);
         let member = chain::Member::of(own.or(through.as_ref().map(|engine| engine as &dyn Engine))?, ways)?;
-        let prints = prints(program) && invokes(member.func());
-        (!prints && untimely(program, member.func()).is_none()).then_some(member)
+        (!prints(program, Some(member.func())) && untimely(program, member.func()).is_none()).then_some(member)
     };
     let mut plan = plan(application, &|instance| !but.contains(&instance) && member(instance, &[]).is_some());
     plan.admit_singles(application);
@@ -148,8 +148,8 @@ pub(crate) fn handler(program: &Verified, settings: Settings) -> Option<Func> {
 pub(super) fn linkable(program: &Verified, settings: Settings) -> Result<Func, String> {
     let optimised = compiler::optimised_with_copies(program, HandlerKind::Push, &settings.passes()).map_err(|error| error.to_string())?;
     let func = optimised.ok_or("packets are not pushed through it")?;
-    if invokes(&func) {
-        return Err(asks(program));
+    if prints(program, Some(&func)) {
+        return Err("it prints".to_owned());
     }
     if let Some(why) = untimely(program, &func) {
         return Err(why.to_owned());
@@ -168,20 +168,14 @@ fn untimely(program: &Verified, push: &Func) -> Option<&'static str> {
     init.is_some_and(|init| init.code.iter().any(sets)).then_some("it sets timers before there are packets")
 }
 
-/// What a program asks coprocessors for.
-fn asks(program: &Verified) -> String {
-    if !prints(program) { "it searches packets".to_owned() } else { "it prints".to_owned() }
+/// Whether a program uses a coprocessor that prints: at all, or in a handler.
+fn prints(program: &Verified, handler: Option<&Func>) -> bool {
+    let mut units = program.module().coprocessors.iter().zip(0..);
+    let is_used = |unit: u32| handler.is_none_or(|func| has(func, |helper| matches!(helper, Helper::CoproInvoke(of, _) if *of == unit)));
+    units.any(|(unit, number)| copro::find(&unit.name).is_some_and(|known| known.prints) && is_used(number))
 }
 
-fn prints(program: &Verified) -> bool {
-    program.module().coprocessors.iter().any(|unit| unit.name == "console")
-}
-
-fn invokes(func: &Func) -> bool {
-    has(func, |helper| matches!(helper, Helper::CoproInvoke(..)))
-}
-
-fn has(func: &Func, what: fn(&Helper) -> bool) -> bool {
+fn has(func: &Func, what: impl Fn(&Helper) -> bool) -> bool {
     let mut ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
     ops.any(|op| matches!(op, Op::Helper(helper, ..) if what(helper)))
 }

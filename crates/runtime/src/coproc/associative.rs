@@ -4,7 +4,7 @@
 //! The register map follows the original's test programs; its implementation was not published.
 
 use super::{MAX_ENTRIES, digest};
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use std::collections::HashMap;
 
 /// Number of tables.
@@ -33,7 +33,7 @@ impl Coprocessor for Associative {
         0
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, _packet: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         match operation {
             0 => *self = Self::default(),
             1 => self.insert(registers)?,
@@ -114,12 +114,12 @@ mod tests {
     }
 
     fn insert(unit: &mut Associative, table: u32, key_length: u32, key: u32, value: u32) -> Result<(), CoproError> {
-        unit.invoke(1, &mut registers(table, key_length, key, 4, value), None)
+        unit.invoke(1, &mut registers(table, key_length, key, 4, value), Views::NONE)
     }
 
     fn lookup(unit: &mut Associative, table: u32, key: u32) -> Option<u32> {
         let mut r = registers(table, 4, key, 9, 0xdead);
-        unit.invoke(2, &mut r, None).unwrap();
+        unit.invoke(2, &mut r, Views::NONE).unwrap();
         (r[2] > 0).then_some(r[11])
     }
 
@@ -141,23 +141,23 @@ mod tests {
         let mut unit = Associative::default();
         assert_eq!(insert(&mut unit, 16, 4, 0, 0), Err(CoproError::BadRegister));
         assert_eq!(insert(&mut unit, 0, 33, 0, 0), Err(CoproError::BadRegister));
-        assert_eq!(unit.invoke(1, &mut registers(0, 4, 0, 33, 0), None), Err(CoproError::BadRegister));
+        assert_eq!(unit.invoke(1, &mut registers(0, 4, 0, 33, 0), Views::NONE), Err(CoproError::BadRegister));
         let mut whole = [u32::MAX; 32];
         (whole[0], whole[1], whole[2]) = (15, 32, 32);
-        assert_eq!(unit.invoke(1, &mut whole, None), Ok(()));
+        assert_eq!(unit.invoke(1, &mut whole, Views::NONE), Ok(()));
         let mut found = whole;
         found[11..19].fill(0);
-        assert_eq!(unit.invoke(2, &mut found, None), Ok(()));
+        assert_eq!(unit.invoke(2, &mut found, Views::NONE), Ok(()));
         assert_eq!(found, whole);
     }
 
     #[test]
     fn a_value_takes_as_many_words_as_it_needs() {
         let mut unit = Associative::default();
-        unit.invoke(1, &mut registers(0, 4, 1, 1, 0xaabb_ccdd), None).unwrap();
+        unit.invoke(1, &mut registers(0, 4, 1, 1, 0xaabb_ccdd), Views::NONE).unwrap();
         let mut r = registers(0, 4, 1, 0, 0);
         r[12] = 5;
-        unit.invoke(2, &mut r, None).unwrap();
+        unit.invoke(2, &mut r, Views::NONE).unwrap();
         assert_eq!((r[2], r[11], r[12]), (1, 0xaa00_0000, 5));
     }
 

@@ -2,7 +2,7 @@
 //!
 //! What is written is no part of a program's state: the runtime takes it after each run of a handler.
 
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -47,9 +47,9 @@ impl Console {
 }
 
 /// So many bytes of the packet.
-fn part(at: u32, len: u32, packet: Option<&[u8]>) -> Result<&[u8], CoproError> {
+fn part(at: u32, len: u32, views: Views<'_>) -> Result<&[u8], CoproError> {
     let range = at as usize..(at as usize).saturating_add(len as usize);
-    packet.ok_or(CoproError::NoPacket)?.get(range).ok_or(CoproError::BadRegister)
+    views.shown_packet()?.get(range).ok_or(CoproError::BadRegister)
 }
 
 /// What a number or an address looks like; none for another operation.
@@ -74,11 +74,11 @@ impl Coprocessor for Console {
         0
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError> {
         match operation {
             0 => self.text(registers[0], registers[1])?,
-            7 => self.packet(part(registers[0], registers[1], packet)?),
-            8 => self.ascii(part(registers[0], registers[1], packet)?),
+            7 => self.packet(part(registers[0], registers[1], views)?),
+            8 => self.ascii(part(registers[0], registers[1], views)?),
             _ => {
                 let text = shown(operation, registers).ok_or(CoproError::BadRegister)?;
                 self.write(text.as_bytes());
@@ -91,7 +91,7 @@ impl Coprocessor for Console {
         data.len() as u64
     }
 
-    fn work(&self, operation: u32, registers: &Registers, _: Option<&[u8]>) -> u64 {
+    fn work(&self, operation: u32, registers: &Registers, _: Views<'_>) -> u64 {
         if matches!(operation, 0 | 7 | 8) { u64::from(registers[1]).min(MOST as u64) } else { 0 }
     }
 
@@ -113,7 +113,7 @@ mod tests {
         console.init(b"hello");
         let mut all = [0; netil::copro::MAX_REGISTERS];
         all[..4].copy_from_slice(&registers);
-        console.invoke(operation, &mut all, Some(b"\x12\xab\x03\x04\x05AZ ~\x7f"))?;
+        console.invoke(operation, &mut all, Views::of(b"\x12\xab\x03\x04\x05AZ ~\x7f", &[]))?;
         Ok(String::from_utf8(console.drain()).unwrap())
     }
 
@@ -148,7 +148,7 @@ mod tests {
         let mut console = Console::default();
         console.init(&[b'x'; 1000]);
         for _ in 0..70 {
-            console.invoke(0, &mut [0, 1000].into_iter().chain([0; 30]).collect::<Vec<_>>().try_into().unwrap(), None).unwrap();
+            console.invoke(0, &mut [0, 1000].into_iter().chain([0; 30]).collect::<Vec<_>>().try_into().unwrap(), Views::NONE).unwrap();
         }
         assert_eq!((console.drain().len(), console.drain().len()), (MOST, 0));
     }

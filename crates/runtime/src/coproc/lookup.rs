@@ -3,7 +3,7 @@
 //! As in the original, the key stays until `reset_key` or `init`: a program may look a key up and enter it when it was not found.
 
 use super::{MAX_ENTRIES, digest};
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use std::collections::HashMap;
 
 /// The most words of a key.
@@ -22,7 +22,7 @@ impl Coprocessor for Lookup {
         0
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, _packet: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         match operation {
             0 => *self = Self::default(),
             1 => self.add_key(registers[0])?,
@@ -76,7 +76,7 @@ mod tests {
     fn run(unit: &mut Lookup, operation: u32, r0: u32) -> Result<[u32; 2], CoproError> {
         let mut registers = [0; 32];
         registers[0] = r0;
-        unit.invoke(operation, &mut registers, None)?;
+        unit.invoke(operation, &mut registers, Views::NONE)?;
         Ok([registers[0], registers[1]])
     }
 

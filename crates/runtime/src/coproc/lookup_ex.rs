@@ -9,7 +9,7 @@
 //! is the most entries that a table takes.
 
 use super::{MAX_ENTRIES, digest};
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use std::collections::HashMap;
 
 /// The most tables.
@@ -44,7 +44,7 @@ impl Coprocessor for LookupEx {
         0
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, _packet: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         if operation == 0 {
             return self.make(registers[0]);
         }
@@ -177,7 +177,7 @@ mod tests {
     fn run(unit: &mut LookupEx, operation: u32, first: &[u32]) -> Result<Registers, CoproError> {
         let mut registers = [0; 32];
         registers[..first.len()].copy_from_slice(first);
-        unit.invoke(operation, &mut registers, None)?;
+        unit.invoke(operation, &mut registers, Views::NONE)?;
         Ok(registers)
     }
 

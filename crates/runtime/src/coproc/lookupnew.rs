@@ -1,7 +1,7 @@
 //! `lookupnew`: exact match, two words by a key of five words, all in registers ([`netil::copro::LOOKUPNEW`]).
 
 use super::{MAX_ENTRIES, digest};
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use std::collections::HashMap;
 
 type Key = [u32; 5];
@@ -19,7 +19,7 @@ impl Coprocessor for LookupNew {
         0
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, _packet: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         let [k0, k1, k2, k3, k4, v0, v1, ..] = *registers;
         let key = [k0, k1, k2, k3, k4];
         match operation {
@@ -64,7 +64,7 @@ mod tests {
             registers[..7].fill_with(|| random.within(0, 3) as u32);
             let (key, value) = (registers[..5].to_vec(), registers[5..7].to_vec());
             let operation = 1 + random.within(0, 2) as u32;
-            unit.invoke(operation, &mut registers, None).unwrap();
+            unit.invoke(operation, &mut registers, Views::NONE).unwrap();
             match operation {
                 1 => drop(model.insert(key, value)),
                 _ => assert_eq!(registers[5..8], model.get(&key).map_or([0, 0, 0], |v| [v[0], v[1], 1])),

@@ -74,6 +74,7 @@ fn digest(words: impl IntoIterator<Item = u32>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netil::copro::Views;
 
     #[test]
     fn every_descriptor_has_a_unit_and_every_unit_a_descriptor() {
@@ -93,8 +94,8 @@ mod tests {
                 let mut registers = [0; 32];
                 for _ in 0..20 {
                     registers[random.within(0, 20) as usize] = [0, 1, 4, 33, u32::MAX, 65_536][random.within(0, 6) as usize];
-                    let packet = [7; 60];
-                    let _ = unit.invoke(random.within(0, 9) as u32, &mut registers, (random.within(0, 4) > 0).then_some(&packet));
+                    let views = if random.within(0, 4) > 0 { Views::of(&[7; 60], &[7; 9]) } else { Views::NONE };
+                    let _ = unit.invoke(random.within(0, 9) as u32, &mut registers, views);
                     unit.fingerprint();
                 }
             }

@@ -3,7 +3,7 @@
 
 use super::digest;
 use netil::copro::patterns::{Reader, Refusal};
-use netil::copro::{CoproError, Coprocessor, Registers};
+use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use std::collections::VecDeque;
 
 /// One thing to search with, which register 0 picks: a group of strings, an expression.
@@ -64,10 +64,10 @@ impl<P: Pattern> Coprocessor for Searcher<P> {
         }
     }
 
-    fn invoke(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError> {
         match operation {
             0 => self.matches.clear(),
-            1 | 2 => self.search(operation, registers, packet)?,
+            1 | 2 => self.search(operation, registers, views)?,
             _ => P::result(&mut self.matches, registers),
         }
         Ok(())
@@ -77,9 +77,9 @@ impl<P: Pattern> Coprocessor for Searcher<P> {
         P::load_price(data)
     }
 
-    fn work(&self, operation: u32, registers: &Registers, packet: Option<&[u8]>) -> u64 {
+    fn work(&self, operation: u32, registers: &Registers, views: Views<'_>) -> u64 {
         let pattern = self.loaded.as_ref().and_then(|l| l.patterns.get(registers[0] as usize));
-        match (operation, pattern, packet) {
+        match (operation, pattern, views.packet) {
             (1 | 2, Some(pattern), Some(packet)) => pattern.price().saturating_mul(haystack(operation, registers, packet).len() as u64),
             _ => 0,
         }
@@ -92,10 +92,10 @@ impl<P: Pattern> Coprocessor for Searcher<P> {
 }
 
 impl<P: Pattern> Searcher<P> {
-    fn search(&mut self, operation: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
+    fn search(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError> {
         let loaded = self.loaded.as_ref().ok_or(CoproError::NotInitialised)?;
         let pattern = loaded.patterns.get(registers[0] as usize).ok_or(CoproError::BadRegister)?;
-        let haystack = haystack(operation, registers, packet.ok_or(CoproError::NoPacket)?);
+        let haystack = haystack(operation, registers, views.shown_packet()?);
         self.matches.clear();
         self.matches.extend(pattern.find(haystack));
         registers[0] = self.matches.len() as u32;

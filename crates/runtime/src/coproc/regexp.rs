@@ -69,7 +69,7 @@ fn compile(read: &patterns::Expression) -> Result<Expression, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netil::copro::{CoproError, Coprocessor};
+    use netil::copro::{CoproError, Coprocessor, Views};
 
     fn data(expressions: &[(&str, &[u8])]) -> Vec<u8> {
         let mut out = (expressions.len() as u16).to_le_bytes().to_vec();
@@ -88,9 +88,9 @@ mod tests {
         assert_eq!(unit.init(&data(&[(flags, text)])), 0);
         let mut registers = [0; 32];
         registers[2] = u32::MAX;
-        unit.invoke(1, &mut registers, Some(packet)).unwrap();
+        unit.invoke(1, &mut registers, Views::of(packet, &[])).unwrap();
         let found = registers[0] == 1;
-        unit.invoke(3, &mut registers, None).unwrap();
+        unit.invoke(3, &mut registers, Views::NONE).unwrap();
         assert_eq!(registers[..2], [0, 0]);
         found.then_some([registers[2], registers[3]])
     }
@@ -115,10 +115,10 @@ mod tests {
         unit.init(&data(&[("", b"zzz"), ("", b"b+")]));
         let mut registers = [0; 32];
         registers[..3].copy_from_slice(&[1, 3, 2]);
-        unit.invoke(2, &mut registers, Some(b"abbbbbb")).unwrap();
-        unit.invoke(3, &mut registers, None).unwrap();
+        unit.invoke(2, &mut registers, Views::of(b"abbbbbb", &[])).unwrap();
+        unit.invoke(3, &mut registers, Views::NONE).unwrap();
         assert_eq!(registers[..4], [0, 0, 2, 2]);
-        unit.invoke(3, &mut registers, None).unwrap();
+        unit.invoke(3, &mut registers, Views::NONE).unwrap();
         assert_eq!(registers[..4], [0, 0, 0, 0]);
     }
 
@@ -140,13 +140,13 @@ mod tests {
         let mut unit = Regexp::default();
         let mut registers = [0; 32];
         registers[1..3].copy_from_slice(&[10, 1000]);
-        assert_eq!(unit.work(1, &registers, Some(&[0; 60])), 0);
+        assert_eq!(unit.work(1, &registers, Views::of(&[0; 60], &[])), 0);
         let data = data(&[("", b"abc"), ("", b"(a|b)*a(a|b){200}c"), ("", b"(a|b)*a(a|b){1200}c")]);
         assert_eq!((unit.init_work(&data), unit.init(&data)), (3 << 16, 0));
         assert_eq!((unit.init_work(&[0xff; 9]), unit.init_work(&[1])), (512 << 16, 0));
         let mut work = |number, operation| {
             registers[0] = number;
-            unit.work(operation, &registers, Some(&[0; 60]))
+            unit.work(operation, &registers, Views::of(&[0; 60], &[]))
         };
         assert_eq!([0, 1, 2, 3].map(|number| work(number, 1)), [60 * 16, 60 * 256, 60 * 1024, 0]);
         assert_eq!([0, 1, 2, 3].map(|operation| work(0, operation)), [0, 60 * 16, 50 * 16, 0]);
@@ -156,10 +156,10 @@ mod tests {
     fn says_why_it_does_not_work() {
         let mut unit = Regexp::default();
         let mut registers = [0; 32];
-        assert_eq!(unit.invoke(2, &mut registers, Some(&[])), Err(CoproError::NotInitialised));
+        assert_eq!(unit.invoke(2, &mut registers, Views::of(&[], &[])), Err(CoproError::NotInitialised));
         unit.init(&data(&[("", b"a")]));
-        assert_eq!(unit.invoke(2, &mut registers, None), Err(CoproError::NoPacket));
+        assert_eq!(unit.invoke(2, &mut registers, Views::NONE), Err(CoproError::NoPacket));
         registers[0] = 1;
-        assert_eq!(unit.invoke(2, &mut registers, Some(&[])), Err(CoproError::BadRegister));
+        assert_eq!(unit.invoke(2, &mut registers, Views::of(&[], &[])), Err(CoproError::BadRegister));
     }
 }

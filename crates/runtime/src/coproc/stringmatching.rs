@@ -65,7 +65,7 @@ fn automaton(strings: &[Text]) -> Result<AhoCorasick, Refusal> {
 mod tests {
     use super::*;
     use crate::io::synth::Random;
-    use netil::copro::{CoproError, Coprocessor};
+    use netil::copro::{CoproError, Coprocessor, Views};
 
     fn data(groups: &[&[(&[u8], u16, u32)]]) -> Vec<u8> {
         let mut out = (groups.len() as u16).to_le_bytes().to_vec();
@@ -84,13 +84,13 @@ mod tests {
     fn search(unit: &mut StringMatching, operation: u32, [group, start, len]: [u32; 3], packet: &[u8]) -> Vec<[u32; 3]> {
         let mut registers = [0; 32];
         registers[..3].copy_from_slice(&[group, start, len]);
-        unit.invoke(operation, &mut registers, Some(packet)).unwrap();
+        unit.invoke(operation, &mut registers, Views::of(packet, &[])).unwrap();
         let mut found = Vec::new();
         while registers[0] > 0 {
-            unit.invoke(3, &mut registers, Some(packet)).unwrap();
+            unit.invoke(3, &mut registers, Views::of(packet, &[])).unwrap();
             found.push([registers[1], registers[2], registers[3]]);
         }
-        unit.invoke(3, &mut registers, None).unwrap();
+        unit.invoke(3, &mut registers, Views::NONE).unwrap();
         assert_eq!(registers[..4], [0; 4]);
         found
     }
@@ -110,15 +110,15 @@ mod tests {
     fn says_why_it_does_not_work() {
         let mut unit = StringMatching::default();
         let mut registers = [0; 32];
-        assert_eq!(unit.invoke(1, &mut registers, Some(&[])), Err(CoproError::NotInitialised));
+        assert_eq!(unit.invoke(1, &mut registers, Views::of(&[], &[])), Err(CoproError::NotInitialised));
         let good = data(&[&[(b"abc", 0, 1)]]);
         for cut in 0..good.len() {
             assert_eq!(unit.init(&good[..cut]), 1, "cut at {cut}");
         }
         assert_eq!(unit.init(&good), 0);
-        assert_eq!(unit.invoke(1, &mut registers, None), Err(CoproError::NoPacket));
+        assert_eq!(unit.invoke(1, &mut registers, Views::NONE), Err(CoproError::NoPacket));
         registers[0] = 1;
-        assert_eq!(unit.invoke(1, &mut registers, Some(&[])), Err(CoproError::BadRegister));
+        assert_eq!(unit.invoke(1, &mut registers, Views::of(&[], &[])), Err(CoproError::BadRegister));
         let long: &[u8] = &[b'a'; 65_535];
         assert_eq!(unit.init(&data(&[&[(long, 0, 0); 5]])), 2);
         assert_eq!(unit.init(&data(&[&[(long, 1, 0); 4]])), 0);
@@ -131,8 +131,8 @@ mod tests {
             assert_eq!(unit.init(&data(&[group])), 0);
             let mut registers = [0; 32];
             registers[2] = 10;
-            assert_eq!(unit.work(3, &registers, Some(&[0; 60])), 0);
-            unit.work(1, &registers, Some(&[0; 60])) / 10
+            assert_eq!(unit.work(3, &registers, Views::of(&[0; 60], &[])), 0);
+            unit.work(1, &registers, Views::of(&[0; 60], &[])) / 10
         };
         assert_eq!(price(&[(b"a", 0, 1), (b"aa", 0, 2), (b"A", 0, 3)]), 1);
         assert_eq!(price(&[(b"a", 1, 1), (b"aa", 1, 2), (b"A", 1, 3)]), 1);

@@ -18,6 +18,7 @@ pub(super) fn touches(call: Call) -> &'static str {
     match helper.row().packet {
         PacketUse::No => "NV_NOTHING",
         PacketUse::Reads => "NV_READS",
+        PacketUse::Views => "NV_VIEWS",
         PacketUse::Moves => "NV_MOVES",
         PacketUse::All => "NV_ALL",
     }

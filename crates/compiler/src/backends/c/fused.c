@@ -132,7 +132,7 @@ struct nv_info {
 };
 
 /* What a call of the runtime reads and changes of the packet at hand. */
-enum { NV_NOTHING, NV_READS, NV_MOVES, NV_ALL };
+enum { NV_NOTHING, NV_READS, NV_VIEWS, NV_MOVES, NV_ALL };
 
 /* The packet's first byte. */
 NV_INLINE uint8_t *nv_p(const struct nv_run *r)
@@ -232,7 +232,7 @@ NV_INLINE void nv_append(struct nv_list *list, uint64_t i)
 /* Work that the runtime does: a value in the low half, the code of a trap in the high half. `touches` says what it does with the packet. */
 NV_GENERAL uint64_t nv_call(struct nv_graph *g, uint64_t i, struct nv_run *r, uint8_t *info, uint32_t *budget, int touches, uint32_t unit, uint32_t index, uint64_t *args)
 {
-    if (touches == NV_ALL)
+    if (touches == NV_ALL || touches == NV_VIEWS)
         nv_store(g, r, info, i);
     else if (touches != NV_NOTHING)
         nv_place(&g->slots[i], &g->details[i], r);

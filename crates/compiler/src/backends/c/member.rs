@@ -77,8 +77,8 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
     let probability = (form.form == Form::Fast).then(|| BranchProbability::of(func, form.plan.hot_port));
     let mut scalar = Scalar { func, frame: form, body: String::new(), probability };
     let cfg = Cfg::new(func);
-    for block in &cfg.order {
-        scalar.block(*block)?;
+    for (block, exit) in form.blocks(&cfg) {
+        scalar.block_to(block, exit)?;
     }
     let more = match form.form {
         Form::Slow => ", uint32_t resume, const uint64_t *live",
@@ -305,6 +305,15 @@ impl Frame for Element<'_> {
 }
 
 impl Element<'_> {
+    /// Blocks that this form comes to, each with the operation that it ends with, if that is not the block's end.
+    fn blocks(&self, cfg: &Cfg) -> Vec<(Block, Option<Value>)> {
+        let fast = |block: &Block| self.plan.fast.get(&block.0).map(|exit| (*block, *exit));
+        match self.form {
+            Form::Fast => cfg.order.iter().filter_map(fast).collect(),
+            Form::Slow | Form::Prefetch => cfg.order.iter().map(|block| (*block, None)).collect(),
+        }
+    }
+
     /// Work that is no plain operation: in place where that is a few instructions, else by the runtime.
     fn helper(&self, scalar: &Scalar<'_>, v: Value, helper: Helper, args: &[Value], site: Site) -> String {
         let arg = |k: usize| scalar.val(args[k]);

@@ -190,9 +190,17 @@ impl Scalar<'_> {
     }
 
     pub fn block(&mut self, block: Block) -> Result<(), Unsupported> {
+        self.block_to(block, None)
+    }
+
+    /// A block up to an operation behind which nothing is reached.
+    pub fn block_to(&mut self, block: Block, last: Option<Value>) -> Result<(), Unsupported> {
         let _ = writeln!(self.body, "block{}:\n    __attribute__((unused));", block.0);
         for v in &self.func.block(block).ops {
             self.op(*v)?;
+            if last == Some(*v) {
+                return Ok(());
+            }
         }
         self.end(block);
         Ok(())
