@@ -363,8 +363,8 @@ impl Graph {
         graph
     }
 
-    fn of_nodes(nodes: Vec<Node>, settings: Settings, info: Info, host: Box<dyn Host>) -> Self {
-        let succeed::Roles { tasks, sources, driver } = succeed::roles(&nodes);
+    fn of_nodes(mut nodes: Vec<Node>, settings: Settings, info: Info, host: Box<dyn Host>) -> Self {
+        let succeed::Roles { tasks, sources, driver } = succeed::roles(&mut nodes);
         let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect();
         let budget = settings.budget.unwrap_or(netil::exec::DEFAULT_BUDGET);
         let clock = Clock::new(&settings, !sources.is_empty() && settings.live.is_empty(), host.clock());
@@ -436,6 +436,11 @@ impl Graph {
         }
         self.core.pending[mark..].reverse();
         Some(result)
+    }
+
+    /// The same with what packets arrive by there; `None`, too, if none do.
+    fn with_source<T>(&mut self, node: usize, work: impl FnOnce(&mut dyn native::Source, &mut Ctx<'_>) -> T) -> Option<T> {
+        self.with_native(node, |native, ctx| native.source().map(|source| work(source, ctx))).flatten()
     }
 }
 

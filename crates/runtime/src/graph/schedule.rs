@@ -295,7 +295,7 @@ impl Graph {
         let mut first = None;
         for index in 0..self.topology.sources.len() {
             let node = self.topology.sources[index];
-            let time = self.with_native(node, |native, ctx| native.next_arrival(ctx)).flatten();
+            let time = self.with_source(node, |source, ctx| source.next_arrival(ctx)).flatten();
             if let Some(time) = time.filter(|time| first.is_none_or(|(before, _)| *time < before)) {
                 first = Some((time, node));
             }
@@ -318,7 +318,7 @@ impl Graph {
         self.core.arrivals += 1;
         self.watch(|observer, _| observer.wakes(node));
         let begun = self.begin_run();
-        self.with_native(node, |native, ctx| native.arrive(ctx));
+        self.with_source(node, |source, ctx| source.arrive(ctx));
         self.end_run_of(node, begun);
     }
 
@@ -382,7 +382,7 @@ impl Graph {
     pub fn progress(&mut self) -> (u64, Option<u64>) {
         let (mut read, mut total) = (0, Some(0));
         for index in 0..self.topology.sources.len() {
-            let part = self.with_native(self.topology.sources[index], |native, _| native.progress()).unwrap_or((0, None));
+            let part = self.with_source(self.topology.sources[index], |source, _| source.progress()).unwrap_or((0, None));
             read += part.0;
             total = total.zip(part.1).map(|(a, b)| a + b);
         }

@@ -294,7 +294,7 @@ impl Graph {
 
     /// Finds tasks, sources and queues again, and lets elements begin their work that are new.
     fn begin_anew(&mut self, kept: &BTreeMap<usize, usize>) {
-        let Roles { tasks, sources, driver } = roles(&self.core.nodes);
+        let Roles { tasks, sources, driver } = roles(&mut self.core.nodes);
         (self.topology.tasks, self.topology.sources, self.topology.driver) = (tasks, sources, driver);
         self.find_neighbours();
         for index in (0..self.core.nodes.len()).filter(|index| !kept.contains_key(index)) {
@@ -352,22 +352,22 @@ impl Graph {
 }
 
 /// Elements by what they do, in the order of declaration.
+#[derive(Default)]
 pub(super) struct Roles {
     pub(super) tasks: Vec<usize>,
     pub(super) sources: Vec<usize>,
     pub(super) driver: Option<usize>,
 }
 
-pub(super) fn roles(nodes: &[Node]) -> Roles {
-    let is = |what: fn(&dyn Native) -> bool| {
-        let holds = move |node: &Node| matches!(&node.body, Body::Native(Some(native)) if what(native.as_ref()));
-        nodes.iter().enumerate().filter(move |(_, node)| holds(node)).map(|(index, _)| index).collect::<Vec<_>>()
-    };
-    Roles {
-        tasks: is(|native| native.is_task()),
-        sources: is(|native| native.is_source()),
-        driver: is(|native| native.is_driver()).first().copied(),
+pub(super) fn roles(nodes: &mut [Node]) -> Roles {
+    let mut roles = Roles::default();
+    for (index, node) in nodes.iter_mut().enumerate() {
+        let Body::Native(Some(native)) = &mut node.body else { continue };
+        roles.tasks.extend(native.is_task().then_some(index));
+        roles.sources.extend(native.source().map(|_| index));
+        roles.driver = roles.driver.or(native.is_driver().then_some(index));
     }
+    roles
 }
 
 /// Who has each table, and each piece of memory, that several elements have together.

@@ -6,11 +6,11 @@
 use super::super::{Args, ElementError, HandlerError, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
 use super::hostdevice::device_name;
-use super::replay::Source;
+use super::replay::FromReplay;
 use super::sample::Sample;
 use super::source_arguments::{KEYWORDS, positional};
 use super::window::{Place, Window};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Source, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
 use netil::pool::Arrival;
 use std::collections::VecDeque;
@@ -104,7 +104,7 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, ElementError
             Some(share) => &Arc::new(replay.share(share.own(setup.node))),
             None => replay,
         };
-        return Ok(Box::new(Source::new(replay, name, is_pulled(setup), snaplen)));
+        return Ok(Box::new(FromReplay::new(replay, name, is_pulled(setup), snaplen)));
     }
     if let Some(port) = setup.settings.ports.get(&name).filter(|_| device) {
         return Ok(super::embedded::source(port, name, setup, snaplen));
@@ -486,47 +486,8 @@ impl Native for FromDump {
         self.schedule(ctx);
     }
 
-    fn is_source(&self) -> bool {
-        !self.pulled
-    }
-
-    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
-        if !self.active || self.by_timer(ctx) {
-            return None;
-        }
-        let time = self.prepare(ctx);
-        self.end(ctx);
-        time
-    }
-
-    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
-        if let Some(packet) = self.take(ctx) {
-            ctx.emit(0, packet);
-        }
-    }
-
-    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        self.plain.then(|| self.fill_slots(most, until, slots, ctx)).flatten()
-    }
-
-    fn takes_back(&self) -> bool {
-        self.plain
-    }
-
-    fn goes_on(&self) -> bool {
-        self.goes_on
-    }
-
-    fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
-        self.count -= slots.len() as u64;
-        let again = self.own.is_none() && self.ahead.is_empty();
-        if again && self.capture.as_mut().is_some_and(|capture| capture.give_back(slots.len())) {
-            ctx.pool().give_back(slots);
-            self.place.emitted = self.next_number().checked_sub(1);
-            return;
-        }
-        slots.iter().rev().for_each(|slot| self.ahead.push_front(ctx.lift(*slot)));
-        self.place.emitted = self.next_number().checked_sub(1);
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        if self.pulled { None } else { Some(self) }
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -541,10 +502,6 @@ impl Native for FromDump {
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
         self.active && !self.is_over()
-    }
-
-    fn progress(&self) -> (u64, Option<u64>) {
-        self.capture.as_ref().map_or((0, None), Capture::progress)
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -584,5 +541,50 @@ impl Native for FromDump {
 
     fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+    }
+}
+
+impl Source for FromDump {
+    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
+        if !self.active || self.by_timer(ctx) {
+            return None;
+        }
+        let time = self.prepare(ctx);
+        self.end(ctx);
+        time
+    }
+
+    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(packet) = self.take(ctx) {
+            ctx.emit(0, packet);
+        }
+    }
+
+    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
+        self.plain.then(|| self.fill_slots(most, until, slots, ctx)).flatten()
+    }
+
+    fn takes_back(&self) -> bool {
+        self.plain
+    }
+
+    fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
+    fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
+        self.count -= slots.len() as u64;
+        let again = self.own.is_none() && self.ahead.is_empty();
+        if again && self.capture.as_mut().is_some_and(|capture| capture.give_back(slots.len())) {
+            ctx.pool().give_back(slots);
+            self.place.emitted = self.next_number().checked_sub(1);
+            return;
+        }
+        slots.iter().rev().for_each(|slot| self.ahead.push_front(ctx.lift(*slot)));
+        self.place.emitted = self.next_number().checked_sub(1);
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        self.capture.as_ref().map_or((0, None), Capture::progress)
     }
 }

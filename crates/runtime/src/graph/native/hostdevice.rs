@@ -3,7 +3,7 @@
 //! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, fromdump, todump};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Source, Task, fromdump, todump};
 
 macro_rules! device {
     ($static:ident, $name:literal, $ports:literal, $processing:literal, $flow:literal, $manual:literal) => {
@@ -252,20 +252,8 @@ impl Native for Both {
         self.source.timer(when, ctx);
     }
 
-    fn is_source(&self) -> bool {
-        self.source.is_source()
-    }
-
-    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
-        self.source.next_arrival(ctx)
-    }
-
-    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
-        self.source.arrive(ctx);
-    }
-
-    fn progress(&self) -> (u64, Option<u64>) {
-        self.source.progress()
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        self.source.source()
     }
 
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {

@@ -34,6 +34,7 @@ mod ratedunqueue;
 mod red;
 mod replay;
 mod replayunqueue;
+mod roles;
 mod sample;
 mod scheds;
 mod shaper;
@@ -52,12 +53,12 @@ pub use hostdevice::{READERS, WRITERS, device_name};
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
+pub use roles::Source;
 pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
 use super::{ElementError, HandlerError, Info, Packet, Settings};
-use netil::pool::Even;
 
 /// All of them.
 #[rustfmt::skip]
@@ -247,60 +248,6 @@ pub trait Native {
         let _ = nanoseconds;
     }
 
-    /// True if packets arrive here from outside, in the order of their times.
-    fn is_source(&self) -> bool {
-        false
-    }
-
-    /// True if a source has several outputs, and says of what it puts into the pool by which entry that comes in (`Ctx::entry_of`).
-    fn names_entries(&self) -> bool {
-        false
-    }
-
-    /// When the next packet arrives.
-    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let _ = ctx;
-        None
-    }
-
-    /// It arrives.
-    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
-        let _ = ctx;
-    }
-
-    /// Packets for output 0 that arrive before a moment, at most so many, put into the pool; when the last one did. `None` if there are none, or
-    /// packets are more than what comes with them: then they come one at a time.
-    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let _ = (most, until, slots, ctx);
-        None
-    }
-
-    /// Packets that come next, one or more, if they are all alike. Nobody has to be told that the last of them is the last.
-    fn even(&self) -> Option<Even<'_>> {
-        None
-    }
-
-    /// So many of them have arrived.
-    fn even_arrived(&mut self, packets: usize) {
-        let _ = packets;
-    }
-
-    /// Whether what [`Self::arrive_many`] put into the pool can be taken back as if nobody had asked.
-    fn takes_back(&self) -> bool {
-        false
-    }
-
-    /// Whether behind what [`Self::arrive_many`] gave last, though it was not as many as asked for, something may come before the time that was asked for:
-    /// packets, or the end of the source, if that ends the run.
-    fn goes_on(&self) -> bool {
-        false
-    }
-
-    /// The last of those that arrived have not arrived.
-    fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
-        let _ = (slots, ctx);
-    }
-
     /// Gives the slots of packets in the pool that it holds: it is no more.
     fn drop_slots(&mut self, slots: &mut Vec<u32>) {
         let _ = slots;
@@ -322,9 +269,9 @@ pub trait Native {
         let _ = (port, slots, ctx);
     }
 
-    /// Bytes read of its capture, and how many there are.
-    fn progress(&self) -> (u64, Option<u64>) {
-        (0, None)
+    /// What packets arrive by from outside, if they do so here. That stays as it is.
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        None
     }
 
     /// True if it decides when the run ends.

@@ -1,6 +1,6 @@
 //! The ends of connections between stages: elements that the runtime puts where an application is cut. No configuration can name them.
 
-use super::super::native::{Ctx, Native};
+use super::super::native::{Ctx, Native, Source};
 use super::super::{Packet, packet};
 use super::batch::{Batch, Entry, Inbox, Plain, Taken, What};
 use crate::io::LinkType;
@@ -84,9 +84,18 @@ impl FromRing {
 }
 
 impl Native for FromRing {
-    fn is_source(&self) -> bool {
-        true
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        Some(self)
     }
+}
+
+/// What the stage before has handed over waits in the inbox until it is run: nothing has to be taken back.
+impl Source for FromRing {
+    fn takes_back(&self) -> bool {
+        false
+    }
+
+    fn take_back(&mut self, _: &[u32], _: &mut Ctx<'_>) {}
 
     fn names_entries(&self) -> bool {
         true

@@ -1,0 +1,49 @@
+//! What an element may be besides something that packets come to: each role is a trait, and an element gives those that it has ([`super::Native`]).
+
+use super::Ctx;
+use netil::pool::Even;
+
+/// Packets arrive here from outside, in the order of their times.
+pub trait Source {
+    /// When the next packet arrives.
+    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64>;
+
+    /// It arrives.
+    fn arrive(&mut self, ctx: &mut Ctx<'_>);
+
+    /// Packets for output 0 that arrive before a moment, at most so many, put into the pool; when the last one did. `None` if there are none, or
+    /// packets are more than what comes with them: then they come one at a time.
+    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64>;
+
+    /// Whether what [`Self::arrive_many`] put into the pool can be taken back as if nobody had asked.
+    fn takes_back(&self) -> bool;
+
+    /// The last of those that arrived have not arrived; only if it [can](Self::takes_back).
+    fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>);
+
+    /// Whether behind what [`Self::arrive_many`] gave last, though it was not as many as asked for, something may come before the time that was asked for:
+    /// packets, or the end of the source, if that ends the run.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
+    /// Packets that come next, one or more, if they are all alike. Nobody has to be told that the last of them is the last.
+    fn even(&self) -> Option<Even<'_>> {
+        None
+    }
+
+    /// So many of them have arrived.
+    fn even_arrived(&mut self, packets: usize) {
+        let _ = packets;
+    }
+
+    /// True if it has several outputs, and says of what it puts into the pool by which entry that comes in (`Ctx::entry_of`).
+    fn names_entries(&self) -> bool {
+        false
+    }
+
+    /// Bytes read of its capture, and how many there are.
+    fn progress(&self) -> (u64, Option<u64>) {
+        (0, None)
+    }
+}
