@@ -330,10 +330,10 @@ impl Graph {
             "handlers" => self.handler_list(node),
             "ports" => self.port_list(node),
             HOME => self.topology.settings.home.thread.to_string(),
-            "scheduled" => match &it.body {
-                Body::Native(Some(native)) if native.is_task() => native.is_scheduled(&Ready { graph: self, node, depth: 0 }).to_string(),
-                _ => return Err(self.no_handler(node, name)),
-            },
+            "scheduled" => {
+                let waits = self.with_native(node, |native, ctx| native.task().map(|task| task.is_scheduled(&ctx.ready())));
+                waits.flatten().ok_or_else(|| self.no_handler(node, name))?.to_string()
+            }
             "transactions" if let Body::Program(program) = &it.body => {
                 program.transactions().ok_or_else(|| self.no_handler(node, name))?.to_string()
             }

@@ -10,6 +10,7 @@
 
 use super::course::{Along, Course};
 use super::merging::{Source, Sources};
+use super::native::TaskKind;
 use super::serving::Serving;
 use super::share::{Share, StateGuard};
 use super::singles::Singles;
@@ -197,9 +198,8 @@ impl Graph {
             Body::Program(_) => true,
             Body::Native(_) if plan.members.contains(&(node as u32)) => true,
             Body::Native(_) if self.topology.sources.contains(&node) => true,
-            Body::Native(native) => {
-                native.as_ref().is_some_and(|native| native.takes_bursts() || native.makes() && self.only_maker() == Some(node))
-            }
+            Body::Native(_) if self.core.nodes[node].task == Some(TaskKind::Makes) && self.only_maker() == Some(node) => true,
+            Body::Native(native) => native.as_ref().is_some_and(|native| native.takes_bursts()),
         }
     }
 

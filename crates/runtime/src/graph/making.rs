@@ -9,7 +9,7 @@
 //! What a maker does at its end, it does with a last packet of its own.
 
 use super::linked::{BURST, SLOTS};
-use super::native::{Ctx, Native};
+use super::native::{Ctx, Native, TaskKind};
 use super::schedule::BUSY;
 use super::turns::moments;
 use super::{Body, Graph};
@@ -59,8 +59,9 @@ impl Graph {
         let alone =
             settings.rings.is_none() && settings.share.is_none() && settings.elsewhere.is_none() && self.topology.sources.is_empty();
         let (first, others) = self.topology.tasks.split_first().filter(|_| alone)?;
-        let makes = self.native(*first).is_some_and(Native::makes);
-        (makes && others.iter().all(|task| self.native(*task).is_some_and(Native::only_empties)) && self.is_in_order()).then_some(*first)
+        let kind = |task: usize| self.core.nodes[task].task;
+        let empties = |task: &usize| matches!(kind(*task), Some(TaskKind::Empties | TaskKind::Pulls));
+        (kind(*first) == Some(TaskKind::Makes) && others.iter().all(empties) && self.is_in_order()).then_some(*first)
     }
 
     fn native(&self, node: usize) -> Option<&dyn Native> {

@@ -75,7 +75,7 @@ pub use handlers::Described;
 pub use later::Linking;
 pub use linked::Made;
 pub use meter::Measured;
-pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
+pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
@@ -248,6 +248,8 @@ struct Node {
     pulled: Vec<bool>,
     /// The queues behind that tell when they are full, for sources.
     queues_behind: Vec<usize>,
+    /// What its task does, if it has one.
+    task: Option<native::TaskKind>,
     /// The queue in front, for tasks that do nothing but empty it.
     empties: Option<usize>,
     stats: NodeStats,
@@ -270,6 +272,7 @@ impl Node {
             inputs,
             outputs,
             queues_behind: Vec::new(),
+            task: None,
             empties: None,
             stats,
             part: meter::Part::default(),

@@ -1,8 +1,9 @@
 //! What runs next: tasks in turn, then the next event.
 
 use super::linked::Found;
+use super::native::{TaskKind, TaskResult};
 use super::program::{Ended, MOST_TIMER_RUNS};
-use super::{Body, Call, Graph, Stream, Task};
+use super::{Body, Call, Graph, Stream};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 
@@ -111,8 +112,8 @@ impl Graph {
 
     /// The queue that a task takes packets out of, if it does nothing else.
     fn find_what_it_empties(&self, node: usize) -> Option<usize> {
-        let Body::Native(Some(native)) = &self.core.nodes[node].body else { return None };
-        let from = self.core.nodes[node].inputs.first()?.first().filter(|_| native.only_pulls())?;
+        let it = &self.core.nodes[node];
+        let from = it.inputs.first()?.first().filter(|_| it.task == Some(TaskKind::Pulls))?;
         Some(from.instance as usize)
     }
 
@@ -131,15 +132,16 @@ impl Graph {
             self.core.moved = false;
             self.watch(|observer, _| observer.wakes(node));
             let begun = self.begin_run();
-            let done = self.with_native(node, |native, ctx| native.task(ctx)).unwrap_or(Task::Idle);
+            let done = self.with_native(node, |native, ctx| native.task().map(|task| task.run(ctx)));
+            let done = done.flatten().unwrap_or(TaskResult::Idle);
             self.end_run_of(node, begun);
             self.settle();
             if !self.core.leaving.is_empty() {
                 self.move_slots();
                 self.keep_up(node);
             }
-            worked |= self.core.moved || done != Task::Idle;
-            if done != Task::Again || self.requests.ended || self.requests.stops > 0 {
+            worked |= self.core.moved || done != TaskResult::Idle;
+            if done != TaskResult::Again || self.requests.ended || self.requests.stops > 0 {
                 break;
             }
         }

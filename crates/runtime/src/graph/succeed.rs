@@ -363,7 +363,8 @@ pub(super) fn roles(nodes: &mut [Node]) -> Roles {
     let mut roles = Roles::default();
     for (index, node) in nodes.iter_mut().enumerate() {
         let Body::Native(Some(native)) = &mut node.body else { continue };
-        roles.tasks.extend(native.is_task().then_some(index));
+        node.task = native.task().map(|task| task.kind());
+        roles.tasks.extend(node.task.map(|_| index));
         roles.sources.extend(native.source().map(|_| index));
         roles.driver = roles.driver.or(native.is_driver().then_some(index));
     }

@@ -1,7 +1,7 @@
 //! Where packets end: Discard, TimedSink, and Idle, which has none.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
 
 pub(super) static DISCARD: NativeClass = NativeClass {
     name: "Discard",
@@ -64,29 +64,8 @@ impl Native for Discard {
         self.discard_slots(slots, ctx);
     }
 
-    fn only_empties(&self) -> bool {
-        self.pulls
-    }
-
-    fn is_task(&self) -> bool {
-        self.pulls
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if self.active && self.take_slots(ctx) {
-            return Task::Again;
-        }
-        if !self.active || ctx.pull(0).is_none() {
-            self.turn = 0;
-            return Task::Idle;
-        }
-        self.count += 1;
-        self.turn = (self.turn + 1) % self.burst;
-        if self.turn == 0 { Task::Done } else { Task::Again }
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.active && ctx.any_input()
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -103,6 +82,29 @@ impl Native for Discard {
             _ => self.count = 0,
         }
         Ok(())
+    }
+}
+
+impl Task for Discard {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Empties
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if self.active && self.take_slots(ctx) {
+            return TaskResult::Again;
+        }
+        if !self.active || ctx.pull(0).is_none() {
+            self.turn = 0;
+            return TaskResult::Idle;
+        }
+        self.count += 1;
+        self.turn = (self.turn + 1) % self.burst;
+        if self.turn == 0 { TaskResult::Done } else { TaskResult::Again }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.active && ctx.any_input()
     }
 }
 

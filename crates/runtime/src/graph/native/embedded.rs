@@ -5,7 +5,7 @@
 
 use super::super::{HandlerError, Packet};
 use super::fromdump::is_pulled;
-use super::{Control, Ctx, Native, Ready, Setup, Source, Task, controls};
+use super::{Control, Ctx, Native, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
 use crate::io::LinkType;
 use netil::pool::Arrival;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -410,25 +410,8 @@ impl Native for ToPort {
         self.send_slots(slots, ctx);
     }
 
-    fn is_task(&self) -> bool {
-        self.pulls
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        // What does not fit stays in the queue.
-        if !self.port.from.has_room() {
-            return Task::Idle;
-        }
-        if self.take_slots(ctx) {
-            return Task::Again;
-        }
-        let Some(packet) = ctx.pull(0) else { return Task::Idle };
-        self.send(&packet, ctx);
-        Task::Done
-    }
-
-    fn only_pulls(&self) -> bool {
-        self.pulls
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
     fn device(&self) -> Option<Device<'_>> {
@@ -437,10 +420,6 @@ impl Native for ToPort {
 
     fn passed(&mut self, packets: u64) {
         self.count += packets;
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.port.from.has_room() && ctx.any_input()
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -454,5 +433,28 @@ impl Native for ToPort {
     fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
         Ok(())
+    }
+}
+
+impl Task for ToPort {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Pulls
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        // What does not fit stays in the queue.
+        if !self.port.from.has_room() {
+            return TaskResult::Idle;
+        }
+        if self.take_slots(ctx) {
+            return TaskResult::Again;
+        }
+        let Some(packet) = ctx.pull(0) else { return TaskResult::Idle };
+        self.send(&packet, ctx);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.port.from.has_room() && ctx.any_input()
     }
 }

@@ -4,7 +4,7 @@ use super::super::bucket::Bucket;
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::infinitesource::Made;
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 use netil::fields::ip_protocol::UDP;
 use std::net::Ipv4Addr;
 
@@ -189,17 +189,8 @@ fn fill(bytes: &mut [u8], source: u16, destination: u16, checksummed: bool) {
 }
 
 impl Native for Source {
-    fn is_task(&self) -> bool {
-        !self.pulled
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if ctx.is_full_behind() {
-            return Task::Idle;
-        }
-        let Some(packet) = self.packet(ctx) else { return Task::Idle };
-        ctx.emit(0, packet);
-        Task::Done
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulled { None } else { Some(self) }
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -207,10 +198,6 @@ impl Native for Source {
     }
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        self.made.may()
-    }
-
-    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
         self.made.may()
     }
 
@@ -230,5 +217,20 @@ impl Native for Source {
             text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or_else(|| HandlerError::invalid("expected a rate"))?;
         self.bucket = (rate > 0).then(|| Bucket::new(rate, Bucket::burst(rate, BURST)));
         Ok(())
+    }
+}
+
+impl Task for Source {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if ctx.is_full_behind() {
+            return TaskResult::Idle;
+        }
+        let Some(packet) = self.packet(ctx) else { return TaskResult::Idle };
+        ctx.emit(0, packet);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
+        self.made.may()
     }
 }

@@ -5,7 +5,7 @@
 use super::super::summary::{self, make::Reader};
 use super::super::{Args, ElementError, HandlerError, Info, Packet};
 use super::sample::Sample;
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 use crate::io::claims::Reading;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -204,14 +204,8 @@ impl FromIPSummaryDump {
 }
 
 impl Native for FromIPSummaryDump {
-    fn is_task(&self) -> bool {
-        !self.pulled
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let Some(packet) = self.packet(ctx) else { return Task::Idle };
-        ctx.emit(0, packet);
-        Task::Done
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulled { None } else { Some(self) }
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -219,10 +213,6 @@ impl Native for FromIPSummaryDump {
     }
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        self.active && !(self.over && self.next.is_none())
-    }
-
-    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
         self.active && !(self.over && self.next.is_none())
     }
 
@@ -251,5 +241,17 @@ impl Native for FromIPSummaryDump {
             _ => self.active = super::boolean(text)?,
         }
         Ok(())
+    }
+}
+
+impl Task for FromIPSummaryDump {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        let Some(packet) = self.packet(ctx) else { return TaskResult::Idle };
+        ctx.emit(0, packet);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
+        self.active && !(self.over && self.next.is_none())
     }
 }

@@ -3,7 +3,7 @@
 //! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Source, Task, fromdump, todump};
+use super::{Control, Ctx, Native, NativeClass, Setup, Source, Task, fromdump, todump};
 
 macro_rules! device {
     ($static:ident, $name:literal, $ports:literal, $processing:literal, $flow:literal, $manual:literal) => {
@@ -240,12 +240,8 @@ impl Native for Both {
         self.sink.push(port, packet, ctx);
     }
 
-    fn is_task(&self) -> bool {
-        self.sink.is_task()
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        self.sink.task(ctx)
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        self.sink.task()
     }
 
     fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
@@ -254,10 +250,6 @@ impl Native for Both {
 
     fn source(&mut self) -> Option<&mut dyn Source> {
         self.source.source()
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.sink.is_scheduled(ctx)
     }
 
     fn controls(&self) -> Vec<Control> {

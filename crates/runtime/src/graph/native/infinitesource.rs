@@ -1,7 +1,7 @@
 //! InfiniteSource, RandomSource: packets as fast as they are taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "InfiniteSource",
@@ -202,7 +202,7 @@ impl InfiniteSource {
     }
 
     /// Packets of several turns at once, where they may be made so. None if not.
-    fn many(&mut self, ctx: &mut Ctx<'_>) -> Option<Task> {
+    fn many(&mut self, ctx: &mut Ctx<'_>) -> Option<TaskResult> {
         let (turn, len) = ((self.burst, self.turn), self.made.data.len() as u64);
         let most = if self.random.is_some() { RANDOM_BYTES.checked_div(len).unwrap_or(0) } else { u64::MAX };
         let count = ctx.may_make(turn, self.made.before_last().min(most));
@@ -214,7 +214,7 @@ impl InfiniteSource {
             None => self.made.packets(count, turn, ctx),
         }
         self.turn = (self.turn + count) % self.burst;
-        Some(if self.turn == 0 { Task::Done } else { Task::Again })
+        Some(if self.turn == 0 { TaskResult::Done } else { TaskResult::Again })
     }
 
     /// So many packets of random bytes; the seed of the next ones.
@@ -242,36 +242,8 @@ impl InfiniteSource {
 }
 
 impl Native for InfiniteSource {
-    fn is_task(&self) -> bool {
-        !self.pulled
-    }
-
-    fn makes(&self) -> bool {
-        !self.pulled
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if ctx.is_full_behind() {
-            self.turn = 0;
-            return Task::Idle;
-        }
-        if let Some(done) = self.many(ctx) {
-            return done;
-        }
-        let Some(packet) = self.packet(ctx) else {
-            self.turn = 0;
-            return Task::Idle;
-        };
-        ctx.emit(0, packet);
-        self.turn = (self.turn + 1) % self.burst;
-        match self.made.is_over() {
-            true => {
-                self.end(ctx);
-                Task::Done
-            }
-            false if self.turn == 0 => Task::Done,
-            false => Task::Again,
-        }
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulled { None } else { Some(self) }
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -284,10 +256,6 @@ impl Native for InfiniteSource {
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
         self.made.may()
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.made.may() && !ctx.is_full_behind()
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -303,5 +271,39 @@ impl Native for InfiniteSource {
             self.burst = text::integer(value).filter(|n| *n > 0).ok_or_else(|| HandlerError::invalid("expected a positive number"))? as u64;
         }
         Ok(())
+    }
+}
+
+impl Task for InfiniteSource {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Makes
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if ctx.is_full_behind() {
+            self.turn = 0;
+            return TaskResult::Idle;
+        }
+        if let Some(done) = self.many(ctx) {
+            return done;
+        }
+        let Some(packet) = self.packet(ctx) else {
+            self.turn = 0;
+            return TaskResult::Idle;
+        };
+        ctx.emit(0, packet);
+        self.turn = (self.turn + 1) % self.burst;
+        match self.made.is_over() {
+            true => {
+                self.end(ctx);
+                TaskResult::Done
+            }
+            false if self.turn == 0 => TaskResult::Done,
+            false => TaskResult::Again,
+        }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.made.may() && !ctx.is_full_behind()
     }
 }

@@ -4,7 +4,7 @@
 //! the link was idle. Its time is then when it leaves.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskResult, controls};
 use std::collections::VecDeque;
 
 /// The slowest link, in bytes a second.
@@ -77,26 +77,8 @@ impl LinkUnqueue {
 }
 
 impl Native for LinkUnqueue {
-    fn is_task(&self) -> bool {
-        true
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let mut worked = self.fill(ctx);
-        while self.link.front().is_some_and(|packet| packet.buffer.time_ns <= ctx.now()) {
-            let Some(packet) = self.link.pop_front() else { break };
-            ctx.emit(0, packet);
-            worked = true;
-        }
-        match self.next(ctx) {
-            Some(next) if next > ctx.now() => ctx.wake_at(next),
-            _ => {}
-        }
-        if worked { Task::Done } else { Task::Idle }
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        !self.link.is_empty() || ctx.any_input()
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        Some(self)
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -115,5 +97,25 @@ impl Native for LinkUnqueue {
         self.link.drain(..).for_each(|packet| ctx.drop_packet(&packet, "reset"));
         self.back_to_back = false;
         Ok(())
+    }
+}
+
+impl Task for LinkUnqueue {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        let mut worked = self.fill(ctx);
+        while self.link.front().is_some_and(|packet| packet.buffer.time_ns <= ctx.now()) {
+            let Some(packet) = self.link.pop_front() else { break };
+            ctx.emit(0, packet);
+            worked = true;
+        }
+        match self.next(ctx) {
+            Some(next) if next > ctx.now() => ctx.wake_at(next),
+            _ => {}
+        }
+        if worked { TaskResult::Done } else { TaskResult::Idle }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        !self.link.is_empty() || ctx.any_input()
     }
 }

@@ -6,7 +6,7 @@
 
 use super::super::{Args, ElementError, HandlerError, Own, Packet};
 use super::fromdump::{is_pulled, mark_ip};
-use super::{Control, Ctx, Native, Ready, Setup, Source, Task, controls};
+use super::{Control, Ctx, Native, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
 use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
 use netil::pool::Arrival;
 use std::cell::RefCell;
@@ -336,42 +336,12 @@ impl Native for ToLive {
         self.send(&packet);
     }
 
-    fn only_empties(&self) -> bool {
-        self.pulls
-    }
-
     fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         self.send_slots(slots, ctx);
     }
 
-    fn is_task(&self) -> bool {
-        self.pulls
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        for sent in 0..TURN {
-            if !self.has_room() {
-                self.flush(ctx);
-            }
-            // What does not fit stays in the queue.
-            if !self.has_room() {
-                break;
-            }
-            if self.take_slots(ctx) {
-                continue;
-            }
-            let Some(packet) = ctx.pull(0) else {
-                self.flush(ctx);
-                return if sent == 0 { Task::Idle } else { Task::Done };
-            };
-            self.send(&packet);
-        }
-        self.flush(ctx);
-        if self.has_room() { Task::Done } else { Task::Idle }
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        ctx.any_input()
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -390,5 +360,37 @@ impl Native for ToLive {
     fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.flush(ctx);
         Ok(())
+    }
+}
+
+impl Task for ToLive {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Empties
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        for sent in 0..TURN {
+            if !self.has_room() {
+                self.flush(ctx);
+            }
+            // What does not fit stays in the queue.
+            if !self.has_room() {
+                break;
+            }
+            if self.take_slots(ctx) {
+                continue;
+            }
+            let Some(packet) = ctx.pull(0) else {
+                self.flush(ctx);
+                return if sent == 0 { TaskResult::Idle } else { TaskResult::Done };
+            };
+            self.send(&packet);
+        }
+        self.flush(ctx);
+        if self.has_room() { TaskResult::Done } else { TaskResult::Idle }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        ctx.any_input()
     }
 }

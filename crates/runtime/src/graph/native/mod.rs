@@ -53,7 +53,7 @@ pub use hostdevice::{READERS, WRITERS, device_name};
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
-pub use roles::Source;
+pub use roles::{Source, Task, TaskKind, TaskResult};
 pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
@@ -150,17 +150,6 @@ pub struct Setup<'s> {
     pub seed: u64,
 }
 
-/// What came of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// There was no work.
-    Idle,
-    /// Some was done.
-    Done,
-    /// Some was done, and the turn goes on with more.
-    Again,
-}
-
 /// A handler that an element has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Control {
@@ -212,32 +201,6 @@ pub trait Native {
         None
     }
 
-    /// True if [`Self::task`] is to be called.
-    fn is_task(&self) -> bool {
-        false
-    }
-
-    /// True if its task only pulls at input 0, so that there is nothing for it to do while what is there [is empty](Self::is_empty).
-    fn only_pulls(&self) -> bool {
-        false
-    }
-
-    /// True if its task makes packets, several at once where it may.
-    fn makes(&self) -> bool {
-        false
-    }
-
-    /// True if its task takes packets out of what is at input 0, one a turn at least while there are any and it may, and does nothing else but handle these.
-    fn only_empties(&self) -> bool {
-        self.only_pulls()
-    }
-
-    /// Its turn.
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let _ = ctx;
-        Task::Idle
-    }
-
     /// The timer set by [`Ctx::wake_at`] for that moment is due.
     fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
         let _ = (when, ctx);
@@ -271,6 +234,11 @@ pub trait Native {
 
     /// What packets arrive by from outside, if they do so here. That stays as it is.
     fn source(&mut self) -> Option<&mut dyn Source> {
+        None
+    }
+
+    /// What has turns, if it has. That stays as it is.
+    fn task(&mut self) -> Option<&mut dyn Task> {
         None
     }
 
@@ -323,11 +291,6 @@ pub trait Native {
     /// For a device that calls of the program around the graph fill or empty, and that takes what comes now.
     fn device(&self) -> Option<embedded::Device<'_>> {
         None
-    }
-
-    /// Whether its task waits to run, for the handler `scheduled`.
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        ctx.any_input()
     }
 
     /// Its own handlers.

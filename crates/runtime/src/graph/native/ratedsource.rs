@@ -3,7 +3,7 @@
 use super::super::bucket::Bucket;
 use super::super::{Args, HandlerError, Packet, text};
 use super::infinitesource::{Made, data};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskKind, TaskResult, controls};
 
 /// How long a source may be late and still make up for it.
 const BURST: u64 = 20_000_000;
@@ -75,8 +75,8 @@ impl RatedSource {
 }
 
 impl Native for RatedSource {
-    fn is_task(&self) -> bool {
-        !self.pulled
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulled { None } else { Some(self) }
     }
 
     fn begin_late(&mut self, nanoseconds: u64) {
@@ -88,28 +88,11 @@ impl Native for RatedSource {
         !self.pulled
     }
 
-    fn makes(&self) -> bool {
-        !self.pulled
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if self.many(ctx) {
-            return Task::Done;
-        }
-        let Some(packet) = self.packet(ctx) else { return Task::Idle };
-        ctx.emit(0, packet);
-        Task::Done
-    }
-
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         self.packet(ctx)
     }
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        self.made.may()
-    }
-
-    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
         self.made.may()
     }
 
@@ -128,5 +111,24 @@ impl Native for RatedSource {
             self.bucket.set_rate(rate, Bucket::burst(rate, BURST));
         }
         Ok(())
+    }
+}
+
+impl Task for RatedSource {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Makes
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if self.many(ctx) {
+            return TaskResult::Done;
+        }
+        let Some(packet) = self.packet(ctx) else { return TaskResult::Idle };
+        ctx.emit(0, packet);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
+        self.made.may()
     }
 }

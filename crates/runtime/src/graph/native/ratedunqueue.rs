@@ -2,7 +2,7 @@
 
 use super::super::bucket::Bucket;
 use super::super::{Args, ElementError, HandlerError, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 
 pub(super) static RATED: NativeClass = NativeClass {
     name: "RatedUnqueue",
@@ -81,35 +81,8 @@ impl Native for RatedUnqueue {
         self.bucket.skip(nanoseconds);
     }
 
-    fn is_task(&self) -> bool {
-        true
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let now = ctx.now();
-        self.calls[0] += 1;
-        if !self.active {
-            return Task::Idle;
-        }
-        if !self.may(now) {
-            self.calls[1] += 1;
-            let wait = self.bucket.wait(self.owed.max(1), now);
-            ctx.wake_at(wait.map_or(0, |wait| now.saturating_add(wait + 1)));
-            return Task::Idle;
-        }
-        let Some(packet) = ctx.pull(0) else {
-            self.calls[1] += 1;
-            self.calls[3] += 1;
-            return Task::Idle;
-        };
-        self.calls[2] += 1;
-        self.pay(packet.len(), now);
-        ctx.emit(0, packet);
-        Task::Done
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.active && ctx.any_input()
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        Some(self)
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -134,5 +107,34 @@ impl Native for RatedUnqueue {
         let rate = number.ok_or_else(|| HandlerError::invalid("expected a rate"))?;
         self.bucket.set_rate(rate, Bucket::burst(rate, 20_000_000));
         Ok(())
+    }
+}
+
+impl Task for RatedUnqueue {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        let now = ctx.now();
+        self.calls[0] += 1;
+        if !self.active {
+            return TaskResult::Idle;
+        }
+        if !self.may(now) {
+            self.calls[1] += 1;
+            let wait = self.bucket.wait(self.owed.max(1), now);
+            ctx.wake_at(wait.map_or(0, |wait| now.saturating_add(wait + 1)));
+            return TaskResult::Idle;
+        }
+        let Some(packet) = ctx.pull(0) else {
+            self.calls[1] += 1;
+            self.calls[3] += 1;
+            return TaskResult::Idle;
+        };
+        self.calls[2] += 1;
+        self.pay(packet.len(), now);
+        ctx.emit(0, packet);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.active && ctx.any_input()
     }
 }

@@ -1,6 +1,6 @@
 //! What an element may be besides something that packets come to: each role is a trait, and an element gives those that it has ([`super::Native`]).
 
-use super::Ctx;
+use super::{Ctx, Ready};
 use netil::pool::Even;
 
 /// Packets arrive here from outside, in the order of their times.
@@ -46,4 +46,42 @@ pub trait Source {
     fn progress(&self) -> (u64, Option<u64>) {
         (0, None)
     }
+}
+
+/// It has turns: something to do when nothing arrives.
+pub trait Task {
+    /// What it does in its turns. That stays as it is.
+    fn kind(&self) -> TaskKind {
+        TaskKind::Other
+    }
+
+    /// Its turn.
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult;
+
+    /// Whether it waits to run, for the handler `scheduled`.
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool;
+}
+
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskKind {
+    /// Makes packets, several at once where it may.
+    Makes,
+    /// Only pulls at input 0, so that there is nothing for it to do while what is there [is empty](super::Native::is_empty).
+    Pulls,
+    /// Takes packets out of what is at input 0, one a turn at least while there are any and it may, and does nothing else but handle these.
+    Empties,
+    /// Anything else.
+    Other,
+}
+
+/// What came of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskResult {
+    /// There was no work.
+    Idle,
+    /// Some was done.
+    Done,
+    /// Some was done, and the turn goes on with more.
+    Again,
 }

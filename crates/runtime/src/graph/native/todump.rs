@@ -6,7 +6,7 @@
 
 use super::super::share::{Output, Share, lock};
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
 use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -330,28 +330,8 @@ impl Native for ToDump {
         Some(packet)
     }
 
-    fn is_task(&self) -> bool {
-        self.pulls
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if !self.passes && self.take_slots(ctx) {
-            return Task::Again;
-        }
-        let Some(packet) = ctx.pull(0) else { return Task::Idle };
-        self.take(&packet);
-        if self.passes {
-            ctx.emit(0, packet);
-        }
-        Task::Done
-    }
-
-    fn only_pulls(&self) -> bool {
-        self.pulls
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        ctx.any_input()
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -374,5 +354,27 @@ impl Native for ToDump {
             writer.finish().map_err(|error| ElementError::resource(error.to_string()))?;
         }
         self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+    }
+}
+
+impl Task for ToDump {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Pulls
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if !self.passes && self.take_slots(ctx) {
+            return TaskResult::Again;
+        }
+        let Some(packet) = ctx.pull(0) else { return TaskResult::Idle };
+        self.take(&packet);
+        if self.passes {
+            ctx.emit(0, packet);
+        }
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        ctx.any_input()
     }
 }

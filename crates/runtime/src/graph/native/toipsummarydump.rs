@@ -2,7 +2,7 @@
 
 use super::super::summary::{self, Field, show};
 use super::super::{Args, ElementError, HandlerError, Packet, Stream};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskResult, controls};
 use crate::io::claims::Claim;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -95,18 +95,8 @@ impl Native for ToIPSummaryDump {
         self.take(packet, ctx);
     }
 
-    fn is_task(&self) -> bool {
-        self.pulls
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let Some(packet) = ctx.pull(0) else { return Task::Idle };
-        self.take(packet, ctx);
-        Task::Done
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        ctx.any_input()
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
     fn controls(&self) -> Vec<Control> {
@@ -120,5 +110,17 @@ impl Native for ToIPSummaryDump {
     fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.flush()?;
         self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+    }
+}
+
+impl Task for ToIPSummaryDump {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        let Some(packet) = ctx.pull(0) else { return TaskResult::Idle };
+        self.take(packet, ctx);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        ctx.any_input()
     }
 }

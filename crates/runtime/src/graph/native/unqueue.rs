@@ -1,7 +1,7 @@
 //! Unqueue: pulls packets and pushes them.
 
 use super::super::{Args, HandlerError, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskKind, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "Unqueue",
@@ -55,39 +55,12 @@ impl Unqueue {
 }
 
 impl Native for Unqueue {
-    fn is_task(&self) -> bool {
-        true
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        Some(self)
     }
 
     fn takes_bursts(&self) -> bool {
         true
-    }
-
-    fn only_empties(&self) -> bool {
-        true
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if self.take_slots(ctx) {
-            return Task::Done;
-        }
-        let packet = if self.may() { ctx.pull(0) } else { None };
-        let Some(packet) = packet else {
-            self.turn = 0;
-            return Task::Idle;
-        };
-        self.count += 1;
-        self.turn += 1;
-        ctx.emit(0, packet);
-        if self.burst >= 0 && self.turn >= self.burst {
-            self.turn = 0;
-            return Task::Done;
-        }
-        Task::Again
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.may() && ctx.any_input()
     }
 
     fn passes_on(&self) -> bool {
@@ -120,5 +93,34 @@ impl Native for Unqueue {
             _ => self.count = 0,
         }
         Ok(())
+    }
+}
+
+impl Task for Unqueue {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Empties
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if self.take_slots(ctx) {
+            return TaskResult::Done;
+        }
+        let packet = if self.may() { ctx.pull(0) } else { None };
+        let Some(packet) = packet else {
+            self.turn = 0;
+            return TaskResult::Idle;
+        };
+        self.count += 1;
+        self.turn += 1;
+        ctx.emit(0, packet);
+        if self.burst >= 0 && self.turn >= self.burst {
+            self.turn = 0;
+            return TaskResult::Done;
+        }
+        TaskResult::Again
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.may() && ctx.any_input()
     }
 }
