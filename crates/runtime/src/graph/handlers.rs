@@ -524,8 +524,10 @@ impl Ready<'_> {
     /// True if every queue behind the outputs that tells when it is full is full, and there is one.
     pub fn is_full_behind(&self) -> bool {
         let queues = &self.graph.core.nodes[self.node].queues_behind;
-        let is_full =
-            |queue: &usize| matches!(&self.graph.core.nodes[*queue].body, Body::Native(Some(native)) if native.is_full() == Some(true));
+        let is_full = |queue: &usize| match &self.graph.core.nodes[*queue].body {
+            Body::Native(Some(native)) => native.queue().and_then(|queue| queue.is_full()) == Some(true),
+            _ => false,
+        };
         !queues.is_empty() && queues.iter().all(is_full)
     }
 }

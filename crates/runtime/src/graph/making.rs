@@ -125,7 +125,7 @@ impl Graph {
         let Some(maker) = self.fusion.maker.as_ref().filter(|maker| maker.node == node && !maker.ends && !watched && !waits) else {
             return 0;
         };
-        let is_empty = |queue: &usize| self.native(*queue).is_some_and(Native::is_empty);
+        let is_empty = |queue: &usize| self.native(*queue).and_then(Native::queue).is_some_and(|queue| queue.is_empty());
         let keep_up = maker.emptied.is_empty() || burst == 1 && !maker.copies && maker.emptied.iter().all(is_empty);
         let full = &self.core.nodes[node].queues_behind;
         if !keep_up || maker.copies && !full.is_empty() {
@@ -166,7 +166,7 @@ impl Graph {
         self.run_tasks();
         let Some(mut maker) = self.fusion.maker.take() else { return };
         for queue in &maker.emptied {
-            self.with_native(*queue, |native, _| native.kept_up());
+            self.with_native(*queue, |native, _| native.queue_mut().into_iter().for_each(|queue| queue.kept_up()));
         }
         maker.makes = false;
         self.fusion.maker = Some(maker);

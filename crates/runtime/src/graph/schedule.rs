@@ -30,7 +30,8 @@ impl Graph {
     pub(super) fn find_neighbours(&mut self) {
         for index in 0..self.topology.tasks.len() {
             let node = self.topology.tasks[index];
-            self.core.nodes[node].queues_behind = self.find_behind(node, |native| native.is_full().is_some());
+            self.core.nodes[node].queues_behind =
+                self.find_behind(node, |native| native.queue().is_some_and(|queue| queue.is_full().is_some()));
             self.core.nodes[node].empties = self.find_what_it_empties(node);
         }
         self.find_maker();
@@ -120,7 +121,8 @@ impl Graph {
     /// Whether a task would find nothing: told with less work than by running it, since mostly that is so. Observers see it run.
     fn is_idle(&self, node: usize) -> bool {
         let before = self.core.nodes[node].empties.map(|from| &self.core.nodes[from].body);
-        matches!(before, Some(Body::Native(Some(native))) if native.is_empty()) && self.watch.observer.is_none()
+        let Some(Body::Native(Some(native))) = before else { return false };
+        native.queue().is_some_and(|queue| queue.is_empty()) && self.watch.observer.is_none()
     }
 
     pub(super) fn task(&mut self, node: usize) -> bool {

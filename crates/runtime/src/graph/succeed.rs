@@ -283,7 +283,7 @@ impl Graph {
         for at in 0..old.core.nodes.len() {
             old.with_native(at, |native, ctx| {
                 let mut slots = Vec::new();
-                native.drop_slots(&mut slots);
+                native.queue_mut().into_iter().for_each(|queue| queue.drop_slots(&mut slots));
                 ctx.pool().give_back(&slots);
             });
         }
@@ -342,12 +342,11 @@ impl Graph {
     }
 
     /// Packets that wait in an element.
-    fn packets_in(&mut self, node: usize) -> u64 {
-        let length = self.with_native(node, |native, ctx| {
-            let has = native.controls().iter().any(|control| control.name == "length" && control.read);
-            if has { native.read("length", "", ctx).ok() } else { None }
-        });
-        length.flatten().and_then(|length| length.trim().parse().ok()).unwrap_or(0)
+    fn packets_in(&self, node: usize) -> u64 {
+        match &self.core.nodes[node].body {
+            Body::Native(Some(native)) => native.queue().map_or(0, |queue| queue.len() as u64),
+            _ => 0,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::super::{HandlerError, Packet};
 use super::fromdump::is_pulled;
-use super::{Control, Ctx, Native, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, CutThrough, Native, Passage, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
 use crate::io::LinkType;
 use netil::pool::Arrival;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -193,14 +193,6 @@ impl PacketPort {
     }
 }
 
-/// A device whose packets calls of the program around the graph may bring or take by another way, and is told of ([`Native::passed`]).
-pub enum Device<'p> {
-    /// Packets come by it, of which it takes so many bytes each.
-    From(&'p Arc<PacketPort>, usize),
-    /// Packets leave by it.
-    To(&'p Arc<PacketPort>),
-}
-
 /// A FromDevice.
 pub(super) fn source(port: &Arc<PacketPort>, name: String, setup: &Setup<'_>, snaplen: u32) -> Box<dyn Native> {
     Box::new(FromPort {
@@ -260,14 +252,7 @@ impl Native for FromPort {
         self.take(ctx)
     }
 
-    fn device(&self) -> Option<Device<'_>> {
-        let takes = self.active && !self.pulled && self.handed.is_none();
-        takes.then_some(Device::From(&self.port, self.snaplen))
-    }
-
-    fn passed(&mut self, packets: u64) {
-        self.count += packets;
-    }
+    gives!(cut_through);
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
         self.active && self.port.waiting()[0] > 0
@@ -291,6 +276,17 @@ impl Native for FromPort {
             _ => self.count = 0,
         }
         Ok(())
+    }
+}
+
+impl CutThrough for FromPort {
+    fn passage(&self) -> Option<Passage<'_>> {
+        let takes = self.active && !self.pulled && self.handed.is_none();
+        takes.then_some(Passage::From(&self.port, self.snaplen))
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.count += packets;
     }
 }
 
@@ -414,13 +410,7 @@ impl Native for ToPort {
         if self.pulls { Some(self) } else { None }
     }
 
-    fn device(&self) -> Option<Device<'_>> {
-        Some(Device::To(&self.port))
-    }
-
-    fn passed(&mut self, packets: u64) {
-        self.count += packets;
-    }
+    gives!(cut_through);
 
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "filename"], &["reset_counts"], &[])
@@ -433,6 +423,16 @@ impl Native for ToPort {
     fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
         Ok(())
+    }
+}
+
+impl CutThrough for ToPort {
+    fn passage(&self) -> Option<Passage<'_>> {
+        Some(Passage::To(&self.port))
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.count += packets;
     }
 }
 

@@ -1,5 +1,27 @@
 //! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
 
+/// What an element gives of a role that others look at and change.
+macro_rules! gives {
+    (queue) => {
+        fn queue(&self) -> Option<&dyn $crate::graph::native::Queue> {
+            Some(self)
+        }
+
+        fn queue_mut(&mut self) -> Option<&mut dyn $crate::graph::native::Queue> {
+            Some(self)
+        }
+    };
+    (cut_through) => {
+        fn cut_through(&self) -> Option<&dyn $crate::graph::native::CutThrough> {
+            Some(self)
+        }
+
+        fn cut_through_mut(&mut self) -> Option<&mut dyn $crate::graph::native::CutThrough> {
+            Some(self)
+        }
+    };
+}
+
 mod addresstranslator;
 mod aggregatecounter;
 mod annotated;
@@ -53,7 +75,7 @@ pub use hostdevice::{READERS, WRITERS, device_name};
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
-pub use roles::{Source, Task, TaskKind, TaskResult};
+pub use roles::{CutThrough, Passage, Queue, Source, Task, TaskKind, TaskResult};
 pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
@@ -168,10 +190,6 @@ pub fn controls(read: &[&str], write: &[&str], both: &[&str]) -> Vec<Control> {
     [named(read, true, false), named(write, false, true), named(both, true, true)].concat()
 }
 
-fn is_queue(native: &dyn Native) -> bool {
-    native.controls().iter().any(|control| control.name == "capacity")
-}
-
 /// A truth value that is written to a handler.
 fn boolean(text: &str) -> Result<bool, HandlerError> {
     super::text::boolean(text).ok_or_else(|| HandlerError::invalid(format!("expected true or false, not '{text}'")))
@@ -211,25 +229,12 @@ pub trait Native {
         let _ = nanoseconds;
     }
 
-    /// Gives the slots of packets in the pool that it holds: it is no more.
-    fn drop_slots(&mut self, slots: &mut Vec<u32>) {
-        let _ = slots;
-    }
-
-    /// The tasks behind packets that were made at once have run: a queue may have got longer all the same.
-    fn kept_up(&mut self) {}
-
     /// Packets in the pool come in at a push input.
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         for slot in slots {
             let packet = ctx.lift(*slot);
             self.push(port, packet, ctx);
         }
-    }
-
-    /// Packets in the pool are asked for at a pull output: those that are next, as far as they are there.
-    fn pull_slots(&mut self, port: u32, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) {
-        let _ = (port, slots, ctx);
     }
 
     /// What packets arrive by from outside, if they do so here. That stays as it is.
@@ -239,6 +244,26 @@ pub trait Native {
 
     /// What has turns, if it has. That stays as it is.
     fn task(&mut self) -> Option<&mut dyn Task> {
+        None
+    }
+
+    /// What holds packets until they are pulled, if it does.
+    fn queue(&self) -> Option<&dyn Queue> {
+        None
+    }
+
+    /// The same.
+    fn queue_mut(&mut self) -> Option<&mut dyn Queue> {
+        None
+    }
+
+    /// What tells by which way packets may go past it, if there is such a way.
+    fn cut_through(&self) -> Option<&dyn CutThrough> {
+        None
+    }
+
+    /// The same.
+    fn cut_through_mut(&mut self) -> Option<&mut dyn CutThrough> {
         None
     }
 
@@ -262,35 +287,10 @@ pub trait Native {
         usize::MAX
     }
 
-    /// For queues that tell when they are full: whether it is.
-    fn is_full(&self) -> Option<bool> {
-        None
-    }
-
     /// Whether a pull at an output may give a packet.
     fn is_ready(&self, port: u32, ctx: &Ready<'_>) -> bool {
         let _ = port;
         ctx.any_input()
-    }
-
-    /// For what holds packets: true if nothing is held, so that a pull gives nothing and does nothing.
-    fn is_empty(&self) -> bool {
-        false
-    }
-
-    /// True if a packet that comes now goes on at once, as if this element were not there, where those behind do the same ([`netil::cut_through`]).
-    fn passes_on(&self) -> bool {
-        false
-    }
-
-    /// So many packets went by while it [passed them on](Self::passes_on).
-    fn passed(&mut self, packets: u64) {
-        let _ = packets;
-    }
-
-    /// For a device that calls of the program around the graph fill or empty, and that takes what comes now.
-    fn device(&self) -> Option<embedded::Device<'_>> {
-        None
     }
 
     /// Its own handlers.

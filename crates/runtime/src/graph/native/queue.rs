@@ -3,7 +3,7 @@
 //! One element for all of Click's: what differs is which packet is dropped when there is no room, and whether sources hear that it is full.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use super::{Control, Ctx, CutThrough, Native, NativeClass, Passage, Queue, Ready, Setup, controls};
 use std::collections::VecDeque;
 
 /// The largest capacity: what a configuration says is not what memory there is.
@@ -46,7 +46,7 @@ enum Policy {
 
 fn make(setup: &Setup<'_>, policy: Policy, tells: bool) -> Result<Box<dyn Native>, ElementError> {
     let capacity = Args::parse(setup.arguments, &["CAPACITY"], &[])?.count("CAPACITY", 1000, MOST)? as usize;
-    Ok(Box::new(Queue { waiting: Waiting::default(), capacity, policy, tells, most: 0, drops: 0 }))
+    Ok(Box::new(Fifo { waiting: Waiting::default(), capacity, policy, tells, most: 0, drops: 0 }))
 }
 
 /// A packet that waits, or where it lies in the pool.
@@ -129,7 +129,7 @@ impl Held {
     }
 }
 
-struct Queue {
+struct Fifo {
     waiting: Waiting,
     capacity: usize,
     policy: Policy,
@@ -139,7 +139,7 @@ struct Queue {
     drops: u64,
 }
 
-impl Queue {
+impl Fifo {
     /// The packet that has to go for a new one at that input, which may be the new one.
     fn enter(&mut self, port: u32, packet: Held) -> Option<Held> {
         let full = self.waiting.len() >= self.capacity;
@@ -185,7 +185,7 @@ impl Queue {
     }
 }
 
-impl Native for Queue {
+impl Native for Fifo {
     fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         self.push_one(port, Held::Packet(Box::new(packet)), ctx);
     }
@@ -212,37 +212,13 @@ impl Native for Queue {
         self.most = self.most.max(most);
     }
 
-    fn drop_slots(&mut self, slots: &mut Vec<u32>) {
-        slots.extend(std::mem::take(&mut self.waiting).order.into_iter().filter(|slot| *slot != ELSEWHERE));
-    }
-
-    fn kept_up(&mut self) {
-        self.most = self.most.max(self.waiting.len());
-    }
-
-    fn pull_slots(&mut self, _: u32, slots: &mut Vec<u32>, _: &mut Ctx<'_>) {
-        self.waiting.take_slots(slots);
-    }
-
-    fn is_full(&self) -> Option<bool> {
-        self.tells.then_some(self.waiting.len() >= self.capacity)
-    }
+    gives!(queue);
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
         self.waiting.len() > 0
     }
 
-    fn is_empty(&self) -> bool {
-        self.waiting.len() == 0
-    }
-
-    fn passes_on(&self) -> bool {
-        self.capacity > 0 && self.waiting.len() == 0
-    }
-
-    fn passed(&mut self, packets: u64) {
-        self.most = self.most.max(usize::from(packets > 0));
-    }
+    gives!(cut_through);
 
     fn controls(&self) -> Vec<Control> {
         controls(&["length", "highwater_length", "drops"], &["reset", "reset_counts"], &["capacity", "config"])
@@ -273,5 +249,37 @@ impl Native for Queue {
             _ => (self.drops, self.most) = (0, self.waiting.len()),
         }
         Ok(())
+    }
+}
+
+impl CutThrough for Fifo {
+    fn passage(&self) -> Option<Passage<'_>> {
+        (self.capacity > 0 && self.waiting.len() == 0).then_some(Passage::On)
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.most = self.most.max(usize::from(packets > 0));
+    }
+}
+
+impl Queue for Fifo {
+    fn drop_slots(&mut self, slots: &mut Vec<u32>) {
+        slots.extend(std::mem::take(&mut self.waiting).order.into_iter().filter(|slot| *slot != ELSEWHERE));
+    }
+
+    fn kept_up(&mut self) {
+        self.most = self.most.max(self.waiting.len());
+    }
+
+    fn pull_slots(&mut self, slots: &mut Vec<u32>) {
+        self.waiting.take_slots(slots);
+    }
+
+    fn is_full(&self) -> Option<bool> {
+        self.tells.then_some(self.waiting.len() >= self.capacity)
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len()
     }
 }

@@ -4,7 +4,7 @@
 //! packets are pushed to behind it, or pulled from before it; random numbers are of the run's seed.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Setup, controls};
+use super::{Control, Ctx, CutThrough, Native, NativeClass, Passage, Setup, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "RED",
@@ -130,14 +130,7 @@ impl Native for Red {
         }
     }
 
-    fn passes_on(&self) -> bool {
-        // The queue is empty, and so is its average: that is below each threshold.
-        self.average == 0.0 && !self.pulled
-    }
-
-    fn passed(&mut self, _: u64) {
-        self.since = 0;
-    }
+    gives!(cut_through);
 
     fn controls(&self) -> Vec<Control> {
         controls(&["drops", "avg_queue_size", "queues", "stats"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
@@ -168,5 +161,16 @@ impl Native for Red {
             _ => (self.drops, self.since) = (0, 0),
         }
         Ok(())
+    }
+}
+
+impl CutThrough for Red {
+    fn passage(&self) -> Option<Passage<'_>> {
+        // The queue is empty, and so is its average: that is below each threshold.
+        (self.average == 0.0 && !self.pulled).then_some(Passage::On)
+    }
+
+    fn passed(&mut self, _: u64) {
+        self.since = 0;
     }
 }

@@ -1,7 +1,9 @@
 //! What an element may be besides something that packets come to: each role is a trait, and an element gives those that it has ([`super::Native`]).
 
+use super::embedded::PacketPort;
 use super::{Ctx, Ready};
 use netil::pool::Even;
+use std::sync::Arc;
 
 /// Packets arrive here from outside, in the order of their times.
 pub trait Source {
@@ -67,7 +69,7 @@ pub trait Task {
 pub enum TaskKind {
     /// Makes packets, several at once where it may.
     Makes,
-    /// Only pulls at input 0, so that there is nothing for it to do while what is there [is empty](super::Native::is_empty).
+    /// Only pulls at input 0, so that there is nothing for it to do while what is there [is empty](Queue::is_empty).
     Pulls,
     /// Takes packets out of what is at input 0, one a turn at least while there are any and it may, and does nothing else but handle these.
     Empties,
@@ -84,4 +86,46 @@ pub enum TaskResult {
     Done,
     /// Some was done, and the turn goes on with more.
     Again,
+}
+
+/// It holds packets until they are pulled.
+pub trait Queue {
+    /// How many it holds.
+    fn len(&self) -> usize;
+
+    /// True if it holds none, so that a pull gives nothing and does nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it is full, if sources are told that.
+    fn is_full(&self) -> Option<bool>;
+
+    /// The tasks behind packets that were made at once have run: it may have got longer all the same.
+    fn kept_up(&mut self);
+
+    /// Takes packets in the pool that are next, as far as they are there.
+    fn pull_slots(&mut self, slots: &mut Vec<u32>);
+
+    /// Takes the slots of all packets in the pool: the queue is no more.
+    fn drop_slots(&mut self, slots: &mut Vec<u32>);
+}
+
+/// Packets may go past it as if it were not there ([`netil::cut_through`], `graph::straight`).
+pub trait CutThrough {
+    /// By which way, if they may now.
+    fn passage(&self) -> Option<Passage<'_>>;
+
+    /// So many have gone past it.
+    fn passed(&mut self, packets: u64);
+}
+
+/// The way by which packets go past an element.
+pub enum Passage<'p> {
+    /// A packet that comes goes on at once, where those behind let it go on, too.
+    On,
+    /// It is a device of the program around the graph that takes so many bytes of each packet: calls bring packets.
+    From(&'p Arc<PacketPort>, usize),
+    /// It is a device of the program around the graph: calls take packets.
+    To(&'p Arc<PacketPort>),
 }

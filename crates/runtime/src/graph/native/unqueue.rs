@@ -1,7 +1,7 @@
 //! Unqueue: pulls packets and pushes them.
 
 use super::super::{Args, HandlerError, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, CutThrough, Native, NativeClass, Passage, Ready, Task, TaskKind, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "Unqueue",
@@ -63,13 +63,7 @@ impl Native for Unqueue {
         true
     }
 
-    fn passes_on(&self) -> bool {
-        self.may() && self.limit < 0
-    }
-
-    fn passed(&mut self, packets: u64) {
-        self.count += packets;
-    }
+    gives!(cut_through);
 
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset", "reset_counts"], &["active", "limit", "burst"])
@@ -93,6 +87,16 @@ impl Native for Unqueue {
             _ => self.count = 0,
         }
         Ok(())
+    }
+}
+
+impl CutThrough for Unqueue {
+    fn passage(&self) -> Option<Passage<'_>> {
+        (self.may() && self.limit < 0).then_some(Passage::On)
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.count += packets;
     }
 }
 
