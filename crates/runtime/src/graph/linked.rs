@@ -199,7 +199,9 @@ impl Graph {
             Body::Native(_) if plan.members.contains(&(node as u32)) => true,
             Body::Native(_) if self.topology.sources.contains(&node) => true,
             Body::Native(_) if self.core.nodes[node].task == Some(TaskKind::Makes) && self.only_maker() == Some(node) => true,
-            Body::Native(native) => native.as_ref().is_some_and(|native| native.takes_bursts()),
+            Body::Native(native) => {
+                self.core.nodes[node].facts.takes_bursts && native.as_ref().is_some_and(|native| !native.one_at_a_time())
+            }
         }
     }
 

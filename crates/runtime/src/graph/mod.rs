@@ -238,6 +238,8 @@ pub struct Graph {
 struct Node {
     name: String,
     class: String,
+    /// What is known of the class, if the runtime has it.
+    facts: &'static native::Facts,
     arguments: Vec<String>,
     body: Body,
     /// Where packets go, by output.
@@ -261,11 +263,15 @@ struct Node {
 
 impl Node {
     fn empty(instance: &Instance, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<Way>>) -> Self {
-        let arguments = if let Source::Native(arguments) = &instance.body { arguments.clone() } else { Vec::new() };
+        let (arguments, facts) = match &instance.body {
+            Source::Native(arguments) => (arguments.clone(), native::facts(&instance.class)),
+            Source::Program(_) => (Vec::new(), &native::Facts::OTHER),
+        };
         let (name, class, body, stats) = (instance.name.clone(), instance.class.clone(), Body::Native(None), NodeStats::default());
         Self {
             name,
             class,
+            facts,
             arguments,
             body,
             pulled,
@@ -465,14 +471,10 @@ pub fn check(application: &Application) -> Vec<Fault> {
 type Call = (usize, String, String);
 
 fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, ElementError> {
-    if settings.rings.is_some() && node.class == ring::ABSENT {
-        return Ok(Body::Native(Some(ring::absent())));
-    }
-    if let Some(end) = ring::make(&node.class, &node.arguments, settings.rings.as_ref()) {
-        return Ok(Body::Native(Some(end)));
-    }
-    let class =
-        native::find(&node.class).ok_or_else(|| ElementError::resource(format!("no class of elements is called '{}'", node.class)))?;
+    let cut = ring::CLASSES.iter().copied().find(|class| settings.rings.is_some() && class.name == node.class);
+    let class = cut
+        .or_else(|| native::find(&node.class))
+        .ok_or_else(|| ElementError::resource(format!("no class of elements is called '{}'", node.class)))?;
     let setup = Setup {
         node: index,
         name: &node.name,

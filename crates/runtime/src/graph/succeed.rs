@@ -14,8 +14,7 @@
 //!
 //! Source: Click's hot swapping (E. Kohler, The Click Modular Router, 2000, section 5.5: take_state). Of several graphs that are stages of one application each is prepared, and takes its place when all are.
 
-use super::native::Native;
-use super::ring::{FROM_RING, TO_RING};
+use super::native::Cut;
 use super::{Body, Factories, Fault, Graph, Host, Node, NodeStats, Settings, printing};
 use netil::app::{Application, Body as Source, Instance};
 use netil::module::{HandlerKind, Module, Table as Declaration};
@@ -182,8 +181,8 @@ impl Graph {
         let fits = node.class == instance.class && node.arguments == arguments && (node.inputs.len(), node.outputs.len()) == ports;
         fits && match (&instance.body, &node.body) {
             // The ends of rings are those of the new stages.
-            (Source::Native(_), Body::Native(_)) if [FROM_RING, TO_RING].contains(&node.class.as_str()) => false,
-            (Source::Native(_), Body::Native(Some(native))) => same_info || !holds(native.as_ref()),
+            (Source::Native(_), Body::Native(_)) if node.facts.cut == Some(Cut::End) => false,
+            (Source::Native(_), Body::Native(Some(_))) => same_info || !node.facts.holds_packets,
             (Source::Program(program), Body::Program(own)) => {
                 own.module().is_equal_but_for_name(program.module()) && (same_info || !own.holds())
             }
@@ -396,11 +395,6 @@ fn ports(application: &Application) -> Vec<(usize, usize)> {
         *inputs = (*inputs).max(wire.to.port as usize + 1);
     }
     ports
-}
-
-/// Whether a built-in element may hold packets.
-fn holds(native: &dyn Native) -> bool {
-    native.controls().iter().any(|control| control.name == "length" || control.name == "capacity")
 }
 
 /// The tables that packets make entries in.

@@ -1,13 +1,14 @@
 //! DelayShaper: packets are pulled through no sooner than some time after their own.
 
 use super::super::{Args, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "DelayShaper",
     ports: "1/1",
     processing: "l/l",
     flow: "",
+    facts: Facts { holds_packets: true, ..Facts::OWN },
     manual: "DelayShaper(DELAY) -- lets a packet be pulled DELAY after its time\n\nIt holds one packet; what is given has the present time. Handlers: delay rw.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["DELAY"], &[])?;

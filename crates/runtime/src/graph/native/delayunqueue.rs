@@ -1,13 +1,14 @@
 //! DelayUnqueue: packets are pulled, and pushed some time after their own.
 
 use super::super::{Args, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "DelayUnqueue",
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts { holds_packets: true, ..Facts::OWN },
     manual: "DelayUnqueue(DELAY) -- pulls packets and pushes each DELAY after its time\n\nIt holds one packet; what is given has the time of its leaving: its own and DELAY. Handlers: delay rw.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["DELAY"], &[])?;

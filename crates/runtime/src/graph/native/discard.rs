@@ -1,13 +1,14 @@
 //! Where packets end: Discard, TimedSink, and Idle, which has none.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
 
 pub(super) static DISCARD: NativeClass = NativeClass {
     name: "Discard",
     ports: "1/0",
     processing: "a/a",
     flow: "",
+    facts: Facts { takes_bursts: true, looks_at_annotations: false, ..Facts::OWN },
     manual: "Discard([ACTIVE, BURST]) -- drops all packets\n\nBehind a pull output it pulls up to BURST packets (1) a turn while ACTIVE (true).\n\
              Handlers: count r, active rw, reset_counts w.",
     make: |setup| {
@@ -52,10 +53,6 @@ impl Discard {
 }
 
 impl Native for Discard {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
     fn push(&mut self, _: u32, _: Packet, _: &mut Ctx<'_>) {
         self.count += 1;
     }
@@ -113,6 +110,7 @@ pub(super) static TIMED_SINK: NativeClass = NativeClass {
     ports: "1/0",
     processing: "l/a",
     flow: "",
+    facts: Facts::OWN,
     manual: "TimedSink([INTERVAL]) -- pulls a packet every INTERVAL (0.5 s) and drops it\n\nHandlers: interval rw.",
     make: |setup| {
         let interval = Args::parse(setup.arguments, &["INTERVAL"], &[])?.duration("INTERVAL", 500_000_000)?;
@@ -154,6 +152,7 @@ pub(super) static IDLE: NativeClass = NativeClass {
     ports: "-/-",
     processing: "a/a",
     flow: "x/y",
+    facts: Facts { takes_bursts: true, looks_at_annotations: false, ..Facts::OWN },
     manual: "Idle -- drops what comes in and gives nothing",
     make: |setup: &Setup<'_>| {
         Args::parse(setup.arguments, &[], &[])?;
@@ -164,10 +163,6 @@ pub(super) static IDLE: NativeClass = NativeClass {
 struct Idle;
 
 impl Native for Idle {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
     fn push(&mut self, _: u32, _: Packet, _: &mut Ctx<'_>) {}
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {

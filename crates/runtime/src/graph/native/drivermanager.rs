@@ -2,13 +2,17 @@
 
 use super::super::script::{Halt, NAMES, Script};
 use super::super::{ElementError, HandlerError, Packet, signals, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Shared, controls};
+
+/// Scripts work where the end is asked for, at a time that they wait for, or when they are asked between arrivals; bursts end there.
+const FACTS: Facts = Facts { takes_bursts: true, shared: Shared::First, ..Facts::OTHER };
 
 pub(super) static SCRIPT: NativeClass = NativeClass {
     name: "Script",
     ports: "-/-",
     processing: "a/a",
     flow: "",
+    facts: FACTS,
     manual: "Script([TYPE T,] INSTRUCTION, ...) -- reads and writes handlers, prints, waits\n\n\
              Types: ACTIVE runs when the run begins; PASSIVE when its handler run is read or written; PACKET (the type of a script with ports) for every packet, which \
              leaves by the output that the script returns; PROXY for every handler; DRIVER as DriverManager; \
@@ -25,6 +29,7 @@ pub(super) static DRIVER_MANAGER: NativeClass = NativeClass {
     ports: "0/0",
     processing: "a/a",
     flow: "",
+    facts: FACTS,
     manual: "DriverManager(INSTRUCTION, ...) -- decides when the run ends\n\n\
              A Script that hears when somebody asks for the end of the run: pause waits for that, the run ends with the script. When nothing can happen any more, it is told \
              so as if somebody had asked.",
@@ -120,9 +125,8 @@ impl Element {
 }
 
 impl Native for Element {
-    /// Scripts work where the end is asked for, at a time that they wait for, or when they are asked between arrivals; bursts end there.
-    fn takes_bursts(&self) -> bool {
-        self.kind != Kind::Packet
+    fn one_at_a_time(&self) -> bool {
+        self.kind == Kind::Packet
     }
 
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {

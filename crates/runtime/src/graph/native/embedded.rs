@@ -394,10 +394,6 @@ impl ToPort {
 }
 
 impl Native for ToPort {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
     fn push(&mut self, _: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         self.send(&packet, ctx);
     }

@@ -4,7 +4,7 @@ use super::super::bucket::Bucket;
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::infinitesource::Made;
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 use netil::fields::ip_protocol::UDP;
 use std::net::Ipv4Addr;
 
@@ -21,6 +21,7 @@ pub(super) static SOURCE: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts::MAKER,
     manual: "FastUDPSource(RATE, LIMIT, LENGTH, SRCETH, SRCIP, SPORT, DSTETH, DSTIP, DPORT [, CHECKSUM, INTERVAL, ACTIVE]) -- makes RATE UDP packets a second\n\n\
              LIMIT packets in all (-1: no end) of LENGTH bytes (at least 60), with Ethernet, IP and UDP headers; RATE 0: as fast as they are taken. CHECKSUM false: no UDP checksum; true by default. \
              After INTERVAL packets (0: never) both ports are one higher.\nHandlers: count rate r, rate w, reset w, active limit rw.",
@@ -34,6 +35,7 @@ pub(super) static FLOWS: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts::MAKER,
     manual: "FastUDPFlows(RATE, LIMIT, LENGTH, SRCETH, SRCIP, DSTETH, DSTIP, FLOWS, FLOWSIZE [, CHECKSUM, ACTIVE]) -- makes RATE UDP packets a second of several flows\n\n\
              LIMIT packets in all (-1: no end) of LENGTH bytes (at least 60), with Ethernet, IP and UDP headers. Each is of one of FLOWS flows, at random, which have ports at random; after FLOWSIZE \
              packets a flow gets others. RATE 0: as fast as they are taken. CHECKSUM false: no UDP checksum; true by default.\nHandlers: count r, rate rw, reset w, active limit rw.",

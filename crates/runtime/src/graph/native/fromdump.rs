@@ -10,7 +10,7 @@ use super::replay::FromReplay;
 use super::sample::Sample;
 use super::source_arguments::{KEYWORDS, positional};
 use super::window::{Place, Window};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Source, controls};
+use super::{Control, Ctx, Facts, Medium, Native, NativeClass, Ready, Setup, Shared, Source, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
 use netil::pool::Arrival;
 use std::collections::VecDeque;
@@ -25,6 +25,7 @@ pub(super) static FROM_DUMP: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { reads: Some(Medium::File), shared: Shared::Own, ..Facts::READER },
     manual: "FromDump(FILENAME [, TIMING, STOP, SAMPLE, FORCE_IP, SNAPLEN, START, START_AFTER, END, END_AFTER, INTERVAL, END_CALL, ACTIVE, FILEPOS]) -- the packets of a capture\n\n\
              pcap and pcapng, compressed or not; - is standard input. At the end it asks for the end of the run (STOP true) or writes a handler (END_CALL). FORCE_IP \
              marks IP headers and lets only IP packets go on, the others by output 1. SAMPLE is the part of packets that are taken, SNAPLEN the most bytes of each \
@@ -41,6 +42,7 @@ pub(super) static FROM_DEVICE: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { shared: Shared::Own, ..Facts::READER },
     manual: "FromDevice(DEVNAME [, PROMISC, SNAPLEN, ...]) -- the packets of an interface, or of a capture that stands for one\n\n--map DEVNAME=dev:IF makes it an interface of the \
              system, --map DEVNAME=gso:IF one whose merged TCP segments stay whole, --map DEVNAME=xdp:IF[:QUEUE] one whose packets are taken before the network stack (AF_XDP), --map DEVNAME=tap:NAME a TAP interface, --map DEVNAME=FILE a capture. Live, PROMISC true takes packets for other hosts too, and OUTBOUND true those that \
              other programs send; the limits of time, SAMPLE, STOP and TIMING have no effect. SNAPLEN, from 14 to \
@@ -55,6 +57,7 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { shared: Shared::Own, ..Facts::READER },
     manual: "PollDevice(DEVNAME [, PROMISC] [, BURST, ...]) -- the same as FromDevice\n\nPROMISC stands behind the device's name if it is a word, as in older configurations; it and \
              BURST have no effect.",
     make: |setup| make(setup, true),

@@ -4,8 +4,9 @@
 
 use super::super::summary::{self, make::Reader};
 use super::super::{Args, ElementError, HandlerError, Info, Packet};
+use super::facts::SUMMARY;
 use super::sample::Sample;
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Medium, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 use crate::io::claims::Reading;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -18,6 +19,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts { reads: Some(Medium::File), annotations: SUMMARY, ..Facts::OTHER },
     manual: "FromIPSummaryDump(FILENAME [, STOP, TIMING, ACTIVE, CHECKSUM, PROTO, FIELDS, FLOWID, DATA, MULTIPACKET, ...]) -- IP packets from lines of text\n\n\
              The opposite of ToIPSummaryDump: a line `!data FIELDS` says what is in the lines that follow, FIELDS what is in those before. - is standard input; DATA is the \
              text itself. What lines do not say is TCP (or PROTO), a time to live of 100, and zeros. With CHECKSUM there are checksums, and bytes up to the IP length. With MULTIPACKET a \

@@ -1,13 +1,14 @@
 //! InfiniteSource, RandomSource: packets as fast as they are taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "InfiniteSource",
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts::MAKER,
     manual: "InfiniteSource([DATA, LIMIT, BURST, ACTIVE, LENGTH, STOP, END_CALL, TIMESTAMP]) -- makes packets whenever it has a turn\n\n\
              LIMIT packets (-1: no end) of DATA, BURST (1) a turn, while ACTIVE (true); it waits while all queues behind it that tell so are full. LENGTH cuts or \
              repeats DATA. At the limit it asks for the end of the run (STOP true) or writes a handler (END_CALL).\n\

@@ -4,7 +4,7 @@
 //! the link was idle. Its time is then when it leaves.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskResult, controls};
 use std::collections::VecDeque;
 
 /// The slowest link, in bytes a second.
@@ -17,6 +17,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts { holds_packets: true, ..Facts::OWN },
     manual: "LinkUnqueue(LATENCY, BANDWIDTH) -- pulls packets and pushes them as they leave a serial link\n\n\
              Each packet is delayed by LATENCY, by its own length at BANDWIDTH (384kbps, 2MBps; 100 Bps at least), and by the packets before it in the link. It is pulled when there is \
              room on the link, and has the time of its leaving.\nHandlers: latency bandwidth size r, reset w: what is in the link is dropped.",

@@ -328,10 +328,6 @@ impl Native for ToLive {
         Ok(())
     }
 
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
     fn push(&mut self, _: u32, packet: Packet, _: &mut Ctx<'_>) {
         self.send(&packet);
     }

@@ -24,7 +24,6 @@ macro_rules! gives {
 
 mod addresstranslator;
 mod aggregatecounter;
-mod annotated;
 mod bypass;
 mod clipboard;
 mod context;
@@ -34,6 +33,7 @@ mod delayunqueue;
 mod discard;
 mod drivermanager;
 pub mod embedded;
+mod facts;
 mod fastudp;
 mod filepos;
 mod fromdump;
@@ -69,9 +69,9 @@ mod toipsummarydump;
 mod unqueue;
 mod window;
 
-pub use annotated::{Shared, annotations, looks_at_annotations, role, shared};
 pub use context::{Ctx, Ready};
-pub use hostdevice::{READERS, WRITERS, device_name};
+pub use facts::{Cut, Facts, Medium, Shared};
+pub use hostdevice::device_name;
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
@@ -81,6 +81,7 @@ pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
 use super::{ElementError, HandlerError, Info, Packet, Settings};
+use std::sync::LazyLock;
 
 /// All of them.
 #[rustfmt::skip]
@@ -135,6 +136,8 @@ pub struct NativeClass {
     pub processing: &'static str,
     /// Between which ports packets flow, Click's code; empty: all.
     pub flow: &'static str,
+    /// What is known of all its elements.
+    pub facts: Facts,
     /// What it does, for people.
     pub manual: &'static str,
     /// Makes an element.
@@ -144,6 +147,21 @@ pub struct NativeClass {
 /// The class of that name.
 pub fn find(name: &str) -> Option<&'static NativeClass> {
     ALL.iter().copied().find(|class| class.name == name)
+}
+
+/// What is known of all elements of the class of that name, which need not be one of these.
+pub fn facts(name: &str) -> &'static Facts {
+    let cut = super::ring::CLASSES.iter().copied();
+    ALL.iter().copied().chain(cut).find(|class| class.name == name).map_or(&Facts::OTHER, |class| &class.facts)
+}
+
+/// Classes of elements that read devices.
+pub static READERS: LazyLock<Vec<&'static str>> = LazyLock::new(|| named(|facts| facts.reads == Some(Medium::Device)));
+/// Classes of elements that write them.
+pub static WRITERS: LazyLock<Vec<&'static str>> = LazyLock::new(|| named(|facts| facts.writes == Some(Medium::Device)));
+
+fn named(holds: fn(&Facts) -> bool) -> Vec<&'static str> {
+    ALL.iter().filter(|class| holds(&class.facts)).map(|class| class.name).collect()
 }
 
 /// What an element is made of.
@@ -277,8 +295,8 @@ pub trait Native {
         let _ = ctx;
     }
 
-    /// True if nothing shows but a queue's greatest length when several arrivals come here before the tasks behind have run.
-    fn takes_bursts(&self) -> bool {
+    /// True if arrivals must come here with the tasks behind them after all, though [those of its class need not](Facts::takes_bursts).
+    fn one_at_a_time(&self) -> bool {
         false
     }
 

@@ -3,7 +3,8 @@
 //! One element for all of Click's: what differs is which packet is dropped when there is no room, and whether sources hear that it is full.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, CutThrough, Native, NativeClass, Passage, Queue, Ready, Setup, controls};
+use super::{Control, Ctx, CutThrough, Facts, Native, NativeClass, Passage, Queue, Ready, Setup, controls};
+use netil::cut_through::Role;
 use std::collections::VecDeque;
 
 /// The largest capacity: what a configuration says is not what memory there is.
@@ -14,27 +15,32 @@ const MANUAL: &str = "Queue([CAPACITY]) -- holds packets until they are pulled\n
     of the new one. MixedQueue has a second input: packets that come in there go to the front, and the oldest of input 0 make room for them.\n\
     Handlers: length r, highwater_length r, drops r, capacity rw, reset_counts w, reset w.";
 
+/// What holds of queues where a packet that comes last leaves last.
+const FACTS: Facts =
+    Facts { takes_bursts: true, holds_packets: true, queue: true, looks_at_annotations: false, role: |_| Some(Role::Queue), ..Facts::OWN };
+
 macro_rules! queue {
-    ($static:ident, $name:literal, $ports:literal, $policy:expr, $tells:literal) => {
+    ($static:ident, $name:literal, $ports:literal, $policy:expr, $tells:literal, $facts:expr) => {
         pub(super) static $static: NativeClass = NativeClass {
             name: $name,
             ports: $ports,
             processing: "h/lh",
             flow: "",
+            facts: $facts,
             manual: MANUAL,
             make: |setup| make(setup, $policy, $tells),
         };
     };
 }
 
-queue!(QUEUE, "Queue", "1/1-2", Policy::DropNew, true);
-queue!(SIMPLE, "SimpleQueue", "1/1-2", Policy::DropNew, false);
-queue!(NOTIFIER, "NotifierQueue", "1/1-2", Policy::DropNew, false);
-queue!(FULL_NOTE, "FullNoteQueue", "1/1-2", Policy::DropNew, true);
-queue!(QUICK_NOTE, "QuickNoteQueue", "1/1-2", Policy::DropNew, true);
-queue!(THREAD_SAFE, "ThreadSafeQueue", "1/1-2", Policy::DropNew, true);
-queue!(MIXED, "MixedQueue", "2/1-2", Policy::Mixed, false);
-queue!(FRONT_DROP, "FrontDropQueue", "1/1-2", Policy::DropOld, false);
+queue!(QUEUE, "Queue", "1/1-2", Policy::DropNew, true, FACTS);
+queue!(SIMPLE, "SimpleQueue", "1/1-2", Policy::DropNew, false, FACTS);
+queue!(NOTIFIER, "NotifierQueue", "1/1-2", Policy::DropNew, false, FACTS);
+queue!(FULL_NOTE, "FullNoteQueue", "1/1-2", Policy::DropNew, true, FACTS);
+queue!(QUICK_NOTE, "QuickNoteQueue", "1/1-2", Policy::DropNew, true, FACTS);
+queue!(THREAD_SAFE, "ThreadSafeQueue", "1/1-2", Policy::DropNew, true, FACTS);
+queue!(MIXED, "MixedQueue", "2/1-2", Policy::Mixed, false, Facts { looks_at_annotations: true, role: |_| None, ..FACTS });
+queue!(FRONT_DROP, "FrontDropQueue", "1/1-2", Policy::DropOld, false, FACTS);
 
 /// Which packet goes when there is no room.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -192,10 +198,6 @@ impl Native for Fifo {
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         self.waiting.pop_front().map(|held| held.packet(ctx))
-    }
-
-    fn takes_bursts(&self) -> bool {
-        true
     }
 
     fn room(&self) -> usize {

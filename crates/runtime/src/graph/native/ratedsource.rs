@@ -3,7 +3,7 @@
 use super::super::bucket::Bucket;
 use super::super::{Args, HandlerError, Packet, text};
 use super::infinitesource::{Made, data};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskKind, TaskResult, controls};
 
 /// How long a source may be late and still make up for it.
 const BURST: u64 = 20_000_000;
@@ -15,6 +15,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts { takes_bursts: true, ..Facts::MAKER },
     manual: "RatedSource([DATA, RATE, LIMIT, ACTIVE, LENGTH, BANDWIDTH, STOP]) -- makes RATE (10) packets of DATA a second\n\n\
              BANDWIDTH says the rate in bytes of packets. LIMIT packets in all (-1: no end); then it asks for the end of the run if STOP is true.\n\
              Handlers: count r, reset w, data rate limit active length rw.",
@@ -83,9 +84,9 @@ impl Native for RatedSource {
         self.bucket.skip(nanoseconds);
     }
 
-    fn takes_bursts(&self) -> bool {
+    fn one_at_a_time(&self) -> bool {
         // Its timer is set whenever it has nothing to do before a moment, and no burst goes on beyond that.
-        !self.pulled
+        self.pulled
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {

@@ -2,13 +2,14 @@
 
 use super::super::bucket::Bucket;
 use super::super::{Args, ElementError, HandlerError, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 
 pub(super) static RATED: NativeClass = NativeClass {
     name: "RatedUnqueue",
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts::OTHER,
     manual: "RatedUnqueue(RATE [, BURST_DURATION, BURST_SIZE]) -- pulls RATE packets a second and pushes them\n\n\
              What was not taken may be made up for: BURST_SIZE packets, or those of BURST_DURATION (20 ms).\nHandlers: rate active rw, calls r, how its turns went.",
     make: |setup| make(setup, false),
@@ -19,6 +20,7 @@ pub(super) static BANDWIDTH: NativeClass = NativeClass {
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts::OTHER,
     manual: "BandwidthRatedUnqueue(RATE [, BURST_DURATION, BURST_BYTES]) -- pulls packets of RATE bytes a second and pushes them\n\n\
              RATE has a unit: 200kBps, 1Mbps. What was not taken may be made up for: BURST_BYTES, or those of BURST_DURATION (20 ms). A packet goes if a token is there, \
              and then owes what it is longer.\nHandlers: rate active rw, calls r.",

@@ -4,7 +4,7 @@
 //! a round is pushed as fast as it is taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskResult, controls};
 
 /// Packets that are held.
 const MOST: usize = 1 << 20;
@@ -16,6 +16,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1-/=",
     processing: "l/h",
     flow: "#/#",
+    facts: Facts { holds_packets: true, ..Facts::OTHER },
     manual: "ReplayUnqueue([STOP, ACTIVE, QUICK_CLONE, VERBOSE, LIMIT]) -- pulls packets until none comes, and pushes all of them STOP times\n\n\
              Those of an input leave by the output of its number, in the order in which they were pulled, one of each input in turn. STOP (1) is how often; -1: without end. Then it asks for \
              the end of the run. LIMIT is how many packets are pulled at most. QUICK_CLONE and VERBOSE have no effect.\nHandlers: count r, active stop rw, reset w: packets are pushed from the first on.",

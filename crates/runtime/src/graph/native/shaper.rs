@@ -3,13 +3,14 @@
 use super::super::bucket::Bucket;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::ratedunqueue::bucket;
-use super::{Control, Ctx, Native, NativeClass, Setup, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Setup, controls};
 
 pub(super) static SHAPER: NativeClass = NativeClass {
     name: "Shaper",
     ports: "1/1-2",
     processing: "l/l",
     flow: "",
+    facts: Facts::OTHER,
     manual: "Shaper(RATE [, BURST_DURATION, BURST_SIZE]) -- lets no more than RATE packets a second be pulled\n\n\
              Output 1, if it is there, gives packets that output 0 may not give now. Handlers: rate rw, reset w.",
     make: |setup| make(setup, false),
@@ -20,6 +21,7 @@ pub(super) static BANDWIDTH: NativeClass = NativeClass {
     ports: "1/1-2",
     processing: "l/l",
     flow: "",
+    facts: Facts::OTHER,
     manual: "BandwidthShaper(RATE [, BURST_DURATION, BURST_BYTES]) -- lets no more than RATE bytes a second be pulled\n\n\
              RATE has a unit: 200kBps, 1Mbps. Handlers: rate rw, reset w.",
     make: |setup| make(setup, true),

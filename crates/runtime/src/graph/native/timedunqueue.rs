@@ -3,13 +3,14 @@
 //! Source: the manual of FastClick's element.
 
 use super::super::{Args, ElementError, HandlerError, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "TimedUnqueue",
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts::OTHER,
     manual: "TimedUnqueue(INTERVAL [, BURST]) -- pulls BURST packets every INTERVAL and pushes them\n\nBURST is 1 without it. The first go as soon as they are there; when none was there, the \
              next ones do, too.\nHandlers: interval rw, count r.",
     make: |setup| {

@@ -3,13 +3,14 @@
 //! The packet that ends it is held while the handler of END_CALL runs, since that may extend the time: handlers of an element are written when it has returned.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Setup, controls};
+use super::{Control, Ctx, Facts, Native, NativeClass, Setup, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "TimeFilter",
     ports: "1/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { holds_packets: true, ..Facts::OTHER },
     manual: "TimeFilter([START, END, START_AFTER T, START_DELAY T, END_AFTER T, END_DELAY T, INTERVAL T, STOP BOOL, END_CALL HANDLER TEXT]) -- lets packets of some time pass\n\n\
              Packets pass from START up to END, in seconds since 1970. They may be given as times after the first packet (AFTER), or after the run's beginning (DELAY), the end as an \
              INTERVAL after the start. Other packets leave by output 1, or are dropped. The first packet behind the end ends the run (STOP), or writes a handler, $t being its time; if that extends \

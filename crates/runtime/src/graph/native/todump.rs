@@ -6,7 +6,7 @@
 
 use super::super::share::{Output, Share, lock};
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, Facts, Medium, Native, NativeClass, Ready, Setup, Shared, Task, TaskKind, TaskResult, controls};
 use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ pub(super) static TO_DUMP: NativeClass = NativeClass {
     ports: "1/0-1",
     processing: "a/a",
     flow: "",
+    facts: Facts { writes: Some(Medium::File), looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
     manual: "ToDump(FILENAME [, SNAPLEN, ENCAP, USE_ENCAP_FROM, EXTRA_LENGTH, NANO, UNBUFFERED]) -- writes packets into a capture\n\n\
              SNAPLEN bytes of each at most (2000; 0: all). ENCAP says what packets begin with: ETHER (the default), IP, FDDI, ATM, 802_11, SLL, PPP, NULL; USE_ENCAP_FROM \
              names elements whose handler encap says it. EXTRA_LENGTH false: what was not captured of a packet is not counted in its length. NANO false: times in microseconds. UNBUFFERED has no \
@@ -30,6 +31,7 @@ pub(super) static TO_DEVICE: NativeClass = NativeClass {
     ports: "1/0-2",
     processing: "a/h",
     flow: "",
+    facts: Facts { looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
     manual: "ToDevice(DEVNAME, ...) -- sends packets by an interface, or writes them into a capture that stands for one\n\n--map DEVNAME=dev:IF, gso:IF, xdp:IF and tap:NAME make it live: \
              what the interface does not take at once stays in the queue before this element, and packets that are pushed are dropped and counted. A capture is told by --map DEVNAME=FILE for a device that no FromDevice \
              reads, or by --map DEVNAME=IN,OUT; without, packets are taken and counted. Several elements may write one device: packets are in the capture in the order in which they came. SNAPLEN (all bytes without it), ENCAP (without it what the packets came with), USE_ENCAP_FROM, EXTRA_LENGTH and NANO are as \
@@ -42,6 +44,7 @@ pub(super) static TO_HOST: NativeClass = NativeClass {
     ports: "1/0-1",
     processing: "a/h",
     flow: "",
+    facts: Facts { looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
     manual: "ToHost([DEVNAME], ...) -- takes packets for the host; the same as ToDevice",
     make: |setup| make(setup, true),
 };
@@ -51,6 +54,7 @@ pub(super) static TO_HOST_SNIFFERS: NativeClass = NativeClass {
     ports: "1/0-1",
     processing: "a/h",
     flow: "",
+    facts: Facts { shared: Shared::Own, ..Facts::WRITER },
     manual: "ToHostSniffers([DEVNAME], ...) -- takes packets for programs of the host that listen; the same as ToDevice",
     make: |setup| make(setup, true),
 };
@@ -291,8 +295,8 @@ impl ToDump {
 }
 
 impl Native for ToDump {
-    fn takes_bursts(&self) -> bool {
-        !self.is_shared()
+    fn one_at_a_time(&self) -> bool {
+        self.is_shared()
     }
 
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {

@@ -2,7 +2,8 @@
 
 use super::super::summary::{self, Field, show};
 use super::super::{Args, ElementError, HandlerError, Packet, Stream};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::facts::SUMMARY;
+use super::{Control, Ctx, Facts, Medium, Native, NativeClass, Ready, Task, TaskResult, controls};
 use crate::io::claims::Claim;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,6 +13,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1/0-1",
     processing: "a/h",
     flow: "",
+    facts: Facts { writes: Some(Medium::File), annotations: SUMMARY, ..Facts::OTHER },
     manual: "ToIPSummaryDump(FILENAME [, FIELDS, HEADER, VERBOSE, BANNER, ...]) -- writes a line of text for each packet\n\n\
              FIELDS (ip_src ip_dst) names what is in it: timestamp ts_sec ip_src ip_dst ip_len ip_proto ip_ttl ip_id ip_fragoff ip_opt sport dport tcp_seq tcp_ack tcp_flags \
              tcp_opt udp_len icmp_type icmp_code payload payload_len link direction aggregate and others of Click's. - is standard output. A line `!data FIELDS` stands at the \

@@ -1,13 +1,15 @@
 //! Unqueue: pulls packets and pushes them.
 
 use super::super::{Args, HandlerError, text};
-use super::{Control, Ctx, CutThrough, Native, NativeClass, Passage, Ready, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, CutThrough, Facts, Native, NativeClass, Passage, Ready, Task, TaskKind, TaskResult, controls};
+use netil::cut_through::Role;
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "Unqueue",
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts { takes_bursts: true, role: |_| Some(Role::Task), ..Facts::OWN },
     manual: "Unqueue([BURST, ACTIVE, LIMIT]) -- pulls packets and pushes them\n\nUp to BURST packets (1; 0: none; negative: all there are) a turn while ACTIVE (true), LIMIT (-1: \
              no end) in all.\nHandlers: count r, reset reset_counts w, active limit burst rw.",
     make: |setup| {
@@ -57,10 +59,6 @@ impl Unqueue {
 impl Native for Unqueue {
     fn task(&mut self) -> Option<&mut dyn Task> {
         Some(self)
-    }
-
-    fn takes_bursts(&self) -> bool {
-        true
     }
 
     gives!(cut_through);
