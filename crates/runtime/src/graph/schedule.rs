@@ -73,7 +73,7 @@ impl Graph {
         self.requests.stops = self.requests.stops.saturating_sub(1);
         match self.topology.driver {
             Some(driver) => {
-                self.with_native(driver, |native, ctx| native.stopped(ctx));
+                self.with_native(driver, |native, ctx| native.driver().into_iter().for_each(|driver| driver.stopped(ctx)));
                 self.settle();
             }
             None => self.requests.ended = true,
@@ -266,7 +266,7 @@ impl Graph {
                 Body::Native(..) => {
                     let due = self.core.timers.due(node).map(|due| due.saturating_add(late));
                     self.core.timers.note(node, due);
-                    self.with_native(node, |native, _| native.begin_late(late));
+                    self.with_native(node, |native, _| native.bucket().into_iter().for_each(|bucket| bucket.skip(late)));
                 }
             }
         }

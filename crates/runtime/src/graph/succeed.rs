@@ -364,7 +364,7 @@ pub(super) fn roles(nodes: &mut [Node]) -> Roles {
         node.task = native.task().map(|task| task.kind());
         roles.tasks.extend(node.task.map(|_| index));
         roles.sources.extend(native.source().map(|_| index));
-        roles.driver = roles.driver.or(native.is_driver().then_some(index));
+        roles.driver = roles.driver.or(native.driver().map(|_| index));
     }
     roles
 }

@@ -2,7 +2,7 @@
 
 use super::super::script::{Halt, NAMES, Script};
 use super::super::{ElementError, HandlerError, Packet, signals, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Shared, controls};
+use super::{Control, Ctx, Driver, Facts, Native, NativeClass, Ready, Setup, Shared, controls};
 
 /// Scripts work where the end is asked for, at a time that they wait for, or when they are asked between arrivals; bursts end there.
 const FACTS: Facts = Facts { takes_bursts: true, shared: Shared::First, ..Facts::OTHER };
@@ -150,21 +150,8 @@ impl Native for Element {
         self.ended(halt, ctx);
     }
 
-    fn is_driver(&self) -> bool {
-        self.kind == Kind::Driver
-    }
-
-    fn stopped(&mut self, ctx: &mut Ctx<'_>) {
-        // One who waits for time hears of the end as well, and goes past the pause behind.
-        let steps = if self.script.waits() { 2 } else { 1 };
-        for _ in 0..steps {
-            let halt = self.script.step(ctx);
-            let blocked = halt == Halt::Blocked;
-            self.ended(halt, ctx);
-            if !blocked {
-                return;
-            }
-        }
+    fn driver(&mut self) -> Option<&mut dyn Driver> {
+        if self.kind == Kind::Driver { Some(self) } else { None }
     }
 
     fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
@@ -247,5 +234,20 @@ impl Native for Element {
             }
         }
         Ok(())
+    }
+}
+
+impl Driver for Element {
+    fn stopped(&mut self, ctx: &mut Ctx<'_>) {
+        // One who waits for time hears of the end as well, and goes past the pause behind.
+        let steps = if self.script.waits() { 2 } else { 1 };
+        for _ in 0..steps {
+            let halt = self.script.step(ctx);
+            let blocked = halt == Halt::Blocked;
+            self.ended(halt, ctx);
+            if !blocked {
+                return;
+            }
+        }
     }
 }

@@ -75,11 +75,12 @@ pub use hostdevice::device_name;
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
-pub use roles::{CutThrough, Passage, Queue, Source, Task, TaskKind, TaskResult};
+pub use roles::{CutThrough, Driver, Passage, Queue, Source, Task, TaskKind, TaskResult};
 pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
+use super::bucket::Bucket;
 use super::{ElementError, HandlerError, Info, Packet, Settings};
 use std::sync::LazyLock;
 
@@ -242,11 +243,6 @@ pub trait Native {
         let _ = (when, ctx);
     }
 
-    /// Time begins with a capture's first packet, so much later than the clock showed.
-    fn begin_late(&mut self, nanoseconds: u64) {
-        let _ = nanoseconds;
-    }
-
     /// Packets in the pool come in at a push input.
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         for slot in slots {
@@ -257,6 +253,16 @@ pub trait Native {
 
     /// What packets arrive by from outside, if they do so here. That stays as it is.
     fn source(&mut self) -> Option<&mut dyn Source> {
+        None
+    }
+
+    /// What decides when the run ends, if it does. That stays as it is.
+    fn driver(&mut self) -> Option<&mut dyn Driver> {
+        None
+    }
+
+    /// Tokens that it gets as time goes on, if it has such: when time begins with a capture's first packet, none has passed until then.
+    fn bucket(&mut self) -> Option<&mut Bucket> {
         None
     }
 
@@ -283,16 +289,6 @@ pub trait Native {
     /// The same.
     fn cut_through_mut(&mut self) -> Option<&mut dyn CutThrough> {
         None
-    }
-
-    /// True if it decides when the run ends.
-    fn is_driver(&self) -> bool {
-        false
-    }
-
-    /// Somebody asked for the end; only drivers hear it.
-    fn stopped(&mut self, ctx: &mut Ctx<'_>) {
-        let _ = ctx;
     }
 
     /// True if arrivals must come here with the tasks behind them after all, though [those of its class need not](Facts::takes_bursts).

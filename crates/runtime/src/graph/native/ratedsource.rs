@@ -80,8 +80,8 @@ impl Native for RatedSource {
         if self.pulled { None } else { Some(self) }
     }
 
-    fn begin_late(&mut self, nanoseconds: u64) {
-        self.bucket.skip(nanoseconds);
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        Some(&mut self.bucket)
     }
 
     fn one_at_a_time(&self) -> bool {

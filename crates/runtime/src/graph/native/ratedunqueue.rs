@@ -79,8 +79,8 @@ impl RatedUnqueue {
 }
 
 impl Native for RatedUnqueue {
-    fn begin_late(&mut self, nanoseconds: u64) {
-        self.bucket.skip(nanoseconds);
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        Some(&mut self.bucket)
     }
 
     fn task(&mut self) -> Option<&mut dyn Task> {

@@ -129,3 +129,9 @@ pub enum Passage<'p> {
     /// It is a device of the program around the graph: calls take packets.
     To(&'p Arc<PacketPort>),
 }
+
+/// It decides when the run ends.
+pub trait Driver {
+    /// Somebody asked for the end.
+    fn stopped(&mut self, ctx: &mut Ctx<'_>);
+}

@@ -55,8 +55,8 @@ impl Shaper {
 }
 
 impl Native for Shaper {
-    fn begin_late(&mut self, nanoseconds: u64) {
-        self.bucket.skip(nanoseconds);
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        Some(&mut self.bucket)
     }
 
     fn pull(&mut self, port: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
