@@ -37,7 +37,7 @@ pub struct Succession {
     pub tables: BTreeMap<String, u64>,
     /// Entries for which there was no room.
     pub entries_lost: u64,
-    /// Packets in queues that are no more.
+    /// Packets that waited in elements that are no more.
     pub packets_lost: u64,
 }
 
@@ -343,7 +343,7 @@ impl Graph {
     /// Packets that wait in an element.
     fn packets_in(&self, node: usize) -> u64 {
         match &self.core.nodes[node].body {
-            Body::Native(Some(native)) => native.queue().map_or(0, |queue| queue.len() as u64),
+            Body::Native(Some(native)) => native.held() as u64,
             _ => 0,
         }
     }

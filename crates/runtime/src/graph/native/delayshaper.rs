@@ -23,6 +23,10 @@ struct DelayShaper {
 }
 
 impl Native for DelayShaper {
+    fn held(&self) -> usize {
+        self.held.iter().len()
+    }
+
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         if self.held.is_none() {
             self.held = ctx.pull(0);

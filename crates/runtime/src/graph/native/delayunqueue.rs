@@ -36,6 +36,10 @@ impl DelayUnqueue {
 }
 
 impl Native for DelayUnqueue {
+    fn held(&self) -> usize {
+        self.held.iter().len()
+    }
+
     fn task(&mut self) -> Option<&mut dyn Task> {
         Some(self)
     }

@@ -237,6 +237,10 @@ impl Reassembler {
 }
 
 impl Native for Reassembler {
+    fn held(&self) -> usize {
+        self.parts.len()
+    }
+
     fn push(&mut self, _: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         if let Some(packet) = self.take(packet, ctx) {
             ctx.emit(0, packet);

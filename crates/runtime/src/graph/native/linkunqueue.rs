@@ -78,6 +78,10 @@ impl LinkUnqueue {
 }
 
 impl Native for LinkUnqueue {
+    fn held(&self) -> usize {
+        self.link.len()
+    }
+
     fn task(&mut self) -> Option<&mut dyn Task> {
         Some(self)
     }

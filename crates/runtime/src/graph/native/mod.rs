@@ -329,6 +329,11 @@ pub trait Native {
         Err(HandlerError::NoHandler(format!("no write handler '{handler}'")))
     }
 
+    /// How many packets wait in it, if its class [holds some](Facts::holds_packets).
+    fn held(&self) -> usize {
+        0
+    }
+
     /// Completes what it writes.
     fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         let _ = ctx;

@@ -192,6 +192,10 @@ impl Fifo {
 }
 
 impl Native for Fifo {
+    fn held(&self) -> usize {
+        self.waiting.len()
+    }
+
     fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         self.push_one(port, Held::Packet(Box::new(packet)), ctx);
     }
@@ -281,7 +285,7 @@ impl Queue for Fifo {
         self.tells.then_some(self.waiting.len() >= self.capacity)
     }
 
-    fn len(&self) -> usize {
-        self.waiting.len()
+    fn is_empty(&self) -> bool {
+        self.waiting.len() == 0
     }
 }

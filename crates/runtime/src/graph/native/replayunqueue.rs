@@ -92,6 +92,10 @@ impl ReplayUnqueue {
 }
 
 impl Native for ReplayUnqueue {
+    fn held(&self) -> usize {
+        self.held.len()
+    }
+
     fn task(&mut self) -> Option<&mut dyn Task> {
         Some(self)
     }

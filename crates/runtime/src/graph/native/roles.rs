@@ -90,13 +90,8 @@ pub enum TaskResult {
 
 /// It holds packets until they are pulled.
 pub trait Queue {
-    /// How many it holds.
-    fn len(&self) -> usize;
-
     /// True if it holds none, so that a pull gives nothing and does nothing.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+    fn is_empty(&self) -> bool;
 
     /// Whether it is full, if sources are told that.
     fn is_full(&self) -> Option<bool>;

@@ -199,6 +199,10 @@ impl TimeSorted {
 }
 
 impl Native for TimeSorted {
+    fn held(&self) -> usize {
+        self.held.iter().map(VecDeque::len).sum()
+    }
+
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         for (port, held) in self.held.iter_mut().enumerate() {
             while held.len() < self.buffer

@@ -168,6 +168,10 @@ impl TimeFilter {
 }
 
 impl Native for TimeFilter {
+    fn held(&self) -> usize {
+        self.held.iter().len()
+    }
+
     fn start(&mut self, ctx: &mut Ctx<'_>) {
         self.begun = ctx.now();
     }
