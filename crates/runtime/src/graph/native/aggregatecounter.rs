@@ -4,7 +4,7 @@
 
 use super::super::script::write_file;
 use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Setup, boolean, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Setup, boolean, controls};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -198,6 +198,10 @@ impl Native for Counter {
         self.pass(0, packet, ctx)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Counter {
     fn controls(&self) -> Vec<Control> {
         let writes = ["write_file", "write_text_file", "write_ip_file", "stop", "reset", "counts_pdf"];
         controls(&["nagg", "count"], &writes, &["freeze", "active", "banner"])

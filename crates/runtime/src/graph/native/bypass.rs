@@ -1,7 +1,7 @@
 //! Bypass: another way for packets, which can be switched on.
 
 use super::super::{Args, HandlerError, Packet};
-use super::{Control, Ctx, Facts, Native, NativeClass, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "Bypass",
@@ -41,6 +41,10 @@ impl Native for Bypass {
         ctx.pull(self.other(port, self.inputs))
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Bypass {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &[], &["active"])
     }

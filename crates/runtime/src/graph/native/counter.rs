@@ -1,7 +1,7 @@
 //! CallingCounter: Click's Counter where it calls handlers; one that only counts is the library's.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "CallingCounter",
@@ -77,6 +77,10 @@ impl Native for Counter {
         Some(packet)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Counter {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "byte_count"], &["reset", "reset_counts", "byte_count_call"], &["count_call"])
     }

@@ -1,7 +1,7 @@
 //! DelayShaper: packets are pulled through no sooner than some time after their own.
 
 use super::super::{Args, HandlerError, Packet, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "DelayShaper",
@@ -45,6 +45,10 @@ impl Native for DelayShaper {
         self.held.is_some() || ctx.any_input()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for DelayShaper {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &[], &["delay"])
     }

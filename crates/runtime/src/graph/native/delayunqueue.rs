@@ -1,7 +1,7 @@
 //! DelayUnqueue: packets are pulled, and pushed some time after their own.
 
 use super::super::{Args, HandlerError, Packet, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "DelayUnqueue",
@@ -44,6 +44,10 @@ impl Native for DelayUnqueue {
         Some(self)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for DelayUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &[], &["delay"])
     }

@@ -1,7 +1,7 @@
 //! Where packets end: Discard, TimedSink, and Idle, which has none.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
 
 pub(super) static DISCARD: NativeClass = NativeClass {
     name: "Discard",
@@ -65,6 +65,10 @@ impl Native for Discard {
         if self.pulls { Some(self) } else { None }
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Discard {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset_counts"], &["active"])
     }
@@ -133,6 +137,10 @@ impl Native for TimedSink {
         ctx.wake_at(when.saturating_add(self.interval));
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for TimedSink {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &[], &["interval"])
     }

@@ -2,7 +2,7 @@
 
 use super::super::script::{Halt, NAMES, Script};
 use super::super::{ElementError, HandlerError, Packet, signals, text};
-use super::{Control, Ctx, Driver, Facts, Native, NativeClass, Ready, Setup, Shared, controls};
+use super::{Control, Ctx, Driver, Facts, Handlers, Native, NativeClass, Ready, Setup, Shared, controls};
 
 /// Scripts work where the end is asked for, at a time that they wait for, or when they are asked between arrivals; bursts end there.
 const FACTS: Facts = Facts { takes_bursts: true, shared: Shared::First, ..Facts::OTHER };
@@ -175,6 +175,10 @@ impl Native for Element {
         ctx.any_input()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Element {
     fn controls(&self) -> Vec<Control> {
         let exported: Vec<_> = self.script.exported.iter().map(String::as_str).collect();
         [controls(NAMES, &["step", "goto", "set"], &["run"]), controls(&exported, &[], &[])].concat()

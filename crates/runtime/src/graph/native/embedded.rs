@@ -5,7 +5,7 @@
 
 use super::super::{HandlerError, Packet};
 use super::fromdump::is_pulled;
-use super::{Control, Ctx, CutThrough, Native, Passage, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, CutThrough, Handlers, Native, Passage, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
 use crate::io::LinkType;
 use netil::pool::Arrival;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -258,6 +258,10 @@ impl Native for FromPort {
         self.active && self.port.waiting()[0] > 0
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for FromPort {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "filename"], &["reset_counts"], &["active"])
     }
@@ -408,6 +412,10 @@ impl Native for ToPort {
 
     gives!(cut_through);
 
+    gives!(handlers);
+}
+
+impl Handlers for ToPort {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "filename"], &["reset_counts"], &[])
     }

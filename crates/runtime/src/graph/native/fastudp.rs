@@ -4,7 +4,7 @@ use super::super::bucket::Bucket;
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::infinitesource::Made;
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 use netil::fields::ip_protocol::UDP;
 use std::net::Ipv4Addr;
 
@@ -203,6 +203,10 @@ impl Native for Source {
         self.made.may()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Source {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["limit", "active", "rate"])
     }

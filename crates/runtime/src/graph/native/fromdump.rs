@@ -10,7 +10,7 @@ use super::replay::FromReplay;
 use super::sample::Sample;
 use super::source_arguments::{KEYWORDS, positional};
 use super::window::{Place, Window};
-use super::{Control, Ctx, Facts, Medium, Native, NativeClass, Ready, Setup, Shared, Source, controls};
+use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Setup, Shared, Source, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
 use netil::pool::Arrival;
 use std::collections::VecDeque;
@@ -507,6 +507,14 @@ impl Native for FromDump {
         self.active && !self.is_over()
     }
 
+    gives!(handlers);
+
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
+        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+    }
+}
+
+impl Handlers for FromDump {
     fn controls(&self) -> Vec<Control> {
         let written = ["stop", "reset_counts", "extend_interval", "reset_timing"];
         controls(&["count", "filename", "filesize", "encap", "sampling_prob", "packet_filepos"], &written, &["active", "filepos"])
@@ -540,10 +548,6 @@ impl Native for FromDump {
             _ => self.count = 0,
         }
         Ok(())
-    }
-
-    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
-        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
     }
 }
 

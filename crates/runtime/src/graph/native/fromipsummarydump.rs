@@ -6,7 +6,7 @@ use super::super::summary::{self, make::Reader};
 use super::super::{Args, ElementError, HandlerError, Info, Packet};
 use super::facts::SUMMARY;
 use super::sample::Sample;
-use super::{Control, Ctx, Facts, Medium, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 use crate::io::claims::Reading;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -218,6 +218,10 @@ impl Native for FromIPSummaryDump {
         self.active && !(self.over && self.next.is_none())
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for FromIPSummaryDump {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "encap", "sampling_prob", "filename", "filesize", "filepos"], &["stop"], &["active"])
     }

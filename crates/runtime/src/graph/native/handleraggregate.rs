@@ -3,7 +3,7 @@
 //! Source: the manual of FastClick's element.
 
 use super::super::{ElementError, HandlerError, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "HandlerAggregate",
@@ -28,6 +28,10 @@ struct HandlerAggregate {
 }
 
 impl Native for HandlerAggregate {
+    gives!(handlers);
+}
+
+impl Handlers for HandlerAggregate {
     fn controls(&self) -> Vec<Control> {
         controls(&["add", "avg"], &["write"], &[])
     }

@@ -2,8 +2,8 @@
 //!
 //! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
 
-use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Facts, Medium, Native, NativeClass, Setup, Source, Task, fromdump, todump};
+use super::super::{Args, ElementError, Packet};
+use super::{Ctx, Facts, Handlers, Medium, Native, NativeClass, Setup, Source, Task, fromdump, todump};
 
 macro_rules! device {
     ($static:ident, $name:literal, $ports:literal, $processing:literal, $flow:literal, $manual:literal, $facts:expr) => {
@@ -245,16 +245,12 @@ impl Native for Both {
         self.source.source()
     }
 
-    fn controls(&self) -> Vec<Control> {
-        self.source.controls()
+    fn handlers(&self) -> Option<&dyn Handlers> {
+        self.source.handlers()
     }
 
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
-        self.source.read(handler, text, ctx)
-    }
-
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
-        self.source.write(handler, text, ctx)
+    fn handlers_mut(&mut self) -> Option<&mut dyn Handlers> {
+        self.source.handlers_mut()
     }
 
     fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {

@@ -1,7 +1,7 @@
 //! InfiniteSource, RandomSource: packets as fast as they are taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "InfiniteSource",
@@ -259,6 +259,10 @@ impl Native for InfiniteSource {
         self.made.may()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for InfiniteSource {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "burst", "burstsize", "active"])
     }

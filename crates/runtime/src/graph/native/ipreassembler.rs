@@ -6,7 +6,7 @@
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet};
 use super::facts::HEADERS;
-use super::{Control, Ctx, Facts, Native, NativeClass, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 use netil::fields::fragment::{MORE, OFFSET};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -256,6 +256,10 @@ impl Native for Reassembler {
         }
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Reassembler {
     fn controls(&self) -> Vec<Control> {
         controls(&["dump"], &[], &[])
     }
@@ -276,5 +280,9 @@ impl Native for Reassembler {
             text.push('\n');
         }
         Ok(text)
+    }
+
+    fn write(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        Err(super::no_handler(handler))
     }
 }

@@ -4,7 +4,7 @@
 //! the link was idle. Its time is then when it leaves.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};
 use std::collections::VecDeque;
 
 /// The slowest link, in bytes a second.
@@ -86,6 +86,10 @@ impl Native for LinkUnqueue {
         Some(self)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for LinkUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["latency", "bandwidth", "size"], &["reset"], &[])
     }

@@ -6,7 +6,7 @@
 
 use super::super::{Args, ElementError, HandlerError, Own, Packet};
 use super::fromdump::{is_pulled, mark_ip};
-use super::{Control, Ctx, Native, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, Handlers, Native, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
 use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
 use netil::pool::Arrival;
 use std::cell::RefCell;
@@ -200,6 +200,10 @@ impl Native for FromLive {
         device.is_some_and(|device| device.borrow_mut().has_frames())
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for FromLive {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "encap", "kernel_drops"], &["reset_counts"], &["active"])
     }
@@ -340,6 +344,15 @@ impl Native for ToLive {
         if self.pulls { Some(self) } else { None }
     }
 
+    gives!(handlers);
+
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
+        self.flush(ctx);
+        Ok(())
+    }
+}
+
+impl Handlers for ToLive {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset_counts"], &[])
     }
@@ -350,11 +363,6 @@ impl Native for ToLive {
 
     fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
-        Ok(())
-    }
-
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        self.flush(ctx);
         Ok(())
     }
 }

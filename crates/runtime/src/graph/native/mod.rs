@@ -2,6 +2,15 @@
 
 /// What an element gives of a role that others look at and change.
 macro_rules! gives {
+    (handlers) => {
+        fn handlers(&self) -> Option<&dyn $crate::graph::native::Handlers> {
+            Some(self)
+        }
+
+        fn handlers_mut(&mut self) -> Option<&mut dyn $crate::graph::native::Handlers> {
+            Some(self)
+        }
+    };
     (queue) => {
         fn queue(&self) -> Option<&dyn $crate::graph::native::Queue> {
             Some(self)
@@ -75,7 +84,7 @@ pub use hostdevice::device_name;
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
-pub use roles::{CutThrough, Driver, Passage, Queue, Source, Task, TaskKind, TaskResult};
+pub use roles::{CutThrough, Driver, Handlers, Passage, Queue, Source, Task, TaskKind, TaskResult};
 pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
@@ -209,6 +218,11 @@ pub fn controls(read: &[&str], write: &[&str], both: &[&str]) -> Vec<Control> {
     [named(read, true, false), named(write, false, true), named(both, true, true)].concat()
 }
 
+/// What is said of a handler that is not among an element's.
+fn no_handler(name: &str) -> HandlerError {
+    HandlerError::NoHandler(format!("no handler '{name}'"))
+}
+
 /// A truth value that is written to a handler.
 fn boolean(text: &str) -> Result<bool, HandlerError> {
     super::text::boolean(text).ok_or_else(|| HandlerError::invalid(format!("expected true or false, not '{text}'")))
@@ -253,6 +267,16 @@ pub trait Native {
 
     /// What packets arrive by from outside, if they do so here. That stays as it is.
     fn source(&mut self) -> Option<&mut dyn Source> {
+        None
+    }
+
+    /// What has handlers of its own, if it has.
+    fn handlers(&self) -> Option<&dyn Handlers> {
+        None
+    }
+
+    /// The same.
+    fn handlers_mut(&mut self) -> Option<&mut dyn Handlers> {
         None
     }
 
@@ -305,28 +329,6 @@ pub trait Native {
     fn is_ready(&self, port: u32, ctx: &Ready<'_>) -> bool {
         let _ = port;
         ctx.any_input()
-    }
-
-    /// Its own handlers.
-    fn controls(&self) -> Vec<Control> {
-        Vec::new()
-    }
-
-    /// True if it answers handlers of any name.
-    fn answers_all(&self) -> bool {
-        false
-    }
-
-    /// Reads one of them.
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
-        let _ = (text, ctx);
-        Err(HandlerError::NoHandler(format!("no read handler '{handler}'")))
-    }
-
-    /// Writes one of them.
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
-        let _ = (text, ctx);
-        Err(HandlerError::NoHandler(format!("no write handler '{handler}'")))
     }
 
     /// How many packets wait in it, if its class [holds some](Facts::holds_packets).

@@ -3,7 +3,7 @@
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
 use super::facts::HEADERS;
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, controls};
 use netil::fields::ip_protocol::ICMP;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -242,6 +242,18 @@ impl Native for Source {
         self.may() || self.stop
     }
 
+    gives!(handlers);
+
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
+        if self.verbose && self.replies.is_some() {
+            let text: String = self.summary().lines().fold(String::new(), |text, line| text + &format!("{}: {line}\n", ctx.declared()));
+            ctx.print(Stream::Err, text.as_bytes());
+        }
+        Ok(())
+    }
+}
+
+impl Handlers for Source {
     fn controls(&self) -> Vec<Control> {
         let results: &[&str] = if self.replies.is_some() { &["summary", "rtt_min", "rtt_avg", "rtt_max"] } else { &[] };
         [controls(&["count"], &["limit", "interval", "reset_counts"], &["active", "src", "dst"]), controls(results, &[], &[])].concat()
@@ -274,14 +286,6 @@ impl Native for Source {
             }
         }
         self.schedule(ctx);
-        Ok(())
-    }
-
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        if self.verbose && self.replies.is_some() {
-            let text: String = self.summary().lines().fold(String::new(), |text, line| text + &format!("{}: {line}\n", ctx.declared()));
-            ctx.print(Stream::Err, text.as_bytes());
-        }
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //! One element for all of Click's: what differs is which packet is dropped when there is no room, and whether sources hear that it is full.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, CutThrough, Facts, Native, NativeClass, Passage, Queue, Ready, Setup, controls};
+use super::{Control, Ctx, CutThrough, Facts, Handlers, Native, NativeClass, Passage, Queue, Ready, Setup, controls};
 use netil::cut_through::Role;
 use std::collections::VecDeque;
 
@@ -226,6 +226,10 @@ impl Native for Fifo {
 
     gives!(cut_through);
 
+    gives!(handlers);
+}
+
+impl Handlers for Fifo {
     fn controls(&self) -> Vec<Control> {
         controls(&["length", "highwater_length", "drops"], &["reset", "reset_counts"], &["capacity", "config"])
     }

@@ -2,7 +2,7 @@
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::sample::Sample;
-use super::{Control, Ctx, Facts, Native, NativeClass, boolean, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, boolean, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "RandomSample",
@@ -64,6 +64,10 @@ impl Native for RandomSample {
         self.pass(packet, ctx)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for RandomSample {
     fn controls(&self) -> Vec<Control> {
         controls(&["drops"], &["clear_drops"], &["sampling_prob", "drop_prob", "active"])
     }

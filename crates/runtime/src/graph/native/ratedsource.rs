@@ -3,7 +3,7 @@
 use super::super::bucket::Bucket;
 use super::super::{Args, HandlerError, Packet, text};
 use super::infinitesource::{Made, data};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskKind, TaskResult, controls};
 
 /// How long a source may be late and still make up for it.
 const BURST: u64 = 20_000_000;
@@ -97,6 +97,10 @@ impl Native for RatedSource {
         self.made.may()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for RatedSource {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "active", "rate"])
     }

@@ -2,7 +2,7 @@
 
 use super::super::bucket::Bucket;
 use super::super::{Args, ElementError, HandlerError, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 
 pub(super) static RATED: NativeClass = NativeClass {
     name: "RatedUnqueue",
@@ -87,6 +87,10 @@ impl Native for RatedUnqueue {
         Some(self)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for RatedUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["calls"], &[], &["rate", "active"])
     }

@@ -4,7 +4,7 @@
 //! packets are pushed to behind it, or pulled from before it; random numbers are of the run's seed.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, CutThrough, Facts, Native, NativeClass, Passage, Setup, controls};
+use super::{Control, Ctx, CutThrough, Facts, Handlers, Native, NativeClass, Passage, Setup, controls};
 use netil::cut_through::Role;
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -139,6 +139,10 @@ impl Native for Red {
 
     gives!(cut_through);
 
+    gives!(handlers);
+}
+
+impl Handlers for Red {
     fn controls(&self) -> Vec<Control> {
         controls(&["drops", "avg_queue_size", "queues", "stats"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
     }

@@ -3,7 +3,7 @@
 
 use super::super::turns::moments;
 use super::super::{HandlerError, Own, Packet};
-use super::{Control, Ctx, Native, Ready, Source, controls};
+use super::{Control, Ctx, Handlers, Native, Ready, Source, controls};
 use crate::io::LinkType;
 use netil::pool::{Arrival, Even, Line, Lines, Pool};
 use std::sync::Arc;
@@ -174,6 +174,10 @@ impl Native for FromReplay {
         self.active && !self.is_over()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for FromReplay {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "filename", "encap"], &["reset_counts"], &["active"])
     }

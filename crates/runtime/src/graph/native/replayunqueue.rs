@@ -4,7 +4,7 @@
 //! a round is pushed as fast as it is taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};
 
 /// Packets that are held.
 const MOST: usize = 1 << 20;
@@ -100,6 +100,10 @@ impl Native for ReplayUnqueue {
         Some(self)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for ReplayUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["active", "stop"])
     }

@@ -1,7 +1,8 @@
 //! What an element may be besides something that packets come to: each role is a trait, and an element gives those that it has ([`super::Native`]).
 
+use super::super::HandlerError;
 use super::embedded::PacketPort;
-use super::{Ctx, Ready};
+use super::{Control, Ctx, Ready};
 use netil::pool::Even;
 use std::sync::Arc;
 
@@ -129,4 +130,27 @@ pub enum Passage<'p> {
 pub trait Driver {
     /// Somebody asked for the end.
     fn stopped(&mut self, ctx: &mut Ctx<'_>);
+}
+
+/// It has handlers of its own; those that it names are asked for.
+pub trait Handlers {
+    /// Their names, and what may be done with each.
+    fn controls(&self) -> Vec<Control>;
+
+    /// True if it answers handlers of any name.
+    fn answers_all(&self) -> bool {
+        false
+    }
+
+    /// Reads one of them.
+    ///
+    /// # Errors
+    /// It refuses.
+    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError>;
+
+    /// Writes one of them.
+    ///
+    /// # Errors
+    /// It refuses.
+    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError>;
 }

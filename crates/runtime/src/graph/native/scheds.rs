@@ -1,7 +1,7 @@
 //! Schedulers: which input a packet is pulled from.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Setup, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, controls};
 use std::collections::VecDeque;
 
 macro_rules! sched {
@@ -142,6 +142,10 @@ impl Native for Stride {
         None
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Stride {
     fn controls(&self) -> Vec<Control> {
         let names: Vec<_> = (0..self.clients.len()).map(|port| format!("tickets{port}")).collect();
         controls(&[], &[], &names.iter().map(String::as_str).collect::<Vec<_>>())
@@ -230,11 +234,19 @@ impl Native for TimeSorted {
         self.held.iter().any(|held| !held.is_empty()) || ctx.any_input()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for TimeSorted {
     fn controls(&self) -> Vec<Control> {
         controls(&["well_ordered"], &[], &[])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.ordered.to_string())
+    }
+
+    fn write(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        Err(super::no_handler(handler))
     }
 }

@@ -3,7 +3,7 @@
 use super::super::bucket::Bucket;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::ratedunqueue::bucket;
-use super::{Control, Ctx, Facts, Native, NativeClass, Setup, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Setup, controls};
 
 pub(super) static SHAPER: NativeClass = NativeClass {
     name: "Shaper",
@@ -77,6 +77,10 @@ impl Native for Shaper {
         Some(packet)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Shaper {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &["reset"], &["rate"])
     }

@@ -2,7 +2,7 @@
 
 use super::super::{Args, ElementError, HandlerError, text};
 use super::infinitesource::{Made, data};
-use super::{Control, Ctx, Facts, Native, NativeClass, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "TimedSource",
@@ -59,6 +59,10 @@ impl Native for TimedSource {
         }
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for TimedSource {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["data", "length", "limit", "active", "interval", "headroom"])
     }

@@ -3,7 +3,7 @@
 //! Source: the manual of FastClick's element.
 
 use super::super::{Args, ElementError, HandlerError, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "TimedUnqueue",
@@ -41,6 +41,10 @@ impl Native for TimedUnqueue {
         self.waits = false;
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for TimedUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &[], &["interval"])
     }

@@ -3,7 +3,7 @@
 //! The packet that ends it is held while the handler of END_CALL runs, since that may extend the time: handlers of an element are written when it has returned.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Facts, Native, NativeClass, Setup, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Setup, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "TimeFilter",
@@ -190,6 +190,17 @@ impl Native for TimeFilter {
         self.passing(packet, ctx)
     }
 
+    gives!(handlers);
+
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
+        if let Some(packet) = self.held.take() {
+            ctx.drop_packet(&packet, OUTSIDE);
+        }
+        Ok(())
+    }
+}
+
+impl Handlers for TimeFilter {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &["extend_interval"], &["start", "end", "interval"])
     }
@@ -213,13 +224,6 @@ impl Native for TimeFilter {
         }
         if self.to > before {
             self.extended(ctx);
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        if let Some(packet) = self.held.take() {
-            ctx.drop_packet(&packet, OUTSIDE);
         }
         Ok(())
     }

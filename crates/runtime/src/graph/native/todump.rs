@@ -6,7 +6,7 @@
 
 use super::super::share::{Output, Share, lock};
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Facts, Medium, Native, NativeClass, Ready, Setup, Shared, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Setup, Shared, Task, TaskKind, TaskResult, controls};
 use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -338,6 +338,19 @@ impl Native for ToDump {
         if self.pulls { Some(self) } else { None }
     }
 
+    gives!(handlers);
+
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
+        // The last of a device's elements completes what they have written, in all graphs.
+        let output = self.writer.take().and_then(Rc::into_inner).and_then(|written| Arc::into_inner(written.0));
+        if let Some(writer) = output.and_then(|output| output.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)) {
+            writer.finish().map_err(|error| ElementError::resource(error.to_string()))?;
+        }
+        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+    }
+}
+
+impl Handlers for ToDump {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "filename"], &["reset_counts"], &[])
     }
@@ -349,15 +362,6 @@ impl Native for ToDump {
     fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
         Ok(())
-    }
-
-    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
-        // The last of a device's elements completes what they have written, in all graphs.
-        let output = self.writer.take().and_then(Rc::into_inner).and_then(|written| Arc::into_inner(written.0));
-        if let Some(writer) = output.and_then(|output| output.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)) {
-            writer.finish().map_err(|error| ElementError::resource(error.to_string()))?;
-        }
-        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
     }
 }
 

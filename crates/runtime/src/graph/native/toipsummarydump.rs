@@ -3,7 +3,7 @@
 use super::super::summary::{self, Field, show};
 use super::super::{Args, ElementError, HandlerError, Packet, Stream};
 use super::facts::SUMMARY;
-use super::{Control, Ctx, Facts, Medium, Native, NativeClass, Ready, Task, TaskResult, controls};
+use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Task, TaskResult, controls};
 use crate::io::claims::Claim;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -101,6 +101,15 @@ impl Native for ToIPSummaryDump {
         if self.pulls { Some(self) } else { None }
     }
 
+    gives!(handlers);
+
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
+        self.flush()?;
+        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+    }
+}
+
+impl Handlers for ToIPSummaryDump {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &["flush"], &[])
     }
@@ -109,9 +118,8 @@ impl Native for ToIPSummaryDump {
         Ok(self.flush()?)
     }
 
-    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
-        self.flush()?;
-        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
+        Err(super::no_handler(handler))
     }
 }
 

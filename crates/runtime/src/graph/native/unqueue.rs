@@ -1,7 +1,7 @@
 //! Unqueue: pulls packets and pushes them.
 
 use super::super::{Args, HandlerError, text};
-use super::{Control, Ctx, CutThrough, Facts, Native, NativeClass, Passage, Ready, Task, TaskKind, TaskResult, controls};
+use super::{Control, Ctx, CutThrough, Facts, Handlers, Native, NativeClass, Passage, Ready, Task, TaskKind, TaskResult, controls};
 use netil::cut_through::Role;
 
 pub(super) static CLASS: NativeClass = NativeClass {
@@ -63,6 +63,10 @@ impl Native for Unqueue {
 
     gives!(cut_through);
 
+    gives!(handlers);
+}
+
+impl Handlers for Unqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset", "reset_counts"], &["active", "limit", "burst"])
     }
