@@ -4,7 +4,8 @@ mod graphs;
 
 use graphs::{Kept, capture, capture_of, engines as unkept, reading};
 use netvm::application::{
-    Application, ChangeError, Described, Graph, Placement, Policies, Policy, Prepared, RECORD, Recipe, Replaced, Settings, Stats, Version,
+    Application, ChangeError, Described, Graph, Placement, Policies, Policy, Prepared, RECORD, Recipe, Replaced, Settings, Stats,
+    Succession, Version,
 };
 use netvm::control::{Controlled, Door, Handlers, Preparation, Replaceable, Server, why};
 use netvm::engines;
@@ -168,6 +169,24 @@ fn packets_of_queues_that_are_no_more_are_counted() {
         .unwrap();
     assert_eq!(replaced.succession.packets_lost, waiting);
     assert_eq!(run.read("d.length"), 0);
+    run.end(&[]);
+}
+
+/// Where packets' annotations lie elsewhere in the new version, no element goes on with packets of the old one; sources do, and the length of what they make is no number of packets.
+#[test]
+fn packets_with_other_annotations_are_lost_and_counted() {
+    let delayed = "-> d :: Queue(100000) -> u :: LinkUnqueue(1s, 1MBps) -> ToDump(OUT0); i :: InfiniteSource(LIMIT 0) -> ToDump(OUT1);";
+    let mut run = Run::new("annotations", "jit", &format!("FromDump(IN, STOP true) {delayed}"));
+    while run.read("u.size") <= 10 {
+        assert!(run.graph.turn());
+    }
+    let waiting = run.read("d.length") + run.read("u.size");
+    let replaced = run.replace(&format!("FromDump(IN, STOP true) -> Paint(1) -> p :: PaintSwitch -> Discard; p[1] {delayed}")).unwrap();
+    let Succession { kept, made, packets_lost, .. } = replaced.succession;
+    assert!(kept.contains(&"i".to_owned()) && made.contains(&"u".to_owned()) && made.contains(&"d".to_owned()), "{kept:?} {made:?}");
+    assert_eq!((packets_lost, run.read("u.size")), (waiting, 0));
+    let replaced = run.replace("FromDump(IN, STOP true) -> ToDump(OUT0); Idle -> ToDump(OUT1);").unwrap();
+    assert_eq!((replaced.succession.gone.contains(&"i".to_owned()), replaced.succession.packets_lost), (true, 0));
     run.end(&[]);
 }
 

@@ -72,7 +72,7 @@ impl Application {
         host: Box<dyn Host>,
     ) -> Result<Embedded, Error> {
         let mut settings = settings;
-        for name in self.devices(&[native::READERS, native::WRITERS].concat()) {
+        for name in self.devices(&[native::READERS.as_slice(), native::WRITERS.as_slice()].concat()) {
             let known = [settings.devices.contains_key(&name), settings.outputs.contains_key(&name), settings.live.contains_key(&name)];
             if !known.contains(&true) {
                 settings.ports.entry(name).or_default();

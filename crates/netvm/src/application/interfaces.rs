@@ -26,7 +26,8 @@ fn add_of(flat: &mut Graph, addresses: &[Address], mapped: &BTreeMap<String, Str
     let Some(span) = flat.elements.first().map(|element| element.span) else { return };
     let declared: BTreeSet<String> = standins::declared(flat).into_iter().collect();
     // What reads and writes a device names it for another reason.
-    let others = flat.elements.iter().filter(|element| ![native::READERS, native::WRITERS].concat().contains(&&*element.class));
+    let others =
+        flat.elements.iter().filter(|element| !native::READERS.contains(&&*element.class) && !native::WRITERS.contains(&&*element.class));
     let used: BTreeSet<&str> = others.flat_map(|element| &element.arguments).flat_map(|argument| words(argument)).collect();
     let own = addresses.iter().map(|address| address.interface.as_str());
     let names: BTreeSet<&str> = own.chain(mapped.keys().map(String::as_str)).collect();

@@ -160,7 +160,7 @@ impl Classes for Library {
     }
 
     fn annotations(&self, class: &str) -> &'static [(&'static str, u32)] {
-        native::annotations(class)
+        native::facts(class).annotations
     }
 
     fn source(&self, class: &str) -> Option<(String, String)> {

@@ -51,7 +51,7 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
 pub(super) fn cut_through(application: &Application) -> Cow<'_, Application> {
     cut_through::applied(application, &|instance| {
         let instance = &application.instances[instance as usize];
-        if let Body::Native(arguments) = &instance.body { native::role(&instance.class, arguments) } else { None }
+        if let Body::Native(arguments) = &instance.body { (native::facts(&instance.class).role)(arguments) } else { None }
     })
 }
 
@@ -69,7 +69,7 @@ pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Pl
     Plan::new(
         application,
         &|instance| links(instance) && !application.shares(instance) && !application.apart.contains(&instance),
-        &|instance| native::looks_at_annotations(&application.instances[instance as usize].class),
+        &|instance| native::facts(&application.instances[instance as usize].class).looks_at_annotations,
         &|instance| is_prompt(application, instance),
     )
 }

@@ -23,14 +23,14 @@ impl Stage {
     /// # Errors
     /// The configuration has not one device that is read.
     pub fn elements(name: &str, application: Application, engine: &'static EngineInfo) -> Result<Self, StageError> {
-        let inputs = application.devices(READERS);
+        let inputs = application.devices(&READERS);
         let [input] = &inputs[..] else {
             return Err(StageError::Number(format!(
                 "the elements of stage {name} read from {} devices; they must read from one",
                 inputs.len()
             )));
         };
-        let (input, outputs) = (input.clone(), application.devices(WRITERS));
+        let (input, outputs) = (input.clone(), application.devices(&WRITERS));
         let (application, names) = (Arc::new(application), outputs.clone());
         let make = move |_| {
             let embedded = application.embed(engine, engines::Settings::default(), Settings::default(), Box::new(Silent));

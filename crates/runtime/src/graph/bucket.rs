@@ -6,7 +6,7 @@ const UNIT: u128 = 1_000_000_000;
 
 /// The bucket, full at the beginning.
 #[derive(Clone, Debug)]
-pub(super) struct Bucket {
+pub struct Bucket {
     rate: u64,
     capacity: u64,
     tokens: u128,

@@ -3,7 +3,7 @@
 //! Invariant: the cluster runs only while all of them pass packets on. Where one does not (a handler has stopped a task, a queue holds packets), elements run one after the other.
 
 use super::linked::Linked;
-use super::native::Native;
+use super::native::{CutThrough, Native, Passage};
 use super::singles::Singles;
 use super::{Body, Graph};
 use netil::cluster::Plan;
@@ -32,6 +32,11 @@ impl Through {
     }
 }
 
+/// Whether a packet that comes goes on at once.
+pub(super) fn passes_on(it: &dyn CutThrough) -> bool {
+    matches!(it.passage(), Some(Passage::On))
+}
+
 impl Graph {
     /// A cluster goes through those of these members that are none of its programs. What was counted before has been [told](Self::tell_all_passed).
     pub(super) fn go_through(&mut self, plan: &Plan) {
@@ -44,7 +49,7 @@ impl Graph {
     /// Whether all elements that the cluster goes through pass packets on.
     pub(super) fn passes_on(&self) -> bool {
         let passes = |node: &usize| match &self.core.nodes[*node].body {
-            Body::Native(native) => native.as_deref().is_some_and(Native::passes_on),
+            Body::Native(native) => native.as_deref().and_then(Native::cut_through).is_some_and(passes_on),
             Body::Program(_) => false,
         };
         // What was asked for when the arrival was looked for is done while its packet waits in a queue.
@@ -61,8 +66,13 @@ impl Graph {
         // Nobody knows while the cluster runs, but who asks afterwards.
         if passed > told {
             self.fusion.through.told.insert(node, passed);
-            self.with_native(node, |native, _| native.passed(passed - told));
+            self.tell_gone_past(node, passed - told);
         }
+    }
+
+    /// So many packets have gone past an element.
+    pub(super) fn tell_gone_past(&mut self, node: usize, packets: u64) {
+        self.with_native(node, |native, _| native.cut_through_mut().into_iter().for_each(|it| it.passed(packets)));
     }
 
     /// The same for all.

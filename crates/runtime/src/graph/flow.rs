@@ -204,12 +204,12 @@ impl Graph {
         Some(packet)
     }
 
-    /// Asks what is before an input for packets in the pool; only native elements have such.
+    /// Asks what is before an input for packets in the pool; only queues have such.
     pub(super) fn pull_slots(&mut self, node: usize, port: u32, slots: &mut Vec<u32>) {
         let from = self.core.nodes[node].inputs.get(port as usize).and_then(|ends| ends.first()).copied();
         let Some(from) = from else { return };
         let (before, begun) = (from.instance as usize, self.begin_run());
-        self.with_native(before, |native, ctx| native.pull_slots(from.port, slots, ctx));
+        self.with_native(before, |native, _| native.queue_mut().into_iter().for_each(|queue| queue.pull_slots(slots)));
         self.end_run_of(before, begun);
         self.core.nodes[before].stats.left_many(from.port, slots.len() as u64);
         if let Some(recorder) = &mut self.watch.recorder {

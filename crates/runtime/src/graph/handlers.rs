@@ -1,6 +1,6 @@
 //! Handlers by name: an element's own, those that every element has, those of the whole run.
 
-use super::native::{Control, Ready};
+use super::native::{Control, Ctx, Handlers, Ready};
 use super::ring::Here;
 use super::{Body, Graph, HandlerError, native, text};
 use netil::event;
@@ -181,13 +181,15 @@ impl Graph {
     }
 
     fn answers_all(&self, node: usize) -> bool {
-        matches!(&self.core.nodes[node].body, Body::Native(Some(native)) if native.answers_all())
+        let Body::Native(Some(native)) = &self.core.nodes[node].body else { return false };
+        native.handlers().is_some_and(|handlers| handlers.answers_all())
     }
 
     fn controls(&self, node: usize) -> Vec<Control> {
         match &self.core.nodes[node].body {
-            Body::Native(Some(native)) => native.controls(),
-            Body::Native(None) => Vec::new(),
+            Body::Native(native) => {
+                native.as_ref().and_then(|native| native.handlers()).map_or_else(Vec::new, |handlers| handlers.controls())
+            }
             Body::Program(program) => program.controls(),
         }
     }
@@ -285,11 +287,11 @@ impl Graph {
         self.tell_passed(node);
         match own {
             Some(control) if control.read => match &self.core.nodes[node].body {
-                Body::Native(..) => self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name))),
+                Body::Native(..) => self.with_handlers(node, name, |handlers, ctx| handlers.read(name, text, ctx)),
                 Body::Program(_) => self.read_control(node, name, text),
             },
             None if self.answers_all(node) && !GENERIC.contains(&name) => {
-                self.with_native(node, |native, ctx| native.read(name, text, ctx)).unwrap_or(Err(busy(name)))
+                self.with_handlers(node, name, |handlers, ctx| handlers.read(name, text, ctx))
             }
             Some(_) if !GENERIC.contains(&name) => {
                 Err(HandlerError::WriteOnly(format!("'{}.{name}' can only be written", self.core.nodes[node].name)))
@@ -312,10 +314,21 @@ impl Graph {
             (Some(control), _) if !control.write => Err(HandlerError::ReadOnly(format!("'{full}' can only be read"))),
             (None, Body::Native(None)) => Err(busy(&full)),
             (None, Body::Native(..)) if !self.answers_all(node) => Err(self.cannot_be_written(node, name)),
-            (_, Body::Native(..)) => self.with_native(node, |native, ctx| native.write(name, text, ctx)).unwrap_or(Err(busy(&full))),
+            (_, Body::Native(..)) => self.with_handlers(node, &full, |handlers, ctx| handlers.write(name, text, ctx)),
             (Some(_), Body::Program(_)) => self.write_control(node, name, text),
             (None, Body::Program(_)) => self.write_table(node, name, text),
         }
+    }
+
+    /// Asks the handlers that a built-in element has, unless it is running.
+    fn with_handlers<T>(
+        &mut self,
+        node: usize,
+        name: &str,
+        ask: impl FnOnce(&mut dyn Handlers, &mut Ctx<'_>) -> Result<T, HandlerError>,
+    ) -> Result<T, HandlerError> {
+        let answer = self.with_native(node, |native, ctx| native.handlers_mut().map(|handlers| ask(handlers, ctx)));
+        answer.flatten().unwrap_or_else(|| Err(busy(name)))
     }
 
     fn read_generic(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
@@ -330,10 +343,10 @@ impl Graph {
             "handlers" => self.handler_list(node),
             "ports" => self.port_list(node),
             HOME => self.topology.settings.home.thread.to_string(),
-            "scheduled" => match &it.body {
-                Body::Native(Some(native)) if native.is_task() => native.is_scheduled(&Ready { graph: self, node, depth: 0 }).to_string(),
-                _ => return Err(self.no_handler(node, name)),
-            },
+            "scheduled" => {
+                let waits = self.with_native(node, |native, ctx| native.task().map(|task| task.is_scheduled(&ctx.ready())));
+                waits.flatten().ok_or_else(|| self.no_handler(node, name))?.to_string()
+            }
             "transactions" if let Body::Program(program) = &it.body => {
                 program.transactions().ok_or_else(|| self.no_handler(node, name))?.to_string()
             }
@@ -524,8 +537,10 @@ impl Ready<'_> {
     /// True if every queue behind the outputs that tells when it is full is full, and there is one.
     pub fn is_full_behind(&self) -> bool {
         let queues = &self.graph.core.nodes[self.node].queues_behind;
-        let is_full =
-            |queue: &usize| matches!(&self.graph.core.nodes[*queue].body, Body::Native(Some(native)) if native.is_full() == Some(true));
+        let is_full = |queue: &usize| match &self.graph.core.nodes[*queue].body {
+            Body::Native(Some(native)) => native.queue().and_then(|queue| queue.is_full()) == Some(true),
+            _ => false,
+        };
         !queues.is_empty() && queues.iter().all(is_full)
     }
 }

@@ -10,6 +10,7 @@
 
 use super::course::{Along, Course};
 use super::merging::{Source, Sources};
+use super::native::TaskKind;
 use super::serving::Serving;
 use super::share::{Share, StateGuard};
 use super::singles::Singles;
@@ -166,7 +167,10 @@ impl Graph {
         };
         let node = &mut self.core.nodes[source];
         node.entries = node.outputs.iter().map(entry).collect();
-        let several = matches!(&node.body, Body::Native(Some(native)) if native.names_entries());
+        let several = match &mut node.body {
+            Body::Native(Some(native)) => native.source().is_some_and(|source| source.names_entries()),
+            _ => false,
+        };
         let own = if several { node.entries.iter().find_map(|entry| *entry) } else { node.entries.first().copied().flatten() };
         Source::new(source, own)
     }
@@ -193,9 +197,11 @@ impl Graph {
             }
             Body::Program(_) => true,
             Body::Native(_) if plan.members.contains(&(node as u32)) => true,
-            Body::Native(native) => native
-                .as_ref()
-                .is_some_and(|native| native.is_source() || native.takes_bursts() || native.makes() && self.only_maker() == Some(node)),
+            Body::Native(_) if self.topology.sources.contains(&node) => true,
+            Body::Native(_) if self.core.nodes[node].task == Some(TaskKind::Makes) && self.only_maker() == Some(node) => true,
+            Body::Native(native) => {
+                self.core.nodes[node].facts.takes_bursts && native.as_ref().is_some_and(|native| !native.one_at_a_time())
+            }
         }
     }
 
@@ -373,7 +379,7 @@ impl Graph {
             if !course.timed {
                 self.core.clock.arrive(time);
             }
-            self.with_native(source, |native, ctx| native.arrive(ctx));
+            self.with_source(source, |source, ctx| source.arrive(ctx));
             let same = |p: &Push| (p.node, p.port) == to && p.packet.rounds == course.rounds;
             if self.core.pending.len() != 1 || !self.core.pending.iter().all(same) {
                 course.behind.append(&mut self.core.pending);

@@ -9,7 +9,7 @@
 //! What a maker does at its end, it does with a last packet of its own.
 
 use super::linked::{BURST, SLOTS};
-use super::native::{Ctx, Native};
+use super::native::{Ctx, Native, TaskKind};
 use super::schedule::BUSY;
 use super::turns::moments;
 use super::{Body, Graph};
@@ -59,8 +59,9 @@ impl Graph {
         let alone =
             settings.rings.is_none() && settings.share.is_none() && settings.elsewhere.is_none() && self.topology.sources.is_empty();
         let (first, others) = self.topology.tasks.split_first().filter(|_| alone)?;
-        let makes = self.native(*first).is_some_and(Native::makes);
-        (makes && others.iter().all(|task| self.native(*task).is_some_and(Native::only_empties)) && self.is_in_order()).then_some(*first)
+        let kind = |task: usize| self.core.nodes[task].task;
+        let empties = |task: &usize| matches!(kind(*task), Some(TaskKind::Empties | TaskKind::Pulls));
+        (kind(*first) == Some(TaskKind::Makes) && others.iter().all(empties) && self.is_in_order()).then_some(*first)
     }
 
     fn native(&self, node: usize) -> Option<&dyn Native> {
@@ -124,7 +125,7 @@ impl Graph {
         let Some(maker) = self.fusion.maker.as_ref().filter(|maker| maker.node == node && !maker.ends && !watched && !waits) else {
             return 0;
         };
-        let is_empty = |queue: &usize| self.native(*queue).is_some_and(Native::is_empty);
+        let is_empty = |queue: &usize| self.native(*queue).and_then(Native::queue).is_some_and(|queue| queue.is_empty());
         let keep_up = maker.emptied.is_empty() || burst == 1 && !maker.copies && maker.emptied.iter().all(is_empty);
         let full = &self.core.nodes[node].queues_behind;
         if !keep_up || maker.copies && !full.is_empty() {
@@ -165,7 +166,7 @@ impl Graph {
         self.run_tasks();
         let Some(mut maker) = self.fusion.maker.take() else { return };
         for queue in &maker.emptied {
-            self.with_native(*queue, |native, _| native.kept_up());
+            self.with_native(*queue, |native, _| native.queue_mut().into_iter().for_each(|queue| queue.kept_up()));
         }
         maker.makes = false;
         self.fusion.maker = Some(maker);

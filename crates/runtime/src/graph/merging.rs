@@ -10,7 +10,7 @@
 
 use super::course::Course;
 use super::linked::Found;
-use super::native::{Ctx, Native};
+use super::native::{self, Ctx, Native};
 use super::runs::{Merger, Timed};
 use super::turns::Turns;
 use super::{Body, Graph};
@@ -73,10 +73,15 @@ impl Source {
         Self { node, entry, native: None, coming: u64::MAX, taken: 0, run: Run::default() }
     }
 
+    /// What gives the packets, while a burst is filled.
+    fn arrivals(&mut self) -> Option<&mut dyn native::Source> {
+        self.native.as_mut()?.source()
+    }
+
     /// Puts packets that are alike into slots.
-    fn put_even(&self, first: Option<u32>, slots: &[u32], step: usize, pool: &mut Pool) {
-        let Some(even) = self.native.as_ref().and_then(|native| native.even()) else { return };
+    fn put_even(&mut self, first: Option<u32>, slots: &[u32], step: usize, pool: &mut Pool) {
         pool.enter(self.entry.unwrap_or(0));
+        let Some(even) = self.arrivals().and_then(|source| source.even()) else { return };
         sys::put_even(pool, &even, first, slots, step);
         let later = even.lines.get(slots.len().div_ceil(step)..).unwrap_or_default();
         pool.expect(&later[..later.len().min(slots.len().div_ceil(step))]);
@@ -84,13 +89,16 @@ impl Source {
 
     /// So many of those have arrived.
     fn has_put(&mut self, packets: usize) {
-        self.native.iter_mut().for_each(|native| native.even_arrived(packets));
+        if let Some(source) = self.arrivals() {
+            source.even_arrived(packets);
+        }
         self.taken += packets as u64;
     }
 
     /// Asks when the next arrives.
     fn look(&mut self, graph: &mut Graph) {
-        let time = self.native.as_mut().and_then(|native| native.next_arrival(&mut Ctx::new(graph, self.node)));
+        let node = self.node;
+        let time = self.arrivals().and_then(|source| source.next_arrival(&mut Ctx::new(graph, node)));
         self.coming = time.unwrap_or(u64::MAX);
     }
 }
@@ -121,13 +129,13 @@ impl Sources {
     }
 
     /// How those take turns at which packets arrive before a moment, if they do; all together no more than so many.
-    fn turns(&self, until: u64, most: usize) -> Option<Turns> {
+    fn turns(&mut self, until: u64, most: usize) -> Option<Turns> {
         if most == 0 {
             return None;
         }
         let (mut turns, mut interval) = (Vec::new(), None);
-        for (index, source) in self.list.iter().enumerate().filter(|(_, source)| source.coming < until) {
-            let even = source.native.as_ref()?.even()?;
+        for (index, source) in self.list.iter_mut().enumerate().filter(|(_, source)| source.coming < until) {
+            let even = source.arrivals()?.even()?;
             if *interval.get_or_insert(even.interval_ns) != even.interval_ns {
                 return None;
             }
@@ -173,8 +181,8 @@ impl Graph {
 
     fn merge(&mut self, node: usize, until: u64, sources: &mut Sources, course: &mut Course, most: usize) {
         let several = sources.list.len() > 1;
-        let takes_back = |source: &Source| source.entry.is_some() && source.native.as_ref().is_some_and(|native| native.takes_back());
-        if sources.list.iter().all(takes_back) {
+        let takes_back = |source: &mut Source| source.entry.is_some() && source.arrivals().is_some_and(|source| source.takes_back());
+        if sources.list.iter_mut().all(takes_back) {
             sources.list.iter_mut().for_each(|source| source.look(self));
             while self.take_turns(until, sources, course, most) || several && self.merge_runs(until, sources, course, most) {}
             if several || !course.slots.is_empty() {
@@ -255,13 +263,14 @@ impl Graph {
         run.slots.clear();
         run.merged = 0;
         let mut ends = source.coming;
-        if let Some(native) = source.native.as_mut().filter(|_| source.coming < *to) {
+        let arrivals = source.native.as_mut().filter(|_| source.coming < *to).and_then(|native| native.source());
+        if let Some(arrivals) = arrivals {
             let begun = self.begin_run();
             self.core.pool.enter(source.entry.unwrap_or(0));
-            let last = native.arrive_many(most, *to, &mut run.slots, &mut Ctx::new(self, source.node));
+            let last = arrivals.arrive_many(most, *to, &mut run.slots, &mut Ctx::new(self, source.node));
             self.end_run_of(source.node, begun);
             match last {
-                Some(last) if run.slots.len() >= most || native.goes_on() => (ends, *to) = (0, last.saturating_add(1).min(*to)),
+                Some(last) if run.slots.len() >= most || arrivals.goes_on() => (ends, *to) = (0, last.saturating_add(1).min(*to)),
                 Some(_) => ends = *to,
                 None => {}
             }
@@ -272,19 +281,20 @@ impl Graph {
     /// What was not merged has not arrived.
     fn put_back(&mut self, source: &mut Source) {
         let Source { run, native: Some(native), node, .. } = source else { return };
-        if !run.rest().is_empty() {
-            native.take_back(run.rest(), &mut Ctx::new(self, *node));
+        if let Some(arrivals) = native.source().filter(|_| !run.rest().is_empty()) {
+            arrivals.take_back(run.rest(), &mut Ctx::new(self, *node));
         }
         source.taken += run.merged as u64;
     }
 
     /// False if there are none, or they do not go into the cluster.
     fn take_from(&mut self, source: &mut Source, until: u64, course: &mut Course, most: usize) -> bool {
-        let (Some(entry), Some(native)) = (source.entry, source.native.as_mut()) else { return false };
+        let arrivals = source.native.as_mut().and_then(|native| native.source());
+        let (Some(entry), Some(arrivals)) = (source.entry, arrivals) else { return false };
         let (before, begun) = (course.slots.len(), self.begin_run());
         let most = most.min(before + self.core.pool.room());
         self.core.pool.enter(entry);
-        let last = native.arrive_many(most, until, &mut course.slots, &mut Ctx::new(self, source.node));
+        let last = arrivals.arrive_many(most, until, &mut course.slots, &mut Ctx::new(self, source.node));
         self.end_run_of(source.node, begun);
         let Some(last) = last else { return false };
         source.taken += (course.slots.len() - before) as u64;

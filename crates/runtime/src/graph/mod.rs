@@ -75,7 +75,7 @@ pub use handlers::Described;
 pub use later::Linking;
 pub use linked::Made;
 pub use meter::Measured;
-pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup, Task};
+pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
@@ -238,6 +238,8 @@ pub struct Graph {
 struct Node {
     name: String,
     class: String,
+    /// What is known of the class, if the runtime has it.
+    facts: &'static native::Facts,
     arguments: Vec<String>,
     body: Body,
     /// Where packets go, by output.
@@ -248,6 +250,8 @@ struct Node {
     pulled: Vec<bool>,
     /// The queues behind that tell when they are full, for sources.
     queues_behind: Vec<usize>,
+    /// What its task does, if it has one.
+    task: Option<native::TaskKind>,
     /// The queue in front, for tasks that do nothing but empty it.
     empties: Option<usize>,
     stats: NodeStats,
@@ -259,17 +263,22 @@ struct Node {
 
 impl Node {
     fn empty(instance: &Instance, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<Way>>) -> Self {
-        let arguments = if let Source::Native(arguments) = &instance.body { arguments.clone() } else { Vec::new() };
+        let (arguments, facts) = match &instance.body {
+            Source::Native(arguments) => (arguments.clone(), native::facts(&instance.class)),
+            Source::Program(_) => (Vec::new(), &native::Facts::OTHER),
+        };
         let (name, class, body, stats) = (instance.name.clone(), instance.class.clone(), Body::Native(None), NodeStats::default());
         Self {
             name,
             class,
+            facts,
             arguments,
             body,
             pulled,
             inputs,
             outputs,
             queues_behind: Vec::new(),
+            task: None,
             empties: None,
             stats,
             part: meter::Part::default(),
@@ -363,8 +372,8 @@ impl Graph {
         graph
     }
 
-    fn of_nodes(nodes: Vec<Node>, settings: Settings, info: Info, host: Box<dyn Host>) -> Self {
-        let succeed::Roles { tasks, sources, driver } = succeed::roles(&nodes);
+    fn of_nodes(mut nodes: Vec<Node>, settings: Settings, info: Info, host: Box<dyn Host>) -> Self {
+        let succeed::Roles { tasks, sources, driver } = succeed::roles(&mut nodes);
         let by_name = nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect();
         let budget = settings.budget.unwrap_or(netil::exec::DEFAULT_BUDGET);
         let clock = Clock::new(&settings, !sources.is_empty() && settings.live.is_empty(), host.clock());
@@ -437,6 +446,11 @@ impl Graph {
         self.core.pending[mark..].reverse();
         Some(result)
     }
+
+    /// The same with what packets arrive by there; `None`, too, if none do.
+    fn with_source<T>(&mut self, node: usize, work: impl FnOnce(&mut dyn native::Source, &mut Ctx<'_>) -> T) -> Option<T> {
+        self.with_native(node, |native, ctx| native.source().map(|source| work(source, ctx))).flatten()
+    }
 }
 
 /// What is wrong with the arguments of elements that the runtime knows itself. No file is opened, and nothing runs.
@@ -457,14 +471,10 @@ pub fn check(application: &Application) -> Vec<Fault> {
 type Call = (usize, String, String);
 
 fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, ElementError> {
-    if settings.rings.is_some() && node.class == ring::ABSENT {
-        return Ok(Body::Native(Some(ring::absent())));
-    }
-    if let Some(end) = ring::make(&node.class, &node.arguments, settings.rings.as_ref()) {
-        return Ok(Body::Native(Some(end)));
-    }
-    let class =
-        native::find(&node.class).ok_or_else(|| ElementError::resource(format!("no class of elements is called '{}'", node.class)))?;
+    let cut = ring::CLASSES.iter().copied().find(|class| settings.rings.is_some() && class.name == node.class);
+    let class = cut
+        .or_else(|| native::find(&node.class))
+        .ok_or_else(|| ElementError::resource(format!("no class of elements is called '{}'", node.class)))?;
     let setup = Setup {
         node: index,
         name: &node.name,

@@ -1,8 +1,9 @@
 //! What runs next: tasks in turn, then the next event.
 
 use super::linked::Found;
+use super::native::{TaskKind, TaskResult};
 use super::program::{Ended, MOST_TIMER_RUNS};
-use super::{Body, Call, Graph, Stream, Task};
+use super::{Body, Call, Graph, Stream};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 
@@ -29,7 +30,8 @@ impl Graph {
     pub(super) fn find_neighbours(&mut self) {
         for index in 0..self.topology.tasks.len() {
             let node = self.topology.tasks[index];
-            self.core.nodes[node].queues_behind = self.find_behind(node, |native| native.is_full().is_some());
+            self.core.nodes[node].queues_behind =
+                self.find_behind(node, |native| native.queue().is_some_and(|queue| queue.is_full().is_some()));
             self.core.nodes[node].empties = self.find_what_it_empties(node);
         }
         self.find_maker();
@@ -71,7 +73,7 @@ impl Graph {
         self.requests.stops = self.requests.stops.saturating_sub(1);
         match self.topology.driver {
             Some(driver) => {
-                self.with_native(driver, |native, ctx| native.stopped(ctx));
+                self.with_native(driver, |native, ctx| native.driver().into_iter().for_each(|driver| driver.stopped(ctx)));
                 self.settle();
             }
             None => self.requests.ended = true,
@@ -111,15 +113,16 @@ impl Graph {
 
     /// The queue that a task takes packets out of, if it does nothing else.
     fn find_what_it_empties(&self, node: usize) -> Option<usize> {
-        let Body::Native(Some(native)) = &self.core.nodes[node].body else { return None };
-        let from = self.core.nodes[node].inputs.first()?.first().filter(|_| native.only_pulls())?;
+        let it = &self.core.nodes[node];
+        let from = it.inputs.first()?.first().filter(|_| it.task == Some(TaskKind::Pulls))?;
         Some(from.instance as usize)
     }
 
     /// Whether a task would find nothing: told with less work than by running it, since mostly that is so. Observers see it run.
     fn is_idle(&self, node: usize) -> bool {
         let before = self.core.nodes[node].empties.map(|from| &self.core.nodes[from].body);
-        matches!(before, Some(Body::Native(Some(native))) if native.is_empty()) && self.watch.observer.is_none()
+        let Some(Body::Native(Some(native))) = before else { return false };
+        native.queue().is_some_and(|queue| queue.is_empty()) && self.watch.observer.is_none()
     }
 
     pub(super) fn task(&mut self, node: usize) -> bool {
@@ -131,15 +134,16 @@ impl Graph {
             self.core.moved = false;
             self.watch(|observer, _| observer.wakes(node));
             let begun = self.begin_run();
-            let done = self.with_native(node, |native, ctx| native.task(ctx)).unwrap_or(Task::Idle);
+            let done = self.with_native(node, |native, ctx| native.task().map(|task| task.run(ctx)));
+            let done = done.flatten().unwrap_or(TaskResult::Idle);
             self.end_run_of(node, begun);
             self.settle();
             if !self.core.leaving.is_empty() {
                 self.move_slots();
                 self.keep_up(node);
             }
-            worked |= self.core.moved || done != Task::Idle;
-            if done != Task::Again || self.requests.ended || self.requests.stops > 0 {
+            worked |= self.core.moved || done != TaskResult::Idle;
+            if done != TaskResult::Again || self.requests.ended || self.requests.stops > 0 {
                 break;
             }
         }
@@ -262,7 +266,7 @@ impl Graph {
                 Body::Native(..) => {
                     let due = self.core.timers.due(node).map(|due| due.saturating_add(late));
                     self.core.timers.note(node, due);
-                    self.with_native(node, |native, _| native.begin_late(late));
+                    self.with_native(node, |native, _| native.bucket().into_iter().for_each(|bucket| bucket.skip(late)));
                 }
             }
         }
@@ -295,7 +299,7 @@ impl Graph {
         let mut first = None;
         for index in 0..self.topology.sources.len() {
             let node = self.topology.sources[index];
-            let time = self.with_native(node, |native, ctx| native.next_arrival(ctx)).flatten();
+            let time = self.with_source(node, |source, ctx| source.next_arrival(ctx)).flatten();
             if let Some(time) = time.filter(|time| first.is_none_or(|(before, _)| *time < before)) {
                 first = Some((time, node));
             }
@@ -318,7 +322,7 @@ impl Graph {
         self.core.arrivals += 1;
         self.watch(|observer, _| observer.wakes(node));
         let begun = self.begin_run();
-        self.with_native(node, |native, ctx| native.arrive(ctx));
+        self.with_source(node, |source, ctx| source.arrive(ctx));
         self.end_run_of(node, begun);
     }
 
@@ -382,7 +386,7 @@ impl Graph {
     pub fn progress(&mut self) -> (u64, Option<u64>) {
         let (mut read, mut total) = (0, Some(0));
         for index in 0..self.topology.sources.len() {
-            let part = self.with_native(self.topology.sources[index], |native, _| native.progress()).unwrap_or((0, None));
+            let part = self.with_source(self.topology.sources[index], |source, _| source.progress()).unwrap_or((0, None));
             read += part.0;
             total = total.zip(part.1).map(|(a, b)| a + b);
         }

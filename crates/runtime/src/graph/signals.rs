@@ -36,8 +36,8 @@ impl Graph {
         for _ in 0..NAMES.len() {
             let Some(signal) = self.outside.host.signalled() else { return };
             for node in self.requests.signals.remove(&signal).unwrap_or_default() {
-                let run = self.with_native(node, |native, ctx| native.write("run", "", ctx));
-                if let Some(Err(error)) = run {
+                let run = self.with_native(node, |native, ctx| native.handlers_mut().map(|handlers| handlers.write("run", "", ctx)));
+                if let Some(Some(Err(error))) = run {
                     self.outside.host.write(Stream::Err, format!("{error}\n").as_bytes());
                 }
                 self.settle();

@@ -13,8 +13,8 @@
 //! everything where it would be otherwise, before anything else is done with the graph.
 
 use super::linked::{BURST, SLOTS};
-use super::native::Native;
-use super::native::embedded::{Device, Lent, PacketPort};
+use super::native::Passage;
+use super::native::embedded::{Lent, PacketPort};
 use super::{Body, Graph};
 use crate::io::LinkType;
 use netil::app::End;
@@ -237,14 +237,14 @@ impl Graph {
         if *arrived > 0 {
             self.core.arrivals += arrived;
             self.core.nodes[*source].stats.left_many(0, *arrived);
-            self.with_native(*source, |native, _| native.passed(*arrived));
+            self.tell_gone_past(*source, *arrived);
         }
     }
 
     fn tell_sent(&mut self, Exit { queue, sink, passed, .. }: &Exit) {
         for node in queue.iter().chain([sink]).filter(|_| *passed > 0) {
             self.core.nodes[*node].stats.packets += passed;
-            self.with_native(*node, |native, _| native.passed(*passed));
+            self.tell_gone_past(*node, *passed);
         }
         queue.iter().filter(|_| *passed > 0).for_each(|queue| self.core.nodes[*queue].stats.left_many(0, *passed));
     }
@@ -280,17 +280,17 @@ impl Graph {
         alone && !watched && !changes && bursts && empty && self.core.clock.has_begun()
     }
 
-    fn device(&self, node: usize) -> Option<Device<'_>> {
+    fn passage(&self, node: usize) -> Option<Passage<'_>> {
         match &self.core.nodes[node].body {
-            Body::Native(native) => native.as_deref().and_then(Native::device),
+            Body::Native(native) => native.as_deref()?.cut_through()?.passage(),
             Body::Program(_) => None,
         }
     }
 
     /// The only source that packets come to by a port.
     fn input_of(&self, port: &Arc<PacketPort>) -> Option<Input> {
-        let of = |node: usize| match self.device(node) {
-            Some(Device::From(own, most)) if Arc::ptr_eq(own, port) => Some((node, most)),
+        let of = |node: usize| match self.passage(node) {
+            Some(Passage::From(own, most)) if Arc::ptr_eq(own, port) => Some((node, most)),
             _ => None,
         };
         let mut sources = (0..self.core.nodes.len()).filter_map(of);
@@ -303,8 +303,10 @@ impl Graph {
     fn straight_exit(&self, exit: End, copies: bool) -> Option<Exit> {
         let node = exit.instance as usize;
         let passes = match &self.core.nodes[node].body {
-            Body::Native(native) => native.as_deref().is_some_and(|native| native.passes_on() && native.is_empty()),
-            Body::Program(_) => false,
+            Body::Native(Some(native)) => {
+                native.queue().is_some_and(|queue| queue.is_empty()) && matches!(self.passage(node), Some(Passage::On))
+            }
+            _ => false,
         };
         let behind = self.core.nodes[node].outputs.first().and_then(|ways| ways.first()).filter(|way| passes && !way.recirculates);
         let (queue, sink) = match behind.map(|way| way.to.instance as usize) {
@@ -313,7 +315,7 @@ impl Graph {
             Some(_) => return None,
             None => (None, node),
         };
-        let Some(Device::To(port)) = self.device(sink) else { return None };
+        let Some(Passage::To(port)) = self.passage(sink) else { return None };
         let output = self.topology.settings.ports.values().position(|other| Arc::ptr_eq(other, port))?;
         Some(Exit { output, queue, sink, passed: 0 })
     }

@@ -14,8 +14,7 @@
 //!
 //! Source: Click's hot swapping (E. Kohler, The Click Modular Router, 2000, section 5.5: take_state). Of several graphs that are stages of one application each is prepared, and takes its place when all are.
 
-use super::native::Native;
-use super::ring::{FROM_RING, TO_RING};
+use super::native::Cut;
 use super::{Body, Factories, Fault, Graph, Host, Node, NodeStats, Settings, printing};
 use netil::app::{Application, Body as Source, Instance};
 use netil::module::{HandlerKind, Module, Table as Declaration};
@@ -38,7 +37,7 @@ pub struct Succession {
     pub tables: BTreeMap<String, u64>,
     /// Entries for which there was no room.
     pub entries_lost: u64,
-    /// Packets in queues that are no more.
+    /// Packets that waited in elements that are no more.
     pub packets_lost: u64,
 }
 
@@ -182,8 +181,8 @@ impl Graph {
         let fits = node.class == instance.class && node.arguments == arguments && (node.inputs.len(), node.outputs.len()) == ports;
         fits && match (&instance.body, &node.body) {
             // The ends of rings are those of the new stages.
-            (Source::Native(_), Body::Native(_)) if [FROM_RING, TO_RING].contains(&node.class.as_str()) => false,
-            (Source::Native(_), Body::Native(Some(native))) => same_info || !holds(native.as_ref()),
+            (Source::Native(_), Body::Native(_)) if node.facts.cut == Some(Cut::End) => false,
+            (Source::Native(_), Body::Native(Some(_))) => same_info || !node.facts.holds_packets,
             (Source::Program(program), Body::Program(own)) => {
                 own.module().is_equal_but_for_name(program.module()) && (same_info || !own.holds())
             }
@@ -283,7 +282,7 @@ impl Graph {
         for at in 0..old.core.nodes.len() {
             old.with_native(at, |native, ctx| {
                 let mut slots = Vec::new();
-                native.drop_slots(&mut slots);
+                native.queue_mut().into_iter().for_each(|queue| queue.drop_slots(&mut slots));
                 ctx.pool().give_back(&slots);
             });
         }
@@ -294,7 +293,7 @@ impl Graph {
 
     /// Finds tasks, sources and queues again, and lets elements begin their work that are new.
     fn begin_anew(&mut self, kept: &BTreeMap<usize, usize>) {
-        let Roles { tasks, sources, driver } = roles(&self.core.nodes);
+        let Roles { tasks, sources, driver } = roles(&mut self.core.nodes);
         (self.topology.tasks, self.topology.sources, self.topology.driver) = (tasks, sources, driver);
         self.find_neighbours();
         for index in (0..self.core.nodes.len()).filter(|index| !kept.contains_key(index)) {
@@ -342,32 +341,32 @@ impl Graph {
     }
 
     /// Packets that wait in an element.
-    fn packets_in(&mut self, node: usize) -> u64 {
-        let length = self.with_native(node, |native, ctx| {
-            let has = native.controls().iter().any(|control| control.name == "length" && control.read);
-            if has { native.read("length", "", ctx).ok() } else { None }
-        });
-        length.flatten().and_then(|length| length.trim().parse().ok()).unwrap_or(0)
+    fn packets_in(&self, node: usize) -> u64 {
+        match &self.core.nodes[node].body {
+            Body::Native(Some(native)) => native.held() as u64,
+            _ => 0,
+        }
     }
 }
 
 /// Elements by what they do, in the order of declaration.
+#[derive(Default)]
 pub(super) struct Roles {
     pub(super) tasks: Vec<usize>,
     pub(super) sources: Vec<usize>,
     pub(super) driver: Option<usize>,
 }
 
-pub(super) fn roles(nodes: &[Node]) -> Roles {
-    let is = |what: fn(&dyn Native) -> bool| {
-        let holds = move |node: &Node| matches!(&node.body, Body::Native(Some(native)) if what(native.as_ref()));
-        nodes.iter().enumerate().filter(move |(_, node)| holds(node)).map(|(index, _)| index).collect::<Vec<_>>()
-    };
-    Roles {
-        tasks: is(|native| native.is_task()),
-        sources: is(|native| native.is_source()),
-        driver: is(|native| native.is_driver()).first().copied(),
+pub(super) fn roles(nodes: &mut [Node]) -> Roles {
+    let mut roles = Roles::default();
+    for (index, node) in nodes.iter_mut().enumerate() {
+        let Body::Native(Some(native)) = &mut node.body else { continue };
+        node.task = native.task().map(|task| task.kind());
+        roles.tasks.extend(node.task.map(|_| index));
+        roles.sources.extend(native.source().map(|_| index));
+        roles.driver = roles.driver.or(native.driver().map(|_| index));
     }
+    roles
 }
 
 /// Who has each table, and each piece of memory, that several elements have together.
@@ -396,11 +395,6 @@ fn ports(application: &Application) -> Vec<(usize, usize)> {
         *inputs = (*inputs).max(wire.to.port as usize + 1);
     }
     ports
-}
-
-/// Whether a built-in element may hold packets.
-fn holds(native: &dyn Native) -> bool {
-    native.controls().iter().any(|control| control.name == "length" || control.name == "capacity")
 }
 
 /// The tables that packets make entries in.

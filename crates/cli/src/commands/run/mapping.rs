@@ -26,7 +26,7 @@ const KINDS: &str = "dev, gso, xdp, tap, pcap and mem";
 /// Notes what stands for a device. Which of a capture alone is read or written depends on whether the configuration reads the device.
 pub(crate) fn device(map: &str, application: &Application, settings: &mut Settings) -> Outcome {
     let (name, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected DEVICE=IN[,OUT], not '{map}'")))?;
-    let (is_read, is_written) = (names(application, native::READERS, name), names(application, native::WRITERS, name));
+    let (is_read, is_written) = (names(application, &native::READERS, name), names(application, &native::WRITERS, name));
     let wrong = |why: &str| Err(Failure::usage(format_args!("--map {map}: {why}")));
     if !is_read && !is_written {
         return wrong(&format!("the configuration has no device '{name}'"));

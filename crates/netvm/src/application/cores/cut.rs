@@ -94,7 +94,7 @@ fn groups(application: &Application, placement: &Placement, into_rest: &[End]) -
 fn is_looked_at(application: &Application, end: End) -> bool {
     let looks = |at: u32| match &application.instances[at as usize] {
         Instance { body: Body::Program(_), .. } => true,
-        Instance { class, .. } => native::looks_at_annotations(class),
+        Instance { class, .. } => native::facts(class).looks_at_annotations,
     };
     behind(application, end.instance).into_iter().any(looks)
 }

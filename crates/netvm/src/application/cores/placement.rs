@@ -326,7 +326,7 @@ fn stage_by_flow(
         return alone("prints into a file");
     }
     let Body::Program(program) = &instance.body else {
-        return match native::shared(&instance.class) {
+        return match native::facts(&instance.class).shared {
             native::Shared::Own => Ok((Stage::Replica, None)),
             native::Shared::First => Ok((Stage::Rest, None)),
             native::Shared::Never => alone("must see the packets of all flows"),

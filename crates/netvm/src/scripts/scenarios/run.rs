@@ -19,8 +19,6 @@ pub type Packets = Vec<(u64, Vec<u8>)>;
 
 /// After so many rounds of work and events a run is one without end.
 const MOST_TURNS: u32 = 20_000_000;
-/// The classes of elements that read devices.
-const READERS: &[&str] = native::READERS;
 /// What configurations call the scenario's folder.
 const FOLDER: &str = "$FOLDER";
 
@@ -311,11 +309,11 @@ fn application(job: &Job<'_>, folder: &Path) -> Result<Application, ScenarioErro
 /// Captures for the devices of a configuration: those read, with what comes in, and those written.
 fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Settings, ScenarioError> {
     let mut settings = Settings { within: Some(folder.to_owned()), ..Settings::default() };
-    let written = named(application, native::WRITERS);
-    for device in named(application, READERS).iter().chain(&written) {
+    let written = named(application, &native::WRITERS);
+    for device in named(application, &native::READERS).iter().chain(&written) {
         super::plain(device)?;
     }
-    for device in named(application, READERS) {
+    for device in named(application, &native::READERS) {
         let file = folder.join(format!("{device}-in.pcap"));
         write(&file, job.inputs.get(&device).unwrap_or(&Packets::new()))?;
         settings.devices.insert(device, file);
@@ -367,5 +365,5 @@ pub fn inputs_of(config: &Path, parameters: &BTreeMap<String, String>) -> Result
     let (files, inputs) = (BTreeMap::new(), BTreeMap::new());
     let job =
         Job { config: &config, parameters, elements: &[], files: &files, inputs, captures: Vec::new(), texts: Vec::new(), calls: &[] };
-    Ok(named(&application(&job, Path::new(""))?, READERS))
+    Ok(named(&application(&job, Path::new(""))?, &native::READERS))
 }

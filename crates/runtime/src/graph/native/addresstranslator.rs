@@ -8,7 +8,7 @@
 
 use super::super::summary::checksum;
 use super::super::{ElementError, Packet, text};
-use super::{Ctx, Native, NativeClass};
+use super::{Ctx, Facts, Native, NativeClass};
 use netil::fields::ip_protocol::{ICMP6, TCP, UDP};
 use std::collections::HashMap;
 use std::net::Ipv6Addr;
@@ -22,6 +22,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "2/2",
     processing: "h/h",
     flow: "x/x",
+    facts: Facts::OTHER,
     manual: "AddressTranslator(GIVEN, PORTS, MAPPING, ..., DYNAMIC, DYNAMIC_PORTS, INWARD, ADDRESS, ...) -- translates addresses and ports of IPv6 packets\n\n             Packets begin with their IPv6 header; TCP, UDP or ICMPv6 follow at once. Outward packets come in at 0 and leave by 0 with another source; inward ones come in at 1 and leave              by 1 with another destination. GIVEN is the number of mappings that are given; if it is not 0, PORTS says whether they have ports, and they follow: `INNER MAPPED`, or `INNER PORT MAPPED PORT`.              DYNAMIC: whether mappings are made for others. If so DYNAMIC_PORTS says whether flows get ports of one address, `ADDRESS FIRST LAST`, or hosts addresses, of which a list              follows; INWARD whether inward packets make mappings, else outward ones. Mappings do not end. Packets without one are dropped.\n             Example: `AddressTranslator(0, true, true, false, ::ffff:18.26.4.17 6000 6010)`.",
     make: |setup| Ok(Box::new(Translator::new(setup.arguments)?)),
 };

@@ -4,7 +4,7 @@
 
 use super::super::script::write_file;
 use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
-use super::{Control, Ctx, Native, NativeClass, Setup, boolean, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Setup, boolean, controls};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -16,6 +16,10 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1-2/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts {
+        annotations: &[("aggregate", 4), ("extra_packets", 4), ("network_header", 4), ("has_network_header", 1)],
+        ..Facts::OTHER
+    },
     manual: "AggregateCounter([BYTES BOOL, IP_BYTES BOOL, MULTIPACKET BOOL, EXTRA_LENGTH BOOL, AGGREGATE_STOP N, AGGREGATE_FREEZE N, AGGREGATE_CALL N HANDLER TEXT, COUNT_STOP N, COUNT_FREEZE N, \
              COUNT_CALL N HANDLER TEXT, BANNER TEXT]) -- counts packets by their aggregate annotation\n\n\
              Counts are of packets, with those that the annotation extra_packets adds unless MULTIPACKET is false; of bytes with BYTES, IP_BYTES without the link header, EXTRA_LENGTH with those \
@@ -194,6 +198,10 @@ impl Native for Counter {
         self.pass(0, packet, ctx)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Counter {
     fn controls(&self) -> Vec<Control> {
         let writes = ["write_file", "write_text_file", "write_ip_file", "stop", "reset", "counts_pdf"];
         controls(&["nagg", "count"], &writes, &["freeze", "active", "banner"])

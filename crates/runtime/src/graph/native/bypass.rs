@@ -1,13 +1,14 @@
 //! Bypass: another way for packets, which can be switched on.
 
 use super::super::{Args, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "Bypass",
     ports: "1-2/1-2",
     processing: "a/a",
     flow: "",
+    facts: Facts::OTHER,
     manual: "Bypass([ACTIVE, INLINE]) -- sends packets another way while that is wanted\n\nPackets go straight on, from input 0 to output 0. While ACTIVE is true (false), pushed packets leave by output 1, and \
              packets are pulled from input 1. What comes back goes on as if it had never been away: packets pushed into input 1 leave by output 0. Packets pulled at output 1 come from input 0, \
              but not by a way that leads back to input 1: an element that is asked cannot be asked. Without a second port there is no other way. INLINE has no effect.\nHandlers: active rw.",
@@ -40,6 +41,10 @@ impl Native for Bypass {
         ctx.pull(self.other(port, self.inputs))
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Bypass {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &[], &["active"])
     }

@@ -1,7 +1,7 @@
 //! Clipboard: bytes of one packet are put into others.
 
 use super::super::{ElementError, Packet};
-use super::{Ctx, Native, NativeClass};
+use super::{Ctx, Facts, Native, NativeClass};
 
 /// Bytes that are kept at most, which is more than packets have.
 const MOST: usize = 1 << 16;
@@ -11,6 +11,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "2/2",
     processing: "a/a",
     flow: "#/#",
+    facts: Facts::OTHER,
     manual: "Clipboard(OFFSET/LENGTH, ...) -- copies bytes of one packet into others\n\n\
              The bytes at each OFFSET of a packet at input 0 are kept, and put into the packets at input 1 that come behind it. A packet that ends before one of the places is dropped. A \
              packet at input 1 before there was one at input 0 stays as it is.",

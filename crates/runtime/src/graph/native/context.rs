@@ -1,7 +1,6 @@
 //! The graph as elements of the runtime see it: those that run, and those that are asked whether they have packets.
 
 use super::super::{ElementError, Graph, HandlerError, Info, Packet, Stream, confined, text};
-use super::is_queue;
 use netil::pool::Pool;
 use std::path::Path;
 
@@ -66,12 +65,20 @@ impl<'g> Ctx<'g> {
 
     /// The names of the nearest queues that are reached by pushing.
     pub fn queues_behind(&self) -> Vec<String> {
-        self.graph.find_behind(self.node, is_queue).into_iter().map(|node| self.graph.name(node).to_owned()).collect()
+        self.graph
+            .find_behind(self.node, |native| native.queue().is_some())
+            .into_iter()
+            .map(|node| self.graph.name(node).to_owned())
+            .collect()
     }
 
     /// The names of the nearest queues that packets are pulled from.
     pub fn queues_before(&self) -> Vec<String> {
-        self.graph.find_before(self.node, is_queue).into_iter().map(|node| self.graph.name(node).to_owned()).collect()
+        self.graph
+            .find_before(self.node, |native| native.queue().is_some())
+            .into_iter()
+            .map(|node| self.graph.name(node).to_owned())
+            .collect()
     }
 
     /// The element's arguments.

@@ -1,13 +1,14 @@
 //! CallingCounter: Click's Counter where it calls handlers; one that only counts is the library's.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "CallingCounter",
     ports: "1/1",
     processing: "a/a",
     flow: "",
+    facts: Facts::OTHER,
     manual: "CallingCounter([COUNT_CALL N HANDLER [TEXT], BYTE_COUNT_CALL N HANDLER [TEXT]]) -- counts, and writes a handler at a number\n\n\
              What a Counter with these arguments becomes. The handler is written when the count reaches N, once until it is reset.\n\
              Handlers: count byte_count r, count_call rw, byte_count_call w, reset reset_counts w.",
@@ -76,6 +77,10 @@ impl Native for Counter {
         Some(packet)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Counter {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "byte_count"], &["reset", "reset_counts", "byte_count_call"], &["count_call"])
     }

@@ -1,13 +1,14 @@
 //! DelayShaper: packets are pulled through no sooner than some time after their own.
 
 use super::super::{Args, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "DelayShaper",
     ports: "1/1",
     processing: "l/l",
     flow: "",
+    facts: Facts { holds_packets: true, ..Facts::OWN },
     manual: "DelayShaper(DELAY) -- lets a packet be pulled DELAY after its time\n\nIt holds one packet; what is given has the present time. Handlers: delay rw.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["DELAY"], &[])?;
@@ -22,6 +23,10 @@ struct DelayShaper {
 }
 
 impl Native for DelayShaper {
+    fn held(&self) -> usize {
+        self.held.iter().len()
+    }
+
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         if self.held.is_none() {
             self.held = ctx.pull(0);
@@ -40,6 +45,10 @@ impl Native for DelayShaper {
         self.held.is_some() || ctx.any_input()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for DelayShaper {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &[], &["delay"])
     }

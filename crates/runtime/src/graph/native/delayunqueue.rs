@@ -1,13 +1,14 @@
 //! DelayUnqueue: packets are pulled, and pushed some time after their own.
 
 use super::super::{Args, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "DelayUnqueue",
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts { holds_packets: true, ..Facts::OWN },
     manual: "DelayUnqueue(DELAY) -- pulls packets and pushes each DELAY after its time\n\nIt holds one packet; what is given has the time of its leaving: its own and DELAY. Handlers: delay rw.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["DELAY"], &[])?;
@@ -35,30 +36,18 @@ impl DelayUnqueue {
 }
 
 impl Native for DelayUnqueue {
-    fn is_task(&self) -> bool {
-        true
+    fn held(&self) -> usize {
+        self.held.iter().len()
     }
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        self.fill(ctx);
-        match self.held.take() {
-            None => Task::Idle,
-            Some(packet) if packet.buffer.time_ns > ctx.now() => {
-                ctx.wake_at(packet.buffer.time_ns);
-                self.held = Some(packet);
-                Task::Idle
-            }
-            Some(packet) => {
-                ctx.emit(0, packet);
-                Task::Done
-            }
-        }
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        Some(self)
     }
 
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.held.is_some() || ctx.any_input()
-    }
+    gives!(handlers);
+}
 
+impl Handlers for DelayUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &[], &["delay"])
     }
@@ -70,5 +59,27 @@ impl Native for DelayUnqueue {
     fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.delay = text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?;
         Ok(())
+    }
+}
+
+impl Task for DelayUnqueue {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        self.fill(ctx);
+        match self.held.take() {
+            None => TaskResult::Idle,
+            Some(packet) if packet.buffer.time_ns > ctx.now() => {
+                ctx.wake_at(packet.buffer.time_ns);
+                self.held = Some(packet);
+                TaskResult::Idle
+            }
+            Some(packet) => {
+                ctx.emit(0, packet);
+                TaskResult::Done
+            }
+        }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.held.is_some() || ctx.any_input()
     }
 }

@@ -1,13 +1,14 @@
 //! Where packets end: Discard, TimedSink, and Idle, which has none.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
 
 pub(super) static DISCARD: NativeClass = NativeClass {
     name: "Discard",
     ports: "1/0",
     processing: "a/a",
     flow: "",
+    facts: Facts { takes_bursts: true, looks_at_annotations: false, ..Facts::OWN },
     manual: "Discard([ACTIVE, BURST]) -- drops all packets\n\nBehind a pull output it pulls up to BURST packets (1) a turn while ACTIVE (true).\n\
              Handlers: count r, active rw, reset_counts w.",
     make: |setup| {
@@ -52,10 +53,6 @@ impl Discard {
 }
 
 impl Native for Discard {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
     fn push(&mut self, _: u32, _: Packet, _: &mut Ctx<'_>) {
         self.count += 1;
     }
@@ -64,31 +61,14 @@ impl Native for Discard {
         self.discard_slots(slots, ctx);
     }
 
-    fn only_empties(&self) -> bool {
-        self.pulls
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
-    fn is_task(&self) -> bool {
-        self.pulls
-    }
+    gives!(handlers);
+}
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if self.active && self.take_slots(ctx) {
-            return Task::Again;
-        }
-        if !self.active || ctx.pull(0).is_none() {
-            self.turn = 0;
-            return Task::Idle;
-        }
-        self.count += 1;
-        self.turn = (self.turn + 1) % self.burst;
-        if self.turn == 0 { Task::Done } else { Task::Again }
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.active && ctx.any_input()
-    }
-
+impl Handlers for Discard {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset_counts"], &["active"])
     }
@@ -106,11 +86,35 @@ impl Native for Discard {
     }
 }
 
+impl Task for Discard {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Empties
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if self.active && self.take_slots(ctx) {
+            return TaskResult::Again;
+        }
+        if !self.active || ctx.pull(0).is_none() {
+            self.turn = 0;
+            return TaskResult::Idle;
+        }
+        self.count += 1;
+        self.turn = (self.turn + 1) % self.burst;
+        if self.turn == 0 { TaskResult::Done } else { TaskResult::Again }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.active && ctx.any_input()
+    }
+}
+
 pub(super) static TIMED_SINK: NativeClass = NativeClass {
     name: "TimedSink",
     ports: "1/0",
     processing: "l/a",
     flow: "",
+    facts: Facts::OWN,
     manual: "TimedSink([INTERVAL]) -- pulls a packet every INTERVAL (0.5 s) and drops it\n\nHandlers: interval rw.",
     make: |setup| {
         let interval = Args::parse(setup.arguments, &["INTERVAL"], &[])?.duration("INTERVAL", 500_000_000)?;
@@ -133,6 +137,10 @@ impl Native for TimedSink {
         ctx.wake_at(when.saturating_add(self.interval));
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for TimedSink {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &[], &["interval"])
     }
@@ -152,6 +160,7 @@ pub(super) static IDLE: NativeClass = NativeClass {
     ports: "-/-",
     processing: "a/a",
     flow: "x/y",
+    facts: Facts { takes_bursts: true, looks_at_annotations: false, ..Facts::OWN },
     manual: "Idle -- drops what comes in and gives nothing",
     make: |setup: &Setup<'_>| {
         Args::parse(setup.arguments, &[], &[])?;
@@ -162,10 +171,6 @@ pub(super) static IDLE: NativeClass = NativeClass {
 struct Idle;
 
 impl Native for Idle {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
     fn push(&mut self, _: u32, _: Packet, _: &mut Ctx<'_>) {}
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {

@@ -2,13 +2,17 @@
 
 use super::super::script::{Halt, NAMES, Script};
 use super::super::{ElementError, HandlerError, Packet, signals, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use super::{Control, Ctx, Driver, Facts, Handlers, Native, NativeClass, Ready, Setup, Shared, controls};
+
+/// Scripts work where the end is asked for, at a time that they wait for, or when they are asked between arrivals; bursts end there.
+const FACTS: Facts = Facts { takes_bursts: true, shared: Shared::First, ..Facts::OTHER };
 
 pub(super) static SCRIPT: NativeClass = NativeClass {
     name: "Script",
     ports: "-/-",
     processing: "a/a",
     flow: "",
+    facts: FACTS,
     manual: "Script([TYPE T,] INSTRUCTION, ...) -- reads and writes handlers, prints, waits\n\n\
              Types: ACTIVE runs when the run begins; PASSIVE when its handler run is read or written; PACKET (the type of a script with ports) for every packet, which \
              leaves by the output that the script returns; PROXY for every handler; DRIVER as DriverManager; \
@@ -25,6 +29,7 @@ pub(super) static DRIVER_MANAGER: NativeClass = NativeClass {
     ports: "0/0",
     processing: "a/a",
     flow: "",
+    facts: FACTS,
     manual: "DriverManager(INSTRUCTION, ...) -- decides when the run ends\n\n\
              A Script that hears when somebody asks for the end of the run: pause waits for that, the run ends with the script. When nothing can happen any more, it is told \
              so as if somebody had asked.",
@@ -120,9 +125,8 @@ impl Element {
 }
 
 impl Native for Element {
-    /// Scripts work where the end is asked for, at a time that they wait for, or when they are asked between arrivals; bursts end there.
-    fn takes_bursts(&self) -> bool {
-        self.kind != Kind::Packet
+    fn one_at_a_time(&self) -> bool {
+        self.kind == Kind::Packet
     }
 
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
@@ -146,21 +150,8 @@ impl Native for Element {
         self.ended(halt, ctx);
     }
 
-    fn is_driver(&self) -> bool {
-        self.kind == Kind::Driver
-    }
-
-    fn stopped(&mut self, ctx: &mut Ctx<'_>) {
-        // One who waits for time hears of the end as well, and goes past the pause behind.
-        let steps = if self.script.waits() { 2 } else { 1 };
-        for _ in 0..steps {
-            let halt = self.script.step(ctx);
-            let blocked = halt == Halt::Blocked;
-            self.ended(halt, ctx);
-            if !blocked {
-                return;
-            }
-        }
+    fn driver(&mut self) -> Option<&mut dyn Driver> {
+        if self.kind == Kind::Driver { Some(self) } else { None }
     }
 
     fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
@@ -184,6 +175,10 @@ impl Native for Element {
         ctx.any_input()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Element {
     fn controls(&self) -> Vec<Control> {
         let exported: Vec<_> = self.script.exported.iter().map(String::as_str).collect();
         [controls(NAMES, &["step", "goto", "set"], &["run"]), controls(&exported, &[], &[])].concat()
@@ -243,5 +238,20 @@ impl Native for Element {
             }
         }
         Ok(())
+    }
+}
+
+impl Driver for Element {
+    fn stopped(&mut self, ctx: &mut Ctx<'_>) {
+        // One who waits for time hears of the end as well, and goes past the pause behind.
+        let steps = if self.script.waits() { 2 } else { 1 };
+        for _ in 0..steps {
+            let halt = self.script.step(ctx);
+            let blocked = halt == Halt::Blocked;
+            self.ended(halt, ctx);
+            if !blocked {
+                return;
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::super::{HandlerError, Packet};
 use super::fromdump::is_pulled;
-use super::{Control, Ctx, Native, Ready, Setup, Task, controls};
+use super::{Control, Ctx, CutThrough, Handlers, Native, Passage, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
 use crate::io::LinkType;
 use netil::pool::Arrival;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -193,17 +193,9 @@ impl PacketPort {
     }
 }
 
-/// A device whose packets calls of the program around the graph may bring or take by another way, and is told of ([`Native::passed`]).
-pub enum Device<'p> {
-    /// Packets come by it, of which it takes so many bytes each.
-    From(&'p Arc<PacketPort>, usize),
-    /// Packets leave by it.
-    To(&'p Arc<PacketPort>),
-}
-
 /// A FromDevice.
 pub(super) fn source(port: &Arc<PacketPort>, name: String, setup: &Setup<'_>, snaplen: u32) -> Box<dyn Native> {
-    Box::new(Source {
+    Box::new(FromPort {
         port: Arc::clone(port),
         name,
         pulled: is_pulled(setup),
@@ -214,7 +206,7 @@ pub(super) fn source(port: &Arc<PacketPort>, name: String, setup: &Setup<'_>, sn
     })
 }
 
-struct Source {
+struct FromPort {
     port: Arc<PacketPort>,
     name: String,
     pulled: bool,
@@ -225,7 +217,7 @@ struct Source {
     count: u64,
 }
 
-impl Source {
+impl FromPort {
     /// The next one is a packet that is handed over.
     fn go_on(&mut self, info: usize, ctx: &mut Ctx<'_>) {
         let frame = self.port.into.with(|batch| {
@@ -251,11 +243,58 @@ impl Source {
     }
 }
 
-impl Native for Source {
-    fn is_source(&self) -> bool {
-        !self.pulled
+impl Native for FromPort {
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        if self.pulled { None } else { Some(self) }
     }
 
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        self.take(ctx)
+    }
+
+    gives!(cut_through);
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        self.active && self.port.waiting()[0] > 0
+    }
+
+    gives!(handlers);
+}
+
+impl Handlers for FromPort {
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count", "filename"], &["reset_counts"], &["active"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
+        Ok(match handler {
+            "count" => self.count.to_string(),
+            "filename" => self.name.clone(),
+            _ => self.active.to_string(),
+        })
+    }
+
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        match handler {
+            "active" => self.active = super::boolean(value)?,
+            _ => self.count = 0,
+        }
+        Ok(())
+    }
+}
+
+impl CutThrough for FromPort {
+    fn passage(&self) -> Option<Passage<'_>> {
+        let takes = self.active && !self.pulled && self.handed.is_none();
+        takes.then_some(Passage::From(&self.port, self.snaplen))
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.count += packets;
+    }
+}
+
+impl Source for FromPort {
     fn next_arrival(&mut self, _: &mut Ctx<'_>) -> Option<u64> {
         self.port.into.first().filter(|_| self.active)
     }
@@ -299,52 +338,15 @@ impl Native for Source {
         self.port.into.with(|batch| batch.next -= slots.len());
         ctx.pool().give_back(slots);
     }
-
-    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        self.take(ctx)
-    }
-
-    fn device(&self) -> Option<Device<'_>> {
-        let takes = self.active && !self.pulled && self.handed.is_none();
-        takes.then_some(Device::From(&self.port, self.snaplen))
-    }
-
-    fn passed(&mut self, packets: u64) {
-        self.count += packets;
-    }
-
-    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        self.active && self.port.waiting()[0] > 0
-    }
-
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "filename"], &["reset_counts"], &["active"])
-    }
-
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
-        Ok(match handler {
-            "count" => self.count.to_string(),
-            "filename" => self.name.clone(),
-            _ => self.active.to_string(),
-        })
-    }
-
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
-        match handler {
-            "active" => self.active = super::boolean(value)?,
-            _ => self.count = 0,
-        }
-        Ok(())
-    }
 }
 
 /// A ToDevice.
 pub(super) fn sink(port: &Arc<PacketPort>, name: String, setup: &Setup<'_>) -> Box<dyn Native> {
     let pulls = setup.pulled.first() == Some(&true);
-    Box::new(Sink { port: Arc::clone(port), name, pulls, count: 0, slots: Vec::new() })
+    Box::new(ToPort { port: Arc::clone(port), name, pulls, count: 0, slots: Vec::new() })
 }
 
-struct Sink {
+struct ToPort {
     port: Arc<PacketPort>,
     name: String,
     pulls: bool,
@@ -353,7 +355,7 @@ struct Sink {
     slots: Vec<u32>,
 }
 
-impl Sink {
+impl ToPort {
     fn send(&mut self, packet: &Packet, ctx: &mut Ctx<'_>) {
         let (bytes, wire_len, time_ns) = (packet.buffer.bytes(), packet.wire_len(), packet.buffer.time_ns);
         match self.port.from.with(|batch| batch.push(Lent { bytes, wire_len, time_ns, link: packet.link })) {
@@ -395,11 +397,7 @@ impl Sink {
     }
 }
 
-impl Native for Sink {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
+impl Native for ToPort {
     fn push(&mut self, _: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         self.send(&packet, ctx);
     }
@@ -408,39 +406,16 @@ impl Native for Sink {
         self.send_slots(slots, ctx);
     }
 
-    fn is_task(&self) -> bool {
-        self.pulls
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        // What does not fit stays in the queue.
-        if !self.port.from.has_room() {
-            return Task::Idle;
-        }
-        if self.take_slots(ctx) {
-            return Task::Again;
-        }
-        let Some(packet) = ctx.pull(0) else { return Task::Idle };
-        self.send(&packet, ctx);
-        Task::Done
-    }
+    gives!(cut_through);
 
-    fn only_pulls(&self) -> bool {
-        self.pulls
-    }
+    gives!(handlers);
+}
 
-    fn device(&self) -> Option<Device<'_>> {
-        Some(Device::To(&self.port))
-    }
-
-    fn passed(&mut self, packets: u64) {
-        self.count += packets;
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.port.from.has_room() && ctx.any_input()
-    }
-
+impl Handlers for ToPort {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "filename"], &["reset_counts"], &[])
     }
@@ -452,5 +427,38 @@ impl Native for Sink {
     fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.count = 0;
         Ok(())
+    }
+}
+
+impl CutThrough for ToPort {
+    fn passage(&self) -> Option<Passage<'_>> {
+        Some(Passage::To(&self.port))
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.count += packets;
+    }
+}
+
+impl Task for ToPort {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Pulls
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        // What does not fit stays in the queue.
+        if !self.port.from.has_room() {
+            return TaskResult::Idle;
+        }
+        if self.take_slots(ctx) {
+            return TaskResult::Again;
+        }
+        let Some(packet) = ctx.pull(0) else { return TaskResult::Idle };
+        self.send(&packet, ctx);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.port.from.has_room() && ctx.any_input()
     }
 }

@@ -4,7 +4,7 @@ use super::super::bucket::Bucket;
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::infinitesource::Made;
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 use netil::fields::ip_protocol::UDP;
 use std::net::Ipv4Addr;
 
@@ -21,6 +21,7 @@ pub(super) static SOURCE: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts::MAKER,
     manual: "FastUDPSource(RATE, LIMIT, LENGTH, SRCETH, SRCIP, SPORT, DSTETH, DSTIP, DPORT [, CHECKSUM, INTERVAL, ACTIVE]) -- makes RATE UDP packets a second\n\n\
              LIMIT packets in all (-1: no end) of LENGTH bytes (at least 60), with Ethernet, IP and UDP headers; RATE 0: as fast as they are taken. CHECKSUM false: no UDP checksum; true by default. \
              After INTERVAL packets (0: never) both ports are one higher.\nHandlers: count rate r, rate w, reset w, active limit rw.",
@@ -34,6 +35,7 @@ pub(super) static FLOWS: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts::MAKER,
     manual: "FastUDPFlows(RATE, LIMIT, LENGTH, SRCETH, SRCIP, DSTETH, DSTIP, FLOWS, FLOWSIZE [, CHECKSUM, ACTIVE]) -- makes RATE UDP packets a second of several flows\n\n\
              LIMIT packets in all (-1: no end) of LENGTH bytes (at least 60), with Ethernet, IP and UDP headers. Each is of one of FLOWS flows, at random, which have ports at random; after FLOWSIZE \
              packets a flow gets others. RATE 0: as fast as they are taken. CHECKSUM false: no UDP checksum; true by default.\nHandlers: count r, rate rw, reset w, active limit rw.",
@@ -189,17 +191,8 @@ fn fill(bytes: &mut [u8], source: u16, destination: u16, checksummed: bool) {
 }
 
 impl Native for Source {
-    fn is_task(&self) -> bool {
-        !self.pulled
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if ctx.is_full_behind() {
-            return Task::Idle;
-        }
-        let Some(packet) = self.packet(ctx) else { return Task::Idle };
-        ctx.emit(0, packet);
-        Task::Done
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulled { None } else { Some(self) }
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -210,10 +203,10 @@ impl Native for Source {
         self.made.may()
     }
 
-    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
-        self.made.may()
-    }
+    gives!(handlers);
+}
 
+impl Handlers for Source {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["limit", "active", "rate"])
     }
@@ -230,5 +223,20 @@ impl Native for Source {
             text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or_else(|| HandlerError::invalid("expected a rate"))?;
         self.bucket = (rate > 0).then(|| Bucket::new(rate, Bucket::burst(rate, BURST)));
         Ok(())
+    }
+}
+
+impl Task for Source {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if ctx.is_full_behind() {
+            return TaskResult::Idle;
+        }
+        let Some(packet) = self.packet(ctx) else { return TaskResult::Idle };
+        ctx.emit(0, packet);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
+        self.made.may()
     }
 }

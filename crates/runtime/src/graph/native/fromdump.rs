@@ -6,11 +6,11 @@
 use super::super::{Args, ElementError, HandlerError, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
 use super::hostdevice::device_name;
-use super::replay::Source;
+use super::replay::FromReplay;
 use super::sample::Sample;
 use super::source_arguments::{KEYWORDS, positional};
 use super::window::{Place, Window};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Setup, Shared, Source, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
 use netil::pool::Arrival;
 use std::collections::VecDeque;
@@ -25,6 +25,7 @@ pub(super) static FROM_DUMP: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { reads: Some(Medium::File), shared: Shared::Own, ..Facts::READER },
     manual: "FromDump(FILENAME [, TIMING, STOP, SAMPLE, FORCE_IP, SNAPLEN, START, START_AFTER, END, END_AFTER, INTERVAL, END_CALL, ACTIVE, FILEPOS]) -- the packets of a capture\n\n\
              pcap and pcapng, compressed or not; - is standard input. At the end it asks for the end of the run (STOP true) or writes a handler (END_CALL). FORCE_IP \
              marks IP headers and lets only IP packets go on, the others by output 1. SAMPLE is the part of packets that are taken, SNAPLEN the most bytes of each \
@@ -41,6 +42,7 @@ pub(super) static FROM_DEVICE: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { shared: Shared::Own, ..Facts::READER },
     manual: "FromDevice(DEVNAME [, PROMISC, SNAPLEN, ...]) -- the packets of an interface, or of a capture that stands for one\n\n--map DEVNAME=dev:IF makes it an interface of the \
              system, --map DEVNAME=gso:IF one whose merged TCP segments stay whole, --map DEVNAME=xdp:IF[:QUEUE] one whose packets are taken before the network stack (AF_XDP), --map DEVNAME=tap:NAME a TAP interface, --map DEVNAME=FILE a capture. Live, PROMISC true takes packets for other hosts too, and OUTBOUND true those that \
              other programs send; the limits of time, SAMPLE, STOP and TIMING have no effect. SNAPLEN, from 14 to \
@@ -55,6 +57,7 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { shared: Shared::Own, ..Facts::READER },
     manual: "PollDevice(DEVNAME [, PROMISC] [, BURST, ...]) -- the same as FromDevice\n\nPROMISC stands behind the device's name if it is a word, as in older configurations; it and \
              BURST have no effect.",
     make: |setup| make(setup, true),
@@ -104,7 +107,7 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, ElementError
             Some(share) => &Arc::new(replay.share(share.own(setup.node))),
             None => replay,
         };
-        return Ok(Box::new(Source::new(replay, name, is_pulled(setup), snaplen)));
+        return Ok(Box::new(FromReplay::new(replay, name, is_pulled(setup), snaplen)));
     }
     if let Some(port) = setup.settings.ports.get(&name).filter(|_| device) {
         return Ok(super::embedded::source(port, name, setup, snaplen));
@@ -486,10 +489,69 @@ impl Native for FromDump {
         self.schedule(ctx);
     }
 
-    fn is_source(&self) -> bool {
-        !self.pulled
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        if self.pulled { None } else { Some(self) }
     }
 
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        while self.active && self.prepare(ctx).is_some() {
+            if let Some(packet) = self.take(ctx) {
+                return Some(packet);
+            }
+        }
+        self.end(ctx);
+        None
+    }
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        self.active && !self.is_over()
+    }
+
+    gives!(handlers);
+
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
+        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+    }
+}
+
+impl Handlers for FromDump {
+    fn controls(&self) -> Vec<Control> {
+        let written = ["stop", "reset_counts", "extend_interval", "reset_timing"];
+        controls(&["count", "filename", "filesize", "encap", "sampling_prob", "packet_filepos"], &written, &["active", "filepos"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
+        Ok(match handler {
+            "count" => self.count.to_string(),
+            "filename" => self.name.clone(),
+            "encap" => super::todump::encapsulation(self.link(ctx)),
+            "filesize" => self.progress().1.map_or_else(|| "-".to_owned(), |size| size.to_string()),
+            "sampling_prob" => self.sample.shown(),
+            "filepos" | "packet_filepos" => self.file_pos(handler == "packet_filepos")?,
+            _ => self.active.to_string(),
+        })
+    }
+
+    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        match handler {
+            "active" => {
+                self.active = super::boolean(value)?;
+                self.go_on(ctx);
+            }
+            "stop" => {
+                self.active = false;
+                ctx.stop();
+            }
+            "extend_interval" => self.extend(text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?, ctx)?,
+            "filepos" => self.set_file_pos(value, ctx)?,
+            "reset_timing" => self.offset = None,
+            _ => self.count = 0,
+        }
+        Ok(())
+    }
+}
+
+impl Source for FromDump {
     fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
         if !self.active || self.by_timer(ctx) {
             return None;
@@ -529,60 +591,7 @@ impl Native for FromDump {
         self.place.emitted = self.next_number().checked_sub(1);
     }
 
-    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        while self.active && self.prepare(ctx).is_some() {
-            if let Some(packet) = self.take(ctx) {
-                return Some(packet);
-            }
-        }
-        self.end(ctx);
-        None
-    }
-
-    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        self.active && !self.is_over()
-    }
-
     fn progress(&self) -> (u64, Option<u64>) {
         self.capture.as_ref().map_or((0, None), Capture::progress)
-    }
-
-    fn controls(&self) -> Vec<Control> {
-        let written = ["stop", "reset_counts", "extend_interval", "reset_timing"];
-        controls(&["count", "filename", "filesize", "encap", "sampling_prob", "packet_filepos"], &written, &["active", "filepos"])
-    }
-
-    fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
-        Ok(match handler {
-            "count" => self.count.to_string(),
-            "filename" => self.name.clone(),
-            "encap" => super::todump::encapsulation(self.link(ctx)),
-            "filesize" => self.progress().1.map_or_else(|| "-".to_owned(), |size| size.to_string()),
-            "sampling_prob" => self.sample.shown(),
-            "filepos" | "packet_filepos" => self.file_pos(handler == "packet_filepos")?,
-            _ => self.active.to_string(),
-        })
-    }
-
-    fn write(&mut self, handler: &str, value: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
-        match handler {
-            "active" => {
-                self.active = super::boolean(value)?;
-                self.go_on(ctx);
-            }
-            "stop" => {
-                self.active = false;
-                ctx.stop();
-            }
-            "extend_interval" => self.extend(text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?, ctx)?,
-            "filepos" => self.set_file_pos(value, ctx)?,
-            "reset_timing" => self.offset = None,
-            _ => self.count = 0,
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
-        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
     }
 }

@@ -4,8 +4,9 @@
 
 use super::super::summary::{self, make::Reader};
 use super::super::{Args, ElementError, HandlerError, Info, Packet};
+use super::facts::SUMMARY;
 use super::sample::Sample;
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 use crate::io::claims::Reading;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -18,6 +19,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts { reads: Some(Medium::File), annotations: SUMMARY, ..Facts::OTHER },
     manual: "FromIPSummaryDump(FILENAME [, STOP, TIMING, ACTIVE, CHECKSUM, PROTO, FIELDS, FLOWID, DATA, MULTIPACKET, ...]) -- IP packets from lines of text\n\n\
              The opposite of ToIPSummaryDump: a line `!data FIELDS` says what is in the lines that follow, FIELDS what is in those before. - is standard input; DATA is the \
              text itself. What lines do not say is TCP (or PROTO), a time to live of 100, and zeros. With CHECKSUM there are checksums, and bytes up to the IP length. With MULTIPACKET a \
@@ -204,14 +206,8 @@ impl FromIPSummaryDump {
 }
 
 impl Native for FromIPSummaryDump {
-    fn is_task(&self) -> bool {
-        !self.pulled
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let Some(packet) = self.packet(ctx) else { return Task::Idle };
-        ctx.emit(0, packet);
-        Task::Done
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulled { None } else { Some(self) }
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -222,10 +218,10 @@ impl Native for FromIPSummaryDump {
         self.active && !(self.over && self.next.is_none())
     }
 
-    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
-        self.active && !(self.over && self.next.is_none())
-    }
+    gives!(handlers);
+}
 
+impl Handlers for FromIPSummaryDump {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "encap", "sampling_prob", "filename", "filesize", "filepos"], &["stop"], &["active"])
     }
@@ -251,5 +247,17 @@ impl Native for FromIPSummaryDump {
             _ => self.active = super::boolean(text)?,
         }
         Ok(())
+    }
+}
+
+impl Task for FromIPSummaryDump {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        let Some(packet) = self.packet(ctx) else { return TaskResult::Idle };
+        ctx.emit(0, packet);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
+        self.active && !(self.over && self.next.is_none())
     }
 }

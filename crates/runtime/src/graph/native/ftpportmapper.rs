@@ -5,7 +5,8 @@
 //! Source: Click's manual of FTPPortMapper, RFC 1624. Leaves out: EPRT (RFC 2428), and commands that are cut by the ends of segments.
 
 use super::super::{Args, HandlerError, Packet, text};
-use super::{Ctx, Native, NativeClass};
+use super::facts::HEADERS;
+use super::{Ctx, Facts, Native, NativeClass};
 use std::net::Ipv4Addr;
 
 /// The longest that an address in a command may be.
@@ -18,6 +19,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1/1",
     processing: "a/a",
     flow: "",
+    facts: Facts { annotations: HEADERS, ..Facts::OTHER },
     manual: "FTPPortMapper(CONTROL_REWRITER, DATA_REWRITER, DATA_REWRITER_INPUT) -- puts translated addresses into FTP's PORT commands\n\nTCP packets come in, their IP header marked, which then go through \
              the TCPRewriter CONTROL_REWRITER. If it knows their connection, and a PORT command is in them, a mapping of the connection that the command asks for is made in \
              DATA_REWRITER, an IPRewriter or TCPRewriter, as if its first packet came in at DATA_REWRITER_INPUT; what it becomes is put into the command. Then the length of the packet changes: the TCPRewriter \

@@ -3,13 +3,14 @@
 //! Source: the manual of FastClick's element.
 
 use super::super::{ElementError, HandlerError, text};
-use super::{Control, Ctx, Native, NativeClass, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "HandlerAggregate",
     ports: "0/0",
     processing: "a/a",
     flow: "",
+    facts: Facts { takes_bursts: true, ..Facts::OTHER },
     manual: "HandlerAggregate(ELEMENT E, ...) -- the handlers of several elements as one\n\n\
              Handlers: add HANDLER r, the sum of that handler's values, avg HANDLER r, their mean; write HANDLER TEXT w, all are written.",
     make: |setup| {
@@ -27,10 +28,10 @@ struct HandlerAggregate {
 }
 
 impl Native for HandlerAggregate {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
+    gives!(handlers);
+}
 
+impl Handlers for HandlerAggregate {
     fn controls(&self) -> Vec<Control> {
         controls(&["add", "avg"], &["write"], &[])
     }

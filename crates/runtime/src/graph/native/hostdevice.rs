@@ -2,13 +2,13 @@
 //!
 //! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
 
-use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, fromdump, todump};
+use super::super::{Args, ElementError, Packet};
+use super::{Ctx, Facts, Handlers, Medium, Native, NativeClass, Setup, Source, Task, fromdump, todump};
 
 macro_rules! device {
-    ($static:ident, $name:literal, $ports:literal, $processing:literal, $flow:literal, $manual:literal) => {
+    ($static:ident, $name:literal, $ports:literal, $processing:literal, $flow:literal, $manual:literal, $facts:expr) => {
         pub(super) static $static: NativeClass =
-            NativeClass { name: $name, ports: $ports, processing: $processing, flow: $flow, manual: $manual, make };
+            NativeClass { name: $name, ports: $ports, processing: $processing, flow: $flow, facts: $facts, manual: $manual, make };
     };
 }
 
@@ -19,7 +19,8 @@ device!(
     "a/ah",
     "",
     "FromHost(DEVNAME [, PREFIX, ...]) -- the packets of a capture that stands for what the host sends\n\nWhich one is told by --map DEVNAME=FILE. What else Click's element takes has \
-     no effect."
+     no effect.",
+    Facts::READER
 );
 device!(
     KERNEL_TUN,
@@ -28,7 +29,8 @@ device!(
     "a/h",
     "x/y",
     "KernelTun(ADDR/MASK [, GATEWAY, DEVNAME, ...]) -- a capture in place of the host's tunnel device, and one that is written\n\nPackets that come in are written, those of \
-     the capture go out: --map DEVNAME=IN,OUT. Without DEVNAME the device is called as the element. Addresses and what else Click's element takes have no effect.\nHandlers: count filename r."
+     the capture go out: --map DEVNAME=IN,OUT. Without DEVNAME the device is called as the element. Addresses and what else Click's element takes have no effect.\nHandlers: count filename r.",
+    Facts { writes: Some(Medium::Device), ..Facts::READER }
 );
 device!(
     KERNEL_TAP,
@@ -36,7 +38,8 @@ device!(
     "0-1/1-2",
     "a/h",
     "x/y",
-    "KernelTap(ADDR/MASK [, GATEWAY, DEVNAME, ...]) -- the same as KernelTun, with Ethernet headers"
+    "KernelTap(ADDR/MASK [, GATEWAY, DEVNAME, ...]) -- the same as KernelTun, with Ethernet headers",
+    Facts { writes: Some(Medium::Device), ..Facts::READER }
 );
 device!(
     FROM_DPDK,
@@ -45,7 +48,8 @@ device!(
     "a/ah",
     "",
     "FromDPDKDevice(PORT, ...) -- the packets of a capture that stands for a port of DPDK\n\nWhich one is told by --map PORT=FILE. Queues, threads and what else Click's element \
-     takes have no effect."
+     takes have no effect.",
+    Facts::READER
 );
 device!(
     TO_DPDK,
@@ -54,7 +58,8 @@ device!(
     "a/h",
     "",
     "ToDPDKDevice(PORT, ...) -- writes packets into a capture that stands for a port of DPDK\n\nWhich one is told by --map PORT=FILE, or by --map PORT=IN,OUT. What else Click's \
-     element takes has no effect."
+     element takes has no effect.",
+    Facts::WRITER
 );
 
 device!(
@@ -64,7 +69,8 @@ device!(
     "a/ah",
     "",
     "FromDPDKRing(MEM_POOL [, FROM_PROC, TO_PROC, ...]) -- the packets of a capture that stands for what another process sends by DPDK\n\nWhich one is told by --map FROM_PROC=FILE, or \
-     --map MEM_POOL=FILE if there is no FROM_PROC. What else FastClick's element takes has no effect."
+     --map MEM_POOL=FILE if there is no FROM_PROC. What else FastClick's element takes has no effect.",
+    Facts::READER
 );
 device!(
     TO_RING,
@@ -73,7 +79,8 @@ device!(
     "a/h",
     "",
     "ToDPDKRing(MEM_POOL [, FROM_PROC, TO_PROC, ...]) -- writes packets into a capture that stands for what another process gets by DPDK\n\nWhich one is told by --map FROM_PROC=FILE, or \
-     --map MEM_POOL=FILE if there is no FROM_PROC. What else FastClick's element takes has no effect."
+     --map MEM_POOL=FILE if there is no FROM_PROC. What else FastClick's element takes has no effect.",
+    Facts::WRITER
 );
 device!(
     FROM_NETMAP,
@@ -81,9 +88,18 @@ device!(
     "0/1-2",
     "a/ah",
     "",
-    "FromNetmapDevice(DEVNAME, ...) -- the same as FromDPDKDevice\n\n--map DEVNAME=FILE."
+    "FromNetmapDevice(DEVNAME, ...) -- the same as FromDPDKDevice\n\n--map DEVNAME=FILE.",
+    Facts::READER
 );
-device!(TO_NETMAP, "ToNetmapDevice", "1/0-1", "a/h", "", "ToNetmapDevice(DEVNAME, ...) -- the same as ToDPDKDevice\n\n--map DEVNAME=FILE.");
+device!(
+    TO_NETMAP,
+    "ToNetmapDevice",
+    "1/0-1",
+    "a/h",
+    "",
+    "ToNetmapDevice(DEVNAME, ...) -- the same as ToDPDKDevice\n\n--map DEVNAME=FILE.",
+    Facts::WRITER
+);
 device!(
     FROM_SIM,
     "FromSimDevice",
@@ -91,7 +107,8 @@ device!(
     "a/ah",
     "",
     "FromSimDevice(DEVNAME [, PROMISC, SNAPLEN]) -- the packets of a capture that stands for a device of a network simulator\n\nConfigurations for Click in ns-3 have it: \
-     --map DEVNAME=FILE. What else Click's element takes has no effect."
+     --map DEVNAME=FILE. What else Click's element takes has no effect.",
+    Facts::READER
 );
 device!(
     TO_SIM,
@@ -100,7 +117,8 @@ device!(
     "a/h",
     "",
     "ToSimDevice(DEVNAME [, ENCAP]) -- writes packets into a capture that stands for a device of a network simulator\n\n--map DEVNAME=FILE, or --map DEVNAME=IN,OUT. What else \
-     Click's element takes has no effect."
+     Click's element takes has no effect.",
+    Facts::WRITER
 );
 
 device!(
@@ -110,7 +128,8 @@ device!(
     "a/ah",
     "",
     "FromSocket(SOCKTYPE, ADDR [, PORT, ...]) -- the packets of a capture that stands for what comes by a socket\n\nNo socket is opened: which capture is told by --map NAME=FILE, with the element's \
-     name. What else Click's element takes has no effect."
+     name. What else Click's element takes has no effect.",
+    Facts::READER
 );
 device!(
     TO_SOCKET,
@@ -119,7 +138,8 @@ device!(
     "a/h",
     "",
     "ToSocket(SOCKTYPE, ADDR [, PORT, ...]) -- writes packets into a capture that stands for what goes by a socket\n\nNo socket is opened: which capture is told by --map NAME=FILE, with the element's \
-     name. What else Click's element takes has no effect."
+     name. What else Click's element takes has no effect.",
+    Facts::WRITER
 );
 
 /// Arguments that are read and change nothing.
@@ -128,33 +148,6 @@ const KEYWORDS: &[&str] = &[
     "DEVNAME", "DEV_NAME", "PORT", "PREFIX", "ADDR", "GATEWAY", "TAP", "HEADROOM", "BURST", "MTU", "ETHER", "TYPE", "IGNORE_QUEUE_OVERFLOWS", "ADJUST_HEADROOM", "CLICK_XENO", "PRINTANNO", "STOP",
     "QUEUE", "N_QUEUES", "MAXTHREADS", "NDESC", "PROMISC", "NUMA", "NUMA_NODE", "VERBOSE", "RSS_AGGREGATE", "ACTIVE", "IQUEUE", "BLOCKING", "TIMEOUT", "TCO", "MAC", "SCALE", "THREADOFFSET",
     "ALLOC", "INTERNAL_TX_QUEUE_SIZE", "USE_Q", "CAPACITY", "TIMESTAMP", "MEM_POOL", "FROM_PROC", "TO_PROC", "NUMA_ZONE", "N_QUEUE", "MODE", "FLOW_RULES_FILE", "FLOW_RULES_CACHE", "FLOW_RULES_ISOLATE", "PAUSE", "IPCO", "SNAPLEN", "ENCAP",
-];
-
-/// Classes of elements that read devices.
-pub const READERS: &[&str] = &[
-    "FromDevice",
-    "PollDevice",
-    "FromHost",
-    "KernelTun",
-    "KernelTap",
-    "FromDPDKDevice",
-    "FromDPDKRing",
-    "FromNetmapDevice",
-    "FromSimDevice",
-    "FromSocket",
-];
-/// Classes of elements that write them.
-pub const WRITERS: &[&str] = &[
-    "ToDevice",
-    "ToHost",
-    "ToHostSniffers",
-    "KernelTun",
-    "KernelTap",
-    "ToDPDKDevice",
-    "ToDPDKRing",
-    "ToNetmapDevice",
-    "ToSimDevice",
-    "ToSocket",
 ];
 
 fn arguments(class: &str, arguments: &[String]) -> Result<Args, ElementError> {
@@ -240,48 +233,24 @@ impl Native for Both {
         self.sink.push(port, packet, ctx);
     }
 
-    fn is_task(&self) -> bool {
-        self.sink.is_task()
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        self.sink.task(ctx)
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        self.sink.task()
     }
 
     fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
         self.source.timer(when, ctx);
     }
 
-    fn is_source(&self) -> bool {
-        self.source.is_source()
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        self.source.source()
     }
 
-    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
-        self.source.next_arrival(ctx)
+    fn handlers(&self) -> Option<&dyn Handlers> {
+        self.source.handlers()
     }
 
-    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
-        self.source.arrive(ctx);
-    }
-
-    fn progress(&self) -> (u64, Option<u64>) {
-        self.source.progress()
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.sink.is_scheduled(ctx)
-    }
-
-    fn controls(&self) -> Vec<Control> {
-        self.source.controls()
-    }
-
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
-        self.source.read(handler, text, ctx)
-    }
-
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
-        self.source.write(handler, text, ctx)
+    fn handlers_mut(&mut self) -> Option<&mut dyn Handlers> {
+        self.source.handlers_mut()
     }
 
     fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {

@@ -1,13 +1,14 @@
 //! InfiniteSource, RandomSource: packets as fast as they are taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, Task, TaskKind, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "InfiniteSource",
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts::MAKER,
     manual: "InfiniteSource([DATA, LIMIT, BURST, ACTIVE, LENGTH, STOP, END_CALL, TIMESTAMP]) -- makes packets whenever it has a turn\n\n\
              LIMIT packets (-1: no end) of DATA, BURST (1) a turn, while ACTIVE (true); it waits while all queues behind it that tell so are full. LENGTH cuts or \
              repeats DATA. At the limit it asks for the end of the run (STOP true) or writes a handler (END_CALL).\n\
@@ -202,7 +203,7 @@ impl InfiniteSource {
     }
 
     /// Packets of several turns at once, where they may be made so. None if not.
-    fn many(&mut self, ctx: &mut Ctx<'_>) -> Option<Task> {
+    fn many(&mut self, ctx: &mut Ctx<'_>) -> Option<TaskResult> {
         let (turn, len) = ((self.burst, self.turn), self.made.data.len() as u64);
         let most = if self.random.is_some() { RANDOM_BYTES.checked_div(len).unwrap_or(0) } else { u64::MAX };
         let count = ctx.may_make(turn, self.made.before_last().min(most));
@@ -214,7 +215,7 @@ impl InfiniteSource {
             None => self.made.packets(count, turn, ctx),
         }
         self.turn = (self.turn + count) % self.burst;
-        Some(if self.turn == 0 { Task::Done } else { Task::Again })
+        Some(if self.turn == 0 { TaskResult::Done } else { TaskResult::Again })
     }
 
     /// So many packets of random bytes; the seed of the next ones.
@@ -242,36 +243,8 @@ impl InfiniteSource {
 }
 
 impl Native for InfiniteSource {
-    fn is_task(&self) -> bool {
-        !self.pulled
-    }
-
-    fn makes(&self) -> bool {
-        !self.pulled
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if ctx.is_full_behind() {
-            self.turn = 0;
-            return Task::Idle;
-        }
-        if let Some(done) = self.many(ctx) {
-            return done;
-        }
-        let Some(packet) = self.packet(ctx) else {
-            self.turn = 0;
-            return Task::Idle;
-        };
-        ctx.emit(0, packet);
-        self.turn = (self.turn + 1) % self.burst;
-        match self.made.is_over() {
-            true => {
-                self.end(ctx);
-                Task::Done
-            }
-            false if self.turn == 0 => Task::Done,
-            false => Task::Again,
-        }
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulled { None } else { Some(self) }
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -286,10 +259,10 @@ impl Native for InfiniteSource {
         self.made.may()
     }
 
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.made.may() && !ctx.is_full_behind()
-    }
+    gives!(handlers);
+}
 
+impl Handlers for InfiniteSource {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "burst", "burstsize", "active"])
     }
@@ -303,5 +276,39 @@ impl Native for InfiniteSource {
             self.burst = text::integer(value).filter(|n| *n > 0).ok_or_else(|| HandlerError::invalid("expected a positive number"))? as u64;
         }
         Ok(())
+    }
+}
+
+impl Task for InfiniteSource {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Makes
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if ctx.is_full_behind() {
+            self.turn = 0;
+            return TaskResult::Idle;
+        }
+        if let Some(done) = self.many(ctx) {
+            return done;
+        }
+        let Some(packet) = self.packet(ctx) else {
+            self.turn = 0;
+            return TaskResult::Idle;
+        };
+        ctx.emit(0, packet);
+        self.turn = (self.turn + 1) % self.burst;
+        match self.made.is_over() {
+            true => {
+                self.end(ctx);
+                TaskResult::Done
+            }
+            false if self.turn == 0 => TaskResult::Done,
+            false => TaskResult::Again,
+        }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.made.may() && !ctx.is_full_behind()
     }
 }

@@ -4,7 +4,10 @@
 //! schedulers that there are none of here, and for threads, which are around graphs: their arguments are read, so that a slip is told here as elsewhere.
 
 use super::super::{Args, ElementError, text};
-use super::{Ctx, Native, NativeClass, Setup};
+use super::{Ctx, Facts, Native, NativeClass, Setup, Shared};
+
+/// Nothing is done while the configuration runs.
+const FACTS: Facts = Facts { takes_bursts: true, informs: true, ..Facts::OWN };
 
 macro_rules! information {
     ($static:ident, $name:literal, $check:expr, $manual:literal) => {
@@ -13,6 +16,7 @@ macro_rules! information {
             ports: "0/0",
             processing: "a/a",
             flow: "",
+            facts: FACTS,
             manual: $manual,
             make: |setup| $check(setup).map(|()| Box::new(Information) as Box<dyn Native>),
         };
@@ -66,6 +70,7 @@ pub(super) static CONTROL_SOCKET: NativeClass = NativeClass {
     ports: "0/0",
     processing: "a/a",
     flow: "",
+    facts: Facts { takes_bursts: true, shared: Shared::First, ..Facts::OTHER },
     manual: "ControlSocket(TYPE, PORT [, READONLY, LOCALHOST, ...]) -- lets other programs read and write handlers while the configuration runs\n\nTYPE is TCP, PORT a port, or TYPE is \
              UNIX, PORT a file's name. The protocol is Click's, version 1.3. READONLY true refuses writes. A TCP port is on the loopback address unless LOCALHOST is false: who reaches it may do \
              what handlers can. A Unix socket is its owner's. PROXY, VERBOSE and the others have no effect. See also netvm ctl, which needs no element.",
@@ -107,10 +112,6 @@ impl Native for Unopened {
     fn start(&mut self, ctx: &mut Ctx<'_>) {
         ctx.tell("no socket is opened: messages are on standard error");
     }
-
-    fn takes_bursts(&self) -> bool {
-        true
-    }
 }
 
 fn read_before(_: &Setup<'_>) -> Result<(), ElementError> {
@@ -147,8 +148,4 @@ fn balance(setup: &Setup<'_>) -> Result<(), ElementError> {
 
 struct Information;
 
-impl Native for Information {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-}
+impl Native for Information {}

@@ -5,7 +5,8 @@
 
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, controls};
+use super::facts::HEADERS;
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 use netil::fields::fragment::{MORE, OFFSET};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -21,6 +22,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { holds_packets: true, annotations: HEADERS, ..Facts::OWN },
     manual: "IPReassembler([HIMEM]) -- makes whole packets of IP fragments\n\n\
              The IP header must be marked. Packets that are no fragments pass. Others are held until all fragments of a packet are there, which then leaves by output 0 with the headers and \
              annotations of its first one, and the time of the one that came last. What is not whole 30 s after its last fragment, or does not fit into HIMEM bytes (262,144), is dropped; \
@@ -235,6 +237,10 @@ impl Reassembler {
 }
 
 impl Native for Reassembler {
+    fn held(&self) -> usize {
+        self.parts.len()
+    }
+
     fn push(&mut self, _: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         if let Some(packet) = self.take(packet, ctx) {
             ctx.emit(0, packet);
@@ -250,6 +256,10 @@ impl Native for Reassembler {
         }
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Reassembler {
     fn controls(&self) -> Vec<Control> {
         controls(&["dump"], &[], &[])
     }
@@ -270,5 +280,9 @@ impl Native for Reassembler {
             text.push('\n');
         }
         Ok(text)
+    }
+
+    fn write(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        Err(super::no_handler(handler))
     }
 }

@@ -4,7 +4,7 @@
 //! the link was idle. Its time is then when it leaves.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};
 use std::collections::VecDeque;
 
 /// The slowest link, in bytes a second.
@@ -17,6 +17,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts { holds_packets: true, ..Facts::OWN },
     manual: "LinkUnqueue(LATENCY, BANDWIDTH) -- pulls packets and pushes them as they leave a serial link\n\n\
              Each packet is delayed by LATENCY, by its own length at BANDWIDTH (384kbps, 2MBps; 100 Bps at least), and by the packets before it in the link. It is pulled when there is \
              room on the link, and has the time of its leaving.\nHandlers: latency bandwidth size r, reset w: what is in the link is dropped.",
@@ -77,28 +78,18 @@ impl LinkUnqueue {
 }
 
 impl Native for LinkUnqueue {
-    fn is_task(&self) -> bool {
-        true
+    fn held(&self) -> usize {
+        self.link.len()
     }
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let mut worked = self.fill(ctx);
-        while self.link.front().is_some_and(|packet| packet.buffer.time_ns <= ctx.now()) {
-            let Some(packet) = self.link.pop_front() else { break };
-            ctx.emit(0, packet);
-            worked = true;
-        }
-        match self.next(ctx) {
-            Some(next) if next > ctx.now() => ctx.wake_at(next),
-            _ => {}
-        }
-        if worked { Task::Done } else { Task::Idle }
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        Some(self)
     }
 
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        !self.link.is_empty() || ctx.any_input()
-    }
+    gives!(handlers);
+}
 
+impl Handlers for LinkUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["latency", "bandwidth", "size"], &["reset"], &[])
     }
@@ -115,5 +106,25 @@ impl Native for LinkUnqueue {
         self.link.drain(..).for_each(|packet| ctx.drop_packet(&packet, "reset"));
         self.back_to_back = false;
         Ok(())
+    }
+}
+
+impl Task for LinkUnqueue {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        let mut worked = self.fill(ctx);
+        while self.link.front().is_some_and(|packet| packet.buffer.time_ns <= ctx.now()) {
+            let Some(packet) = self.link.pop_front() else { break };
+            ctx.emit(0, packet);
+            worked = true;
+        }
+        match self.next(ctx) {
+            Some(next) if next > ctx.now() => ctx.wake_at(next),
+            _ => {}
+        }
+        if worked { TaskResult::Done } else { TaskResult::Idle }
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        !self.link.is_empty() || ctx.any_input()
     }
 }

@@ -6,7 +6,7 @@
 
 use super::super::{Args, ElementError, HandlerError, Own, Packet};
 use super::fromdump::{is_pulled, mark_ip};
-use super::{Control, Ctx, Native, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Handlers, Native, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
 use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
 use netil::pool::Arrival;
 use std::cell::RefCell;
@@ -96,7 +96,7 @@ pub(super) fn source(name: String, spec: &Spec, args: &Args, setup: &Setup<'_>, 
     let toward = share.and_then(|share| share.toward(setup.node));
     let part = share.map(|share| Part { index: share.index as u32, replicas: share.replicas as u32, toward });
     let options = Options { receive: true, promiscuous, outgoing: args.boolean("OUTBOUND", false)?, part };
-    Ok(Box::new(Source {
+    Ok(Box::new(FromLive {
         name,
         spec: spec.clone(),
         options,
@@ -111,7 +111,7 @@ pub(super) fn source(name: String, spec: &Spec, args: &Args, setup: &Setup<'_>, 
     }))
 }
 
-struct Source {
+struct FromLive {
     name: String,
     spec: Spec,
     options: Options,
@@ -136,7 +136,7 @@ fn pass_over(own: &mut Option<Own>, device: &mut Device) {
     }
 }
 
-impl Source {
+impl FromLive {
     /// Whether a frame is there.
     fn prepare(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let Some(device) = self.device.as_ref().filter(|_| self.active) else { return false };
@@ -176,16 +176,58 @@ impl Source {
     }
 }
 
-impl Native for Source {
+impl Native for FromLive {
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.device = Some(ctx.graph.outside.devices.live.device(&self.name, &self.spec, self.options)?);
         Ok(())
     }
 
-    fn is_source(&self) -> bool {
-        !self.pulled
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        if self.pulled { None } else { Some(self) }
     }
 
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        while self.prepare(ctx) {
+            if let Some(packet) = self.take(ctx) {
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        let device = self.device.as_ref().filter(|_| self.active);
+        device.is_some_and(|device| device.borrow_mut().has_frames())
+    }
+
+    gives!(handlers);
+}
+
+impl Handlers for FromLive {
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count", "encap", "kernel_drops"], &["reset_counts"], &["active"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
+        let Some(device) = &self.device else { return Ok(String::new()) };
+        Ok(match handler {
+            "count" => self.count.to_string(),
+            "encap" => super::todump::encapsulation(device.borrow().link()),
+            "kernel_drops" => device.borrow_mut().drops().get(device::BUFFER_FULL).copied().unwrap_or(0).to_string(),
+            _ => self.active.to_string(),
+        })
+    }
+
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        match handler {
+            "active" => self.active = super::boolean(value)?,
+            _ => self.count = 0,
+        }
+        Ok(())
+    }
+}
+
+impl Source for FromLive {
     fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
         self.prepare(ctx).then(|| ctx.now())
     }
@@ -229,51 +271,15 @@ impl Native for Source {
         }
         ctx.pool().give_back(slots);
     }
-
-    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        while self.prepare(ctx) {
-            if let Some(packet) = self.take(ctx) {
-                return Some(packet);
-            }
-        }
-        None
-    }
-
-    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        let device = self.device.as_ref().filter(|_| self.active);
-        device.is_some_and(|device| device.borrow_mut().has_frames())
-    }
-
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "encap", "kernel_drops"], &["reset_counts"], &["active"])
-    }
-
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
-        let Some(device) = &self.device else { return Ok(String::new()) };
-        Ok(match handler {
-            "count" => self.count.to_string(),
-            "encap" => super::todump::encapsulation(device.borrow().link()),
-            "kernel_drops" => device.borrow_mut().drops().get(device::BUFFER_FULL).copied().unwrap_or(0).to_string(),
-            _ => self.active.to_string(),
-        })
-    }
-
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
-        match handler {
-            "active" => self.active = super::boolean(value)?,
-            _ => self.count = 0,
-        }
-        Ok(())
-    }
 }
 
 /// A ToDevice.
 pub(super) fn sink(name: String, spec: &Spec, setup: &Setup<'_>) -> Box<dyn Native> {
     let pulls = setup.pulled.first() == Some(&true);
-    Box::new(Sink { name, spec: spec.clone(), device: None, pulls, count: 0, slots: Vec::new() })
+    Box::new(ToLive { name, spec: spec.clone(), device: None, pulls, count: 0, slots: Vec::new() })
 }
 
-struct Sink {
+struct ToLive {
     name: String,
     spec: Spec,
     device: Option<Shared>,
@@ -283,7 +289,7 @@ struct Sink {
     slots: Vec<u32>,
 }
 
-impl Sink {
+impl ToLive {
     fn has_room(&self) -> bool {
         self.device.as_ref().is_some_and(|device| device.borrow().has_room())
     }
@@ -320,33 +326,53 @@ impl Sink {
     }
 }
 
-impl Native for Sink {
+impl Native for ToLive {
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.device = Some(ctx.graph.outside.devices.live.device(&self.name, &self.spec, Options::default())?);
         Ok(())
-    }
-
-    fn takes_bursts(&self) -> bool {
-        true
     }
 
     fn push(&mut self, _: u32, packet: Packet, _: &mut Ctx<'_>) {
         self.send(&packet);
     }
 
-    fn only_empties(&self) -> bool {
-        self.pulls
-    }
-
     fn push_slots(&mut self, _: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         self.send_slots(slots, ctx);
     }
 
-    fn is_task(&self) -> bool {
-        self.pulls
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
+    gives!(handlers);
+
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
+        self.flush(ctx);
+        Ok(())
+    }
+}
+
+impl Handlers for ToLive {
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count"], &["reset_counts"], &[])
+    }
+
+    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
+        Ok(self.count.to_string())
+    }
+
+    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        self.count = 0;
+        Ok(())
+    }
+}
+
+impl Task for ToLive {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Empties
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
         for sent in 0..TURN {
             if !self.has_room() {
                 self.flush(ctx);
@@ -360,33 +386,15 @@ impl Native for Sink {
             }
             let Some(packet) = ctx.pull(0) else {
                 self.flush(ctx);
-                return if sent == 0 { Task::Idle } else { Task::Done };
+                return if sent == 0 { TaskResult::Idle } else { TaskResult::Done };
             };
             self.send(&packet);
         }
         self.flush(ctx);
-        if self.has_room() { Task::Done } else { Task::Idle }
+        if self.has_room() { TaskResult::Done } else { TaskResult::Idle }
     }
 
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
         ctx.any_input()
-    }
-
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset_counts"], &[])
-    }
-
-    fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
-        Ok(self.count.to_string())
-    }
-
-    fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
-        self.count = 0;
-        Ok(())
-    }
-
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        self.flush(ctx);
-        Ok(())
     }
 }

@@ -1,8 +1,38 @@
 //! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
 
+/// What an element gives of a role that others look at and change.
+macro_rules! gives {
+    (handlers) => {
+        fn handlers(&self) -> Option<&dyn $crate::graph::native::Handlers> {
+            Some(self)
+        }
+
+        fn handlers_mut(&mut self) -> Option<&mut dyn $crate::graph::native::Handlers> {
+            Some(self)
+        }
+    };
+    (queue) => {
+        fn queue(&self) -> Option<&dyn $crate::graph::native::Queue> {
+            Some(self)
+        }
+
+        fn queue_mut(&mut self) -> Option<&mut dyn $crate::graph::native::Queue> {
+            Some(self)
+        }
+    };
+    (cut_through) => {
+        fn cut_through(&self) -> Option<&dyn $crate::graph::native::CutThrough> {
+            Some(self)
+        }
+
+        fn cut_through_mut(&mut self) -> Option<&mut dyn $crate::graph::native::CutThrough> {
+            Some(self)
+        }
+    };
+}
+
 mod addresstranslator;
 mod aggregatecounter;
-mod annotated;
 mod bypass;
 mod clipboard;
 mod context;
@@ -12,6 +42,7 @@ mod delayunqueue;
 mod discard;
 mod drivermanager;
 pub mod embedded;
+mod facts;
 mod fastudp;
 mod filepos;
 mod fromdump;
@@ -34,6 +65,7 @@ mod ratedunqueue;
 mod red;
 mod replay;
 mod replayunqueue;
+mod roles;
 mod sample;
 mod scheds;
 mod shaper;
@@ -46,18 +78,20 @@ mod toipsummarydump;
 mod unqueue;
 mod window;
 
-pub use annotated::{Shared, annotations, looks_at_annotations, role, shared};
 pub use context::{Ctx, Ready};
-pub use hostdevice::{READERS, WRITERS, device_name};
+pub use facts::{Cut, Facts, Medium, Shared};
+pub use hostdevice::device_name;
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
 pub use replay::Replay;
+pub use roles::{CutThrough, Driver, Handlers, Passage, Queue, Source, Task, TaskKind, TaskResult};
 pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
 pub(super) use todump::Devices;
 pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
 
+use super::bucket::Bucket;
 use super::{ElementError, HandlerError, Info, Packet, Settings};
-use netil::pool::Even;
+use std::sync::LazyLock;
 
 /// All of them.
 #[rustfmt::skip]
@@ -112,6 +146,8 @@ pub struct NativeClass {
     pub processing: &'static str,
     /// Between which ports packets flow, Click's code; empty: all.
     pub flow: &'static str,
+    /// What is known of all its elements.
+    pub facts: Facts,
     /// What it does, for people.
     pub manual: &'static str,
     /// Makes an element.
@@ -121,6 +157,21 @@ pub struct NativeClass {
 /// The class of that name.
 pub fn find(name: &str) -> Option<&'static NativeClass> {
     ALL.iter().copied().find(|class| class.name == name)
+}
+
+/// What is known of all elements of the class of that name, which need not be one of these.
+pub fn facts(name: &str) -> &'static Facts {
+    let cut = super::ring::CLASSES.iter().copied();
+    ALL.iter().copied().chain(cut).find(|class| class.name == name).map_or(&Facts::OTHER, |class| &class.facts)
+}
+
+/// Classes of elements that read devices.
+pub static READERS: LazyLock<Vec<&'static str>> = LazyLock::new(|| named(|facts| facts.reads == Some(Medium::Device)));
+/// Classes of elements that write them.
+pub static WRITERS: LazyLock<Vec<&'static str>> = LazyLock::new(|| named(|facts| facts.writes == Some(Medium::Device)));
+
+fn named(holds: fn(&Facts) -> bool) -> Vec<&'static str> {
+    ALL.iter().filter(|class| holds(&class.facts)).map(|class| class.name).collect()
 }
 
 /// What an element is made of.
@@ -149,17 +200,6 @@ pub struct Setup<'s> {
     pub seed: u64,
 }
 
-/// What came of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// There was no work.
-    Idle,
-    /// Some was done.
-    Done,
-    /// Some was done, and the turn goes on with more.
-    Again,
-}
-
 /// A handler that an element has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Control {
@@ -178,8 +218,9 @@ pub fn controls(read: &[&str], write: &[&str], both: &[&str]) -> Vec<Control> {
     [named(read, true, false), named(write, false, true), named(both, true, true)].concat()
 }
 
-fn is_queue(native: &dyn Native) -> bool {
-    native.controls().iter().any(|control| control.name == "capacity")
+/// What is said of a handler that is not among an element's.
+fn no_handler(name: &str) -> HandlerError {
+    HandlerError::NoHandler(format!("no handler '{name}'"))
 }
 
 /// A truth value that is written to a handler.
@@ -211,103 +252,10 @@ pub trait Native {
         None
     }
 
-    /// True if [`Self::task`] is to be called.
-    fn is_task(&self) -> bool {
-        false
-    }
-
-    /// True if its task only pulls at input 0, so that there is nothing for it to do while what is there [is empty](Self::is_empty).
-    fn only_pulls(&self) -> bool {
-        false
-    }
-
-    /// True if its task makes packets, several at once where it may.
-    fn makes(&self) -> bool {
-        false
-    }
-
-    /// True if its task takes packets out of what is at input 0, one a turn at least while there are any and it may, and does nothing else but handle these.
-    fn only_empties(&self) -> bool {
-        self.only_pulls()
-    }
-
-    /// Its turn.
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let _ = ctx;
-        Task::Idle
-    }
-
     /// The timer set by [`Ctx::wake_at`] for that moment is due.
     fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
         let _ = (when, ctx);
     }
-
-    /// Time begins with a capture's first packet, so much later than the clock showed.
-    fn begin_late(&mut self, nanoseconds: u64) {
-        let _ = nanoseconds;
-    }
-
-    /// True if packets arrive here from outside, in the order of their times.
-    fn is_source(&self) -> bool {
-        false
-    }
-
-    /// True if a source has several outputs, and says of what it puts into the pool by which entry that comes in (`Ctx::entry_of`).
-    fn names_entries(&self) -> bool {
-        false
-    }
-
-    /// When the next packet arrives.
-    fn next_arrival(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let _ = ctx;
-        None
-    }
-
-    /// It arrives.
-    fn arrive(&mut self, ctx: &mut Ctx<'_>) {
-        let _ = ctx;
-    }
-
-    /// Packets for output 0 that arrive before a moment, at most so many, put into the pool; when the last one did. `None` if there are none, or
-    /// packets are more than what comes with them: then they come one at a time.
-    fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
-        let _ = (most, until, slots, ctx);
-        None
-    }
-
-    /// Packets that come next, one or more, if they are all alike. Nobody has to be told that the last of them is the last.
-    fn even(&self) -> Option<Even<'_>> {
-        None
-    }
-
-    /// So many of them have arrived.
-    fn even_arrived(&mut self, packets: usize) {
-        let _ = packets;
-    }
-
-    /// Whether what [`Self::arrive_many`] put into the pool can be taken back as if nobody had asked.
-    fn takes_back(&self) -> bool {
-        false
-    }
-
-    /// Whether behind what [`Self::arrive_many`] gave last, though it was not as many as asked for, something may come before the time that was asked for:
-    /// packets, or the end of the source, if that ends the run.
-    fn goes_on(&self) -> bool {
-        false
-    }
-
-    /// The last of those that arrived have not arrived.
-    fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
-        let _ = (slots, ctx);
-    }
-
-    /// Gives the slots of packets in the pool that it holds: it is no more.
-    fn drop_slots(&mut self, slots: &mut Vec<u32>) {
-        let _ = slots;
-    }
-
-    /// The tasks behind packets that were made at once have run: a queue may have got longer all the same.
-    fn kept_up(&mut self) {}
 
     /// Packets in the pool come in at a push input.
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
@@ -317,28 +265,58 @@ pub trait Native {
         }
     }
 
-    /// Packets in the pool are asked for at a pull output: those that are next, as far as they are there.
-    fn pull_slots(&mut self, port: u32, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) {
-        let _ = (port, slots, ctx);
+    /// What packets arrive by from outside, if they do so here. That stays as it is.
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        None
     }
 
-    /// Bytes read of its capture, and how many there are.
-    fn progress(&self) -> (u64, Option<u64>) {
-        (0, None)
+    /// What has handlers of its own, if it has.
+    fn handlers(&self) -> Option<&dyn Handlers> {
+        None
     }
 
-    /// True if it decides when the run ends.
-    fn is_driver(&self) -> bool {
-        false
+    /// The same.
+    fn handlers_mut(&mut self) -> Option<&mut dyn Handlers> {
+        None
     }
 
-    /// Somebody asked for the end; only drivers hear it.
-    fn stopped(&mut self, ctx: &mut Ctx<'_>) {
-        let _ = ctx;
+    /// What decides when the run ends, if it does. That stays as it is.
+    fn driver(&mut self) -> Option<&mut dyn Driver> {
+        None
     }
 
-    /// True if nothing shows but a queue's greatest length when several arrivals come here before the tasks behind have run.
-    fn takes_bursts(&self) -> bool {
+    /// Tokens that it gets as time goes on, if it has such: when time begins with a capture's first packet, none has passed until then.
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        None
+    }
+
+    /// What has turns, if it has. That stays as it is.
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        None
+    }
+
+    /// What holds packets until they are pulled, if it does.
+    fn queue(&self) -> Option<&dyn Queue> {
+        None
+    }
+
+    /// The same.
+    fn queue_mut(&mut self) -> Option<&mut dyn Queue> {
+        None
+    }
+
+    /// What tells by which way packets may go past it, if there is such a way.
+    fn cut_through(&self) -> Option<&dyn CutThrough> {
+        None
+    }
+
+    /// The same.
+    fn cut_through_mut(&mut self) -> Option<&mut dyn CutThrough> {
+        None
+    }
+
+    /// True if arrivals must come here with the tasks behind them after all, though [those of its class need not](Facts::takes_bursts).
+    fn one_at_a_time(&self) -> bool {
         false
     }
 
@@ -347,62 +325,15 @@ pub trait Native {
         usize::MAX
     }
 
-    /// For queues that tell when they are full: whether it is.
-    fn is_full(&self) -> Option<bool> {
-        None
-    }
-
     /// Whether a pull at an output may give a packet.
     fn is_ready(&self, port: u32, ctx: &Ready<'_>) -> bool {
         let _ = port;
         ctx.any_input()
     }
 
-    /// For what holds packets: true if nothing is held, so that a pull gives nothing and does nothing.
-    fn is_empty(&self) -> bool {
-        false
-    }
-
-    /// True if a packet that comes now goes on at once, as if this element were not there, where those behind do the same ([`netil::cut_through`]).
-    fn passes_on(&self) -> bool {
-        false
-    }
-
-    /// So many packets went by while it [passed them on](Self::passes_on).
-    fn passed(&mut self, packets: u64) {
-        let _ = packets;
-    }
-
-    /// For a device that calls of the program around the graph fill or empty, and that takes what comes now.
-    fn device(&self) -> Option<embedded::Device<'_>> {
-        None
-    }
-
-    /// Whether its task waits to run, for the handler `scheduled`.
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        ctx.any_input()
-    }
-
-    /// Its own handlers.
-    fn controls(&self) -> Vec<Control> {
-        Vec::new()
-    }
-
-    /// True if it answers handlers of any name.
-    fn answers_all(&self) -> bool {
-        false
-    }
-
-    /// Reads one of them.
-    fn read(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
-        let _ = (text, ctx);
-        Err(HandlerError::NoHandler(format!("no read handler '{handler}'")))
-    }
-
-    /// Writes one of them.
-    fn write(&mut self, handler: &str, text: &str, ctx: &mut Ctx<'_>) -> Result<(), HandlerError> {
-        let _ = (text, ctx);
-        Err(HandlerError::NoHandler(format!("no write handler '{handler}'")))
+    /// How many packets wait in it, if its class [holds some](Facts::holds_packets).
+    fn held(&self) -> usize {
+        0
     }
 
     /// Completes what it writes.

@@ -2,7 +2,8 @@
 
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use super::facts::HEADERS;
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, controls};
 use netil::fields::ip_protocol::ICMP;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,6 +19,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "0-1/1",
     processing: "h/a",
     flow: "x/y",
+    facts: Facts { annotations: HEADERS, ..Facts::MAKER },
     manual: "ICMPPingSource(SRC, DST [, INTERVAL, IDENTIFIER, LIMIT, DATA, ACTIVE, STOP, VERBOSE, MIRROR]) -- makes an ICMP echo request every INTERVAL (1 s)\n\n\
              LIMIT requests in all (-1: no end) with DATA behind the header; then it asks for the end of the run if STOP is true. Where it is pulled, one for each pull. Replies that come in are counted and \
              told, unless VERBOSE is false; at the end there is a summary, as ping has it. MIRROR true: a reply becomes the next request at once.\n\
@@ -240,6 +242,18 @@ impl Native for Source {
         self.may() || self.stop
     }
 
+    gives!(handlers);
+
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
+        if self.verbose && self.replies.is_some() {
+            let text: String = self.summary().lines().fold(String::new(), |text, line| text + &format!("{}: {line}\n", ctx.declared()));
+            ctx.print(Stream::Err, text.as_bytes());
+        }
+        Ok(())
+    }
+}
+
+impl Handlers for Source {
     fn controls(&self) -> Vec<Control> {
         let results: &[&str] = if self.replies.is_some() { &["summary", "rtt_min", "rtt_avg", "rtt_max"] } else { &[] };
         [controls(&["count"], &["limit", "interval", "reset_counts"], &["active", "src", "dst"]), controls(results, &[], &[])].concat()
@@ -272,14 +286,6 @@ impl Native for Source {
             }
         }
         self.schedule(ctx);
-        Ok(())
-    }
-
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        if self.verbose && self.replies.is_some() {
-            let text: String = self.summary().lines().fold(String::new(), |text, line| text + &format!("{}: {line}\n", ctx.declared()));
-            ctx.print(Stream::Err, text.as_bytes());
-        }
         Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! PullTee: copies of what is pulled through.
 
 use super::super::{Args, ElementError, Packet};
-use super::{Ctx, Native, NativeClass};
+use super::{Ctx, Facts, Native, NativeClass};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "PullTee",
     ports: "1/1-",
     processing: "l/lh",
     flow: "",
+    facts: Facts::OWN,
     manual: "PullTee([N]) -- copies of packets that are pulled\n\nWhat is pulled at output 0 comes from the input; a copy is pushed to each of the other outputs. N says how \
              many outputs there are.",
     make: |setup| {

@@ -3,7 +3,8 @@
 //! One element for all of Click's: what differs is which packet is dropped when there is no room, and whether sources hear that it is full.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use super::{Control, Ctx, CutThrough, Facts, Handlers, Native, NativeClass, Passage, Queue, Ready, Setup, controls};
+use netil::cut_through::Role;
 use std::collections::VecDeque;
 
 /// The largest capacity: what a configuration says is not what memory there is.
@@ -14,27 +15,32 @@ const MANUAL: &str = "Queue([CAPACITY]) -- holds packets until they are pulled\n
     of the new one. MixedQueue has a second input: packets that come in there go to the front, and the oldest of input 0 make room for them.\n\
     Handlers: length r, highwater_length r, drops r, capacity rw, reset_counts w, reset w.";
 
+/// What holds of queues where a packet that comes last leaves last.
+const FACTS: Facts =
+    Facts { takes_bursts: true, holds_packets: true, queue: true, looks_at_annotations: false, role: |_| Some(Role::Queue), ..Facts::OWN };
+
 macro_rules! queue {
-    ($static:ident, $name:literal, $ports:literal, $policy:expr, $tells:literal) => {
+    ($static:ident, $name:literal, $ports:literal, $policy:expr, $tells:literal, $facts:expr) => {
         pub(super) static $static: NativeClass = NativeClass {
             name: $name,
             ports: $ports,
             processing: "h/lh",
             flow: "",
+            facts: $facts,
             manual: MANUAL,
             make: |setup| make(setup, $policy, $tells),
         };
     };
 }
 
-queue!(QUEUE, "Queue", "1/1-2", Policy::DropNew, true);
-queue!(SIMPLE, "SimpleQueue", "1/1-2", Policy::DropNew, false);
-queue!(NOTIFIER, "NotifierQueue", "1/1-2", Policy::DropNew, false);
-queue!(FULL_NOTE, "FullNoteQueue", "1/1-2", Policy::DropNew, true);
-queue!(QUICK_NOTE, "QuickNoteQueue", "1/1-2", Policy::DropNew, true);
-queue!(THREAD_SAFE, "ThreadSafeQueue", "1/1-2", Policy::DropNew, true);
-queue!(MIXED, "MixedQueue", "2/1-2", Policy::Mixed, false);
-queue!(FRONT_DROP, "FrontDropQueue", "1/1-2", Policy::DropOld, false);
+queue!(QUEUE, "Queue", "1/1-2", Policy::DropNew, true, FACTS);
+queue!(SIMPLE, "SimpleQueue", "1/1-2", Policy::DropNew, false, FACTS);
+queue!(NOTIFIER, "NotifierQueue", "1/1-2", Policy::DropNew, false, FACTS);
+queue!(FULL_NOTE, "FullNoteQueue", "1/1-2", Policy::DropNew, true, FACTS);
+queue!(QUICK_NOTE, "QuickNoteQueue", "1/1-2", Policy::DropNew, true, FACTS);
+queue!(THREAD_SAFE, "ThreadSafeQueue", "1/1-2", Policy::DropNew, true, FACTS);
+queue!(MIXED, "MixedQueue", "2/1-2", Policy::Mixed, false, Facts { looks_at_annotations: true, role: |_| None, ..FACTS });
+queue!(FRONT_DROP, "FrontDropQueue", "1/1-2", Policy::DropOld, false, FACTS);
 
 /// Which packet goes when there is no room.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +52,7 @@ enum Policy {
 
 fn make(setup: &Setup<'_>, policy: Policy, tells: bool) -> Result<Box<dyn Native>, ElementError> {
     let capacity = Args::parse(setup.arguments, &["CAPACITY"], &[])?.count("CAPACITY", 1000, MOST)? as usize;
-    Ok(Box::new(Queue { waiting: Waiting::default(), capacity, policy, tells, most: 0, drops: 0 }))
+    Ok(Box::new(Fifo { waiting: Waiting::default(), capacity, policy, tells, most: 0, drops: 0 }))
 }
 
 /// A packet that waits, or where it lies in the pool.
@@ -129,7 +135,7 @@ impl Held {
     }
 }
 
-struct Queue {
+struct Fifo {
     waiting: Waiting,
     capacity: usize,
     policy: Policy,
@@ -139,7 +145,7 @@ struct Queue {
     drops: u64,
 }
 
-impl Queue {
+impl Fifo {
     /// The packet that has to go for a new one at that input, which may be the new one.
     fn enter(&mut self, port: u32, packet: Held) -> Option<Held> {
         let full = self.waiting.len() >= self.capacity;
@@ -185,17 +191,17 @@ impl Queue {
     }
 }
 
-impl Native for Queue {
+impl Native for Fifo {
+    fn held(&self) -> usize {
+        self.waiting.len()
+    }
+
     fn push(&mut self, port: u32, packet: Packet, ctx: &mut Ctx<'_>) {
         self.push_one(port, Held::Packet(Box::new(packet)), ctx);
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         self.waiting.pop_front().map(|held| held.packet(ctx))
-    }
-
-    fn takes_bursts(&self) -> bool {
-        true
     }
 
     fn room(&self) -> usize {
@@ -212,38 +218,18 @@ impl Native for Queue {
         self.most = self.most.max(most);
     }
 
-    fn drop_slots(&mut self, slots: &mut Vec<u32>) {
-        slots.extend(std::mem::take(&mut self.waiting).order.into_iter().filter(|slot| *slot != ELSEWHERE));
-    }
-
-    fn kept_up(&mut self) {
-        self.most = self.most.max(self.waiting.len());
-    }
-
-    fn pull_slots(&mut self, _: u32, slots: &mut Vec<u32>, _: &mut Ctx<'_>) {
-        self.waiting.take_slots(slots);
-    }
-
-    fn is_full(&self) -> Option<bool> {
-        self.tells.then_some(self.waiting.len() >= self.capacity)
-    }
+    gives!(queue);
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
         self.waiting.len() > 0
     }
 
-    fn is_empty(&self) -> bool {
-        self.waiting.len() == 0
-    }
+    gives!(cut_through);
 
-    fn passes_on(&self) -> bool {
-        self.capacity > 0 && self.waiting.len() == 0
-    }
+    gives!(handlers);
+}
 
-    fn passed(&mut self, packets: u64) {
-        self.most = self.most.max(usize::from(packets > 0));
-    }
-
+impl Handlers for Fifo {
     fn controls(&self) -> Vec<Control> {
         controls(&["length", "highwater_length", "drops"], &["reset", "reset_counts"], &["capacity", "config"])
     }
@@ -273,5 +259,37 @@ impl Native for Queue {
             _ => (self.drops, self.most) = (0, self.waiting.len()),
         }
         Ok(())
+    }
+}
+
+impl CutThrough for Fifo {
+    fn passage(&self) -> Option<Passage<'_>> {
+        (self.capacity > 0 && self.waiting.len() == 0).then_some(Passage::On)
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.most = self.most.max(usize::from(packets > 0));
+    }
+}
+
+impl Queue for Fifo {
+    fn drop_slots(&mut self, slots: &mut Vec<u32>) {
+        slots.extend(std::mem::take(&mut self.waiting).order.into_iter().filter(|slot| *slot != ELSEWHERE));
+    }
+
+    fn kept_up(&mut self) {
+        self.most = self.most.max(self.waiting.len());
+    }
+
+    fn pull_slots(&mut self, slots: &mut Vec<u32>) {
+        self.waiting.take_slots(slots);
+    }
+
+    fn is_full(&self) -> Option<bool> {
+        self.tells.then_some(self.waiting.len() >= self.capacity)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.waiting.len() == 0
     }
 }

@@ -2,13 +2,14 @@
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::sample::Sample;
-use super::{Control, Ctx, Native, NativeClass, boolean, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, boolean, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "RandomSample",
     ports: "1/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { takes_bursts: true, ..Facts::OTHER },
     manual: "RandomSample([P, SAMPLE P, DROP Q, ACTIVE BOOL]) -- samples packets with a probability\n\n\
              A packet leaves by output 0 with probability P, or 1 - Q; the others by output 1, or are dropped where that is not connected. With ACTIVE false all leave by output 0.\n\
              Handlers: sampling_prob drop_prob active rw, drops r, clear_drops w.",
@@ -47,10 +48,6 @@ impl RandomSample {
 }
 
 impl Native for RandomSample {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
     /// Each packet goes on by itself.
     fn room(&self) -> usize {
         0
@@ -67,6 +64,10 @@ impl Native for RandomSample {
         self.pass(packet, ctx)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for RandomSample {
     fn controls(&self) -> Vec<Control> {
         controls(&["drops"], &["clear_drops"], &["sampling_prob", "drop_prob", "active"])
     }

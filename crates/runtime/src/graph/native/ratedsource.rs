@@ -3,7 +3,7 @@
 use super::super::bucket::Bucket;
 use super::super::{Args, HandlerError, Packet, text};
 use super::infinitesource::{Made, data};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskKind, TaskResult, controls};
 
 /// How long a source may be late and still make up for it.
 const BURST: u64 = 20_000_000;
@@ -15,6 +15,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
+    facts: Facts { takes_bursts: true, ..Facts::MAKER },
     manual: "RatedSource([DATA, RATE, LIMIT, ACTIVE, LENGTH, BANDWIDTH, STOP]) -- makes RATE (10) packets of DATA a second\n\n\
              BANDWIDTH says the rate in bytes of packets. LIMIT packets in all (-1: no end); then it asks for the end of the run if STOP is true.\n\
              Handlers: count r, reset w, data rate limit active length rw.",
@@ -75,30 +76,17 @@ impl RatedSource {
 }
 
 impl Native for RatedSource {
-    fn is_task(&self) -> bool {
-        !self.pulled
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulled { None } else { Some(self) }
     }
 
-    fn begin_late(&mut self, nanoseconds: u64) {
-        self.bucket.skip(nanoseconds);
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        Some(&mut self.bucket)
     }
 
-    fn takes_bursts(&self) -> bool {
+    fn one_at_a_time(&self) -> bool {
         // Its timer is set whenever it has nothing to do before a moment, and no burst goes on beyond that.
-        !self.pulled
-    }
-
-    fn makes(&self) -> bool {
-        !self.pulled
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if self.many(ctx) {
-            return Task::Done;
-        }
-        let Some(packet) = self.packet(ctx) else { return Task::Idle };
-        ctx.emit(0, packet);
-        Task::Done
+        self.pulled
     }
 
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -109,10 +97,10 @@ impl Native for RatedSource {
         self.made.may()
     }
 
-    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
-        self.made.may()
-    }
+    gives!(handlers);
+}
 
+impl Handlers for RatedSource {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "active", "rate"])
     }
@@ -128,5 +116,24 @@ impl Native for RatedSource {
             self.bucket.set_rate(rate, Bucket::burst(rate, BURST));
         }
         Ok(())
+    }
+}
+
+impl Task for RatedSource {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Makes
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if self.many(ctx) {
+            return TaskResult::Done;
+        }
+        let Some(packet) = self.packet(ctx) else { return TaskResult::Idle };
+        ctx.emit(0, packet);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, _: &Ready<'_>) -> bool {
+        self.made.may()
     }
 }

@@ -2,13 +2,14 @@
 
 use super::super::bucket::Bucket;
 use super::super::{Args, ElementError, HandlerError, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, Task, TaskResult, controls};
 
 pub(super) static RATED: NativeClass = NativeClass {
     name: "RatedUnqueue",
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts::OTHER,
     manual: "RatedUnqueue(RATE [, BURST_DURATION, BURST_SIZE]) -- pulls RATE packets a second and pushes them\n\n\
              What was not taken may be made up for: BURST_SIZE packets, or those of BURST_DURATION (20 ms).\nHandlers: rate active rw, calls r, how its turns went.",
     make: |setup| make(setup, false),
@@ -19,6 +20,7 @@ pub(super) static BANDWIDTH: NativeClass = NativeClass {
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts::OTHER,
     manual: "BandwidthRatedUnqueue(RATE [, BURST_DURATION, BURST_BYTES]) -- pulls packets of RATE bytes a second and pushes them\n\n\
              RATE has a unit: 200kBps, 1Mbps. What was not taken may be made up for: BURST_BYTES, or those of BURST_DURATION (20 ms). A packet goes if a token is there, \
              and then owes what it is longer.\nHandlers: rate active rw, calls r.",
@@ -77,41 +79,18 @@ impl RatedUnqueue {
 }
 
 impl Native for RatedUnqueue {
-    fn begin_late(&mut self, nanoseconds: u64) {
-        self.bucket.skip(nanoseconds);
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        Some(&mut self.bucket)
     }
 
-    fn is_task(&self) -> bool {
-        true
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        Some(self)
     }
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let now = ctx.now();
-        self.calls[0] += 1;
-        if !self.active {
-            return Task::Idle;
-        }
-        if !self.may(now) {
-            self.calls[1] += 1;
-            let wait = self.bucket.wait(self.owed.max(1), now);
-            ctx.wake_at(wait.map_or(0, |wait| now.saturating_add(wait + 1)));
-            return Task::Idle;
-        }
-        let Some(packet) = ctx.pull(0) else {
-            self.calls[1] += 1;
-            self.calls[3] += 1;
-            return Task::Idle;
-        };
-        self.calls[2] += 1;
-        self.pay(packet.len(), now);
-        ctx.emit(0, packet);
-        Task::Done
-    }
+    gives!(handlers);
+}
 
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.active && ctx.any_input()
-    }
-
+impl Handlers for RatedUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["calls"], &[], &["rate", "active"])
     }
@@ -134,5 +113,34 @@ impl Native for RatedUnqueue {
         let rate = number.ok_or_else(|| HandlerError::invalid("expected a rate"))?;
         self.bucket.set_rate(rate, Bucket::burst(rate, 20_000_000));
         Ok(())
+    }
+}
+
+impl Task for RatedUnqueue {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        let now = ctx.now();
+        self.calls[0] += 1;
+        if !self.active {
+            return TaskResult::Idle;
+        }
+        if !self.may(now) {
+            self.calls[1] += 1;
+            let wait = self.bucket.wait(self.owed.max(1), now);
+            ctx.wake_at(wait.map_or(0, |wait| now.saturating_add(wait + 1)));
+            return TaskResult::Idle;
+        }
+        let Some(packet) = ctx.pull(0) else {
+            self.calls[1] += 1;
+            self.calls[3] += 1;
+            return TaskResult::Idle;
+        };
+        self.calls[2] += 1;
+        self.pay(packet.len(), now);
+        ctx.emit(0, packet);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.active && ctx.any_input()
     }
 }

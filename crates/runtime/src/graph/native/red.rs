@@ -4,19 +4,26 @@
 //! packets are pushed to behind it, or pulled from before it; random numbers are of the run's seed.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Setup, controls};
+use super::{Control, Ctx, CutThrough, Facts, Handlers, Native, NativeClass, Passage, Setup, controls};
+use netil::cut_through::Role;
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "RED",
     ports: "1/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { role: |arguments| if names_queues(arguments) { None } else { Some(Role::Early) }, ..Facts::OTHER },
     manual: "RED(MIN_THRESH, MAX_THRESH, MAX_P [, QUEUES, STABILITY, GENTLE]) -- drops packets early\n\n\
              While the average length of the queue is between MIN_THRESH and MAX_THRESH, packets are dropped with a probability that rises to MAX_P; above, all are, or with \
              GENTLE (true) more and more up to twice MAX_THRESH. QUEUES names the queues; without it the nearest. STABILITY (4) is the weight of the past. Dropped packets \
              leave by output 1 if it is there.\nHandlers: drops r, avg_queue_size r, queues r, stats r (the queues' length, its average, drops), reset w, min_thresh max_thresh max_p rw.",
     make: |setup| make(setup),
 };
+
+/// Whether the queues are not the nearest ones.
+fn names_queues(arguments: &[String]) -> bool {
+    arguments.iter().any(|argument| argument.trim_start().starts_with("QUEUES"))
+}
 
 fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     let args = Args::parse(setup.arguments, &["MIN_THRESH", "MAX_THRESH", "MAX_P"], &["QUEUES", "STABILITY", "GENTLE"])?;
@@ -130,15 +137,12 @@ impl Native for Red {
         }
     }
 
-    fn passes_on(&self) -> bool {
-        // The queue is empty, and so is its average: that is below each threshold.
-        self.average == 0.0 && !self.pulled
-    }
+    gives!(cut_through);
 
-    fn passed(&mut self, _: u64) {
-        self.since = 0;
-    }
+    gives!(handlers);
+}
 
+impl Handlers for Red {
     fn controls(&self) -> Vec<Control> {
         controls(&["drops", "avg_queue_size", "queues", "stats"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
     }
@@ -168,5 +172,16 @@ impl Native for Red {
             _ => (self.drops, self.since) = (0, 0),
         }
         Ok(())
+    }
+}
+
+impl CutThrough for Red {
+    fn passage(&self) -> Option<Passage<'_>> {
+        // The queue is empty, and so is its average: that is below each threshold.
+        (self.average == 0.0 && !self.pulled).then_some(Passage::On)
+    }
+
+    fn passed(&mut self, _: u64) {
+        self.since = 0;
     }
 }

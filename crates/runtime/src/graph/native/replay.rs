@@ -3,7 +3,7 @@
 
 use super::super::turns::moments;
 use super::super::{HandlerError, Own, Packet};
-use super::{Control, Ctx, Native, Ready, controls};
+use super::{Control, Ctx, Handlers, Native, Ready, Source, controls};
 use crate::io::LinkType;
 use netil::pool::{Arrival, Even, Line, Lines, Pool};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn lines_of(len: u32) -> usize {
 }
 
 /// A source of them.
-pub(super) struct Source {
+pub(super) struct FromReplay {
     pub replay: Arc<Replay>,
     /// The same, for whoever copies them later.
     kept: Arc<dyn Lines>,
@@ -90,7 +90,7 @@ pub(super) struct Source {
     active: bool,
 }
 
-impl Source {
+impl FromReplay {
     pub(super) fn new(replay: &Arc<Replay>, name: String, pulled: bool, snaplen: u32) -> Self {
         let time = replay.interval_ns;
         Self {
@@ -161,11 +161,46 @@ impl Source {
     }
 }
 
-impl Native for Source {
-    fn is_source(&self) -> bool {
-        !self.pulled
+impl Native for FromReplay {
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        if self.pulled { None } else { Some(self) }
     }
 
+    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        self.take(ctx)
+    }
+
+    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
+        self.active && !self.is_over()
+    }
+
+    gives!(handlers);
+}
+
+impl Handlers for FromReplay {
+    fn controls(&self) -> Vec<Control> {
+        controls(&["count", "filename", "encap"], &["reset_counts"], &["active"])
+    }
+
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
+        Ok(match handler {
+            "count" => self.count.to_string(),
+            "filename" => self.name.clone(),
+            "encap" => "ETHER".to_owned(),
+            _ => self.active.to_string(),
+        })
+    }
+
+    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        match handler {
+            "active" => self.active = super::boolean(value)?,
+            _ => self.count = 0,
+        }
+        Ok(())
+    }
+}
+
+impl Source for FromReplay {
     fn next_arrival(&mut self, _: &mut Ctx<'_>) -> Option<u64> {
         (self.active && !self.is_over()).then_some(self.time)
     }
@@ -214,34 +249,5 @@ impl Native for Source {
             self.index -= 1;
             self.line -= lines_of(self.replay.lens[self.index]);
         }
-    }
-
-    fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        self.take(ctx)
-    }
-
-    fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
-        self.active && !self.is_over()
-    }
-
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "filename", "encap"], &["reset_counts"], &["active"])
-    }
-
-    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
-        Ok(match handler {
-            "count" => self.count.to_string(),
-            "filename" => self.name.clone(),
-            "encap" => "ETHER".to_owned(),
-            _ => self.active.to_string(),
-        })
-    }
-
-    fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
-        match handler {
-            "active" => self.active = super::boolean(value)?,
-            _ => self.count = 0,
-        }
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@
 //! a round is pushed as fast as it is taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};
 
 /// Packets that are held.
 const MOST: usize = 1 << 20;
@@ -16,6 +16,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1-/=",
     processing: "l/h",
     flow: "#/#",
+    facts: Facts { holds_packets: true, ..Facts::OTHER },
     manual: "ReplayUnqueue([STOP, ACTIVE, QUICK_CLONE, VERBOSE, LIMIT]) -- pulls packets until none comes, and pushes all of them STOP times\n\n\
              Those of an input leave by the output of its number, in the order in which they were pulled, one of each input in turn. STOP (1) is how often; -1: without end. Then it asks for \
              the end of the run. LIMIT is how many packets are pulled at most. QUICK_CLONE and VERBOSE have no effect.\nHandlers: count r, active stop rw, reset w: packets are pushed from the first on.",
@@ -91,41 +92,18 @@ impl ReplayUnqueue {
 }
 
 impl Native for ReplayUnqueue {
-    fn is_task(&self) -> bool {
-        true
+    fn held(&self) -> usize {
+        self.held.len()
     }
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if !self.active || self.is_over() {
-            return Task::Idle;
-        }
-        if !self.full {
-            if self.pull_some(ctx) {
-                return Task::Done;
-            }
-            self.full = !self.held.is_empty();
-            if !self.full {
-                return Task::Idle;
-            }
-        }
-        if let Some((port, packet)) = self.held.get(self.next).cloned() {
-            self.next += 1;
-            self.count += 1;
-            ctx.emit(port, packet);
-        }
-        if self.next == self.held.len() {
-            (self.next, self.round) = (0, self.round.saturating_add(1));
-            if self.is_over() {
-                ctx.stop();
-            }
-        }
-        Task::Done
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        Some(self)
     }
 
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.active && !self.is_over() && (!self.held.is_empty() || ctx.any_input())
-    }
+    gives!(handlers);
+}
 
+impl Handlers for ReplayUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["active", "stop"])
     }
@@ -145,5 +123,38 @@ impl Native for ReplayUnqueue {
             _ => (self.next, self.round) = (0, 0),
         }
         Ok(())
+    }
+}
+
+impl Task for ReplayUnqueue {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if !self.active || self.is_over() {
+            return TaskResult::Idle;
+        }
+        if !self.full {
+            if self.pull_some(ctx) {
+                return TaskResult::Done;
+            }
+            self.full = !self.held.is_empty();
+            if !self.full {
+                return TaskResult::Idle;
+            }
+        }
+        if let Some((port, packet)) = self.held.get(self.next).cloned() {
+            self.next += 1;
+            self.count += 1;
+            ctx.emit(port, packet);
+        }
+        if self.next == self.held.len() {
+            (self.next, self.round) = (0, self.round.saturating_add(1));
+            if self.is_over() {
+                ctx.stop();
+            }
+        }
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.active && !self.is_over() && (!self.held.is_empty() || ctx.any_input())
     }
 }

@@ -1,13 +1,13 @@
 //! Schedulers: which input a packet is pulled from.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, controls};
 use std::collections::VecDeque;
 
 macro_rules! sched {
-    ($static:ident, $name:literal, $make:expr, $manual:literal) => {
+    ($static:ident, $name:literal, $make:expr, $facts:expr, $manual:literal) => {
         pub(super) static $static: NativeClass =
-            NativeClass { name: $name, ports: "1-/1", processing: "l/l", flow: "", manual: $manual, make: $make };
+            NativeClass { name: $name, ports: "1-/1", processing: "l/l", flow: "", facts: $facts, manual: $manual, make: $make };
     };
 }
 
@@ -15,21 +15,30 @@ sched!(
     ROUND_ROBIN,
     "RoundRobinSched",
     |s| plain(s, Order::Round),
+    Facts::OWN,
     "RoundRobinSched -- pulls from its inputs in turn\n\nAn input that has nothing is left out."
 );
-sched!(SIMPLE_ROUND_ROBIN, "SimpleRoundRobinSched", |s| plain(s, Order::Round), "SimpleRoundRobinSched -- the same as RoundRobinSched");
-sched!(PRIO, "PrioSched", |s| plain(s, Order::First), "PrioSched -- pulls from the first input that has a packet");
-sched!(SIMPLE_PRIO, "SimplePrioSched", |s| plain(s, Order::First), "SimplePrioSched -- the same as PrioSched");
+sched!(
+    SIMPLE_ROUND_ROBIN,
+    "SimpleRoundRobinSched",
+    |s| plain(s, Order::Round),
+    Facts::OWN,
+    "SimpleRoundRobinSched -- the same as RoundRobinSched"
+);
+sched!(PRIO, "PrioSched", |s| plain(s, Order::First), Facts::OWN, "PrioSched -- pulls from the first input that has a packet");
+sched!(SIMPLE_PRIO, "SimplePrioSched", |s| plain(s, Order::First), Facts::OWN, "SimplePrioSched -- the same as PrioSched");
 sched!(
     STRIDE,
     "StrideSched",
     stride,
+    Facts::OWN,
     "StrideSched(TICKETS0, TICKETS1, ...) -- pulls from its inputs in proportion to their tickets\n\nInputs that have nothing lose their turn. More than 32768 tickets are as many. Handlers: tickets0 tickets1 ... rw."
 );
 sched!(
     TIME_SORTED,
     "TimeSortedSched",
     time_sorted,
+    Facts { holds_packets: true, ..Facts::OTHER },
     "TimeSortedSched([STOP, BUFFER]) -- pulls the packet with the earliest time of all inputs\n\nIt holds BUFFER packets (1) of each input. With STOP true it asks for the end of the \
      run when all inputs are at their end. Handlers: well_ordered r."
 );
@@ -133,6 +142,10 @@ impl Native for Stride {
         None
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Stride {
     fn controls(&self) -> Vec<Control> {
         let names: Vec<_> = (0..self.clients.len()).map(|port| format!("tickets{port}")).collect();
         controls(&[], &[], &names.iter().map(String::as_str).collect::<Vec<_>>())
@@ -190,6 +203,10 @@ impl TimeSorted {
 }
 
 impl Native for TimeSorted {
+    fn held(&self) -> usize {
+        self.held.iter().map(VecDeque::len).sum()
+    }
+
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         for (port, held) in self.held.iter_mut().enumerate() {
             while held.len() < self.buffer
@@ -217,11 +234,19 @@ impl Native for TimeSorted {
         self.held.iter().any(|held| !held.is_empty()) || ctx.any_input()
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for TimeSorted {
     fn controls(&self) -> Vec<Control> {
         controls(&["well_ordered"], &[], &[])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
         Ok(self.ordered.to_string())
+    }
+
+    fn write(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
+        Err(super::no_handler(handler))
     }
 }

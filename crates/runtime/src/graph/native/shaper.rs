@@ -3,13 +3,14 @@
 use super::super::bucket::Bucket;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::ratedunqueue::bucket;
-use super::{Control, Ctx, Native, NativeClass, Setup, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Setup, controls};
 
 pub(super) static SHAPER: NativeClass = NativeClass {
     name: "Shaper",
     ports: "1/1-2",
     processing: "l/l",
     flow: "",
+    facts: Facts::OTHER,
     manual: "Shaper(RATE [, BURST_DURATION, BURST_SIZE]) -- lets no more than RATE packets a second be pulled\n\n\
              Output 1, if it is there, gives packets that output 0 may not give now. Handlers: rate rw, reset w.",
     make: |setup| make(setup, false),
@@ -20,6 +21,7 @@ pub(super) static BANDWIDTH: NativeClass = NativeClass {
     ports: "1/1-2",
     processing: "l/l",
     flow: "",
+    facts: Facts::OTHER,
     manual: "BandwidthShaper(RATE [, BURST_DURATION, BURST_BYTES]) -- lets no more than RATE bytes a second be pulled\n\n\
              RATE has a unit: 200kBps, 1Mbps. Handlers: rate rw, reset w.",
     make: |setup| make(setup, true),
@@ -53,8 +55,8 @@ impl Shaper {
 }
 
 impl Native for Shaper {
-    fn begin_late(&mut self, nanoseconds: u64) {
-        self.bucket.skip(nanoseconds);
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        Some(&mut self.bucket)
     }
 
     fn pull(&mut self, port: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
@@ -75,6 +77,10 @@ impl Native for Shaper {
         Some(packet)
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for Shaper {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &["reset"], &["rate"])
     }

@@ -2,13 +2,14 @@
 
 use super::super::{Args, ElementError, HandlerError, text};
 use super::infinitesource::{Made, data};
-use super::{Control, Ctx, Native, NativeClass, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "TimedSource",
     ports: "0/1",
     processing: "h/h",
     flow: "",
+    facts: Facts { takes_bursts: true, ..Facts::MAKER },
     manual: "TimedSource([INTERVAL, DATA, LIMIT, STOP, ACTIVE, HEADROOM]) -- makes a packet of DATA every INTERVAL (0.5 s), the first after that time\n\n\
              LIMIT packets in all (-1: no end); then it asks for the end of the run if STOP is true.\nHandlers: count r, reset w, data interval active limit length headroom rw; headroom changes nothing, room is made when it is asked for.",
     make: |setup| {
@@ -43,11 +44,6 @@ impl TimedSource {
 }
 
 impl Native for TimedSource {
-    /// It works at its times only, and bursts end there.
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         self.schedule(ctx);
         Ok(())
@@ -63,6 +59,10 @@ impl Native for TimedSource {
         }
     }
 
+    gives!(handlers);
+}
+
+impl Handlers for TimedSource {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset"], &["data", "length", "limit", "active", "interval", "headroom"])
     }

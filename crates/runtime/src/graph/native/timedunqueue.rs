@@ -3,13 +3,14 @@
 //! Source: the manual of FastClick's element.
 
 use super::super::{Args, ElementError, HandlerError, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "TimedUnqueue",
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts::OTHER,
     manual: "TimedUnqueue(INTERVAL [, BURST]) -- pulls BURST packets every INTERVAL and pushes them\n\nBURST is 1 without it. The first go as soon as they are there; when none was there, the \
              next ones do, too.\nHandlers: interval rw, count r.",
     make: |setup| {
@@ -32,36 +33,18 @@ struct TimedUnqueue {
 }
 
 impl Native for TimedUnqueue {
-    fn is_task(&self) -> bool {
-        true
-    }
-
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if self.waits {
-            return Task::Idle;
-        }
-        let before = self.count;
-        for _ in 0..self.burst {
-            let Some(packet) = ctx.pull(0) else { break };
-            self.count += 1;
-            ctx.emit(0, packet);
-        }
-        if self.count == before {
-            return Task::Idle;
-        }
-        self.waits = true;
-        ctx.wake_at(ctx.now().saturating_add(self.interval));
-        Task::Done
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        Some(self)
     }
 
     fn timer(&mut self, _: u64, _: &mut Ctx<'_>) {
         self.waits = false;
     }
 
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        !self.waits && ctx.any_input()
-    }
+    gives!(handlers);
+}
 
+impl Handlers for TimedUnqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &[], &["interval"])
     }
@@ -73,5 +56,29 @@ impl Native for TimedUnqueue {
     fn write(&mut self, _: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         self.interval = text::duration(value).ok_or_else(|| HandlerError::invalid("expected a time"))?.max(1);
         Ok(())
+    }
+}
+
+impl Task for TimedUnqueue {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if self.waits {
+            return TaskResult::Idle;
+        }
+        let before = self.count;
+        for _ in 0..self.burst {
+            let Some(packet) = ctx.pull(0) else { break };
+            self.count += 1;
+            ctx.emit(0, packet);
+        }
+        if self.count == before {
+            return TaskResult::Idle;
+        }
+        self.waits = true;
+        ctx.wake_at(ctx.now().saturating_add(self.interval));
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        !self.waits && ctx.any_input()
     }
 }

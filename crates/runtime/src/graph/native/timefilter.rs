@@ -3,13 +3,14 @@
 //! The packet that ends it is held while the handler of END_CALL runs, since that may extend the time: handlers of an element are written when it has returned.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Native, NativeClass, Setup, controls};
+use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Setup, controls};
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "TimeFilter",
     ports: "1/1-2",
     processing: "a/ah",
     flow: "",
+    facts: Facts { holds_packets: true, ..Facts::OTHER },
     manual: "TimeFilter([START, END, START_AFTER T, START_DELAY T, END_AFTER T, END_DELAY T, INTERVAL T, STOP BOOL, END_CALL HANDLER TEXT]) -- lets packets of some time pass\n\n\
              Packets pass from START up to END, in seconds since 1970. They may be given as times after the first packet (AFTER), or after the run's beginning (DELAY), the end as an \
              INTERVAL after the start. Other packets leave by output 1, or are dropped. The first packet behind the end ends the run (STOP), or writes a handler, $t being its time; if that extends \
@@ -167,6 +168,10 @@ impl TimeFilter {
 }
 
 impl Native for TimeFilter {
+    fn held(&self) -> usize {
+        self.held.iter().len()
+    }
+
     fn start(&mut self, ctx: &mut Ctx<'_>) {
         self.begun = ctx.now();
     }
@@ -185,6 +190,17 @@ impl Native for TimeFilter {
         self.passing(packet, ctx)
     }
 
+    gives!(handlers);
+
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
+        if let Some(packet) = self.held.take() {
+            ctx.drop_packet(&packet, OUTSIDE);
+        }
+        Ok(())
+    }
+}
+
+impl Handlers for TimeFilter {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &["extend_interval"], &["start", "end", "interval"])
     }
@@ -208,13 +224,6 @@ impl Native for TimeFilter {
         }
         if self.to > before {
             self.extended(ctx);
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        if let Some(packet) = self.held.take() {
-            ctx.drop_packet(&packet, OUTSIDE);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 
 use super::super::share::{Output, Share, lock};
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{Control, Ctx, Native, NativeClass, Ready, Setup, Task, controls};
+use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Setup, Shared, Task, TaskKind, TaskResult, controls};
 use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ pub(super) static TO_DUMP: NativeClass = NativeClass {
     ports: "1/0-1",
     processing: "a/a",
     flow: "",
+    facts: Facts { writes: Some(Medium::File), looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
     manual: "ToDump(FILENAME [, SNAPLEN, ENCAP, USE_ENCAP_FROM, EXTRA_LENGTH, NANO, UNBUFFERED]) -- writes packets into a capture\n\n\
              SNAPLEN bytes of each at most (2000; 0: all). ENCAP says what packets begin with: ETHER (the default), IP, FDDI, ATM, 802_11, SLL, PPP, NULL; USE_ENCAP_FROM \
              names elements whose handler encap says it. EXTRA_LENGTH false: what was not captured of a packet is not counted in its length. NANO false: times in microseconds. UNBUFFERED has no \
@@ -30,6 +31,7 @@ pub(super) static TO_DEVICE: NativeClass = NativeClass {
     ports: "1/0-2",
     processing: "a/h",
     flow: "",
+    facts: Facts { looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
     manual: "ToDevice(DEVNAME, ...) -- sends packets by an interface, or writes them into a capture that stands for one\n\n--map DEVNAME=dev:IF, gso:IF, xdp:IF and tap:NAME make it live: \
              what the interface does not take at once stays in the queue before this element, and packets that are pushed are dropped and counted. A capture is told by --map DEVNAME=FILE for a device that no FromDevice \
              reads, or by --map DEVNAME=IN,OUT; without, packets are taken and counted. Several elements may write one device: packets are in the capture in the order in which they came. SNAPLEN (all bytes without it), ENCAP (without it what the packets came with), USE_ENCAP_FROM, EXTRA_LENGTH and NANO are as \
@@ -42,6 +44,7 @@ pub(super) static TO_HOST: NativeClass = NativeClass {
     ports: "1/0-1",
     processing: "a/h",
     flow: "",
+    facts: Facts { looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
     manual: "ToHost([DEVNAME], ...) -- takes packets for the host; the same as ToDevice",
     make: |setup| make(setup, true),
 };
@@ -51,6 +54,7 @@ pub(super) static TO_HOST_SNIFFERS: NativeClass = NativeClass {
     ports: "1/0-1",
     processing: "a/h",
     flow: "",
+    facts: Facts { shared: Shared::Own, ..Facts::WRITER },
     manual: "ToHostSniffers([DEVNAME], ...) -- takes packets for programs of the host that listen; the same as ToDevice",
     make: |setup| make(setup, true),
 };
@@ -291,8 +295,8 @@ impl ToDump {
 }
 
 impl Native for ToDump {
-    fn takes_bursts(&self) -> bool {
-        !self.is_shared()
+    fn one_at_a_time(&self) -> bool {
+        self.is_shared()
     }
 
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
@@ -330,30 +334,23 @@ impl Native for ToDump {
         Some(packet)
     }
 
-    fn is_task(&self) -> bool {
-        self.pulls
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if !self.passes && self.take_slots(ctx) {
-            return Task::Again;
+    gives!(handlers);
+
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
+        // The last of a device's elements completes what they have written, in all graphs.
+        let output = self.writer.take().and_then(Rc::into_inner).and_then(|written| Arc::into_inner(written.0));
+        if let Some(writer) = output.and_then(|output| output.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)) {
+            writer.finish().map_err(|error| ElementError::resource(error.to_string()))?;
         }
-        let Some(packet) = ctx.pull(0) else { return Task::Idle };
-        self.take(&packet);
-        if self.passes {
-            ctx.emit(0, packet);
-        }
-        Task::Done
+        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
     }
+}
 
-    fn only_pulls(&self) -> bool {
-        self.pulls
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        ctx.any_input()
-    }
-
+impl Handlers for ToDump {
     fn controls(&self) -> Vec<Control> {
         controls(&["count", "filename"], &["reset_counts"], &[])
     }
@@ -366,13 +363,26 @@ impl Native for ToDump {
         self.count = 0;
         Ok(())
     }
+}
 
-    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
-        // The last of a device's elements completes what they have written, in all graphs.
-        let output = self.writer.take().and_then(Rc::into_inner).and_then(|written| Arc::into_inner(written.0));
-        if let Some(writer) = output.and_then(|output| output.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)) {
-            writer.finish().map_err(|error| ElementError::resource(error.to_string()))?;
+impl Task for ToDump {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Pulls
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if !self.passes && self.take_slots(ctx) {
+            return TaskResult::Again;
         }
-        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+        let Some(packet) = ctx.pull(0) else { return TaskResult::Idle };
+        self.take(&packet);
+        if self.passes {
+            ctx.emit(0, packet);
+        }
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        ctx.any_input()
     }
 }

@@ -2,7 +2,8 @@
 
 use super::super::summary::{self, Field, show};
 use super::super::{Args, ElementError, HandlerError, Packet, Stream};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::facts::SUMMARY;
+use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Task, TaskResult, controls};
 use crate::io::claims::Claim;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,6 +13,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1/0-1",
     processing: "a/h",
     flow: "",
+    facts: Facts { writes: Some(Medium::File), annotations: SUMMARY, ..Facts::OTHER },
     manual: "ToIPSummaryDump(FILENAME [, FIELDS, HEADER, VERBOSE, BANNER, ...]) -- writes a line of text for each packet\n\n\
              FIELDS (ip_src ip_dst) names what is in it: timestamp ts_sec ip_src ip_dst ip_len ip_proto ip_ttl ip_id ip_fragoff ip_opt sport dport tcp_seq tcp_ack tcp_flags \
              tcp_opt udp_len icmp_type icmp_code payload payload_len link direction aggregate and others of Click's. - is standard output. A line `!data FIELDS` stands at the \
@@ -95,20 +97,19 @@ impl Native for ToIPSummaryDump {
         self.take(packet, ctx);
     }
 
-    fn is_task(&self) -> bool {
-        self.pulls
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        if self.pulls { Some(self) } else { None }
     }
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        let Some(packet) = ctx.pull(0) else { return Task::Idle };
-        self.take(packet, ctx);
-        Task::Done
-    }
+    gives!(handlers);
 
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        ctx.any_input()
+    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
+        self.flush()?;
+        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
     }
+}
 
+impl Handlers for ToIPSummaryDump {
     fn controls(&self) -> Vec<Control> {
         controls(&[], &["flush"], &[])
     }
@@ -117,8 +118,19 @@ impl Native for ToIPSummaryDump {
         Ok(self.flush()?)
     }
 
-    fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
-        self.flush()?;
-        self.fault.take().map_or(Ok(()), |why| Err(ElementError::Resource(why)))
+    fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
+        Err(super::no_handler(handler))
+    }
+}
+
+impl Task for ToIPSummaryDump {
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        let Some(packet) = ctx.pull(0) else { return TaskResult::Idle };
+        self.take(packet, ctx);
+        TaskResult::Done
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        ctx.any_input()
     }
 }

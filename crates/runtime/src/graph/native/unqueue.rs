@@ -1,13 +1,15 @@
 //! Unqueue: pulls packets and pushes them.
 
 use super::super::{Args, HandlerError, text};
-use super::{Control, Ctx, Native, NativeClass, Ready, Task, controls};
+use super::{Control, Ctx, CutThrough, Facts, Handlers, Native, NativeClass, Passage, Ready, Task, TaskKind, TaskResult, controls};
+use netil::cut_through::Role;
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "Unqueue",
     ports: "1/1",
     processing: "l/h",
     flow: "",
+    facts: Facts { takes_bursts: true, role: |_| Some(Role::Task), ..Facts::OWN },
     manual: "Unqueue([BURST, ACTIVE, LIMIT]) -- pulls packets and pushes them\n\nUp to BURST packets (1; 0: none; negative: all there are) a turn while ACTIVE (true), LIMIT (-1: \
              no end) in all.\nHandlers: count r, reset reset_counts w, active limit burst rw.",
     make: |setup| {
@@ -55,49 +57,16 @@ impl Unqueue {
 }
 
 impl Native for Unqueue {
-    fn is_task(&self) -> bool {
-        true
+    fn task(&mut self) -> Option<&mut dyn Task> {
+        Some(self)
     }
 
-    fn takes_bursts(&self) -> bool {
-        true
-    }
+    gives!(cut_through);
 
-    fn only_empties(&self) -> bool {
-        true
-    }
+    gives!(handlers);
+}
 
-    fn task(&mut self, ctx: &mut Ctx<'_>) -> Task {
-        if self.take_slots(ctx) {
-            return Task::Done;
-        }
-        let packet = if self.may() { ctx.pull(0) } else { None };
-        let Some(packet) = packet else {
-            self.turn = 0;
-            return Task::Idle;
-        };
-        self.count += 1;
-        self.turn += 1;
-        ctx.emit(0, packet);
-        if self.burst >= 0 && self.turn >= self.burst {
-            self.turn = 0;
-            return Task::Done;
-        }
-        Task::Again
-    }
-
-    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
-        self.may() && ctx.any_input()
-    }
-
-    fn passes_on(&self) -> bool {
-        self.may() && self.limit < 0
-    }
-
-    fn passed(&mut self, packets: u64) {
-        self.count += packets;
-    }
-
+impl Handlers for Unqueue {
     fn controls(&self) -> Vec<Control> {
         controls(&["count"], &["reset", "reset_counts"], &["active", "limit", "burst"])
     }
@@ -120,5 +89,44 @@ impl Native for Unqueue {
             _ => self.count = 0,
         }
         Ok(())
+    }
+}
+
+impl CutThrough for Unqueue {
+    fn passage(&self) -> Option<Passage<'_>> {
+        (self.may() && self.limit < 0).then_some(Passage::On)
+    }
+
+    fn passed(&mut self, packets: u64) {
+        self.count += packets;
+    }
+}
+
+impl Task for Unqueue {
+    fn kind(&self) -> TaskKind {
+        TaskKind::Empties
+    }
+
+    fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
+        if self.take_slots(ctx) {
+            return TaskResult::Done;
+        }
+        let packet = if self.may() { ctx.pull(0) } else { None };
+        let Some(packet) = packet else {
+            self.turn = 0;
+            return TaskResult::Idle;
+        };
+        self.count += 1;
+        self.turn += 1;
+        ctx.emit(0, packet);
+        if self.burst >= 0 && self.turn >= self.burst {
+            self.turn = 0;
+            return TaskResult::Done;
+        }
+        TaskResult::Again
+    }
+
+    fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {
+        self.may() && ctx.any_input()
     }
 }

@@ -1,7 +1,8 @@
 //! The ends of connections between stages: elements that the runtime puts where an application is cut. No configuration can name them.
 
-use super::super::native::{Ctx, Native};
-use super::super::{Packet, packet};
+use super::super::native::{Ctx, Cut, Facts, Native, NativeClass, Setup, Source};
+use super::super::{ElementError, Packet, packet};
+use super::ABSENT;
 use super::batch::{Batch, Entry, Inbox, Plain, Taken, What};
 use crate::io::LinkType;
 use netil::pool::Arrival;
@@ -43,15 +44,49 @@ pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One of these two elements, if it is one.
-pub(in super::super) fn make(class: &str, arguments: &[String], rings: Option<&Rings>) -> Option<Box<dyn Native>> {
-    let rings = rings?.clone();
-    match class {
-        FROM_RING => Some(Box::new(FromRing { rings })),
-        TO_RING => Some(Box::new(ToRing { lanes: arguments.iter().filter_map(|lane| lane.parse().ok()).collect(), rings })),
-        _ => None,
-    }
+/// The classes of elements where an application is cut. They are none that configurations can name.
+pub(in super::super) static CLASSES: [&NativeClass; 3] = [&FROM, &TO, &AWAY];
+
+static FROM: NativeClass = NativeClass {
+    name: FROM_RING,
+    ports: "0/-",
+    processing: "a/a",
+    flow: "",
+    facts: Facts { cut: Some(Cut::End), ..Facts::OTHER },
+    manual: "",
+    make: |setup| Ok(Box::new(FromRing { rings: rings(setup)? })),
+};
+
+static TO: NativeClass = NativeClass {
+    name: TO_RING,
+    ports: "-/0",
+    processing: "a/a",
+    flow: "",
+    facts: Facts { takes_bursts: true, cut: Some(Cut::End), ..Facts::OTHER },
+    manual: "",
+    make: |setup| {
+        Ok(Box::new(ToRing { lanes: setup.arguments.iter().filter_map(|lane| lane.parse().ok()).collect(), rings: rings(setup)? }))
+    },
+};
+
+static AWAY: NativeClass = NativeClass {
+    name: ABSENT,
+    ports: "-/-",
+    processing: "a/a",
+    flow: "",
+    facts: Facts { takes_bursts: true, cut: Some(Cut::Absent), ..Facts::OTHER },
+    manual: "",
+    make: |_| Ok(Box::new(Absent)),
+};
+
+fn rings(setup: &Setup<'_>) -> Result<Rings, ElementError> {
+    setup.settings.rings.clone().ok_or_else(|| ElementError::resource("this graph is no stage among others"))
 }
+
+/// What stands for an element of another stage.
+struct Absent;
+
+impl Native for Absent {}
 
 struct FromRing {
     rings: Rings,
@@ -84,9 +119,18 @@ impl FromRing {
 }
 
 impl Native for FromRing {
-    fn is_source(&self) -> bool {
-        true
+    fn source(&mut self) -> Option<&mut dyn Source> {
+        Some(self)
     }
+}
+
+/// What the stage before has handed over waits in the inbox until it is run: nothing has to be taken back.
+impl Source for FromRing {
+    fn takes_back(&self) -> bool {
+        false
+    }
+
+    fn take_back(&mut self, _: &[u32], _: &mut Ctx<'_>) {}
 
     fn names_entries(&self) -> bool {
         true
@@ -208,10 +252,6 @@ impl ToRing {
 }
 
 impl Native for ToRing {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-
     fn push(&mut self, port: u32, mut packet: Packet, ctx: &mut Ctx<'_>) {
         let lane = self.lane(port);
         let recorded = ctx.number_of(&packet);

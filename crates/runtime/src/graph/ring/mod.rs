@@ -20,10 +20,10 @@ mod ends;
 
 pub use batch::{Batch, Inbox, Run};
 pub use dispatch::{Dispatcher, Fields, Flow, Handover};
-pub(super) use ends::make;
+pub(super) use ends::CLASSES;
 pub use ends::{FROM_RING, Rings, TO_RING};
 
-use super::native::Native;
+use super::native::Cut;
 use super::{Graph, HandlerError};
 use netil::app::{Application, Body, End};
 use netil::cluster::{Cluster, Host, Plan};
@@ -126,23 +126,10 @@ impl Home {
     }
 }
 
-struct Absent;
-
-impl Native for Absent {
-    fn takes_bursts(&self) -> bool {
-        true
-    }
-}
-
-/// What stands for an element of another stage.
-pub(super) fn absent() -> Box<dyn Native> {
-    Box::new(Absent)
-}
-
 impl Graph {
     /// Who asks an element that is in another stage, if this one is.
     pub(super) fn remote(&self, node: usize) -> Option<Remote> {
-        self.topology.settings.elsewhere.clone().filter(|_| self.core.nodes[node].class == ABSENT)
+        self.topology.settings.elsewhere.clone().filter(|_| self.core.nodes[node].facts.cut == Some(Cut::Absent))
     }
 
     /// From now on, handlers of elements that other stages have, too, are asked there as well.
