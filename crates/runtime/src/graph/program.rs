@@ -18,9 +18,11 @@ use netil::app::{Application, Layout, Variable};
 use netil::engine::Engine;
 use netil::event;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
+use netil::fault::{AtHand, caught, note};
 use netil::module::{HandlerKind, PortKind, Table as Declaration};
 use netil::table::Op;
 use netil::tables::Reference;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
 
 /// How often timers of an element may run at one time of the run's clock: timers that set themselves for the past would go on for ever.
@@ -426,7 +428,11 @@ impl Program {
     }
 
     fn run(&mut self, kind: HandlerKind, buffer: &mut ExchangeBuffer<'static>) {
-        self.engine.run(kind, std::slice::from_mut(buffer), &mut self.state, &mut self.outcome);
+        let Self { engine, state, outcome, .. } = self;
+        if let Err(panic) = caught(|| engine.run(kind, std::slice::from_mut(buffer), state, outcome)) {
+            note(|| AtHand::of(&self.name, buffer));
+            resume_unwind(panic);
+        }
     }
 
     /// The copies of the last run, with the outputs that they leave by.
