@@ -13,6 +13,7 @@ mod p4;
 mod papers;
 mod sides;
 pub mod sizes;
+pub mod swaps;
 pub mod whole;
 
 use crate::captures::{FLOWS, ROUTES, RULES, STATIONS};
@@ -138,6 +139,15 @@ pub fn measure_moves() -> Vec<moves::Row> {
     let _cleared = sides::Cleared;
     let row = |case: Case| moves::row(case).inspect_err(|why| eprintln!("skipped: {why}")).ok();
     [router(1000)].into_iter().filter_map(row).collect()
+}
+
+/// Versions of the translator that take each other's place while packets flow.
+pub fn measure_swaps(rounds: usize, sides: &[String]) -> Vec<swaps::Row> {
+    let _cleared = sides::Cleared;
+    let rows = |flows: &usize| {
+        swaps::rows(*flows, (rounds, sides), || nat(*flows)).inspect_err(|why| eprintln!("skipped: {why}")).unwrap_or_default()
+    };
+    [4096, FLOWS[1]].iter().flat_map(rows).collect()
 }
 
 /// The rows of those applications that are chosen.

@@ -2,7 +2,7 @@
 //!
 //! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
 //! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on several threads; `moves` moves threads while packets flow; `queues` what threads hand packets over with and what it gains to pin them; `latency` how long packets stay in the router under load; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, `runs` whole runs of configurations, and `click` the same beside Click. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
+//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on several threads; `moves` moves threads while packets flow, `swaps` replaces their configuration; `queues` what threads hand packets over with and what it gains to pin them; `latency` how long packets stay in the router under load; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, `runs` whole runs of configurations, and `click` the same beside Click. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
 //! `--record` keeps the figures under `benches/records/` with machine and revision.
 
 mod applications;
@@ -66,7 +66,7 @@ struct Args {
     #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = [2_usize])]
     replicas: Vec<usize>,
 
-    /// Sides of the section `cores`, by words in their names, such as `analysed,lock` [default: all]
+    /// Sides of the sections `cores` and `swaps`, by words in their names, such as `analysed,lock` [default: all]
     #[arg(long, value_name = "WORD,WORD…", value_delimiter = ',')]
     sides: Vec<String>,
 
@@ -126,6 +126,8 @@ enum Section {
     Cores,
     /// Threads moved from core to core, and replicas that come and go, while packets in memory flow
     Moves,
+    /// Another version of a running translator, on one thread and on several, while packets in memory flow
+    Swaps,
     /// A queue under a lock beside a ring for each pair of threads, what a stage boundary costs, and threads pinned and not
     Queues,
     /// How long packets stay in the router, by load
@@ -156,6 +158,7 @@ struct Results {
     applications: Vec<applications::Row>,
     cores: Vec<applications::cores::Row>,
     moves: Vec<applications::moves::Row>,
+    swaps: Vec<applications::swaps::Row>,
     queues: Vec<queues::Row>,
     latency: Vec<latency::Row>,
     p4_gains: Vec<applications::gains::Row>,
@@ -217,6 +220,9 @@ fn measure(args: &Args, results: &mut Results) -> Result<(), String> {
     }
     if args.wants(Section::Moves) {
         results.moves = applications::measure_moves();
+    }
+    if args.wants(Section::Swaps) {
+        results.swaps = applications::measure_swaps(args.rounds as usize, &args.sides);
     }
     if args.wants(Section::Queues) {
         results.queues = queues::measure(args.rounds as usize);

@@ -35,6 +35,9 @@ pub fn text(results: &Results) -> String {
     if !results.moves.is_empty() {
         on_moves(&mut out, &results.moves);
     }
+    if !results.swaps.is_empty() {
+        on_swaps(&mut out, &results.swaps);
+    }
     if !results.queues.is_empty() {
         out += &crate::queues::table(&results.queues);
     }
@@ -102,6 +105,17 @@ fn on_moves(out: &mut String, rows: &[applications::moves::Row]) {
         let _ = writeln!(out, "  from asking to the answer  {}", three(row.answered_us));
         let _ = writeln!(out, "  {} changes of the number of replicas  {}", row.changes, three(row.change_us));
         let _ = writeln!(out, "  {:.2} million packets/s meanwhile, {:.2} without", row.mpps, row.still_mpps);
+    }
+}
+
+/// Versions that take each other's place while packets flow.
+fn on_swaps(out: &mut String, rows: &[applications::swaps::Row]) {
+    let _ = writeln!(out, "\npauses in us when another version of the translator takes over (median, 99th of a hundred, longest)");
+    for row in rows {
+        let three = |[median, most, longest]: [f64; 3]| format!("{median:.1}  {most:.1}  {longest:.1}");
+        let _ = writeln!(out, "{} flows, {}, {}: {} swaps  {}", row.flows, row.way, row.change, row.swaps, three(row.pause_us));
+        let _ = writeln!(out, "  prepared in ms  {}", three(row.prepared_ms));
+        let _ = writeln!(out, "  {} entries moved; {:.2} million packets/s meanwhile", row.moved, row.mpps);
     }
 }
 

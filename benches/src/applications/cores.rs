@@ -138,6 +138,8 @@ fn processors() -> f64 {
 
 pub(super) struct Bench {
     pub(super) application: Application,
+    /// How that was read.
+    pub(super) reading: Reading,
     inputs: BTreeMap<String, Vec<Vec<u8>>>,
     interval: u64,
     pub(super) packets: usize,
@@ -213,7 +215,7 @@ impl Bench {
         let reading = Reading { parameters, elements, ..Reading::default() };
         let application = Application::read(&file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
         let packets = inputs.values().map(Vec::len).sum();
-        Ok(Self { application, inputs, interval, packets })
+        Ok(Self { application, reading, inputs, interval, packets })
     }
 
     fn placement(&self, way: Way) -> Result<Placement, PlacementError> {

@@ -112,7 +112,7 @@ fn step(cores: &mut Cores, done: &mut Done) -> Result<(), String> {
 }
 
 /// The median, the 99th of a hundred and the longest.
-fn spread(mut all: Vec<f64>) -> [f64; 3] {
+pub(super) fn spread(mut all: Vec<f64>) -> [f64; 3] {
     all.sort_by(f64::total_cmp);
     let at = |part: f64| all.get(((all.len() as f64 * part) as usize).min(all.len().saturating_sub(1))).copied().unwrap_or(0.0);
     [at(0.5), at(0.99), at(1.0)]

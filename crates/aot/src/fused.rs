@@ -19,7 +19,8 @@ use compiler::cluster::{self, Flows, Member, TURNS, exits};
 use compiler::mir::Call;
 use netil::Verified;
 use netil::cluster::{Cluster, Ended, Host};
-use netil::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Trap, TrapKind};
+use netil::exec::{CloneOut, Disposition, DropReason, Trap, TrapKind};
+use netil::fault::Deferred;
 use netil::module::HandlerKind;
 use netil::pool::{Detail, Expected, Late, Line, Pool};
 use netil::rows::{Table, Unit};
@@ -123,6 +124,8 @@ struct Running<'r> {
     set: bool,
     /// Packets of which members still say when they run.
     told: u32,
+    /// What has failed in a call.
+    failed: Deferred,
 }
 
 /// Slots that are taken for copies at a time.
@@ -232,11 +235,13 @@ impl Cluster for Fused {
             called: false,
             set: false,
             told: TOLD,
+            failed: Deferred::default(),
         };
         burst.running = (&raw mut running).cast();
         // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, to what is expected, and to lines that
         // `late` keeps as they are, of each source as many as it has packets in the burst (`in_turns`); all live until the end of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
+        running.failed.go_on();
         running.hand_over(&mut burst);
         running.give_back(&burst);
         self.kept = !running.called;

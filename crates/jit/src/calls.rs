@@ -1,15 +1,20 @@
-//! The functions that compiled code calls: raw pointers in, [`crate::host`] behind them.
+//! The functions that compiled code calls: raw pointers in, [`crate::host`] behind them. Nothing unwinds out of them: a panic is kept, with what it has changed in its place again, until
+//! compiled code has returned ([`netil::fault`]).
 
 use crate::frame::Frame;
 use crate::host::{Host, Job};
 use compiler::mir::{Call, Helper};
 use netil::budget::Budget;
-use netil::exec::State;
+use netil::exec::{State, TrapKind};
+use netil::fault::{NOTHING_DONE, caught};
 use netil::set::Set;
 use netil::wide;
 
 /// Bytes of the slot for a call's arguments.
 pub(crate) const ARGUMENTS: usize = 1024;
+
+/// What a panic said.
+pub(crate) type Panic = Box<dyn std::any::Any + Send>;
 
 /// See [`crate::frame::CallFn`].
 ///
@@ -30,6 +35,9 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
             return wide(frame, host, (helper, widths, result), slot);
         }
     };
+    if host.failed.is_there() {
+        return NOTHING_DONE;
+    }
     // SAFETY: the lowering stored that call's n arguments there.
     let args = unsafe { std::slice::from_raw_parts(args, n) };
     let packet: &[u8] = match host.host.machine {
@@ -38,25 +46,38 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
         None => unsafe { std::slice::from_raw_parts(frame.packet, frame.packet_len as usize) },
     };
     let mut budget = Budget(frame.budget);
-    let result = host.host.call(index, args, packet, &mut budget);
+    let result = caught(|| host.host.call(index, args, packet, &mut budget));
     frame.budget = budget.0;
     if let (false, Some(m)) = (stays, &mut host.host.machine) {
         refresh(frame, m.buffer);
     }
+    given(result, host)
+}
+
+/// What compiled code gets.
+fn given(result: Result<Result<u32, TrapKind>, Panic>, host: &mut Host<'_, '_>) -> u64 {
     match result {
-        Ok(v) => v.into(),
-        Err(trap) => u64::from(trap.code()) << 32,
+        Ok(Ok(v)) => v.into(),
+        Ok(Err(trap)) => u64::from(trap.code()) << 32,
+        Err(panic) => {
+            host.failed.keep(panic);
+            NOTHING_DONE
+        }
     }
 }
 
-/// A call with operands of any width.
+/// A call with operands of any width. A result that there is not is 0, which is no entry of a table: where calls cannot trap, compiled code goes on with it.
 fn wide(frame: &mut Frame, host: &mut Host<'_, '_>, (helper, widths, result): (Helper, [u16; 2], u16), slot: &mut [u64]) -> u64 {
-    let result = host.host.wide(helper, widths, result, slot);
+    if host.failed.is_there() {
+        slot.fill(0);
+        return NOTHING_DONE;
+    }
+    let result = caught(|| host.host.wide(helper, widths, result, slot)).inspect_err(|_| slot.fill(0));
     // All else is done to tables and timers.
     if let (Helper::SetTime, Some(m)) = (helper, &mut host.host.machine) {
         refresh(frame, m.buffer);
     }
-    result.map_or_else(|trap| u64::from(trap.code()) << 32, u64::from)
+    given(result, host)
 }
 
 /// Puts where the buffer's memories are now into the frame.
@@ -79,8 +100,15 @@ pub(crate) unsafe extern "C" fn entry(frame: *mut Frame, table: u32, entry: u32)
     let frame = unsafe { &mut *frame };
     // SAFETY: as in `call`.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
+    if host.failed.is_there() {
+        return std::ptr::null_mut();
+    }
     // Filters have no tables.
-    host.host.machine.as_mut().map_or(std::ptr::null_mut(), |m| value_of(m.state, table, entry))
+    let found = caught(|| host.host.machine.as_mut().map_or(std::ptr::null_mut(), |m| value_of(m.state, table, entry)));
+    found.unwrap_or_else(|panic| {
+        host.failed.keep(panic);
+        std::ptr::null_mut()
+    })
 }
 
 /// Where an entry's value lies, until the table is asked for something else; null if there is none.
@@ -97,9 +125,15 @@ pub(crate) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands
     // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
     let frame = unsafe { &*frame };
     // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
-    let host = unsafe { &*frame.host.cast::<Host<'_, '_>>() };
-    // SAFETY: compiled code stored the operands of that job, and has room for its result.
-    unsafe { run_job(host.jobs[index as usize], &host.host.program.module().sets, operands, result) }
+    let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
+    let run = || {
+        // SAFETY: compiled code stored the operands of that job, and has room for its result.
+        unsafe { run_job(host.jobs[index as usize], &host.host.program.module().sets, operands, result) }
+    };
+    caught(run).unwrap_or_else(|panic| {
+        host.failed.keep(panic);
+        0
+    })
 }
 
 /// Does a job on operands at these addresses.

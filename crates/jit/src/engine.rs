@@ -13,6 +13,7 @@ use netil::Engine;
 use netil::exec::{
     CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind, filled,
 };
+use netil::fault::Deferred;
 use netil::interp::pushed_nothing;
 use netil::machine::Machine;
 use netil::module::HandlerKind;
@@ -171,7 +172,7 @@ impl Engine for JitEngine {
         let times = if uses.time { filled(&mut self.times, packets.time_ns, packets.frames, |_| 0) } else { null() };
         let mut exceptions = state.exceptions;
         let host = host::Host { program: &self.program, calls: &unit.calls, kind: HandlerKind::Push, machine: None };
-        let mut host = Host { host, jobs: &unit.jobs };
+        let mut host = Host { host, jobs: &unit.jobs, failed: Deferred::default() };
         let mut frame = Frame {
             frames: packets.frames.as_ptr().cast(),
             count: packets.frames.len() as u64,
@@ -186,6 +187,7 @@ impl Engine for JitEngine {
         // SAFETY: everything the frame points to lives until the end of this function and is used by nobody else; `bits` has a word for
         // every 64 packets, `frames`, `wire_lens` and `times` an entry for each.
         unsafe { code(&raw mut frame) };
+        host.failed.go_on();
     }
 }
 
@@ -225,13 +227,14 @@ fn one(
     refresh(&mut frame, buffer);
     let source = source.map(|source| source as &mut dyn Source);
     let machine = Some(Machine { buffer, state, clones, index, shown: 0, copies: 0, source });
-    let mut host = Host { host: host::Host { program, calls: &unit.calls, kind, machine }, jobs: &unit.jobs };
+    let mut host = Host { host: host::Host { program, calls: &unit.calls, kind, machine }, jobs: &unit.jobs, failed: Deferred::default() };
     frame.host = (&raw mut host).cast();
     // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
     let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame) -> u64>(unit.code.entry()) };
     // SAFETY: everything the frame points to lives until the end of this function; compiled code and `call` use it in turn, and a program
     // that writes packets has a buffer of its own.
     let result = unsafe { code(&raw mut frame) };
+    host.failed.go_on();
     disposition(result, kind, frame.trap_site)
 }
 

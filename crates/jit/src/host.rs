@@ -1,6 +1,7 @@
 //! Arithmetic on values that registers do not hold, in safe Rust; and what the runtime's side of a call from machine code works on.
 
 use compiler::host;
+use netil::fault::Deferred;
 use netil::ops::{BinOp, CmpOp, UnOp};
 use netil::set::Set;
 use netil::wide;
@@ -11,6 +12,8 @@ pub(crate) struct Host<'h, 'b> {
     pub host: host::Host<'h, 'b>,
     /// Jobs by number.
     pub jobs: &'h [Job],
+    /// What has failed in a call: it goes on when compiled code has returned.
+    pub failed: Deferred,
 }
 
 /// Arithmetic on values that registers do not hold.

@@ -54,7 +54,7 @@ pub enum TrapKind {
 
 impl TrapKind {
     /// A number for compiled code to return: the kind in the low byte, a detail above.
-    pub fn code(self) -> u32 {
+    pub const fn code(self) -> u32 {
         match self {
             Self::OutOfBounds(space) => 1 | (space as u32) << 8,
             Self::Overflow => 2,
@@ -64,7 +64,7 @@ impl TrapKind {
             Self::NoPacket => 6,
             Self::Copies => 8,
             Self::NoEntry => 9,
-            Self::Coprocessor(unit, error) => 7 | u32::from(unit) << 8 | (error as u32) << 16,
+            Self::Coprocessor(unit, error) => 7 | (unit as u32) << 8 | (error as u32) << 16,
         }
     }
 

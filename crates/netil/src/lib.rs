@@ -13,6 +13,7 @@
 //! - [`mod@verify`]: the only way to a [`Verified`]; its header lists what is checked
 //! - [`exec`]: dispositions, traps and state, the same for every engine; [`buffer`]: exchange buffers
 //! - [`budget`]: what ends runaway loops
+//! - [`fault`]: panics, and the packet at hand then
 //! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for every engine
 //! - [`pool`]: packets side by side in one memory
 //! - [`interp`]: the reference interpreter; [`engine`]: what every engine does
@@ -37,6 +38,7 @@ pub mod disasm;
 pub mod engine;
 pub mod event;
 pub mod exec;
+pub mod fault;
 pub mod fields;
 pub mod interp;
 pub mod layout;

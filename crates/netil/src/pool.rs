@@ -545,7 +545,7 @@ impl Slots {
 
     /// The packet with the bytes that were pulled and are still there, in the slot's own memory.
     #[inline]
-    fn kept(&self, id: u32) -> &[u8] {
+    pub(crate) fn kept(&self, id: u32) -> &[u8] {
         let (Place { head, len, front, .. }, from) = (self.place_of(id), self.start(id) + room_for(self.info_size()));
         let head = from + head;
         &self.memory[head - front..head + len]

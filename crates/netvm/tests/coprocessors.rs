@@ -8,6 +8,7 @@ use netvm::application::{Application, Lent, Reading, Settings, Silent};
 use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, RegisterError, Registers, Views, register};
 use netvm::io::LinkType;
 use netvm::netil::exec::{Disposition, ExchangeBuffer};
+use netvm::netil::fault;
 use netvm::{Session, engines, load};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
@@ -251,4 +252,58 @@ fn what_a_class_in_c_asks_wrongly_is_told_at_its_place() {
         assert!(told.contains(wanted) && told.contains("Quota.c"), "{told}");
         std::fs::remove_dir_all(folder).unwrap();
     }
+}
+
+/// Panics when it is asked for seven.
+struct Fails;
+
+impl Coprocessor for Fails {
+    fn init(&mut self, _: &[u8]) -> u32 {
+        0
+    }
+
+    fn invoke(&mut self, _: u32, registers: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+        if registers[0] == 7 {
+            std::panic::resume_unwind(Box::new("asked for seven"));
+        }
+        registers[1] = 1;
+        Ok(())
+    }
+
+    fn fingerprint(&self) -> u64 {
+        0
+    }
+}
+
+/// What a panic says that goes through compiled code, if it does.
+fn panic_of(work: impl FnOnce()) -> Option<String> {
+    fault::caught(work).err().map(|panic| fault::said(&*panic))
+}
+
+#[test]
+fn a_panic_comes_to_the_caller_with_the_packet_on_every_engine() {
+    register(Descriptor { name: "fails", ..DESCRIPTOR }, || Box::new(Fails)).unwrap();
+    let text = PROGRAM.replace("quota", "fails");
+    let program = Arc::new(load::verify(load::module_from(text.as_bytes(), "fails").unwrap(), "fails").unwrap());
+    let file = std::env::temp_dir().join(format!("netvm-fails-{}.netil", std::process::id()));
+    std::fs::write(&file, text).unwrap();
+    let fused = format!("FromDevice(in) -> Paint(1) -> NetIL({}) -> Paint(2) -> ToDevice(a);", file.display());
+    let application = Application::read("test", &fused, &Reading::default()).unwrap_or_else(|e| panic!("{e}"));
+    for engine in engines::ALL {
+        if let Ok(mut session) = Session::start(Arc::clone(&program), engine, Default::default()) {
+            assert!(passes(&mut session, &[1; 20]), "{}", engine.name);
+            assert_eq!(panic_of(|| _ = passes(&mut session, &[7; 20])).as_deref(), Some("asked for seven"), "{}", engine.name);
+        }
+        let mut running = application
+            .embed(engine, engines::Settings::default(), Settings::default(), Box::new(Silent))
+            .unwrap_or_else(|e| panic!("{e}"));
+        for first in [1, 2, 7, 3] {
+            let bytes = &[first; 60];
+            assert!(running.push("in", Lent { bytes, wire_len: 60, time_ns: u64::from(first), link: LinkType::EN10MB }).unwrap());
+        }
+        assert_eq!(panic_of(|| running.run_until(0)).as_deref(), Some("asked for seven"), "{}", engine.name);
+        let at_hand = fault::take().unwrap_or_else(|| panic!("{}: no packet was at hand", engine.name));
+        assert_eq!((at_hand.bytes, at_hand.time_ns, at_hand.wire_len), (vec![7; 60], 7, 60), "{}", engine.name);
+    }
+    std::fs::remove_file(file).unwrap();
 }

@@ -312,8 +312,9 @@ fn a_thread_that_fails_ends_the_run_and_is_named() {
     let text = "FromDevice(in) -> b :: Bomb -> Queue -> ToDevice(out);";
     let mut application = Application::read("test", text, &reading).unwrap_or_else(|e| panic!("{}", e.render(false)));
     application.record().unwrap();
-    let interp = engines::find("interp").unwrap();
-    for (by_flow, replicas) in [(false, 1), (false, 3), (true, 3)] {
+    let ways = [(false, 1), (false, 3), (true, 3)].into_iter().flat_map(|way| ["interp", "jit", "aot"].map(|engine| (way, engine)));
+    for ((by_flow, replicas), engine) in ways {
+        let engine = engines::find(engine).unwrap();
         let out = folder.join("out.pcap");
         let relaxed = ["Bomb".to_owned()];
         let placement = match by_flow {
@@ -325,7 +326,7 @@ fn a_thread_that_fails_ends_the_run_and_is_named() {
             outputs: BTreeMap::from([("out".to_owned(), out.clone())]),
             ..Settings::default()
         };
-        let started = application.start_on(placement.unwrap(), replicas, interp, Default::default(), settings, Box::new(Quiet));
+        let started = application.start_on(placement.unwrap(), replicas, engine, Default::default(), settings, Box::new(Quiet));
         let mut cores = started.unwrap_or_else(|error| panic!("{error}"));
         cores.record(256, true).unwrap();
         cores.start();
@@ -338,7 +339,8 @@ fn a_thread_that_fails_ends_the_run_and_is_named() {
             .into_iter()
             .filter(|it| it["bytes"].as_str().is_some_and(|bytes| bytes.starts_with("02")))
             .collect::<Vec<_>>();
-        assert!(bomb.len() == 1 && bomb[0]["element"] == "b", "{bomb:?}");
+        assert!(bomb.len() == 1 && bomb[0]["element"] == "b", "{}: {bomb:?}", engine.name);
+        assert!(bomb[0]["failed"] == true && bomb[0]["dropped"].as_str().unwrap().starts_with("netvm failed in "), "{bomb:?}");
         if caller {
             drop(cores);
         } else {

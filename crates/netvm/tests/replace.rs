@@ -30,7 +30,7 @@ struct Run {
 
 impl Run {
     fn placed(folder: &Path, input: &Path, text: &str) -> String {
-        text.replace("IN,", &format!("{},", input.display())).replace("OUT", &format!("{}/out", folder.display()))
+        text.replace("IN,", &format!("{},", input.display())).replace("(OUT", &format!("({}/out", folder.display()))
     }
 
     fn new(name: &str, engine: &str, text: &str) -> Self {
@@ -151,6 +151,47 @@ fn entries_that_packets_made_stay_where_an_element_is_made_anew() {
     let replaced = run.replace(&PLAIN.replace("FlowCount", "FlowCount(CAPACITY 16)")).unwrap();
     assert_eq!((replaced.succession.tables.get("f.counts"), replaced.succession.entries_lost), (Some(&16), flows - 16));
     run.end(&[]);
+}
+
+/// Another timeout holds for the entries that are there, from when they were used last.
+#[test]
+fn entries_age_on_under_another_timeout() {
+    let long = "FromDump(IN, STOP true) -> Strip(14) -> CheckIPHeader -> [0] n :: Napt(198.51.100.0/24, TIMEOUT 300s, CAPACITY 65536);
+         Idle -> [1] n; n[0] -> Discard; n[1] -> Discard; Idle -> ToDump(OUT0); Idle -> ToDump(OUT1);";
+    let short = long.replace("300s", "100ms");
+    for engine in ["interp", "jit"] {
+        let live = |first: &str, next: &str| {
+            let mut run = Run::new("ages", engine, first);
+            while run.read("n.outward.count") <= 200 {
+                assert!(run.graph.turn());
+            }
+            let known = run.read("n.outward.count");
+            let replaced = run.replace(next).unwrap();
+            let kept = replaced.succession.tables.get("n.outward").copied();
+            (known, kept, run.end(&["n.outward.count", "n.inward.count"]).1)
+        };
+        let ((known, kept, all), (.., wanted)) = (live(long, &long.replace("65536", "65000")), live(&short, &short));
+        assert_eq!(kept, Some(known), "{engine}: entries that are copied");
+        assert!(wanted[0] > 50 && wanted[0] * 2 < all[0], "{engine}: {wanted:?} {all:?}");
+        let (_, kept, aged) = live(long, &short);
+        assert!(kept.is_some_and(|kept| kept > 0) && aged == wanted, "{engine}: {kept:?} {aged:?} {wanted:?}");
+    }
+}
+
+/// An element that goes on is not initialised again.
+#[test]
+fn init_handlers_of_what_goes_on_do_not_run_again() {
+    let text = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> rt :: RadixIPLookup(10.0.0.0/8 0, 0.0.0.0/0 0) -> d :: Discard; Idle -> ToDump(OUT0); Idle -> ToDump(OUT1);";
+    for engine in ["interp", "jit"] {
+        let mut run = Run::new("inits", engine, &text);
+        assert!(run.graph.turn());
+        run.graph.write("rt.remove", "10.0.0.0/8", None).unwrap();
+        let table = run.graph.read("rt.table", "", None).unwrap();
+        let replaced = run.replace(&text.replace("-> d ::", "-> n :: Counter -> d ::")).unwrap();
+        assert_eq!(replaced.succession.made, ["n"]);
+        assert_eq!(run.graph.read("rt.table", "", None), Ok(table), "{engine}: the route stays away");
+        run.end(&["d.count"]);
+    }
 }
 
 #[test]

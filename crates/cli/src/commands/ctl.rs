@@ -8,6 +8,8 @@ mod tables;
 mod threads;
 mod why;
 
+pub(crate) use why::line as packet;
+
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
 use crate::signals::Signals;

@@ -219,6 +219,7 @@ fn entries_are_told_and_added_by_the_names_of_their_fields() {
         run.says(&["write", "rt.add", "10.9.0.0/16 192.0.2.9 0"]);
         let told = run.says(&["table", "dump", "rt.routes"]);
         assert_eq!(told, "key=10.0.0.0/8 -> gateway=0.0.0.0 port=0\nkey=10.9.0.0/16 -> gateway=192.0.2.9 port=0\n");
+        assert_eq!(run.says(&["table", "list"]), "rt.routes\t2\n");
         run.says(&["table", "add", "rt.routes", "key=198.51.100.0/24 -> gateway=192.0.2.17 port=0"]);
         let table = run.says(&["read", "rt.table"]);
         assert!(table.contains("198.51.100.0/24\t192.0.2.17\t0"), "{table}");
@@ -376,6 +377,29 @@ fn clicks_protocol_is_spoken_where_a_configuration_asks_for_it() {
     assert!(refused[1].starts_with("530 Permission denied") && refused[2].starts_with("200 Read"), "{refused:?}");
 }
 
+/// A port of this machine speaks it as well: that of an element, and that of `click -p`.
+#[test]
+fn clicks_protocol_is_spoken_at_ports() {
+    let dir = Dir::new("control-tcp");
+    let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (own, given) = (free(), free());
+    let element = format!("{ENDLESS} ControlSocket(TCP, {});", own.port());
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_netvm"), dir.file("click")).unwrap();
+    let mut click = Command::new(dir.file("click"));
+    click.args(["-p", &given.port().to_string(), "-e", ENDLESS]);
+    for (mut command, address) in [(netvm(["run", "-e", &element]), own), (click, given)] {
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let run = Running { child, socket: PathBuf::new() };
+        run.wait(|| std::net::TcpStream::connect(address).is_ok());
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.write_all(b"WRITE s.switch 1\nREAD s.switch\nQUIT\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let wanted = "Click::ControlSocket/1.3\r\n200 Write handler 's.switch' OK\r\n200 Read handler 's.switch' OK\r\nDATA 1\r\n1";
+        assert!(text.starts_with(wanted) && text.ends_with("200 Goodbye!\r\n"), "{command:?}: {text}");
+    }
+}
+
 /// Two sources of datagrams, of which one is dropped.
 const RECORDED: &str = "s1 :: RatedSource(LENGTH 20, RATE 500) -> UDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 22) -> in :: Null;
     s2 :: RatedSource(LENGTH 20, RATE 500) -> UDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 80) -> in;
@@ -473,6 +497,36 @@ fn prometheus_reads_statistics_over_http() {
     assert!(ask("GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     assert!(ask("DELETE /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     assert!(ask("nonsense\r\n\r\n").starts_with("HTTP/1.1 400 "));
+}
+
+/// Each thread of a run has its packets, its time, and how much waits for it.
+#[test]
+fn prometheus_reads_of_each_thread() {
+    let dir = Dir::new("control-metrics-threads");
+    let capture = dir.file("in.pcap");
+    assert!(netvm(["synth", &capture, "--src", "10.1.0.0/24", "--dst", "198.51.100.0/24", "-c", "500"]).status().unwrap().success());
+    let (map, config) = (format!("in=mem:{capture}:1000000"), "FromDevice(in) -> Strip(14) -> CheckIPHeader -> q :: Queue -> Discard;");
+    let mut command = netvm(["run", "-e", config, "--map", &map, "--place", "rtc:2", "--metrics=127.0.0.1:0"]);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut run = Running { child, socket: PathBuf::new() };
+    let mut told = String::new();
+    BufReader::new(run.child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    let address = told.trim().strip_prefix("metrics http://").and_then(|rest| rest.strip_suffix("/metrics")).unwrap().to_owned();
+    let value = |metric: &str, thread: &str| {
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let begins = format!("netvm_thread_{metric}{{thread=\"{thread}\",");
+        answer.lines().find(|line| line.starts_with(&begins)).and_then(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
+    };
+    for thread in ["sources", "replica 0", "replica 1", "in order"] {
+        run.wait(|| value("packets_total", thread).is_some_and(|packets| packets > 10_000.0));
+        assert!(value("cpu_seconds_total", thread).is_some_and(|seconds| seconds > 0.0), "{thread}");
+        assert!(value("nanoseconds_per_packet", thread).is_some_and(|ns| ns > 0.0), "{thread}");
+        let waits = ["waiting_epochs", "room_epochs"].map(|metric| value(metric, thread).is_some());
+        assert_eq!(waits, [thread != "sources"; 2], "{thread}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What fused code calls: work on the packet at hand, on tables and coprocessors; and what it tells, of packets that come to members and timers that these set.
+//! What fused code calls: work on the packet at hand, on tables and coprocessors; and what it tells, of packets that come to members and timers that these set. A panic is kept until the code has
+//! returned ([`netil::fault`]).
 
 use super::Running;
 use crate::calls::{ARGUMENTS, run_job, value_of};
@@ -7,6 +8,7 @@ use compiler::host::{Host, coprocessors, read_only};
 use compiler::mir::{Call, Helper};
 use netil::budget::Budget;
 use netil::exec::{ExchangeBuffer, State, TrapKind, random};
+use netil::fault::{AtHand, NOTHING_DONE, caught, note};
 use netil::machine::{Machine, views};
 use netil::module::HandlerKind;
 use netil::wide;
@@ -20,7 +22,7 @@ pub(super) unsafe extern "C" fn arrive(frame: *mut Frame, member: u32) {
     let frame = unsafe { &mut *frame };
     // SAFETY: `Running::step` stored itself, and does nothing before compiled code returns.
     let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
-    running.arrive(frame, member);
+    running.guarded(frame, (), |running, frame| running.arrive(frame, member));
 }
 
 /// The same: a member has set timers.
@@ -32,7 +34,7 @@ pub(super) unsafe extern "C" fn settle(frame: *mut Frame, member: u32) {
     let frame = unsafe { &mut *frame };
     // SAFETY: as in `arrive`.
     let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
-    running.set_timers(frame, member);
+    running.guarded(frame, (), |running, frame| running.set_timers(frame, member));
 }
 
 /// See [`crate::frame::CallFn`].
@@ -46,27 +48,17 @@ pub(super) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
     // SAFETY: `Running::step` stored itself, and does nothing before compiled code returns.
     let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
     running.keeps = false;
-    let result = match running.unit().calls[index as usize] {
-        Call::Wide(helper, widths, result) => {
-            // SAFETY: the lowering made a slot of so many bytes, aligned for 64-bit limbs, that nothing else uses during the call.
-            let slot = unsafe { std::slice::from_raw_parts_mut(args.cast::<u64>(), ARGUMENTS / 8) };
-            running.wide(frame, (helper, widths, result), slot)
-        }
-        Call::Helper(helper, n) => {
-            // SAFETY: the lowering stored that call's n arguments there.
-            let args = unsafe { std::slice::from_raw_parts(args, n) };
-            running.helper(frame, helper, args, index)
-        }
-        Call::Random(site) => {
-            let state = running.state(frame.member);
-            // Compiled code has counted this packet.
-            Ok(random(state.seed, state.packet_number.wrapping_sub(1), HandlerKind::Push, site))
-        }
-    };
-    match result {
+    // SAFETY: as this function's.
+    let given = running.guarded(frame, NOTHING_DONE, |running, frame| match unsafe { running.called(frame, index, args) } {
         Ok(v) => v.into(),
         Err(trap) => u64::from(trap.code()) << 32,
+    });
+    if running.failed.is_there() && matches!(running.unit().calls[index as usize], Call::Wide(..)) {
+        // Where calls cannot trap, compiled code goes on with the result: no entry of a table.
+        // SAFETY: as in `called`.
+        unsafe { args.cast::<u64>().write_bytes(0, ARGUMENTS / 8) };
     }
+    given
 }
 
 /// See [`crate::frame::WideFn`].
@@ -76,12 +68,14 @@ pub(super) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
 /// that job's operands and `result` has room for its result.
 pub(super) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands: *const *const u64, result: *mut u64) -> u32 {
     // SAFETY: as in `call`.
-    let frame = unsafe { &*frame };
+    let frame = unsafe { &mut *frame };
     // SAFETY: as in `call`.
-    let running = unsafe { &*frame.host.cast::<Running<'_>>() };
-    let member = &running.members[frame.member as usize];
-    // SAFETY: compiled code stored the operands of that job, and has room for its result.
-    unsafe { run_job(running.unit().jobs[index as usize], &member.program.module().sets, operands, result) }
+    let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
+    running.guarded(frame, 0, |running, frame| {
+        let member = &running.members[frame.member as usize];
+        // SAFETY: compiled code stored the operands of that job, and has room for its result.
+        unsafe { run_job(running.unit().jobs[index as usize], &member.program.module().sets, operands, result) }
+    })
 }
 
 /// See [`crate::frame::EntryFn`].
@@ -90,16 +84,55 @@ pub(super) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands
 /// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given, `table` one of the program's of the member at hand.
 pub(super) unsafe extern "C" fn entry(frame: *mut Frame, table: u32, entry: u32) -> *mut u8 {
     // SAFETY: as in `call`.
-    let frame = unsafe { &*frame };
+    let frame = unsafe { &mut *frame };
     // SAFETY: as in `call`.
     let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
-    value_of(running.state(frame.member), table, entry)
+    running.guarded(frame, std::ptr::null_mut(), |running, frame| value_of(running.state(frame.member), table, entry))
 }
 
 /// A call whose operands are of any width: what it does, the operands' widths, the result's.
 type Wide = (Helper, [u16; 2], u16);
 
 impl Running<'_> {
+    /// Does work that compiled code asks for, unless something has failed. If it fails, the panic is kept, and the packet that was at hand.
+    fn guarded<T>(&mut self, frame: &mut Frame, nothing: T, work: impl FnOnce(&mut Self, &mut Frame) -> T) -> T {
+        if self.failed.is_there() {
+            return nothing;
+        }
+        caught(|| work(self, frame)).unwrap_or_else(|panic| {
+            note(|| AtHand::in_pool(self.name(frame.member), frame.slot, self.pool));
+            self.failed.keep(panic);
+            nothing
+        })
+    }
+
+    /// # Safety
+    /// As [`call`].
+    unsafe fn called(&mut self, frame: &mut Frame, index: u32, args: *mut u32) -> Result<u32, TrapKind> {
+        match self.unit().calls[index as usize] {
+            Call::Wide(helper, widths, result) => {
+                // SAFETY: the lowering made a slot of so many bytes, aligned for 64-bit limbs, that nothing else uses during the call.
+                let slot = unsafe { std::slice::from_raw_parts_mut(args.cast::<u64>(), ARGUMENTS / 8) };
+                self.wide(frame, (helper, widths, result), slot)
+            }
+            Call::Helper(helper, n) => {
+                // SAFETY: the lowering stored that call's n arguments there.
+                let args = unsafe { std::slice::from_raw_parts(args, n) };
+                self.helper(frame, helper, args, index)
+            }
+            Call::Random(site) => {
+                let state = self.state(frame.member);
+                // Compiled code has counted this packet.
+                Ok(random(state.seed, state.packet_number.wrapping_sub(1), HandlerKind::Push, site))
+            }
+        }
+    }
+
+    /// What the program of a member is called.
+    fn name(&self, member: u32) -> &str {
+        self.members.get(member as usize).map_or("", |member| &member.program.module().name)
+    }
+
     /// The state of a member that has the packet.
     fn state(&mut self, member: u32) -> &mut State {
         // SAFETY: the host has the state until the burst's end; it was found when the packet came to the member. Compiled code, which has pointers into it, does not run during a
@@ -150,10 +183,19 @@ impl Running<'_> {
     /// Lets [`Host`] do it, as when a handler runs alone.
     fn by_buffer(&mut self, frame: &mut Frame, args: &[u32], index: u32) -> Result<u32, TrapKind> {
         let mut budget = Budget(frame.budget);
-        let result =
-            self.lifted(frame, |this, frame, buffer| this.with_host(frame, buffer, |host| host.call(index, args, &[], &mut budget)));
+        // The packet is put back whatever happens: compiled code knows where it lies.
+        let result = self.lifted(frame, |this, frame, buffer| {
+            let result = caught(|| this.with_host(frame, buffer, |host| host.call(index, args, &[], &mut budget)));
+            if result.is_err() {
+                note(|| AtHand { slot: Some(frame.slot), ..AtHand::of(this.name(frame.member), buffer) });
+            }
+            result
+        });
         frame.budget = budget.0;
-        result
+        result.unwrap_or_else(|panic| {
+            self.failed.keep(panic);
+            Err(TrapKind::NoPacket)
+        })
     }
 
     fn with_host<T>(&mut self, frame: &mut Frame, buffer: &mut ExchangeBuffer<'static>, work: impl FnOnce(&mut Host<'_, '_>) -> T) -> T {

@@ -33,6 +33,7 @@ use netil::Verified;
 use netil::cluster::{Cluster, Ended, Host, Way};
 use netil::engine::Engine;
 use netil::exec::{CloneOut, Disposition, TrapKind};
+use netil::fault::Deferred;
 use netil::module::HandlerKind;
 use netil::pool::Pool;
 use rows::{Leaving, Rows};
@@ -131,6 +132,8 @@ struct Running<'r> {
     /// All rows were right before the burst, and are after it.
     known: bool,
     keeps: bool,
+    /// What has failed in a call.
+    failed: Deferred,
 }
 
 impl Chain {
@@ -226,6 +229,7 @@ impl Chain {
             ahead: self.ahead.as_mut(),
             known,
             keeps: !lazy,
+            failed: Deferred::default(),
         }
     }
 }
@@ -392,6 +396,7 @@ impl<'r> Running<'r> {
         // SAFETY: the frame points to the pool, in which the burst's slots are, to lists with room for the burst, and to rows of the members' memories, which all live until the burst's
         // end; compiled code and its calls use them in turn. The code was compiled for these members' programs, whose sizes their memories have.
         let result = unsafe { code(frame) };
+        self.failed.go_on();
         if let Some(member) = self.runs.take() {
             self.host.end(member);
         }

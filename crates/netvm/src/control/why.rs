@@ -1,7 +1,7 @@
 //! Where packets went, and why: what the flight recorder of a graph knows, as JSON, and those packets of it that a filter takes.
 //!
 //! A packet: `packet` (its number), `copy_of`, `time_ns`, `wire_len`, `link`, `bytes` in hexadecimal, `way` (names of elements; null where several ways lead on), `element` and `class`
-//! where it ended or is (null if that element is no more), `dropped` with the reason, `rested` (packets behind it were not recorded). Of a run on several threads also `thread`, which has the
+//! where it ended or is (null if that element is no more), `dropped` with the reason, `failed` (it was at hand when netvm failed; the reason says in what), `rested` (packets behind it were not recorded). Of a run on several threads also `thread`, which has the
 //! packet's number, and `copy_of_thread`, which has that of the packet that it is a copy of.
 
 use crate::application::Graph;
@@ -53,7 +53,8 @@ fn packet(recorded: &Recorded, graph: &Graph) -> Value {
     json!({
         "packet": own(recorded.number), "copy_of": (recorded.of > 0).then_some(own(recorded.of)), "time_ns": recorded.time_ns, "wire_len": recorded.wire_len,
         "link": recorded.link.number(), "bytes": hex, "way": recorded.way.iter().map(name).collect::<Vec<_>>(),
-        "element": last.map(|node| graph.name(node)), "class": last.map(|node| graph.class(node)), "dropped": recorded.reason, "rested": recorded.rested,
+        "element": last.map(|node| graph.name(node)), "class": last.map(|node| graph.class(node)), "dropped": recorded.reason, "failed": recorded.failed,
+        "rested": recorded.rested,
     })
 }
 

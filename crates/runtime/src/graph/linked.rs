@@ -17,8 +17,10 @@ use super::singles::Singles;
 use super::{Body, Call, Graph, Push};
 use netil::app::{Application, End};
 use netil::cluster::{Cluster, Plan};
+use netil::fault::caught;
 use netil::pool::Pool;
 use std::collections::{HashMap, VecDeque};
+use std::panic::resume_unwind;
 
 /// The most arrivals of a burst: what is done once for each takes half a microsecond, and more where four devices send, and so many packets' beginnings stay in the second-level
 /// cache. (A switch: 512 cost 0.7 ns a packet more, 256 3.6; more than 1,024 cost a router 1 ns.)
@@ -328,20 +330,20 @@ impl Graph {
         if course.timed {
             along.begin(self.first_due(), &mut self.core.clock);
         }
-        std::mem::swap(&mut self.core.pool, pool);
         let rounds = course.rounds;
-        let (run, several) = self.with_all(&plan.members, |graph| {
-            let (budget, begun, slots) = (graph.core.budget, graph.begin_linked_run(), along.slots);
-            let copies = cluster.makes_copies();
-            let mut serving = Serving { graph, plan, along, rounds, mark: None, told: begun.1, copies, begun: None };
-            cluster.run(slots, budget, pool, &mut serving);
-            serving.along.reach_all(&mut serving.graph.core.clock);
-            let (run, several) = (serving.along.most, serving.along.several);
-            graph.end_linked_run(run, begun);
-            (run, several)
+        let (run, several) = self.with_pool(pool, |graph, pool| {
+            graph.with_all(&plan.members, |graph| {
+                let (budget, begun, slots) = (graph.core.budget, graph.begin_linked_run(), along.slots);
+                let copies = cluster.makes_copies();
+                let mut serving = Serving { graph, plan, along, rounds, mark: None, told: begun.1, copies, begun: None };
+                cluster.run(slots, budget, pool, &mut serving);
+                serving.along.reach_all(&mut serving.graph.core.clock);
+                let (run, several) = (serving.along.most, serving.along.several);
+                graph.end_linked_run(run, begun);
+                (run, several)
+            })
         });
         course.has_run(run);
-        std::mem::swap(&mut self.core.pool, pool);
         Some(several)
     }
 
@@ -400,16 +402,24 @@ impl Graph {
         let Some(mut linked) = self.fusion.linked.take() else { return };
         let Linked { cluster, plan, pool, .. } = &mut *linked;
         self.core.pool.enter_again(slots, entry);
-        std::mem::swap(&mut self.core.pool, pool);
-        self.with_all(&plan.members, |graph| {
-            let (budget, begun, along) = (graph.core.budget, graph.begin_linked_run(), Along::of_several(slots));
-            let copies = cluster.makes_copies();
-            let mut serving = Serving { graph, plan, along, rounds: 0, mark: None, told: begun.1, copies, begun: None };
-            cluster.run(slots, budget, pool, &mut serving);
-            graph.end_linked_run(slots.len(), begun);
+        self.with_pool(pool, |graph, pool| {
+            graph.with_all(&plan.members, |graph| {
+                let (budget, begun, along) = (graph.core.budget, graph.begin_linked_run(), Along::of_several(slots));
+                let copies = cluster.makes_copies();
+                let mut serving = Serving { graph, plan, along, rounds: 0, mark: None, told: begun.1, copies, begun: None };
+                cluster.run(slots, budget, pool, &mut serving);
+                graph.end_linked_run(slots.len(), begun);
+            });
         });
-        std::mem::swap(&mut self.core.pool, pool);
         self.fusion.linked = Some(linked);
+    }
+
+    /// Does something with another pool in the place of its own. Both are put back even if that fails: compiled code that waits for it knows where packets lie.
+    pub(super) fn with_pool<T>(&mut self, pool: &mut Pool, work: impl FnOnce(&mut Self, &mut Pool) -> T) -> T {
+        std::mem::swap(&mut self.core.pool, pool);
+        let done = caught(|| work(self, pool));
+        std::mem::swap(&mut self.core.pool, pool);
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Does something with the states that members have in common with other graphs in their places. Locks are taken in the order of the elements, in every graph; an element

@@ -309,7 +309,7 @@ impl Graph {
         let nodes = Self::make_nodes(application, factories, &settings, host.as_ref(), &BTreeSet::new())?;
         let mut graph = Self::with_nodes(application, factories, nodes, settings, host);
         graph.outside.files = printing::Files::of(application, graph.topology.settings.within.as_deref(), &BTreeSet::new())?;
-        graph.init().map_err(|fault| vec![fault])?;
+        graph.init(&BTreeSet::new()).map_err(|fault| vec![fault])?;
         Ok(graph)
     }
 
@@ -336,7 +336,9 @@ impl Graph {
             let made = match &instance.body {
                 Source::Native(_) if without.contains(&index) => Ok(Body::Native(None)),
                 Source::Program(program) => {
-                    let made = Program::new(program, factories, settings, index, together(application, index));
+                    let together = together(application, index);
+                    let bare = without.contains(&index) && together.is_empty();
+                    let made = Program::new(program, factories, settings, index, together, bare);
                     let plane = settings.planes.as_ref().and_then(|planes| (planes.0)(&instance.name));
                     made.map(|program| Body::Program(Box::new(program.with_plane(plane, application, index))))
                 }
@@ -387,8 +389,17 @@ impl Graph {
         }
     }
 
-    fn init(&mut self) -> Result<(), Fault> {
+    /// Whether an element gets its state from another graph's: it has none before, and what elements have together is not its own.
+    fn is_bare(&self, index: usize, kept: &BTreeSet<usize>) -> bool {
+        kept.contains(&index) && matches!(&self.core.nodes[index].body, Body::Program(program) if program.together().is_empty())
+    }
+
+    /// Initialises all elements but those that are kept.
+    fn init(&mut self, kept: &BTreeSet<usize>) -> Result<(), Fault> {
         for index in 0..self.core.nodes.len() {
+            if self.is_bare(index, kept) {
+                continue;
+            }
             let (fault, now) = (|error| Fault { instance: index, error }, self.core.clock.now());
             let printed = match &mut self.core.nodes[index].body {
                 Body::Program(program) => {

@@ -18,9 +18,11 @@ use netil::app::{Application, Layout, Variable};
 use netil::engine::Engine;
 use netil::event;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
+use netil::fault::{AtHand, caught, note};
 use netil::module::{HandlerKind, PortKind, Table as Declaration};
 use netil::table::Op;
 use netil::tables::Reference;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
 
 /// How often timers of an element may run at one time of the run's clock: timers that set themselves for the past would go on for ever.
@@ -92,13 +94,14 @@ pub(super) enum Ended {
 }
 
 impl Program {
-    /// `together`: what others have as well, each with its place among such.
+    /// `together`: what others have as well, each with its place among such. `bare`: it gets its state from another one ([`Self::take_state`]) before it runs.
     pub(super) fn new(
         program: &Arc<Verified>,
         factories: &Factories<'_>,
         settings: &Settings,
         index: usize,
         together: Together,
+        bare: bool,
     ) -> Result<Self, ElementError> {
         let seed = seed_of(settings, index);
         let is_written = |n: usize| is_written(program.module(), n as u32);
@@ -116,7 +119,7 @@ impl Program {
         let slot = settings.share.as_ref().map_or(Ok(None), |share| share.state(index, program.module(), make))?;
         let copied = settings.share.as_ref().and_then(|share| share.original(index)).map(Copied::of);
         let transacts = slot.as_ref().is_none_or(|slot| matches!(slot.policy, Policy::Transaction(_)));
-        let state = Box::new(if transacts { make()? } else { State::empty() });
+        let state = Box::new(if transacts && !bare { make()? } else { State::empty() });
         let engine = (factories.engine)(Arc::clone(program))?;
         let inputs = program.module().all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
         let (program, outcome, asks) = (Arc::clone(program), Outcome::default(), asks(program));
@@ -226,7 +229,7 @@ impl Program {
 
     /// Where programs of all graphs find what they have together, if this one has its state in common.
     pub(super) fn join(&mut self, others: &Arc<Mutex<Option<Shared>>>) {
-        let has_some = !(self.together.tables.is_empty() && self.together.pieces.is_empty());
+        let has_some = !self.together.is_empty();
         self.others = (self.is_in_common() && has_some).then(|| Arc::clone(others));
     }
 
@@ -304,9 +307,11 @@ impl Program {
         let (declared, theirs) = (&self.module().tables[at], &other.module().tables[from]);
         // Copies follow what is done to a table, not another one in its place.
         let follows = self.slot.as_ref().is_some_and(|slot| matches!(slot.policy, Policy::Noted(_)));
-        let same = !follows && (declared.capacity, declared.timeout_ns) == (theirs.capacity, theirs.timeout_ns);
+        let (same_size, timeout) = (!follows && declared.capacity == theirs.capacity, declared.timeout_ns);
+        let same_time = timeout == theirs.timeout_ns;
         let (Some(own), Some(its)) = (self.state.tables.get_mut(at), other.state.tables.get_mut(from)) else { return (0, 0) };
-        if same {
+        // Another timeout changes when entries end, not where they are.
+        if same_size && (same_time || its.set_timeout(timeout, now)) {
             std::mem::swap(own, its);
             return (own.len(now), 0);
         }
@@ -426,7 +431,11 @@ impl Program {
     }
 
     fn run(&mut self, kind: HandlerKind, buffer: &mut ExchangeBuffer<'static>) {
-        self.engine.run(kind, std::slice::from_mut(buffer), &mut self.state, &mut self.outcome);
+        let Self { engine, state, outcome, .. } = self;
+        if let Err(panic) = caught(|| engine.run(kind, std::slice::from_mut(buffer), state, outcome)) {
+            note(|| AtHand::of(&self.name, buffer));
+            resume_unwind(panic);
+        }
     }
 
     /// The copies of the last run, with the outputs that they leave by.

@@ -10,6 +10,8 @@
 //! Graphs that run parts of one application, one behind the other, each have a recorder, and numbers of their own: a packet that comes with another one's has that as where it came from, so
 //! that who knows all of them puts ways together. For them somebody else says which packets are recorded ([`Sampler`], [`Graph::go_on_recording`]).
 //!
+//! After a fault of netvm's own the packet is known that a program had at hand ([`netil::fault`]).
+//!
 //! Leaves out: what happens to a packet after a linked element has held it (it is then one that was made there); what elements changed ([`super::Observer`] sees that).
 
 mod share;
@@ -18,6 +20,7 @@ use super::ring::Rings;
 use super::{ElementError, Graph, Info, Packet};
 use crate::io::LinkType;
 use netil::cluster::Plan;
+use netil::fault::{self, AtHand};
 use netil::pool::Pool;
 pub use share::Sampler;
 use share::Share;
@@ -89,6 +92,8 @@ pub struct Recorded {
     pub way: Vec<Option<usize>>,
     /// Why it was dropped in the last one, if it was.
     pub reason: Option<String>,
+    /// It was at hand when something failed: the reason says in what.
+    pub failed: bool,
     /// Whether packets behind it were not recorded, to save time.
     pub rested: bool,
 }
@@ -184,6 +189,12 @@ impl Recorder {
         if let Some(bytes) = packet.buffer.info.get_mut(self.at..self.at + 8) {
             bytes.copy_from_slice(&number.to_le_bytes());
         }
+    }
+
+    /// The number of the packet at hand when something failed, 0 if it has none.
+    fn number_of(&self, at_hand: &AtHand) -> u64 {
+        let own = || at_hand.info.get(self.at..self.at + 8).and_then(|bytes| bytes.try_into().ok());
+        at_hand.slot.map_or_else(|| own().map_or(0, u64::from_le_bytes), |slot| self.slot(slot))
     }
 
     fn slot(&self, slot: u32) -> u64 {
@@ -383,12 +394,32 @@ impl Graph {
         }
     }
 
-    /// Packets that were recorded, the oldest first; none if nothing is recorded.
+    /// Packets that were recorded, the oldest first; none if nothing is recorded. The packet that was at hand when this thread failed has that as the reason, and is told of even where it was not recorded.
     pub fn recorded(&self) -> Option<Vec<Recorded>> {
         let recorder = self.watch.recorder.as_ref().or(self.watch.resting.as_ref())?;
         let mut records: Vec<&Record> = recorder.ring.iter().filter(|record| record.number > 0).collect();
         records.sort_by_key(|record| record.number);
-        Some(records.into_iter().map(|record| self.told(record, &recorder.reasons)).collect())
+        let mut all: Vec<Recorded> = records.into_iter().map(|record| self.told(record, &recorder.reasons)).collect();
+        if let Some(at_hand) = fault::take() {
+            let reason = Some(format!("netvm failed in {}", at_hand.program));
+            // What lies in the pool has no number while nothing is recorded.
+            let known = at_hand.slot.is_none() || self.watch.recorder.is_some();
+            let number = if known { recorder.number_of(&at_hand) } else { 0 };
+            match all.iter_mut().find(|record| record.number == number && number != 0) {
+                Some(record) => (record.reason, record.failed) = (reason, true),
+                None => all.push(Recorded { reason, failed: true, ..self.told_of(&at_hand, recorder.last + 1) }),
+            }
+        }
+        Some(all)
+    }
+
+    /// A packet that was not recorded before.
+    fn told_of(&self, at_hand: &AtHand, number: u64) -> Recorded {
+        let AtHand { program, bytes, time_ns, wire_len, .. } = at_hand;
+        let node = self.topology.by_name.get(program).copied();
+        let (bytes, time_ns, wire_len, link) = (bytes.clone(), *time_ns, *wire_len, LinkType::EN10MB);
+        let way = vec![None, node];
+        Recorded { number, of: 0, from: 0, time_ns, wire_len, link, bytes, way, reason: None, failed: false, rested: false }
     }
 
     fn told(&self, record: &Record, reasons: &[String]) -> Recorded {
@@ -416,6 +447,7 @@ impl Graph {
             bytes: record.bytes[..usize::from(record.kept)].to_vec(),
             way,
             reason: reasons.get(usize::from(record.reason)).cloned(),
+            failed: false,
             rested: record.rested,
         }
     }

@@ -113,10 +113,7 @@ impl<'g> Serving<'g> {
 
     /// The graph with the pool in it.
     fn with_pool<T>(&mut self, pool: &mut Pool, work: impl FnOnce(&mut Graph) -> T) -> T {
-        std::mem::swap(&mut self.graph.core.pool, pool);
-        let result = work(self.graph);
-        std::mem::swap(&mut self.graph.core.pool, pool);
-        result
+        self.graph.with_pool(pool, |graph, _| work(graph))
     }
 }
 

@@ -137,15 +137,11 @@ impl Graph {
         let number = self.watch.recorder.as_ref().map(|recorder| recorder.number(&push.packet));
         let slot = self.core.pool.place(push.packet.buffer, push.packet.link.number());
         self.note_placed(slot, number);
-        std::mem::swap(&mut self.core.pool, &mut single.pool);
-        let (budget, begun) = (self.core.budget, self.begin_linked_run());
-        single.cluster.run(
-            slot.as_slice(),
-            budget,
-            &mut single.pool,
-            &mut Serving::of_one(self, plan, slot.as_slice(), (rounds, mark), begun.1),
-        );
-        self.end_linked_run(1, begun);
-        std::mem::swap(&mut self.core.pool, &mut single.pool);
+        let Single { cluster, pool, .. } = single;
+        self.with_pool(pool, |graph, pool| {
+            let (budget, begun, slots) = (graph.core.budget, graph.begin_linked_run(), slot.as_slice());
+            cluster.run(slots, budget, pool, &mut Serving::of_one(graph, plan, slots, (rounds, mark), begun.1));
+            graph.end_linked_run(1, begun);
+        });
     }
 }

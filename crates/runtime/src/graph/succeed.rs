@@ -190,7 +190,7 @@ impl Graph {
         }
     }
 
-    /// The graph without what is kept, initialised. Devices and the host are lent to it, and come back if it fails.
+    /// The graph without what is kept, whose elements have no state, the others initialised. Devices and the host are lent to it, and come back if it fails.
     fn make_next(
         &mut self,
         application: &Application,
@@ -212,7 +212,7 @@ impl Graph {
         next.core.clock = self.core.clock.clone();
         let files = printing::Files::of(application, next.topology.settings.within.as_deref(), kept);
         let opened = files.map(|files| next.outside.files = files);
-        match opened.and_then(|()| next.init().map_err(|fault| vec![fault])) {
+        match opened.and_then(|()| next.init(kept).map_err(|fault| vec![fault])) {
             Ok(()) => Ok(next),
             Err(faults) => {
                 self.take_back(&mut next);

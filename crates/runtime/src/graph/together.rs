@@ -15,6 +15,13 @@ pub(super) struct Together {
     pub(super) pieces: Vec<(Range<usize>, usize)>,
 }
 
+impl Together {
+    /// Whether it has nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.pieces.is_empty()
+    }
+}
+
 /// What programs have together, while none of them runs.
 #[derive(Default)]
 pub(super) struct Shared {

@@ -75,7 +75,7 @@ fn reason(of: &Value) -> String {
 }
 
 /// The packet as it arrived, or was made.
-fn line(packet: &Value) -> String {
+pub(crate) fn line(packet: &Value) -> String {
     let number = packet["packet"].as_u64().unwrap_or(0);
     let thread = |name: &str| packet[name].as_str().map_or_else(String::new, |thread| format!(" of {thread}"));
     let copy = packet["copy_of"].as_u64().map_or_else(String::new, |of| format!(", a copy of {of}{}", thread("copy_of_thread")));

@@ -149,7 +149,7 @@ pub(super) fn run_text(args: &Args, file: Option<&Path>, text: &str, first: impl
         record::begin(record::amount(args), &mut graph)?;
     }
     let live = announce(&graph.stats());
-    let whole = record::guarded(&mut graph, |graph| drive_replaceable(graph, &signals, server, Some(&recipe)));
+    let whole = record::guarded(&mut graph, |graph| drive_replaceable(graph, &signals, server, Some(&recipe)))?;
     // As JSON they are part of the one value that is printed.
     let handlers = if args.json { asked(&mut graph, &args.handlers)? } else { Vec::new() };
     if !args.json {

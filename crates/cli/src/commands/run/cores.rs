@@ -176,7 +176,7 @@ pub(super) fn run(
         let _ = cores.plan(Cores::PLAN);
     }
     announce(&cores.stats());
-    let whole = super::record::guarded(&mut cores, |cores| drive(cores, signals, server, args.explain_place));
+    let whole = super::record::guarded(&mut cores, |cores| drive(cores, signals, server, args.explain_place))?;
     let handlers = if args.json { asked(cores.graph(), &args.handlers)? } else { Vec::new() };
     if !args.json {
         say_handlers(cores.graph(), &args.handlers)?;

@@ -1,10 +1,12 @@
 //! The flight recorder of `netvm run`: the ways of the last packets are kept, and written to a file if the run crashes.
 
 use super::Args;
+use crate::commands::ctl;
 use crate::failure::{self, Failure, Outcome};
 use netvm::application::{Application, Graph, RECORD};
 use netvm::control::{Controlled, why};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use netvm::netil::fault::{caught, said};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// So many packets are kept if nothing is said.
@@ -32,33 +34,30 @@ pub(super) fn begin(amount: (usize, bool), graph: &mut Graph) -> Outcome {
     begun.map_err(Failure::failed)
 }
 
-/// Does the work. If it panics, what was recorded is written to a file before the panic goes on.
-pub(super) fn guarded<R: Controlled, T>(run: &mut R, work: impl FnOnce(&mut R) -> T) -> T {
+/// Does the work. If it panics, what was recorded is written to a file, and the run has failed.
+pub(super) fn guarded<R: Controlled, T>(run: &mut R, work: impl FnOnce(&mut R) -> T) -> Outcome<T> {
     // The run is only looked at afterwards.
-    catch_unwind(AssertUnwindSafe(|| work(run))).unwrap_or_else(|panic| {
+    caught(|| work(run)).map_err(|panic| {
         write(run);
-        resume_unwind(panic)
+        Failure::failed(format_args!("netvm has failed: {}", said(&*panic)))
     })
 }
 
-/// Writes what was recorded to a file, as far as something was, and tells where.
+/// Writes what was recorded to a file, as far as something was, and tells where, and which packet was at hand.
 pub(super) fn write(run: &impl Controlled) {
-    match write_to(run, file()) {
-        Ok(Some(file)) => failure::error(&format!("the last packets are in {}; netvm ctl why --file reads it", file.display())),
-        Ok(None) => {}
+    let Some(packets) = caught(|| run.recorded()).ok().flatten() else { return };
+    for packet in packets.iter().filter(|packet| packet["failed"] == true) {
+        failure::error(&format!("{}\n  {}", packet["dropped"].as_str().unwrap_or_default(), ctl::packet(packet)));
+    }
+    let file = file();
+    match std::fs::write(&file, Value::Array(packets).to_string()) {
+        Ok(()) => failure::error(&format!("the last packets are in {}; netvm ctl why --file reads it", file.display())),
         Err(error) => failure::error(&format!("the last packets could not be written: {error}")),
     }
 }
 
 fn file() -> PathBuf {
     PathBuf::from(format!("netvm-crash-{}.json", std::process::id()))
-}
-
-/// Writes what was recorded; none if nothing was.
-fn write_to(run: &impl Controlled, file: PathBuf) -> std::io::Result<Option<PathBuf>> {
-    let Some(packets) = run.recorded() else { return Ok(None) };
-    std::fs::write(&file, serde_json::Value::Array(packets).to_string())?;
-    Ok(Some(file))
 }
 
 #[cfg(test)]
@@ -85,8 +84,8 @@ mod tests {
             // As a fault of ours would.
             why::packets(graph).is_none().then_some(1).expect("a fault")
         };
-        let crashed = catch_unwind(AssertUnwindSafe(|| guarded(&mut graph, crashes)));
-        assert!(crashed.is_err());
+        let crashed = guarded(&mut graph, crashes).unwrap_err();
+        assert_eq!(crashed.message(), "netvm has failed: a fault");
         let text = std::fs::read_to_string(file()).unwrap();
         std::fs::remove_file(file()).unwrap();
         let packets: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();

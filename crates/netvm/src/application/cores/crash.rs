@@ -4,8 +4,8 @@
 
 use super::{Graph, lock};
 use crate::control::why::{self, Noted};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use netil::fault::{caught, said};
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,15 +39,10 @@ impl Crashes {
     /// Does the work of a thread with its graph. Of one that panics what is known is kept, and the panic goes on.
     pub(super) fn watch(&self, thread: &str, graph: &mut Graph, work: impl FnOnce(&mut Graph)) {
         // The graph is only looked at afterwards.
-        let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(graph))) else { return };
-        let packets = catch_unwind(AssertUnwindSafe(|| why::noted(graph))).unwrap_or_default();
+        let Err(panic) = caught(|| work(graph)) else { return };
+        let packets = caught(|| why::noted(graph)).unwrap_or_default();
         lock(&self.all).push(Crash { thread: thread.to_owned(), why: said(&*panic), packets });
         self.some.store(true, Ordering::Release);
         resume_unwind(panic)
     }
-}
-
-fn said(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }

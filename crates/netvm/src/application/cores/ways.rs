@@ -114,7 +114,7 @@ fn whole(packet: &Noted, behind: Option<&Noted>, origins: &Origins) -> Value {
     match behind {
         Some(behind) => {
             way.extend(behind.told["way"].as_array().into_iter().flatten().cloned());
-            for name in ["element", "class", "dropped"] {
+            for name in ["element", "class", "dropped", "failed"] {
                 told[name] = behind.told[name].clone();
             }
             told["rested"] = (told["rested"] == true || behind.told["rested"] == true).into();

@@ -403,9 +403,11 @@ impl Ends {
     }
 }
 
-/// What some elements are before there are packets: handlers that say numbers, and memories.
+/// What some elements are before there are packets: handlers that say numbers, and memories. Entries of tables are none, and there may be many.
 pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> Bases {
-    let handlers = graph.readable().into_iter().filter(|name| name.split_once('.').is_some_and(|(element, _)| of(element)));
+    let lists = |handler: &str| handler.ends_with(".list") || handler.ends_with(".dump");
+    let is_one = |name: &String| name.split_once('.').is_some_and(|(element, handler)| of(element) && !lists(handler));
+    let handlers = graph.readable().into_iter().filter(is_one);
     let number = |name: String| {
         let value = graph.read(&name, "", None).ok()?.trim().parse().ok()?;
         Some((name, value))
