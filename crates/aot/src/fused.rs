@@ -299,12 +299,6 @@ impl Running<'_> {
         slots.clear();
     }
 
-    /// A packet as an exchange buffer.
-    fn packet(&mut self, slot: u32) -> ExchangeBuffer<'static> {
-        check(self.pool, &[slot]);
-        self.pool.lift(slot)
-    }
-
     /// Copies a packet into the next slot for copies, which is there.
     fn duplicate(&mut self, burst: &mut Burst, slot: u32) -> u32 {
         let slots = &self.spare.slots;

@@ -1,12 +1,12 @@
 //! The program fails in the middle of a run: a coprocessor panics, which only a program that embeds netvm can have. So this test is such a program: called with a subcommand, it registers the coprocessor
 //! and is `netvm`; else it calls itself, and looks at exit statuses, messages and what is left behind.
 //!
-//! On every engine the coprocessor is called in another way: by the interpreter, from machine code of one handler or of fused ones, from compiled C.
+//! On every engine the coprocessor is called in another way: by the interpreter, from machine code of one handler or of fused ones, from compiled C of fused ones.
 
 #[path = "../../../tests/needs.rs"]
 mod needs;
 
-use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, register};
+use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, Views, register};
 use netvm::io::between::Between;
 use netvm::io::{LinkType, Plan, Writer};
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ impl Coprocessor for Bomb {
         0
     }
 
-    fn invoke(&mut self, _: u32, registers: &mut Registers, packet: Option<&[u8]>) -> Result<(), CoproError> {
-        assert!(registers[0] != FATAL && packet.is_some(), "on purpose");
+    fn invoke(&mut self, _: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError> {
+        assert!(registers[0] != FATAL && views.packet.is_some(), "on purpose");
         Ok(())
     }
 
@@ -51,7 +51,7 @@ const PLACES: [&[&str]; 3] = [&[], &["--place", "rtc:2", "--relax", "Bomb"], &["
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|word| word == "run" || word == "ctl") {
-        let descriptor = Descriptor { name: "bomb", registers: 1, operations: &["look"], cost: 1, doc: "panics" };
+        let descriptor = Descriptor { name: "bomb", registers: 1, operations: &["look"], cost: 1, prints: false, doc: "panics" };
         register(descriptor, || Box::new(Bomb)).expect("it is registered");
         return netvm_cli::main();
     }
