@@ -241,4 +241,18 @@ mod tests {
         assert_eq!(exits(both), [Helper::CoproShow(0), Helper::CoproInvoke(0, 0)]);
         assert_eq!(exits("push 0 upload.8 j.eq on copro.exbuf s, 0 on: push 2 copro.out s, 1").len(), 2);
     }
+
+    /// A value is put together of one that was put together before the call, and of a field: in C, of all three fields.
+    #[test]
+    fn parts_of_what_is_put_together_behind_a_call_are_handed_over() {
+        let text = "segment .metadata .use_coprocessor stringmatching as s ends segment .ports push_input a push_output b ends
+            segment .push .maxstacksize 8 pop push 0 upload.32 push 4 upload.32 w.concat 32, 32 push 8 upload.32
+            copro.exbuf s, 0 copro.invoke s, 0 w.concat 64, 32 push 20 w.pstore 96 pkt.send b ends";
+        let program = netil::verify(assemble(text, "").unwrap_or_else(|e| panic!("{e:?}"))).unwrap();
+        let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
+        let live = liveness::before_helpers(&func);
+        let calls = live.iter().filter(|(v, _)| matches!(func.op(**v), Some(Op::Helper(Helper::CoproInvoke(..), ..))));
+        let loads = |all: &[Value]| all.iter().filter(|v| matches!(func.op(**v), Some(Op::Load(..)))).count();
+        assert_eq!(calls.map(|(_, all)| loads(all)).collect::<Vec<_>>(), [3]);
+    }
 }
