@@ -18,25 +18,12 @@ use runtime::graph::native::{self, READERS};
 use runtime::graph::{ElementError, Fault};
 use std::collections::BTreeMap;
 
-const QUEUES: &[&str] =
-    &["Queue", "SimpleQueue", "NotifierQueue", "FullNoteQueue", "QuickNoteQueue", "ThreadSafeQueue", "MixedQueue", "FrontDropQueue"];
 /// Elements that take packets from queues at once.
 const MOVERS: &[&str] = &["Unqueue", "RoundRobinSched", "PrioSched", "SimpleRoundRobinSched", "SimplePrioSched"];
 /// Copies of a packet that a queue must have room for; queues without an argument do.
 const MANY: u32 = 1000;
-/// Elements that packets do not come to, and that make none.
-const SILENT: &[&str] = &[
-    "AddressInfo",
-    "PortInfo",
-    "ScheduleInfo",
-    "AlignmentInfo",
-    "StaticThreadSched",
-    "BalancedThreadSched",
-    "RandomSeed",
-    "ClickyInfo",
-    "Idle",
-    "Message",
-];
+/// Elements that packets do not come to, and that make none, besides those that only say something to readers.
+const SILENT: &[&str] = &["Idle", "Message"];
 
 /// What is done with packets that come to an element of that class with that device, if they end
 /// there.
@@ -141,7 +128,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
                 let (link, passed) = self.behind(n)?;
                 self.entries.push((number, link));
                 self.readers.push((device, [vec![n], passed].concat()));
-            } else if !has_input && !SILENT.contains(&instance.class.as_str()) {
+            } else if !has_input && !native::facts(&instance.class).informs && !SILENT.contains(&instance.class.as_str()) {
                 let called = self.rules.called;
                 let why = format!("it does not wait for packets from devices: {called} runs when packets come, and at no other time");
                 if self.rules.process.is_none() {
@@ -258,7 +245,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
 /// Whether packets only pass an element when they come one at a time, or with their copies.
 fn passes(class: &str, arguments: &[String], copies: bool) -> Result<bool, ElementError> {
     let plain = arguments.iter().all(|text| text.trim().is_empty());
-    if QUEUES.contains(&class) {
+    if native::facts(class).queue {
         let capacity = arguments.first().map_or("1", |text| text.trim());
         let least = if copies { MANY } else { 1 };
         let holds = arguments.len() <= 1 && capacity.trim_start_matches("CAPACITY ").trim().parse::<u32>().is_ok_and(|n| n >= least);
@@ -284,7 +271,7 @@ fn sends_copies(program: &Verified) -> bool {
 
 /// Whether an element passes packets on as they are.
 pub(super) fn is_plain(class: &str) -> bool {
-    QUEUES.contains(&class) || MOVERS.contains(&class)
+    native::facts(class).queue || MOVERS.contains(&class)
 }
 
 /// The device that an element names.

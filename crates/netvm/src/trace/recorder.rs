@@ -9,7 +9,7 @@ use crate::Error;
 use crate::application::feed::NUMBER;
 use netil::app::{Application, Instance};
 use netil::module::InfoField;
-use runtime::graph::{At, Info, Observer, Packet};
+use runtime::graph::{At, Info, Observer, Packet, native};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -41,7 +41,7 @@ pub(super) struct Recorder {
     sinks: HashSet<usize>,
     /// What elements would write.
     outputs: HashMap<usize, String>,
-    /// Queues, and elements in C, which may hold packets.
+    /// Elements that may hold packets, as all in C may.
     keeps: HashMap<usize, End>,
     fields: Vec<InfoField>,
     arrived: u64,
@@ -61,7 +61,7 @@ impl Recorder {
         };
         let keeps = |(at, instance): (usize, &Instance)| match instance.program() {
             Some(_) => Some((at, End::Taken)),
-            None => instance.class.contains("Queue").then_some((at, End::Kept)),
+            None => native::facts(&instance.class).holds_packets.then_some((at, End::Kept)),
         };
         Self {
             chosen,

@@ -5,6 +5,7 @@
 use super::{Client, ENDED};
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
+use netvm::application::native;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,11 @@ use std::time::{Duration, Instant};
 const NAP: Duration = Duration::from_millis(50);
 /// Looks in a row that find nothing.
 const QUIET: u32 = 3;
-/// Classes of sources.
-const SOURCES: &[&str] = &["FromDevice", "PollDevice", "FromDump", "InfiniteSource", "RatedSource", "TimedSource", "FromIPSummaryDump"];
+/// Whether elements of a class give packets.
+fn is_source(class: &str) -> bool {
+    let facts = native::facts(class);
+    facts.reads.is_some() || facts.makes
+}
 
 pub(super) fn run(client: &mut Client, within: f64, out: &mut Out) -> Outcome {
     if !within.is_finite() || within < 0.0 {
@@ -27,7 +31,7 @@ pub(super) fn run(client: &mut Client, within: f64, out: &mut Out) -> Outcome {
         let of = all.as_array().into_iter().flatten().filter(|it| wanted(it));
         of.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
     };
-    let sources = named(&|it| SOURCES.iter().any(|class| it["class"] == *class) && has(it, "active", "write"));
+    let sources = named(&|it| it["class"].as_str().is_some_and(is_source) && has(it, "active", "write"));
     let queues = named(&|it| has(it, "length", "read"));
     for source in &sources {
         client.ask(&json!({ "op": "write", "handler": format!("{source}.active"), "text": "false" }))?;

@@ -2,18 +2,16 @@
 
 use crate::commands::shared::grouped;
 use crate::failure;
-use netvm::application::{Application, Library, Stats};
+use netvm::application::{Application, Library, Stats, native};
 use std::collections::BTreeSet;
 
-/// Elements that hand packets on to captures and devices.
-const WRITERS: [&str; 6] = ["ToDump", "ToDevice", "ToHost", "ToSocket", "ToIPSummaryDump", "ToHostSniffers"];
 /// Reasons that are told one by one.
 const REASONS: usize = 6;
 
 /// Warns if packets arrived, and none of them was written where the configuration writes any, or all of them were dropped where it does not.
 pub(super) fn warn(application: &Application, stats: &Stats) {
     let dropped: u64 = stats.nodes.iter().map(|(_, _, node)| node.drops.values().sum::<u64>()).sum();
-    let mut writers = stats.nodes.iter().filter(|(_, class, _)| WRITERS.contains(&class.as_str())).peekable();
+    let mut writers = stats.nodes.iter().filter(|(_, class, _)| writes(class)).peekable();
     let is_lost = match writers.peek() {
         Some(_) => writers.all(|(_, _, node)| node.packets == 0),
         None => dropped >= stats.arrivals,
@@ -37,6 +35,11 @@ pub(super) fn warn(application: &Application, stats: &Stats) {
     failure::warning(text);
 }
 
+/// Whether elements of a class hand packets on to captures and devices.
+fn writes(class: &str) -> bool {
+    native::facts(class).writes.is_some()
+}
+
 /// Where packets ended, the most first: dropped for a reason, or in an element without outputs.
 fn ends(application: &Application, stats: &Stats) -> Vec<(u64, String)> {
     let leads_on = |at: usize| application.application().wires.iter().any(|wire| wire.from.instance as usize == at);
@@ -45,7 +48,7 @@ fn ends(application: &Application, stats: &Stats) -> Vec<(u64, String)> {
         let element =
             if name.ends_with(class.as_str()) || name.contains(&format!("{class}@")) { name.clone() } else { format!("{name} :: {class}") };
         ends.extend(node.drops.iter().map(|(reason, count)| (*count, format!("{element}: {}", in_words(reason)))));
-        let is_end = !leads_on(at) && node.drops.is_empty() && !WRITERS.contains(&class.as_str());
+        let is_end = !leads_on(at) && node.drops.is_empty() && !writes(class);
         ends.extend((is_end && node.packets > 0).then(|| (node.packets, format!("ended in {element}{}", before(application, at)))));
     }
     ends.sort_by_key(|(count, _)| std::cmp::Reverse(*count));

@@ -32,8 +32,6 @@ use runtime::graph::ring::Flow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Sources that give packets as captures have them.
-const SOURCES: &[&str] = &["FromDump", "FromDevice", "PollDevice"];
 /// Built-in elements that replicas may have: what they keep are sums.
 const SUMS: &[&str] = &["Discard", "Idle"];
 /// Elements that answer packets with errors, of which there are few (RFC 1812, 4.3.2.8).
@@ -396,8 +394,14 @@ fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) ->
     Some(described(program, kind, &func, trace, variables))
 }
 
+/// Whether a class of sources gives packets as captures have them, so that each of several graphs may have one.
+fn gives_captures(class: &str) -> bool {
+    let facts = native::facts(class);
+    facts.reads.is_some() && facts.shared == native::Shared::Own
+}
+
 pub(super) fn is_source(instance: &Instance) -> bool {
-    matches!(instance.body, Body::Native(_)) && SOURCES.contains(&instance.class.as_str())
+    matches!(instance.body, Body::Native(_)) && gives_captures(&instance.class)
 }
 
 /// Whether a source calls handlers.
@@ -501,7 +505,7 @@ fn behind_pull(application: &Application, at: usize) -> bool {
     let before = application.wires.iter().filter(|wire| wire.to.instance as usize == at).map(|wire| wire.from.instance);
     let pulled = |from: u32| match &application.instances[from as usize].body {
         Body::Program(program) => program.module().handler(HandlerKind::Push).is_none(),
-        Body::Native(_) => !SOURCES.contains(&application.instances[from as usize].class.as_str()),
+        Body::Native(_) => !gives_captures(&application.instances[from as usize].class),
     };
     before.into_iter().any(pulled)
 }

@@ -11,7 +11,7 @@ mod scheds;
 use super::quoted;
 use super::wires::Wires;
 use click::processing::Kind;
-use runtime::graph::{Args, ElementError};
+use runtime::graph::{Args, ElementError, native};
 use std::fmt::Write;
 
 use super::click;
@@ -76,8 +76,6 @@ pub(super) struct Around<'a> {
 /// A role, or nothing of an element that is only read, or why there is none.
 pub(super) type Made = Result<Role, ElementError>;
 
-const INFORMATION: [&str; 6] = ["AddressInfo", "PortInfo", "ScheduleInfo", "AlignmentInfo", "StaticThreadSched", "BalancedThreadSched"];
-
 /// What an element is here; `None` if it does nothing.
 pub(super) fn role(around: &Around<'_>) -> Result<Option<Role>, ElementError> {
     let role = match around.class {
@@ -100,7 +98,7 @@ pub(super) fn role(around: &Around<'_>) -> Result<Option<Role>, ElementError> {
         "StrideSched" => scheds::stride(around),
         "TimeSortedSched" => scheds::sorted(around),
         "PullTee" => scheds::pull_tee(around),
-        class if INFORMATION.contains(&class) => return Ok(None),
+        class if native::facts(class).informs => return Ok(None),
         _ => Err(ElementError::unsupported("the native build does not have this class")),
     };
     role.map(Some)

@@ -7,13 +7,10 @@ use crate::frontends::click::application::Parts;
 use click::graph::Port;
 use click::processing::Kind;
 use click::syntax::names::innermost;
-use runtime::graph::ElementError;
+use runtime::graph::{ElementError, native};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-/// Classes of queues that tell sources when they are full, and those that do not.
-const TELLING: [&str; 4] = ["Queue", "FullNoteQueue", "QuickNoteQueue", "ThreadSafeQueue"];
-const SILENT: [&str; 4] = ["SimpleQueue", "NotifierQueue", "MixedQueue", "FrontDropQueue"];
 /// Elements, one before the other, that are asked whether something may be pulled.
 const MOST_BEFORE: u32 = 32;
 
@@ -180,7 +177,7 @@ impl<'a> Wires<'a> {
 
     /// Whether the queues behind a source are full, those that tell so, as an expression.
     pub(super) fn full_behind(&self, element: usize) -> String {
-        let queues = self.nearest(element, false, |class| TELLING.contains(&class));
+        let queues = self.nearest(element, false, |class| native::facts(class).tells_full);
         let full = |queue: &usize| format!("{0}_state.count >= {0}_state.capacity", self.identifier(*queue));
         let all: Vec<String> = queues.iter().map(full).collect();
         if all.is_empty() { "false".to_owned() } else { all.join(" && ") }
@@ -188,7 +185,7 @@ impl<'a> Wires<'a> {
 
     /// The queues of RED: those that are named, or else the nearest.
     pub(super) fn queues(&self, element: usize, names: &[&str], before: bool) -> Result<Vec<String>, ElementError> {
-        let is_queue = |class: &str| TELLING.contains(&class) || SILENT.contains(&class);
+        let is_queue = |class: &str| native::facts(class).queue;
         let elements = &self.flat.elements;
         let find = |name: &&str| {
             let found = innermost(&elements[element].name, name, |full| elements.iter().position(|e| e.name == full));
@@ -243,10 +240,7 @@ impl<'a> Wires<'a> {
 
     /// Whether no task would find anything, as an expression. That is known where all of them write what queues hold; what others do in a turn without packets may count.
     fn idle(&self, roles: &BTreeMap<usize, Role>) -> String {
-        let is_queue = |from: &&Port| {
-            let class = self.flat.elements[from.element].class.as_str();
-            TELLING.contains(&class) || SILENT.contains(&class)
-        };
+        let is_queue = |from: &&Port| native::facts(&self.flat.elements[from.element].class).queue;
         let empty = |(element, role): (&usize, &Role)| {
             let queue = self.before.get(&Port { element: *element, port: 0 }).filter(|_| role.end == End::Sink).filter(is_queue)?;
             Some(format!("{}_state.count == 0", self.identifier(queue.element)))

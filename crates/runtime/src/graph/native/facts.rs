@@ -11,6 +11,8 @@ pub struct Facts {
     pub holds_packets: bool,
     /// It is a queue.
     pub queue: bool,
+    /// It is a queue that sources wait for while it is full.
+    pub tells_full: bool,
     /// It makes packets.
     pub makes: bool,
     /// Where the packets are read that it gives.
@@ -66,6 +68,7 @@ impl Facts {
         takes_bursts: false,
         holds_packets: false,
         queue: false,
+        tells_full: false,
         makes: false,
         reads: None,
         writes: None,

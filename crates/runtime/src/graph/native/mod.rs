@@ -252,11 +252,6 @@ pub trait Native {
         None
     }
 
-    /// The timer set by [`Ctx::wake_at`] for that moment is due.
-    fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
-        let _ = (when, ctx);
-    }
-
     /// Packets in the pool come in at a push input.
     fn push_slots(&mut self, port: u32, slots: &[u32], ctx: &mut Ctx<'_>) {
         for slot in slots {
@@ -265,9 +260,36 @@ pub trait Native {
         }
     }
 
-    /// What packets arrive by from outside, if they do so here. That stays as it is.
-    fn source(&mut self) -> Option<&mut dyn Source> {
-        None
+    /// Packets that can come in without one being lost here or behind. If there is no room tasks run before the next comes.
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    /// True if arrivals must come here with the tasks behind them after all, though [those of its class need not](Facts::takes_bursts).
+    fn one_at_a_time(&self) -> bool {
+        false
+    }
+
+    /// Whether a pull at an output may give a packet.
+    fn is_ready(&self, port: u32, ctx: &Ready<'_>) -> bool {
+        let _ = port;
+        ctx.any_input()
+    }
+
+    /// How many packets wait in it, if its class [holds some](Facts::holds_packets).
+    fn held(&self) -> usize {
+        0
+    }
+
+    /// The timer set by [`Ctx::wake_at`] for that moment is due.
+    fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
+        let _ = (when, ctx);
+    }
+
+    /// Completes what it writes.
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
+        let _ = ctx;
+        Ok(())
     }
 
     /// What has handlers of its own, if it has.
@@ -280,13 +302,8 @@ pub trait Native {
         None
     }
 
-    /// What decides when the run ends, if it does. That stays as it is.
-    fn driver(&mut self) -> Option<&mut dyn Driver> {
-        None
-    }
-
-    /// Tokens that it gets as time goes on, if it has such: when time begins with a capture's first packet, none has passed until then.
-    fn bucket(&mut self) -> Option<&mut Bucket> {
+    /// What packets arrive by from outside, if they do so here. That stays as it is.
+    fn source(&mut self) -> Option<&mut dyn Source> {
         None
     }
 
@@ -315,30 +332,13 @@ pub trait Native {
         None
     }
 
-    /// True if arrivals must come here with the tasks behind them after all, though [those of its class need not](Facts::takes_bursts).
-    fn one_at_a_time(&self) -> bool {
-        false
+    /// What decides when the run ends, if it does. That stays as it is.
+    fn driver(&mut self) -> Option<&mut dyn Driver> {
+        None
     }
 
-    /// Packets that can come in without one being lost here or behind. If there is no room tasks run before the next comes.
-    fn room(&self) -> usize {
-        usize::MAX
-    }
-
-    /// Whether a pull at an output may give a packet.
-    fn is_ready(&self, port: u32, ctx: &Ready<'_>) -> bool {
-        let _ = port;
-        ctx.any_input()
-    }
-
-    /// How many packets wait in it, if its class [holds some](Facts::holds_packets).
-    fn held(&self) -> usize {
-        0
-    }
-
-    /// Completes what it writes.
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        let _ = ctx;
-        Ok(())
+    /// Tokens that it gets as time goes on, if it has such: when time begins with a capture's first packet, none has passed until then.
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        None
     }
 }

@@ -26,7 +26,7 @@ macro_rules! queue {
             ports: $ports,
             processing: "h/lh",
             flow: "",
-            facts: $facts,
+            facts: Facts { tells_full: $tells, ..$facts },
             manual: MANUAL,
             make: |setup| make(setup, $policy, $tells),
         };
