@@ -183,7 +183,7 @@ fn entries_age_on_under_another_timeout() {
 fn init_handlers_of_what_goes_on_do_not_run_again() {
     let text = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> rt :: RadixIPLookup(10.0.0.0/8 0, 0.0.0.0/0 0) -> d :: Discard; Idle -> ToDump(OUT0); Idle -> ToDump(OUT1);";
     for engine in ["interp", "jit"] {
-        let mut run = Run::new("inits", engine, &text);
+        let mut run = Run::new("inits", engine, text);
         assert!(run.graph.turn());
         run.graph.write("rt.remove", "10.0.0.0/8", None).unwrap();
         let table = run.graph.read("rt.table", "", None).unwrap();
