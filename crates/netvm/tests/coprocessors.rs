@@ -262,7 +262,7 @@ impl Coprocessor for Fails {
         0
     }
 
-    fn invoke(&mut self, _: u32, registers: &mut Registers, _: Option<&[u8]>) -> Result<(), CoproError> {
+    fn invoke(&mut self, _: u32, registers: &mut Registers, _: Views<'_>) -> Result<(), CoproError> {
         if registers[0] == 7 {
             std::panic::resume_unwind(Box::new("asked for seven"));
         }
