@@ -368,10 +368,12 @@ impl Lower<'_> {
     fn send(&mut self, outputs: u32, after: Option<LabelId>) -> Lowered<()> {
         let first = self.element.map_or(0, |element| element.inputs);
         let count = outputs.min(DROP_PORT);
+        // Labels are of the depth of the stack where they are made.
+        let labels: Vec<LabelId> = (0..after.map_or(0, |_| count)).map(|_| self.code.label()).collect();
         let width = self.get_standard("egress_port")?;
         self.code.resize(width, 32);
         match after {
-            Some(after) => self.send_copy_by(first, count, after),
+            Some(after) => self.send_copy_by(first, &labels, after),
             None if count == 0 => self.code.op(Op::Pop),
             None => self.code.op2(Op::PktSendBy, first, count),
         }
@@ -382,11 +384,10 @@ impl Lower<'_> {
     }
 
     /// Sends a copy by the output whose number is on the stack, if there is one, and goes on there.
-    fn send_copy_by(&mut self, first: u32, count: u32, after: LabelId) {
-        let labels: Vec<LabelId> = (0..count).map(|_| self.code.label()).collect();
+    fn send_copy_by(&mut self, first: u32, labels: &[LabelId], after: LabelId) {
         self.code.switch((0..).zip(labels.iter().copied()).collect(), after);
         for (n, label) in (first..).zip(labels) {
-            self.code.bind(label);
+            self.code.bind(*label);
             self.code.op1(Op::PktSendDup, n);
             self.code.jump(after);
         }
