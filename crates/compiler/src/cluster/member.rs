@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn parts_of_what_is_put_together_behind_a_call_are_handed_over() {
         let text = "segment .metadata .use_coprocessor stringmatching as s ends segment .ports push_input a push_output b ends
-            segment .push .maxstacksize 8 pop push 0 upload.32 push 4 upload.32 w.concat 32, 32 push 8 upload.32
+            segment .push .maxstacksize 8 pop push 0 spload.32 push 4 spload.32 w.concat 32, 32 push 8 spload.32
             copro.exbuf s, 0 copro.invoke s, 0 w.concat 64, 32 push 20 w.pstore 96 pkt.send b ends";
         let program = netil::verify(assemble(text, "").unwrap_or_else(|e| panic!("{e:?}"))).unwrap();
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
