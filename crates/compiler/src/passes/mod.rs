@@ -12,6 +12,7 @@ mod coalesce;
 mod compares;
 mod dce;
 mod decisions;
+mod dispatch;
 mod equals;
 mod explain;
 mod fold;
@@ -21,7 +22,6 @@ mod lengths;
 mod paths;
 mod rewrite;
 mod select;
-mod sends;
 mod switches;
 mod unreachable;
 mod unroll;
@@ -72,8 +72,8 @@ pub struct Pass {
     pub run: fn(&mut Func, &Context<'_>),
 }
 
-const SENDS: Pass =
-    Pass { name: "sends", doc: "sends by a number: tests for few ports, and where the target looks none up", run: sends::run };
+const DISPATCH: Pass =
+    Pass { name: "dispatch", doc: "sends by a number: tests for few ports, and where the target looks none up", run: dispatch::run };
 const COALESCE: Pass = Pass { name: "coalesce", doc: "copy coalescing: removes block parameters that have one source", run: coalesce::run };
 const FOLD: Pass = Pass { name: "fold", doc: "constant propagation and folding, algebraic simplification, reassociation", run: fold::run };
 const BRANCHES: Pass =
@@ -97,7 +97,7 @@ const DCE: Pass = Pass { name: "dce", doc: "removes values nobody uses", run: dc
 
 /// Every pass once, for options and tests.
 pub const ALL: &[Pass] = &[
-    SENDS,
+    DISPATCH,
     COALESCE,
     FOLD,
     BRANCHES,
@@ -119,7 +119,7 @@ pub const ALL: &[Pass] = &[
 
 /// The optimiser. The second round sees what the checks pass turned into constants.
 pub const PIPELINE: &[Pass] = &[
-    SENDS,
+    DISPATCH,
     COALESCE,
     FOLD,
     BRANCHES,
