@@ -314,7 +314,7 @@ impl Slicer<'_> {
         }
         let on = |e: &Edge| leads[e.block.0 as usize];
         let end = match self.func.block(block).end.clone() {
-            end if end.ports().any(|port| goes_on(port, links, sliced)) => return,
+            end if end.ports().any(|port| goes_on(port, links, sliced)) => one_way(end, on, |port| goes_on(port, links, sliced)),
             Terminator::Branch(_, a, b) if on(&a) != on(&b) => Terminator::Jump(if on(&a) { a } else { b }),
             Terminator::Switch(_, cases, default) if cases.iter().map(|c| &c.1).chain([&default]).filter(|e| on(e)).count() == 1 => {
                 let only = cases.iter().map(|c| &c.1).chain([&default]).find(|e| on(e)).cloned();
@@ -426,6 +426,15 @@ impl Slicer<'_> {
     }
 }
 
+/// An end by ports of which some go on: if that is one, and it does not lead on otherwise, the packet leaves by that one, whatever number the program computes.
+fn one_way(end: Terminator, on: impl Fn(&Edge) -> bool, goes_on: impl Fn(u32) -> bool) -> Terminator {
+    let mut ports = end.ports().filter(|port| goes_on(*port));
+    match (ports.next(), ports.next()) {
+        (Some(only), None) if !end.edges().into_iter().any(on) => Terminator::Send(only),
+        _ => end,
+    }
+}
+
 fn goes_on(port: u32, links: &[(u32, Way)], sliced: &[bool]) -> bool {
     links.iter().any(|(id, link)| *id == port && matches!(link, Way::Member(to, _) if sliced.get(*to as usize) == Some(&true)))
 }
@@ -491,5 +500,13 @@ mod tests {
         let next = |key: &str| format!("{FIND}\n{key}\nt.find t\nlocstore 0");
         let (free, bound) = (next("push 2\nupload.16\nw.trunc 32, 16"), next("locload 0\nt.valid t\nw.trunc 32, 16"));
         assert_eq!([counted(16, &free), counted(16, &bound)], [(2, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn the_one_port_that_goes_on_needs_no_number() {
+        let by = Terminator::SendBy(Value(0), 4, 3, Edge::to(Block(1)));
+        let ends = |leads: bool, ports: &[u32]| one_way(by.clone(), |_| leads, |port| ports.contains(&port));
+        assert_eq!(ends(false, &[5]), Terminator::Send(5));
+        assert_eq!([ends(true, &[5]), ends(false, &[4, 5])], [by.clone(), by]);
     }
 }
