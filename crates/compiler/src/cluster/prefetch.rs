@@ -360,16 +360,11 @@ impl Slicer<'_> {
     /// Blocks that do something which lasts, or compute what that needs. Other tests may then use what was stepped over: variables of slices begin as zeros.
     fn needed(&self) -> Vec<bool> {
         let mut home = vec![None; self.func.values.len()];
-        let mut needed: Vec<bool> = self.func.block_ids().map(|block| self.func.block(block).end.edges().is_empty()).collect();
-        let mut work = Vec::<Value>::new();
-        let lasts = |v: &&Value| {
-            self.func.op(**v).is_some_and(|op| matches!(self.part(op), Part::Goal | Part::Kept) && !matches!(op, Op::Budget(..)))
-        };
         for block in self.func.block_ids() {
             let data = self.func.block(block);
             data.ops.iter().chain(&data.params).for_each(|v| home[v.0 as usize] = Some(block));
-            work.extend(data.ops.iter().filter(lasts));
         }
+        let (mut needed, mut work) = self.lasting();
         let cfg = crate::mir::cfg::Cfg::new(&self.func);
         let mut seen = vec![false; self.func.values.len()];
         while let Some(v) = work.pop() {
@@ -387,6 +382,24 @@ impl Slicer<'_> {
             }
         }
         needed
+    }
+
+    /// The blocks that packets leave by, and what lasts: operations, and the numbers that packets leave by.
+    fn lasting(&self) -> (Vec<bool>, Vec<Value>) {
+        let lasts = |v: &&Value| {
+            self.func.op(**v).is_some_and(|op| matches!(self.part(op), Part::Goal | Part::Kept) && !matches!(op, Op::Budget(..)))
+        };
+        let (mut leaves, mut values) = (Vec::new(), Vec::new());
+        for block in self.func.block_ids() {
+            let data = self.func.block(block);
+            values.extend(data.ops.iter().filter(lasts));
+            let sends = data.end.ports().next().is_some();
+            leaves.push(sends || data.end.edges().is_empty());
+            if sends {
+                data.end.values(|v| values.push(v));
+            }
+        }
+        (leaves, values)
     }
 
     /// Leaves what is done, and what that needs. A store to data memory is done if something that is needed reads it: what only counts itself on is not.
@@ -500,6 +513,26 @@ mod tests {
         let next = |key: &str| format!("{FIND}\n{key}\nt.find t\nlocstore 0");
         let (free, bound) = (next("push 2\nupload.16\nw.trunc 32, 16"), next("locload 0\nt.valid t\nw.trunc 32, 16"));
         assert_eq!([counted(16, &free), counted(16, &bound)], [(2, 0), (1, 0)]);
+    }
+
+    /// The ends by ports that are left of a classifier's with four outputs, so many of which go on.
+    fn ends_by_ports(going_on: usize) -> Vec<Terminator> {
+        let number = "push 9\njcmp.eq known\npush 20\nupload.8\nlocstore 0\nknown:\nlocload 0";
+        let head = "segment .ports\npush_output a, b, c, d\nends\nsegment .push\n.locals 1\npop\npush 0\nupload.8\nlocstore 0\npush 1\nupload.8";
+        let program = netil::verify(assemble(&format!("{head}\n{number}\npkt.sendby a, 4\nret 0\nends\n"), "").unwrap()).unwrap();
+        let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
+        let outputs = program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input());
+        let links: Vec<(u32, Way)> = outputs.take(going_on).map(|(id, _)| (id, Way::Member(1, 0))).collect();
+        let slice = of(&program, &func, LARGE, (&links, &[false, true]), &[]).unwrap();
+        let cfg = crate::mir::cfg::Cfg::new(&slice);
+        let ends = cfg.order.iter().map(|block| slice.block(*block).end.clone());
+        ends.filter(|end| end.ports().next().is_some()).collect()
+    }
+
+    #[test]
+    fn of_several_ports_that_go_on_the_number_is_computed() {
+        assert!(matches!(&ends_by_ports(1)[..], [Terminator::Send(_)]));
+        assert!(matches!(&ends_by_ports(2)[..], [Terminator::SendBy(..)]), "{:?}", ends_by_ports(2));
     }
 
     #[test]
