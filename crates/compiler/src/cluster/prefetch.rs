@@ -518,7 +518,8 @@ mod tests {
     /// The ends by ports that are left of a classifier's with four outputs, so many of which go on.
     fn ends_by_ports(going_on: usize) -> Vec<Terminator> {
         let number = "push 9\njcmp.eq known\npush 20\nupload.8\nlocstore 0\nknown:\nlocload 0";
-        let head = "segment .ports\npush_output a, b, c, d\nends\nsegment .push\n.locals 1\npop\npush 0\nupload.8\nlocstore 0\npush 1\nupload.8";
+        let head =
+            "segment .ports\npush_output a, b, c, d\nends\nsegment .push\n.locals 1\npop\npush 0\nupload.8\nlocstore 0\npush 1\nupload.8";
         let program = netil::verify(assemble(&format!("{head}\n{number}\npkt.sendby a, 4\nret 0\nends\n"), "").unwrap()).unwrap();
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
         let outputs = program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input());
