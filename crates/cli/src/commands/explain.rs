@@ -8,6 +8,7 @@ use crate::out::Out;
 use crate::print::{Packet, Printer, Style, Zone};
 use clap::ArgAction;
 use netvm::emit::{self, Sizes};
+use netvm::frontends::pcap_filter::ErrorKind;
 use netvm::frontends::pcap_filter::explain::{Explainer, Explanation, Finding, Outcome as Held, Sentence, Term};
 use netvm::io::LinkType;
 use netvm::io::capture::MAX_BURST;
@@ -226,7 +227,7 @@ fn report(source: &str, link: LinkType, explainer: &Explainer) -> Outcome<Report
         join: s.join,
         negated: s.negated,
         source: s.span.text(source).to_owned(),
-        never: doubts.iter().any(|doubt| doubt.span == s.span && doubt.message.contains("never")),
+        never: doubts.iter().any(|doubt| doubt.span == s.span && doubt.kind == ErrorKind::NeverHolds),
         words: s.words,
     };
     let program = Filter::compile(source, link, &engines::ALL[0])?.program;

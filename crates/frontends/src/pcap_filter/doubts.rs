@@ -8,7 +8,7 @@
 //! Leaves out: contradictions that take more than the facts of [`facts`](super::facts); filters of more than [`MAX_TERMS`] terms.
 
 use super::ast::{Ast, Join, Node as Term, NodeId};
-use super::error::{Error, Span};
+use super::error::{Error, ErrorKind, Span};
 use super::graph::{self, Graph, Target};
 use super::ir::{Ir, IrId, Node};
 use super::lower::Lowered;
@@ -91,7 +91,7 @@ impl Search<'_> {
         if self.can_hold(Some(id)) || !self.can_hold(None) {
             return;
         }
-        let error = Error::new(self.ast.span(term), "this term can never hold");
+        let error = Error::new(self.ast.span(term), "this term can never hold").kind(ErrorKind::NeverHolds);
         let context = std::mem::take(&mut self.context);
         let alone = self.can_hold(Some(id));
         self.context = context;

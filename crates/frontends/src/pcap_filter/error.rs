@@ -7,11 +7,27 @@ use std::fmt::{self, Write};
 
 pub use crate::diagnostics::Span;
 
+/// What is at fault, for who acts on it: messages are for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ErrorKind {
+    /// What only the message tells.
+    #[default]
+    Other,
+    /// A term that no packet fulfils.
+    NeverHolds,
+    /// Something stands where terms are joined, or the filter ends.
+    NotJoined,
+    /// A word that the language does not have there.
+    UnknownWord,
+}
+
 /// One fault of a filter: where, what, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// The text at fault.
     pub span: Span,
+    /// Of which kind.
+    pub kind: ErrorKind,
     /// What is wrong, in lower case, without a full stop.
     pub message: String,
     /// The remedy, if one is known.
@@ -20,7 +36,12 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(span: Span, message: impl Into<String>) -> Error {
-        Error { span, message: message.into(), help: None }
+        Error { span, kind: ErrorKind::Other, message: message.into(), help: None }
+    }
+
+    pub(crate) fn kind(mut self, kind: ErrorKind) -> Error {
+        self.kind = kind;
+        self
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Error {

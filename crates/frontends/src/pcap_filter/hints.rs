@@ -3,7 +3,7 @@
 //!
 //! A hint looks at the text around a fault and never changes what is a fault. One that does not fit leaves the remedy there was.
 
-use super::error::{Error, Errors};
+use super::error::{Error, ErrorKind, Errors};
 use super::{lists, names};
 
 /// Qualifiers that stand before an identifier.
@@ -62,7 +62,7 @@ const LONGEST: usize = 80;
 /// The faults with better remedies where one is known.
 pub(super) fn improved(mut errors: Errors, source: &str) -> Errors {
     for error in &mut errors.0 {
-        let found = Place::of(error, source).and_then(|place| place.hint(&error.message));
+        let found = Place::of(error, source).and_then(|place| place.hint(error.kind));
         error.help = found.or(error.help.take());
     }
     errors
@@ -81,7 +81,7 @@ impl<'s> Place<'s> {
         Some(Place { before: source.get(..start)?, text: source.get(start..end)?, after: source.get(end..)? })
     }
 
-    fn hint(&self, message: &str) -> Option<String> {
+    fn hint(&self, kind: ErrorKind) -> Option<String> {
         self.range_of_addresses()
             .or_else(|| self.network())
             .or_else(|| self.comma())
@@ -96,8 +96,8 @@ impl<'s> Place<'s> {
             .or_else(|| self.ports())
             .or_else(|| self.other_word())
             .or_else(|| self.text())
-            .or_else(|| self.service(message))
-            .or_else(|| self.joined(message))
+            .or_else(|| self.service(kind))
+            .or_else(|| self.joined(kind))
     }
 
     /// The last word before the fault.
@@ -277,8 +277,8 @@ impl<'s> Place<'s> {
     }
 
     /// Two terms with nothing between them: `src 192.0.2.1 dst 192.0.2.2`, `tcp udp`.
-    fn joined(&self, message: &str) -> Option<String> {
-        let follows = message.starts_with("expected `and`, `or` or the end") && super::suggest::is_word(self.text);
+    fn joined(&self, kind: ErrorKind) -> Option<String> {
+        let follows = kind == ErrorKind::NotJoined && super::suggest::is_word(self.text);
         let last = self.last().filter(|_| follows)?;
         let either = TRANSPORTS.contains(&last) && TRANSPORTS.contains(&self.text);
         let (join, before) = (if either { "or" } else { "and" }, self.before.trim_end());
@@ -288,10 +288,8 @@ impl<'s> Place<'s> {
     }
 
     /// A service's name where a word of the language is wanted.
-    fn service(&self, message: &str) -> Option<String> {
-        let wanted = ["unknown word", "unknown IP protocol"].iter().any(|start| message.starts_with(start))
-            || message.ends_with("is no word of the filter language");
-        let known = wanted && self.text.parse::<u32>().is_err();
+    fn service(&self, kind: ErrorKind) -> Option<String> {
+        let known = kind == ErrorKind::UnknownWord && self.text.parse::<u32>().is_err();
         let service = names::service(self.text).filter(|_| known)?;
         Some(format!("`{0}` is a service: write `port {0}` (port {1})", self.text, service.port))
     }

@@ -51,7 +51,7 @@ mod token;
 mod wlan;
 
 pub use ast::Ast;
-pub use error::{Error, Errors, Span, render_warnings};
+pub use error::{Error, ErrorKind, Errors, Span, render_warnings};
 pub use hosts::with_hosts;
 pub use link::LinkType;
 pub use lists::{BadEntry, filter_of_list};

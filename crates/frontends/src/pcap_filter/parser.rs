@@ -9,7 +9,7 @@
 //! refused at once, and nesting is bounded by [`MAX_DEPTH`], so no source text overflows the stack.
 
 use super::ast::{ArithId, Ast, Id, Join, Node, NodeId, Proto, Quals};
-use super::error::{Error, Errors, Span};
+use super::error::{Error, ErrorKind, Errors, Span};
 use super::lexer;
 use super::token::{Tok, Token, Word};
 
@@ -78,7 +78,7 @@ impl Parser {
             _ => return Err(self.expected("a comparison operator such as `=` or `>`").into()),
         };
         if self.peek() != Tok::End {
-            return Err(self.expected_join("`and`, `or` or the end of the filter").into());
+            return Err(self.expected_join("`and`, `or` or the end of the filter", ErrorKind::NotJoined).into());
         }
         self.ast.root = Some(root);
         Ok(())
@@ -209,7 +209,7 @@ impl Parser {
             Item::Number(..) => "`)`, an operator or a comparison",
             Item::Term(..) | Item::Id(_) | Item::IdList(_) => "`)`, `and` or `or`",
         };
-        let error = self.expected_join(wanted);
+        let error = self.expected_join(wanted, ErrorKind::Other);
         if self.peek() == Tok::End { error.help(format!("the `(` at byte {} is not closed", open.start)) } else { error }
     }
 
@@ -333,7 +333,7 @@ impl Parser {
     }
 
     /// A term ends here. If it ended with a misspelt keyword, which was taken for an identifier, that is the fault.
-    fn expected_join(&mut self, wanted: &str) -> Error {
+    fn expected_join(&mut self, wanted: &str, kind: ErrorKind) -> Error {
         let before = self.at.saturating_sub(1);
         let operand = !matches!(self.peek(), Tok::End | Tok::Bad(_) | Tok::Punct(_) | Tok::Not);
         if operand
@@ -344,7 +344,7 @@ impl Parser {
             self.at = before;
             return self.unknown_word();
         }
-        self.expected(wanted)
+        self.expected(wanted).kind(kind)
     }
 
     /// An identifier must stand here.
@@ -371,7 +371,7 @@ impl Parser {
 
     pub(super) fn unknown_word(&mut self) -> Error {
         let text = self.ast.text(self.span()).to_owned();
-        let error = Error::new(self.span(), format!("unknown word `{text}`"));
+        let error = Error::new(self.span(), format!("unknown word `{text}`")).kind(ErrorKind::UnknownWord);
         if let Some((word, rest)) = text.split_once('-').filter(|(word, _)| super::suggest::is_word(word)) {
             return error.help(format!("a `-` inside a word belongs to it; a subtraction is written `{word} - {rest}`"));
         }
@@ -388,6 +388,7 @@ impl Parser {
         let text = self.ast.text(self.span()).to_owned();
         if self.peek() == Tok::Name {
             return Error::new(self.span(), format!("`{text}` is no word of the filter language"))
+                .kind(ErrorKind::UnknownWord)
                 .help("a term begins with a word such as `host`, `port`, `tcp` or `not`");
         }
         let word = match self.peek() {

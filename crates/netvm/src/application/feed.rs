@@ -6,6 +6,7 @@ use crate::Error;
 use netil::app::{Body, Instance};
 use netil::module::InfoField;
 use netil::verify::Verified;
+use runtime::graph::native::{self, Medium};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,6 @@ use std::sync::Arc;
 
 /// The info field that holds a packet's number, see `Application::number_packets`.
 pub const NUMBER: &str = "packet number";
-/// Classes that write files.
-const WRITERS: &[&str] = &["ToDump", "ToIPSummaryDump"];
 /// Where what is not wanted goes.
 const NOWHERE: &str = "/dev/null";
 
@@ -45,7 +44,7 @@ impl Application {
         self.application.files.clear();
         for (at, instance) in self.application.instances.iter_mut().enumerate() {
             let Body::Native(arguments) = &mut instance.body else { continue };
-            if WRITERS.contains(&instance.class.as_str()) {
+            if native::facts(&instance.class).writes == Some(Medium::File) {
                 outputs.insert(at, first(arguments));
                 name_file(arguments, Path::new(NOWHERE));
             } else if instance.class == "ToDevice" {

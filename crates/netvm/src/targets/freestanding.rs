@@ -10,7 +10,7 @@ use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use netil::module::{HandlerKind, PortKind};
-use runtime::graph::{ElementError, Settings, seed_of};
+use runtime::graph::{ElementError, Settings, native, seed_of};
 use std::cell::RefCell;
 
 /// The text of a program.
@@ -100,7 +100,7 @@ pub(super) fn of_configuration<'a>(
     let devices = Devices::default();
     let end = |class: &str, device: &str| {
         Ok(match class {
-            "Discard" | "Idle" => Some(Leave::Discard),
+            class if native::facts(class).ends => Some(Leave::Discard),
             "ToHost" => Some(devices.output("host")),
             "ToDevice" => Some(devices.output(device)),
             _ => None,

@@ -18,12 +18,8 @@ use runtime::graph::native::{self, READERS};
 use runtime::graph::{ElementError, Fault};
 use std::collections::BTreeMap;
 
-/// Elements that take packets from queues at once.
-const MOVERS: &[&str] = &["Unqueue", "RoundRobinSched", "PrioSched", "SimpleRoundRobinSched", "SimplePrioSched"];
 /// Copies of a packet that a queue must have room for; queues without an argument do.
 const MANY: u32 = 1000;
-/// Elements that packets do not come to, and that make none, besides those that only say something to readers.
-const SILENT: &[&str] = &["Idle", "Message"];
 
 /// What is done with packets that come to an element of that class with that device, if they end
 /// there.
@@ -128,7 +124,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
                 let (link, passed) = self.behind(n)?;
                 self.entries.push((number, link));
                 self.readers.push((device, [vec![n], passed].concat()));
-            } else if !has_input && !native::facts(&instance.class).informs && !SILENT.contains(&instance.class.as_str()) {
+            } else if !has_input && acts(&instance.class) {
                 let called = self.rules.called;
                 let why = format!("it does not wait for packets from devices: {called} runs when packets come, and at no other time");
                 if self.rules.process.is_none() {
@@ -257,11 +253,17 @@ fn passes(class: &str, arguments: &[String], copies: bool) -> Result<bool, Eleme
             false => Err(ElementError::unsupported("a queue that holds no packet, or has more arguments than CAPACITY")),
         };
     }
-    match MOVERS.contains(&class) {
+    match native::facts(class).moves {
         true if copies => Err(ElementError::unsupported("copies of a packet would wait before it and come in another order")),
         true if !plain => Err(ElementError::unsupported("with arguments it is more than a wire")),
         known => Ok(known),
     }
+}
+
+/// Whether an element that no packets come to does something while the application runs.
+fn acts(class: &str) -> bool {
+    let facts = native::facts(class);
+    !facts.informs && !facts.only_begins && !facts.ends
 }
 
 /// Whether a program's push handler sends copies.
@@ -271,7 +273,7 @@ fn sends_copies(program: &Verified) -> bool {
 
 /// Whether an element passes packets on as they are.
 pub(super) fn is_plain(class: &str) -> bool {
-    native::facts(class).queue || MOVERS.contains(&class)
+    native::facts(class).queue || native::facts(class).moves
 }
 
 /// The device that an element names.

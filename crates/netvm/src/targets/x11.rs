@@ -7,6 +7,7 @@ use machine::x11::{self, Element, Made, Refused};
 use netil::Verified;
 use netil::app::Application;
 use netil::module::{HandlerKind, PortKind};
+use runtime::graph::native;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -66,7 +67,7 @@ pub(crate) fn of_configuration(app: &Application, devices: &[String], machine: &
     let entry = |device: &str| Ok(number(device));
     let end = |class: &str, device: &str| {
         Ok(match class {
-            "Discard" | "Idle" => Some(None),
+            class if native::facts(class).ends => Some(None),
             "ToDevice" => Some(Some(number(device))),
             _ => None,
         })

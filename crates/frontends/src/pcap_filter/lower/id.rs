@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::super::ast::{Dir, Id, Kind, Proto, Quals};
-use super::super::error::{Error, Span};
+use super::super::error::{Error, ErrorKind, Span};
 use super::super::ir::IrId;
 use super::super::link::Link;
 use super::super::names::{self, SCTP, Service, TCP, UDP};
@@ -319,7 +319,7 @@ impl Lower<'_> {
     fn protocol_name(&self, name: &str, over: Option<Proto>) -> Res<u32> {
         match over {
             None | Some(Proto::Ip | Proto::Ip6) => names::protocol(name).ok_or_else(|| {
-                let error = self.error(format!("unknown IP protocol `{name}`"));
+                let error = self.error(format!("unknown IP protocol `{name}`")).kind(ErrorKind::UnknownWord);
                 let near = names::near_protocol(name);
                 error.help(near.map_or("write its number".to_owned(), |near| format!("did you mean `{near}`? a number works too")))
             }),

@@ -32,12 +32,8 @@ use runtime::graph::ring::Flow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Built-in elements that replicas may have: what they keep are sums.
-const SUMS: &[&str] = &["Discard", "Idle"];
 /// Elements that answer packets with errors, of which there are few (RFC 1812, 4.3.2.8).
 const ERRORS: &[&str] = &["ICMPError", "ICMP6Error"];
-/// Elements that ask others.
-const SCRIPTS: &[&str] = &["Script", "DriverManager"];
 
 /// Where an element runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -413,7 +409,7 @@ fn calls(instance: &Instance) -> bool {
 /// Elements that scripts may ask while packets flow: all that they name, unless they first wait for the end and then for nothing.
 fn watched(application: &Application) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    for instance in application.instances.iter().filter(|instance| SCRIPTS.contains(&instance.class.as_str())) {
+    for instance in application.instances.iter().filter(|instance| native::facts(&instance.class).calls_handlers) {
         let Body::Native(arguments) = &instance.body else { continue };
         let waits = |step: &&String| ["wait", "pause", "goto", "loop"].iter().any(|word| step.trim_start().starts_with(word));
         let is_end = |step: &String| matches!(step.trim(), "wait" | "wait_stop" | "pause");
@@ -489,7 +485,7 @@ fn cannot_be_replayed(application: &Application, at: usize, instance: &Instance)
 /// Why an element must see all packets in their order; none if it need not.
 fn keeps(application: &Application, (at, instance): (usize, &Instance), relaxed: bool, by_flow: bool) -> Option<String> {
     match &instance.body {
-        Body::Native(_) if SUMS.contains(&instance.class.as_str()) && !behind_pull(application, at) => None,
+        Body::Native(_) if native::facts(&instance.class).ends && !behind_pull(application, at) => None,
         Body::Native(_) => Some(format!("{} is an element of the runtime", instance.class)),
         Body::Program(program) => {
             if application.shares(at as u32) {

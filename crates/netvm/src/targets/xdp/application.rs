@@ -15,7 +15,7 @@ use netil::app::{Application, Body, Instance, port_number};
 use netil::exec::DropReason;
 use netil::module::{HandlerKind, TableKind};
 use runtime::coproc::tables::is_written;
-use runtime::graph::{ElementError, Fault, NodeStats, Stats};
+use runtime::graph::{ElementError, Fault, native, NodeStats, Stats};
 use runtime::io::bpf;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -163,7 +163,7 @@ impl Making<'_> {
 
     fn end(&self, class: &str, device: &str) -> Result<Option<Fate>, ElementError> {
         Ok(match class {
-            "Discard" | "Idle" => Some(Fate::Action(Action::Drop)),
+            class if native::facts(class).ends => Some(Fate::Action(Action::Drop)),
             "ToHost" => Some(Fate::Action(Action::Pass)),
             "ToDevice" => Some(Fate::Action(Action::Redirect(self.interface(device)?))),
             _ => None,

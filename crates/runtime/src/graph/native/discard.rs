@@ -8,7 +8,7 @@ pub(super) static DISCARD: NativeClass = NativeClass {
     ports: "1/0",
     processing: "a/a",
     flow: "",
-    facts: Facts { takes_bursts: true, looks_at_annotations: false, ..Facts::OWN },
+    facts: Facts { takes_bursts: true, looks_at_annotations: false, ends: true, ..Facts::OWN },
     manual: "Discard([ACTIVE, BURST]) -- drops all packets\n\nBehind a pull output it pulls up to BURST packets (1) a turn while ACTIVE (true).\n\
              Handlers: count r, active rw, reset_counts w.",
     make: |setup| {
@@ -160,7 +160,7 @@ pub(super) static IDLE: NativeClass = NativeClass {
     ports: "-/-",
     processing: "a/a",
     flow: "x/y",
-    facts: Facts { takes_bursts: true, looks_at_annotations: false, ..Facts::OWN },
+    facts: Facts { takes_bursts: true, looks_at_annotations: false, ends: true, ..Facts::OWN },
     manual: "Idle -- drops what comes in and gives nothing",
     make: |setup: &Setup<'_>| {
         Args::parse(setup.arguments, &[], &[])?;

@@ -5,7 +5,7 @@ use super::super::{ElementError, HandlerError, Packet, signals, text};
 use super::{Control, Ctx, Driver, Facts, Handlers, Native, NativeClass, Ready, Setup, Shared, controls};
 
 /// Scripts work where the end is asked for, at a time that they wait for, or when they are asked between arrivals; bursts end there.
-const FACTS: Facts = Facts { takes_bursts: true, shared: Shared::First, ..Facts::OTHER };
+const FACTS: Facts = Facts { takes_bursts: true, calls_handlers: true, shared: Shared::First, ..Facts::OTHER };
 
 pub(super) static SCRIPT: NativeClass = NativeClass {
     name: "Script",

@@ -13,14 +13,22 @@ pub struct Facts {
     pub queue: bool,
     /// It is a queue that sources wait for while it is full.
     pub tells_full: bool,
+    /// It takes packets from queues and passes them on as they are: a wire, where nothing waits.
+    pub moves: bool,
     /// It makes packets.
     pub makes: bool,
     /// Where the packets are read that it gives.
     pub reads: Option<Medium>,
     /// Where the packets are written that it takes.
     pub writes: Option<Medium>,
+    /// Packets that come to it are gone; what it keeps of them are sums.
+    pub ends: bool,
+    /// Its arguments name handlers of other elements, which it calls while packets flow.
+    pub calls_handlers: bool,
     /// It says something to whoever reads the configuration, and does nothing while it runs.
     pub informs: bool,
+    /// It does something when a run begins, and nothing after that.
+    pub only_begins: bool,
     /// It may look at packets' annotations; what only holds packets, takes them or writes their bytes does not.
     pub looks_at_annotations: bool,
     /// The annotations that it sets or reads, with their sizes in bytes. Others are there only where an element in C has them.
@@ -69,10 +77,14 @@ impl Facts {
         holds_packets: false,
         queue: false,
         tells_full: false,
+        moves: false,
         makes: false,
         reads: None,
         writes: None,
+        ends: false,
+        calls_handlers: false,
         informs: false,
+        only_begins: false,
         looks_at_annotations: true,
         annotations: &[],
         role: |_| None,
@@ -125,10 +137,12 @@ mod tests {
     #[test]
     fn what_is_known_fits_together() {
         for class in ALL {
-            let Facts { reads, writes, makes, informs, holds_packets, role, .. } = class.facts;
+            let Facts { reads, writes, makes, moves, ends, informs, holds_packets, role, .. } = class.facts;
             let (inputs, outputs) = class.ports.split_once('/').unwrap_or_default();
             assert!(reads.is_none() && !makes || outputs != "0", "{}: packets come from it", class.name);
             assert!(writes.is_none() || inputs != "0", "{}: packets go to it", class.name);
+            assert!(!moves || inputs != "0" && outputs != "0" && !makes && !holds_packets, "{}: packets go through it", class.name);
+            assert!(!ends || inputs != "0" && !holds_packets, "{}: packets go to it", class.name);
             assert!(!informs || class.ports == "0/0", "{}: packets come to it", class.name);
             assert!(!holds_packets || outputs != "0", "{}: packets leave it", class.name);
             assert!(!matches!(role(&[]), Some(Role::Queue)) || class.facts.queue, "{}: it is a queue", class.name);

@@ -8,7 +8,7 @@ pub(super) static MESSAGE: NativeClass = NativeClass {
     ports: "0/0",
     processing: "a/a",
     flow: "",
-    facts: Facts { shared: Shared::First, ..Facts::OTHER },
+    facts: Facts { only_begins: true, shared: Shared::First, ..Facts::OTHER },
     manual: "Message(TEXT [, TYPE]) -- tells TEXT when the run begins\n\nTYPE is MESSAGE (no mark), WARNING or ERROR; an error keeps the run from beginning.",
     make: |setup| {
         let args = Args::parse(setup.arguments, &["MESSAGE", "TYPE"], &[])?;
@@ -27,7 +27,7 @@ pub(super) static ERROR: NativeClass = NativeClass {
     ports: "0/0",
     processing: "a/a",
     flow: "",
-    facts: Facts { shared: Shared::First, ..Facts::OTHER },
+    facts: Facts { only_begins: true, shared: Shared::First, ..Facts::OTHER },
     manual: "Error(TEXT) -- keeps the run from beginning, with TEXT as the reason",
     make: |setup| {
         Err(ElementError::Argument(Args::parse(setup.arguments, &["MESSAGE"], &[])?.text("MESSAGE").unwrap_or_else(|| "error".to_owned())))

@@ -4,6 +4,9 @@ use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Setup, controls};
 use std::collections::VecDeque;
 
+/// Of those that say nothing but whose turn it is.
+const MOVES: Facts = Facts { moves: true, ..Facts::OWN };
+
 macro_rules! sched {
     ($static:ident, $name:literal, $make:expr, $facts:expr, $manual:literal) => {
         pub(super) static $static: NativeClass =
@@ -15,18 +18,18 @@ sched!(
     ROUND_ROBIN,
     "RoundRobinSched",
     |s| plain(s, Order::Round),
-    Facts::OWN,
+    MOVES,
     "RoundRobinSched -- pulls from its inputs in turn\n\nAn input that has nothing is left out."
 );
 sched!(
     SIMPLE_ROUND_ROBIN,
     "SimpleRoundRobinSched",
     |s| plain(s, Order::Round),
-    Facts::OWN,
+    MOVES,
     "SimpleRoundRobinSched -- the same as RoundRobinSched"
 );
-sched!(PRIO, "PrioSched", |s| plain(s, Order::First), Facts::OWN, "PrioSched -- pulls from the first input that has a packet");
-sched!(SIMPLE_PRIO, "SimplePrioSched", |s| plain(s, Order::First), Facts::OWN, "SimplePrioSched -- the same as PrioSched");
+sched!(PRIO, "PrioSched", |s| plain(s, Order::First), MOVES, "PrioSched -- pulls from the first input that has a packet");
+sched!(SIMPLE_PRIO, "SimplePrioSched", |s| plain(s, Order::First), MOVES, "SimplePrioSched -- the same as PrioSched");
 sched!(
     STRIDE,
     "StrideSched",

@@ -9,7 +9,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "1/1",
     processing: "l/h",
     flow: "",
-    facts: Facts { takes_bursts: true, role: |_| Some(Role::Task), ..Facts::OWN },
+    facts: Facts { takes_bursts: true, moves: true, role: |_| Some(Role::Task), ..Facts::OWN },
     manual: "Unqueue([BURST, ACTIVE, LIMIT]) -- pulls packets and pushes them\n\nUp to BURST packets (1; 0: none; negative: all there are) a turn while ACTIVE (true), LIMIT (-1: \
              no end) in all.\nHandlers: count r, reset reset_counts w, active limit burst rw.",
     make: |setup| {
