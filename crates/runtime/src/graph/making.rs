@@ -2,8 +2,9 @@
 //!
 //! Packets of a burst have the times that their turns would have had. Invariant: nobody can tell a burst from turns of one packet each. So there are bursts only where
 //! - one element makes packets, none arrive, and no other graph or stage takes part;
-//! - all programs are members of the cluster, or there are none, and all that is behind takes bursts, as for arrivals ([`super::linked`]);
-//! - other tasks only empty queues, come behind what fills these, and find them empty again after each turn: a turn makes one packet, and nothing makes copies;
+//! - all programs are members of the cluster, or cannot tell the time of their packet from that of the round, and all that is behind takes bursts, as for arrivals ([`super::linked`]);
+//! - other tasks only empty queues, come behind what fills these, and find them empty again after each turn: a turn makes one packet, and nothing makes copies. Sinks may have
+//!   their turn before: a round later nothing else has happened;
 //! - no timer is due between, no queue that the maker waits for gets full, and the end has not been asked for.
 //!
 //! What a maker does at its end, it does with a last packet of its own.
@@ -34,6 +35,10 @@ pub(super) struct Maker {
     pub(super) ends: bool,
     /// Packets of a burst are on their way.
     makes: bool,
+    /// Other tasks have their turn before: a burst ends with theirs of the round behind it, and the maker's turn in that round makes one packet.
+    is_last: bool,
+    /// That turn is to come.
+    alone: bool,
 }
 
 impl Graph {
@@ -58,10 +63,14 @@ impl Graph {
         let settings = &self.topology.settings;
         let alone =
             settings.rings.is_none() && settings.share.is_none() && settings.elsewhere.is_none() && self.topology.sources.is_empty();
-        let (first, others) = self.topology.tasks.split_first().filter(|_| alone)?;
         let kind = |task: usize| self.core.nodes[task].task;
+        let place = self.topology.tasks.iter().position(|task| kind(*task) == Some(TaskKind::Makes)).filter(|_| alone)?;
+        let (before, rest) = self.topology.tasks.split_at(place);
+        let (maker, behind) = rest.split_first()?;
         let empties = |task: &usize| matches!(kind(*task), Some(TaskKind::Empties | TaskKind::Pulls));
-        (kind(*first) == Some(TaskKind::Makes) && others.iter().all(empties) && self.is_in_order()).then_some(*first)
+        let is_sink = |task: &usize| empties(task) && self.core.nodes[*task].outputs.iter().all(Vec::is_empty);
+        let turns = [rest, before].concat();
+        (before.iter().all(is_sink) && behind.iter().all(empties) && self.is_in_order(&turns)).then_some(*maker)
     }
 
     fn native(&self, node: usize) -> Option<&dyn Native> {
@@ -72,10 +81,10 @@ impl Graph {
     }
 
     /// True if what a task sends comes to no task that had its turn before.
-    fn is_in_order(&self) -> bool {
+    fn is_in_order(&self, tasks: &[usize]) -> bool {
         // By element, the first task that packets come to from there.
         let mut first = vec![usize::MAX; self.core.nodes.len()];
-        for (turn, task) in self.topology.tasks.iter().enumerate() {
+        for (turn, task) in tasks.iter().enumerate() {
             let mut work = vec![*task];
             while let Some(node) = work.pop() {
                 if first[node] == usize::MAX {
@@ -85,7 +94,7 @@ impl Graph {
             }
         }
         let behind = |task: &usize| self.core.nodes[*task].outputs.iter().flatten().map(|way| first[way.to.instance as usize]).min();
-        self.topology.tasks.iter().enumerate().all(|(turn, task)| behind(task).is_none_or(|first| first >= turn))
+        tasks.iter().enumerate().all(|(turn, task)| behind(task).is_none_or(|first| first >= turn))
     }
 
     /// What is to be known of it, if it makes packets in bursts.
@@ -101,7 +110,7 @@ impl Graph {
         match &self.fusion.linked {
             Some(linked) if linked.takes_bursts() => {
                 let members: BTreeSet<usize> = linked.members().collect();
-                programs.clone().all(|(node, _)| members.contains(&node)).then_some(())?;
+                programs.clone().all(|(node, of)| members.contains(&node) || !of.tells_time()).then_some(())?;
             }
             None if programs.peek().is_none() && self.one_at_a_time(&Plan::default()).is_empty() => {}
             _ => return None,
@@ -110,12 +119,13 @@ impl Graph {
             let push = of.program.module().handler(HandlerKind::Push);
             push.is_some_and(|push| push.code.iter().any(|inst| inst.op == Op::PktSendDup))
         });
-        let emptied =
-            self.topology.tasks.iter().skip(1).map(|task| Some(self.core.nodes[*task].inputs.first()?.first()?.instance as usize));
+        let others = self.topology.tasks.iter().filter(|task| **task != node);
+        let emptied = others.map(|task| Some(self.core.nodes[*task].inputs.first()?.first()?.instance as usize));
         let mut emptied: Vec<usize> = emptied.collect::<Option<_>>()?;
         emptied.sort_unstable();
         let entry = self.entry_of_slots(way.to).unwrap_or(0);
-        Some(Maker { node, entry, emptied, copies, ends: false, makes: false })
+        let is_last = self.topology.tasks.first() != Some(&node);
+        Some(Maker { node, entry, emptied, copies, is_last, ..Maker::default() })
     }
 
     /// How many packets an element may make at once that makes so many in a turn, and has made some of those; no more than `limit`. Those of whole turns, or of this one.
@@ -125,6 +135,9 @@ impl Graph {
         let Some(maker) = self.fusion.maker.as_ref().filter(|maker| maker.node == node && !maker.ends && !watched && !waits) else {
             return 0;
         };
+        if maker.alone {
+            return 0;
+        }
         let is_empty = |queue: &usize| self.native(*queue).and_then(Native::queue).is_some_and(|queue| queue.is_empty());
         let keep_up = maker.emptied.is_empty() || burst == 1 && !maker.copies && maker.emptied.iter().all(is_empty);
         let full = &self.core.nodes[node].queues_behind;
@@ -136,7 +149,7 @@ impl Graph {
         let most = BURST.min(self.core.pool.room()).min(room) as u64;
         match (most.min(limit), burst.saturating_sub(made)) {
             (most, left) if made > 0 || most < left => most.min(left),
-            (most, _) => (most / burst).min(self.free_rounds()) * burst,
+            (most, _) => (most / burst).min(self.free_rounds().saturating_sub(u64::from(maker.is_last))) * burst,
         }
     }
 
@@ -158,18 +171,23 @@ impl Graph {
         }
     }
 
-    /// Brings the tasks behind a burst of packets to an end that a task has made.
-    pub(super) fn keep_up(&mut self, node: usize) {
+    /// Brings the tasks behind a burst of packets to an end that a task has made. True if that was the beginning of the next round, in which the maker's turn comes now.
+    pub(super) fn keep_up(&mut self, node: usize) -> bool {
         if !self.fusion.maker.as_ref().is_some_and(|maker| maker.node == node && maker.makes) {
-            return;
+            return false;
         }
         self.run_tasks();
-        let Some(mut maker) = self.fusion.maker.take() else { return };
+        let Some(mut maker) = self.fusion.maker.take() else { return false };
         for queue in &maker.emptied {
             self.with_native(*queue, |native, _| native.queue_mut().into_iter().for_each(|queue| queue.kept_up()));
         }
-        maker.makes = false;
+        (maker.makes, maker.alone) = (false, maker.is_last);
+        let next = maker.is_last;
         self.fusion.maker = Some(maker);
+        if next {
+            self.pass_rounds(1);
+        }
+        next
     }
 
     /// Whether packets that come to a queue now would each have been taken out before the next came.
@@ -186,8 +204,10 @@ impl Graph {
 impl Ctx<'_> {
     /// How many packets may be made at once by an element that makes `turn.0` of them in a turn, `turn.1` of which this turn has made already. None if they are to be made
     /// one by one.
-    pub(super) fn may_make(&self, turn: (u64, u64), limit: u64) -> u64 {
-        self.graph.may_make(self.node, turn, limit)
+    pub(super) fn may_make(&mut self, turn: (u64, u64), limit: u64) -> u64 {
+        let may = self.graph.may_make(self.node, turn, limit);
+        self.graph.fusion.maker.iter_mut().filter(|maker| maker.node == self.node).for_each(|maker| maker.alone = false);
+        may
     }
 
     /// Makes packets at once, as many as [may be](Self::may_make), which leave by output 0.

@@ -469,6 +469,11 @@ impl Program {
         self.program.module().all_ports().iter().any(|(_, port)| matches!(port.kind, PortKind::PullInput | PortKind::PullOutput))
     }
 
+    /// True if it may be told apart when it runs from when its packet was made: by timers, by entries that end, or as packets are pulled through it.
+    pub(super) fn tells_time(&self) -> bool {
+        self.sets_timers || self.is_pulled() || self.program.module().tables.iter().any(|table| table.timeout_ns > 0)
+    }
+
     /// True if some handler sets a timer.
     pub(super) fn sets_timers(&self) -> bool {
         self.sets_timers

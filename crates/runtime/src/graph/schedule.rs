@@ -138,12 +138,13 @@ impl Graph {
             let done = done.flatten().unwrap_or(TaskResult::Idle);
             self.end_run_of(node, begun);
             self.settle();
+            let mut again = done == TaskResult::Again;
             if !self.core.leaving.is_empty() {
                 self.move_slots();
-                self.keep_up(node);
+                again |= self.keep_up(node);
             }
             worked |= self.core.moved || done != TaskResult::Idle;
-            if done != TaskResult::Again || self.requests.ended || self.requests.stops > 0 {
+            if !again || self.requests.ended || self.requests.stops > 0 {
                 break;
             }
         }

@@ -15,7 +15,7 @@ use netil::app::{Application, Body, Instance, port_number};
 use netil::exec::DropReason;
 use netil::module::{HandlerKind, TableKind};
 use runtime::coproc::tables::is_written;
-use runtime::graph::{ElementError, Fault, native, NodeStats, Stats};
+use runtime::graph::{ElementError, Fault, NodeStats, Stats, native};
 use runtime::io::bpf;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

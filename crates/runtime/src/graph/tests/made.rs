@@ -5,6 +5,7 @@ use super::*;
 use netil::cluster::{Cluster, Ended, Host as Outside};
 use netil::exec::{CloneOut, Disposition, ExchangeBuffer};
 use netil::pool::Pool;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// By burst of a cluster, packets' times and first bytes.
@@ -88,6 +89,14 @@ fn a_cluster_that_does_not_make_copies_gives_way() {
 }
 
 fn run_of(text: &str, programs: &[(&str, &str)], host: Option<Clock>, linked: bool) -> (Graph, Vec<Vec<(u64, u8)>>) {
+    let (mut graph, seen) = begun(text, programs, host, linked);
+    while graph.turn() {}
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    (graph, seen)
+}
+
+/// A graph that has begun, and what its cluster sees.
+fn begun(text: &str, programs: &[(&str, &str)], host: Option<Clock>, linked: bool) -> (Graph, Seen) {
     let app = application(text, programs);
     let factories = Factories { engine: &interpreter, coprocessor: &crate::coproc::make, table: &crate::coproc::tables::make_for };
     let host: Box<dyn Host> = host.map_or(Box::new(Console::default()) as Box<dyn Host>, |clock| Box::new(clock));
@@ -97,8 +106,6 @@ fn run_of(text: &str, programs: &[(&str, &str)], host: Option<Clock>, linked: bo
         graph.link(&app, plan(&app), Box::new(Watching(Arc::clone(&seen), 0)));
     }
     graph.start();
-    while graph.turn() {}
-    let seen = std::mem::take(&mut *seen.lock().unwrap());
     (graph, seen)
 }
 
@@ -134,6 +141,9 @@ fn bursts_are_made_where_nobody_can_tell() {
             format!("{source} q :: Queue\n u :: Unqueue\n s -> q -> u -> p -> d").replace("1000", "1000 | BURST 2"),
             1000,
         ),
+        ("one that discards before", format!("q :: Queue\n e :: Discard\n {source} s -> p -> q -> e"), 4),
+        ("a small queue, and one that discards before", format!("q :: Queue(3)\n e :: Discard\n {source} s -> p -> q -> e"), 500),
+        ("one that discards several before", format!("q :: Queue\n e :: Discard(BURST 2)\n {source} s -> p -> q -> e"), 4),
         ("a task before", format!("q :: Queue\n u :: Unqueue\n {source} s -> q -> u -> p -> d"), 1000),
         ("copies and a queue", format!("{source} q :: Queue\n u :: Unqueue\n c :: copy\n s -> q -> u -> c -> d"), 2000),
         ("an element that works at its times", format!("{source} q :: Queue\n u :: RatedUnqueue(1000000)\n s -> p -> q -> u -> d"), 1000),
@@ -144,6 +154,36 @@ fn bursts_are_made_where_nobody_can_tell() {
         let wanted = if name == "copies and a queue" { 1000 } else { bursts };
         assert_eq!((seen.concat().len(), runs), (1000, wanted), "{name}");
         assert_eq!(graph.read("s.count", "", None).unwrap(), if name == "two of them" { "500" } else { "1000" }, "{name}");
+    }
+}
+
+/// What can be told of a graph between its turns, by its clock.
+fn told_by_turn(text: &str, programs: &[(&str, &str)], linked: bool) -> BTreeMap<u64, Vec<String>> {
+    let (mut graph, _) = begun(text, programs, None, linked);
+    let handlers = ["s.count", "q.length", "q.drops", "q.highwater_length", "e.count"];
+    let mut told = BTreeMap::new();
+    while graph.turn() {
+        let values = handlers.map(|handler| graph.read(handler, "", None).unwrap());
+        told.insert(graph.core.clock.now(), values.to_vec());
+    }
+    told
+}
+
+/// Whenever somebody can ask, all is as it would be with one packet a turn.
+#[test]
+fn between_turns_nobody_can_tell_bursts() {
+    let source =
+        "s :: InfiniteSource(LIMIT 3000)\n p :: pass\n t :: TimedSource(0.0001 | x | LIMIT 20)\n i :: Discard\n t -> i\n s -> p -> q";
+    for (name, text) in [
+        ("discards before", format!("q :: Queue\n e :: Discard\n q -> e\n {source}")),
+        ("discards behind", format!("q :: Queue\n {source}\n e :: Discard\n q -> e")),
+        ("one before and one behind", format!("q :: Queue\n e :: Discard\n q -> e\n {source}\n r :: Queue\n f :: Discard\n r -> f")),
+    ] {
+        let [single, bursts] = [false, true].map(|linked| told_by_turn(&text, &[PASS], linked));
+        assert!(bursts.len() < single.len() / 4, "{name}: {} of {}", bursts.len(), single.len());
+        for (time, told) in bursts {
+            assert_eq!(single.get(&time), Some(&told), "{name}, {time} ns");
+        }
     }
 }
 
