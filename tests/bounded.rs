@@ -13,8 +13,9 @@ use netil::module::HandlerKind;
 use netil::{Module, verify};
 use std::collections::BTreeMap;
 
-/// What an input may take, however small it is, and for each of its bytes more: nanoseconds.
-const TIME: [u64; 2] = [2_000_000_000, 200_000];
+/// What an input may take, however small it is, and for each of its bytes more: nanoseconds. An init handler may take its whole budget, each of four emitters runs it, and the
+/// interpreter takes a second for that where a fuzzer watches it.
+const TIME: [u64; 2] = [6_000_000_000, 200_000];
 /// The same of memory, in bytes.
 const MEMORY: [u64; 2] = [200 << 20, 8 << 10];
 
