@@ -135,6 +135,16 @@ impl Along<'_> {
         self.most = self.most.min(self.at + 1);
     }
 
+    /// The same for the packet at a place among them.
+    pub(super) fn stop_at(&mut self, place: usize) {
+        self.most = self.most.min(place + 1);
+    }
+
+    /// Which of them is in this slot.
+    pub(super) fn place(&self, slot: u32) -> usize {
+        self.slots.iter().position(|of| *of == slot).unwrap_or(0)
+    }
+
     pub(super) fn is_timed(&self) -> bool {
         !self.times.is_empty()
     }

@@ -335,7 +335,7 @@ impl Graph {
             graph.with_all(&plan.members, |graph| {
                 let (budget, begun, slots) = (graph.core.budget, graph.begin_linked_run(), along.slots);
                 let copies = cluster.makes_copies();
-                let mut serving = Serving { graph, plan, along, rounds, mark: None, told: begun.1, copies, begun: None };
+                let mut serving = Serving { graph, plan, along, rounds, mark: None, told: begun.1, copies, begun: None, early: false };
                 cluster.run(slots, budget, pool, &mut serving);
                 serving.along.reach_all(&mut serving.graph.core.clock);
                 let (run, several) = (serving.along.most, serving.along.several);
@@ -406,7 +406,7 @@ impl Graph {
             graph.with_all(&plan.members, |graph| {
                 let (budget, begun, along) = (graph.core.budget, graph.begin_linked_run(), Along::of_several(slots));
                 let copies = cluster.makes_copies();
-                let mut serving = Serving { graph, plan, along, rounds: 0, mark: None, told: begun.1, copies, begun: None };
+                let mut serving = Serving { graph, plan, along, rounds: 0, mark: None, told: begun.1, copies, begun: None, early: false };
                 cluster.run(slots, budget, pool, &mut serving);
                 graph.end_linked_run(slots.len(), begun);
             });

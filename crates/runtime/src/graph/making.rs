@@ -12,6 +12,7 @@
 use super::linked::{BURST, SLOTS};
 use super::native::{Ctx, Native, TaskKind};
 use super::schedule::BUSY;
+use super::taken_back::Early;
 use super::turns::moments;
 use super::{Body, Graph};
 use crate::io::{LinkType, sys};
@@ -39,6 +40,24 @@ pub(super) struct Maker {
     is_last: bool,
     /// That turn is to come.
     alone: bool,
+    /// Where copies may come to queues: bursts may end early.
+    pub(super) early: Option<Early>,
+}
+
+impl Maker {
+    pub(super) fn is_at(&self, node: usize) -> bool {
+        self.node == node
+    }
+
+    /// True if packets of a burst are on their way.
+    pub(super) fn makes(&self) -> bool {
+        self.makes
+    }
+
+    /// The queues that other tasks empty.
+    pub(super) fn emptied(&self) -> &[usize] {
+        &self.emptied
+    }
 }
 
 impl Graph {
@@ -119,17 +138,18 @@ impl Graph {
             let push = of.program.module().handler(HandlerKind::Push);
             push.is_some_and(|push| push.code.iter().any(|inst| inst.op == Op::PktSendDup))
         });
-        let others = self.topology.tasks.iter().filter(|task| **task != node);
-        let emptied = others.map(|task| Some(self.core.nodes[*task].inputs.first()?.first()?.instance as usize));
+        let others: Vec<usize> = self.topology.tasks.iter().copied().filter(|task| *task != node).collect();
+        let emptied = others.iter().map(|task| Some(self.core.nodes[*task].inputs.first()?.first()?.instance as usize));
         let mut emptied: Vec<usize> = emptied.collect::<Option<_>>()?;
         emptied.sort_unstable();
         let entry = self.entry_of_slots(way.to).unwrap_or(0);
         let is_last = self.topology.tasks.first() != Some(&node);
-        Some(Maker { node, entry, emptied, copies, is_last, ..Maker::default() })
+        let early = if copies { self.early_at(way.to, &others) } else { None };
+        Some(Maker { node, entry, emptied, copies, is_last, early, ..Maker::default() })
     }
 
     /// How many packets an element may make at once that makes so many in a turn, and has made some of those; no more than `limit`. Those of whole turns, or of this one.
-    fn may_make(&self, node: usize, (burst, made): (u64, u64), limit: u64) -> u64 {
+    fn may_make(&self, node: usize, (burst, made): (u64, u64), limit: u64, takes_back: bool) -> u64 {
         let watched = self.watch.recorder.is_some() || self.watch.observer.is_some();
         let waits = !(self.core.pending.is_empty() && self.core.leaving.is_empty() && self.core.recirculated.is_empty()) || self.is_asked();
         let Some(maker) = self.fusion.maker.as_ref().filter(|maker| maker.node == node && !maker.ends && !watched && !waits) else {
@@ -139,9 +159,10 @@ impl Graph {
             return 0;
         }
         let is_empty = |queue: &usize| self.native(*queue).and_then(Native::queue).is_some_and(|queue| queue.is_empty());
-        let keep_up = maker.emptied.is_empty() || burst == 1 && !maker.copies && maker.emptied.iter().all(is_empty);
+        let early = maker.early.as_ref().is_some_and(|early| takes_back && early.may());
+        let keep_up = maker.emptied.is_empty() || burst == 1 && (!maker.copies || early) && maker.emptied.iter().all(is_empty);
         let full = &self.core.nodes[node].queues_behind;
-        if !keep_up || maker.copies && !full.is_empty() {
+        if !keep_up || maker.copies && !early && !full.is_empty() {
             return 0;
         }
         // As long as one of them has room the others may be full.
@@ -164,7 +185,7 @@ impl Graph {
     }
 
     /// That many rounds of tasks have been done at once.
-    fn pass_rounds(&mut self, rounds: u64) {
+    pub(super) fn pass_rounds(&mut self, rounds: u64) {
         self.core.clock.rounds(rounds);
         if self.core.clock.is_simulated() {
             self.core.busy_rounds += u32::try_from(rounds).unwrap_or(u32::MAX);
@@ -176,13 +197,16 @@ impl Graph {
         if !self.fusion.maker.as_ref().is_some_and(|maker| maker.node == node && maker.makes) {
             return false;
         }
-        self.run_tasks();
+        let early = self.end_made(node);
+        if !early {
+            self.run_tasks();
+        }
         let Some(mut maker) = self.fusion.maker.take() else { return false };
         for queue in &maker.emptied {
             self.with_native(*queue, |native, _| native.queue_mut().into_iter().for_each(|queue| queue.kept_up()));
         }
-        (maker.makes, maker.alone) = (false, maker.is_last);
-        let next = maker.is_last;
+        let next = maker.is_last && !early;
+        (maker.makes, maker.alone) = (false, next);
         self.fusion.maker = Some(maker);
         if next {
             self.pass_rounds(1);
@@ -204,9 +228,13 @@ impl Graph {
 impl Ctx<'_> {
     /// How many packets may be made at once by an element that makes `turn.0` of them in a turn, `turn.1` of which this turn has made already. None if they are to be made
     /// one by one.
-    pub(super) fn may_make(&mut self, turn: (u64, u64), limit: u64) -> u64 {
-        let may = self.graph.may_make(self.node, turn, limit);
-        self.graph.fusion.maker.iter_mut().filter(|maker| maker.node == self.node).for_each(|maker| maker.alone = false);
+    /// `takes_back`: some of them may not be made after all ([`super::native::Task::take_back`]).
+    pub(super) fn may_make(&mut self, turn: (u64, u64), limit: u64, takes_back: bool) -> u64 {
+        let may = self.graph.may_make(self.node, turn, limit, takes_back);
+        if let Some(maker) = self.graph.fusion.maker.as_mut().filter(|maker| maker.node == self.node) {
+            maker.alone = false;
+            maker.early.iter_mut().for_each(Early::turn);
+        }
         may
     }
 
@@ -222,12 +250,16 @@ impl Ctx<'_> {
             Arrival { bytes, len: bytes.len(), time_ns, wire_len: bytes.len() as u32 }
         });
         let mut slots = Vec::with_capacity(BURST);
+        let mut early = false;
         if let Some(maker) = &mut graph.fusion.maker {
             maker.makes = true;
             graph.core.pool.enter(maker.entry);
+            early = maker.early.iter_mut().map(|early| early.begin(count)).count() > 0;
         }
         graph.core.pool.put_many(coming, LinkType::EN10MB.number(), &mut slots);
-        graph.pass_rounds((made + count).saturating_sub(1) / burst.max(1));
+        if !early {
+            graph.pass_rounds((made + count).saturating_sub(1) / burst.max(1));
+        }
         graph.fusion.made += count;
         self.emit_slots(0, slots);
     }

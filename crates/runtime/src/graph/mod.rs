@@ -63,6 +63,7 @@ mod straight;
 mod succeed;
 mod summary;
 mod tables;
+mod taken_back;
 mod text;
 mod timers;
 mod together;

@@ -26,12 +26,40 @@ pub(super) struct Serving<'g> {
     pub(super) copies: bool,
     /// Since when a member runs on its own.
     pub(super) begun: Option<Begun>,
+    /// They are of a burst that was made, which [may end early](super::taken_back).
+    pub(super) early: bool,
 }
 
 impl<'g> Serving<'g> {
     /// For one packet, which was led back so often, above what lies on the stack up to a mark.
     pub(super) fn of_one(graph: &'g mut Graph, plan: &'g Plan, slots: &'g [u32], (rounds, mark): (u8, usize), told: bool) -> Self {
-        Self { graph, plan, along: Along::of_one(slots), rounds, mark: Some(mark), told, copies: false, begun: None }
+        Self { graph, plan, along: Along::of_one(slots), rounds, mark: Some(mark), told, copies: false, begun: None, early: false }
+    }
+
+    /// For packets that were made at once, in a burst that may end early.
+    pub(super) fn of_made(graph: &'g mut Graph, plan: &'g Plan, along: Along<'g>, told: bool) -> Self {
+        Self { graph, plan, along, rounds: 0, mark: None, told, copies: false, begun: None, early: true }
+    }
+
+    /// A packet of such a burst leaves by itself.
+    fn leave_made(&mut self, ended: &Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool) {
+        let place = self.along.place(slot);
+        self.with_pool(pool, |graph| {
+            graph.run_tasks();
+            graph.reach_made(place);
+        });
+        self.put_out(ended, slot, copies, pool);
+        let goes_on = self.with_pool(pool, |graph| {
+            graph.settle();
+            let goes_on = graph.queues_are_short() && graph.passes_on();
+            if goes_on {
+                graph.run_tasks();
+            }
+            goes_on
+        });
+        if !goes_on {
+            self.along.stop_at(place);
+        }
     }
 
     fn node(&self, ended: &Ended) -> usize {
@@ -194,6 +222,9 @@ impl Host for Serving<'_> {
         if !copies.is_empty() {
             self.graph.fusion.singles.iter_mut().for_each(|singles| singles.note_copied());
         }
+        if self.early {
+            return self.leave_made(&ended, slot, copies, pool);
+        }
         self.run_tasks(pool);
         self.along.reach(slot, &mut self.graph.core.clock);
         self.put_out(&ended, slot, copies, pool);
@@ -202,7 +233,7 @@ impl Host for Serving<'_> {
 
     fn takes_copies(&self, most: u32) -> bool {
         // Of the arrival that copies are counted of, those are a part which are made while it runs.
-        self.graph.watch.recorder.is_none() && self.graph.core.copies + most <= MAX_WAY_COPIES
+        !self.early && self.graph.watch.recorder.is_none() && self.graph.core.copies + most <= MAX_WAY_COPIES
     }
 
     fn copied(&mut self, made: u32) {

@@ -32,9 +32,9 @@ pub(super) struct Singles {
 type Entries = HashMap<(usize, u32), u32>;
 
 /// A cluster, and the graph's pool while it runs.
-struct Single {
-    cluster: Box<dyn Cluster>,
-    pool: Pool,
+pub(super) struct Single {
+    pub(super) cluster: Box<dyn Cluster>,
+    pub(super) pool: Pool,
 }
 
 impl Singles {
@@ -46,7 +46,21 @@ impl Singles {
     }
 
     fn entry(&self, push: &Push) -> Option<u32> {
-        self.by_node.get(push.node)?.get(push.port as usize).copied().flatten().filter(|_| !self.free.is_empty())
+        self.entry_at(push.node, push.port).filter(|_| !self.free.is_empty())
+    }
+
+    /// The entry of an input.
+    pub(super) fn entry_at(&self, node: usize, port: u32) -> Option<u32> {
+        self.by_node.get(node)?.get(port as usize).copied().flatten()
+    }
+
+    /// A cluster that is free, which is to be [put back](Self::put_back).
+    pub(super) fn take(&mut self) -> Option<(Arc<Plan>, Single)> {
+        Some((Arc::clone(&self.plan), self.free.pop()?))
+    }
+
+    pub(super) fn put_back(&mut self, single: Single) {
+        self.free.push(single);
     }
 
     /// The same with nothing counted yet.
@@ -116,15 +130,14 @@ impl Graph {
 
     /// Runs such a cluster on the packet.
     pub(super) fn enter_cluster(&mut self, push: Push, entry: u32) {
-        let next = |singles: &mut Singles| Some((Arc::clone(&singles.plan), singles.free.pop()?));
-        let Some((plan, mut single)) = self.fusion.singles.as_deref_mut().and_then(next) else { return };
+        let Some((plan, mut single)) = self.fusion.singles.as_deref_mut().and_then(Singles::take) else { return };
         // While the cluster runs, what members have in common with other graphs is in its place.
         match self.fusion.linked.is_none() {
             true => self.run_single(push, entry, &plan, &mut single),
             false => self.with_all(&plan.members, |graph| graph.run_single(push, entry, &plan, &mut single)),
         }
         if let Some(singles) = &mut self.fusion.singles {
-            singles.free.push(single);
+            singles.put_back(single);
         }
     }
 

@@ -12,6 +12,13 @@ impl Graph {
             let way = self.core.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
             let to = way.filter(|way| !way.recirculates).map(|way| way.to);
             let entry = to.and_then(|to| self.entry_of_slots(to));
+            if entry.is_some() && self.may_end_early(node) {
+                let run = self.run_made(&slots);
+                self.core.nodes[node].stats.left_many(port, run as u64);
+                self.core.moved = true;
+                self.settle();
+                continue;
+            }
             let native = to
                 .filter(|to| matches!(self.core.nodes[to.instance as usize].body, Body::Native(Some(_))) && self.watch.recorder.is_none());
             if entry.is_some() || native.is_some() {

@@ -206,7 +206,7 @@ impl InfiniteSource {
     fn many(&mut self, ctx: &mut Ctx<'_>) -> Option<TaskResult> {
         let (turn, len) = ((self.burst, self.turn), self.made.data.len() as u64);
         let most = if self.random.is_some() { RANDOM_BYTES.checked_div(len).unwrap_or(0) } else { u64::MAX };
-        let count = ctx.may_make(turn, self.made.before_last().min(most));
+        let count = ctx.may_make(turn, self.made.before_last().min(most), self.random.is_none());
         if count < 2 || !self.timestamp {
             return None;
         }
@@ -306,6 +306,10 @@ impl Task for InfiniteSource {
             false if self.turn == 0 => TaskResult::Done,
             false => TaskResult::Again,
         }
+    }
+
+    fn take_back(&mut self, packets: u64) {
+        self.made.count -= packets;
     }
 
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {

@@ -48,7 +48,7 @@ impl RatedSource {
     fn many(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let now = ctx.now();
         let due = if ctx.is_real() { self.bucket.available(now) } else { 0 };
-        let count = ctx.may_make(TURN, self.made.before_last().min(due));
+        let count = ctx.may_make(TURN, self.made.before_last().min(due), false);
         if count < 2 || !self.bucket.take(count, now) {
             return false;
         }

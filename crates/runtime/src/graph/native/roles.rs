@@ -61,6 +61,11 @@ pub trait Task {
     /// Its turn.
     fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult;
 
+    /// So many of the packets that it has just made have not been made: only where it says that it [takes them back](super::Ctx::may_make).
+    fn take_back(&mut self, packets: u64) {
+        let _ = packets;
+    }
+
     /// Whether it waits to run, for the handler `scheduled`.
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool;
 }
