@@ -37,6 +37,11 @@ fn threads_move_and_replicas_change_while_a_connection_goes_through() {
         assert_eq!(named(name)["pinned"], 0, "{pinned}");
         assert!(ctl(&socket, &["move", name, "any"]).good().starts_with(&format!("{name}: any core, pause ")));
     }
+    // Which stage an element is in: what `netvm top` draws.
+    let stats = json(&ctl(&socket, &["stats", "--json"]).good());
+    let stage =
+        |class: &str| stats["elements"].as_array().expect("elements").iter().find(|it| it["class"] == class).expect("it")["stage"].clone();
+    assert_eq!(["FromDevice", "CheckIPHeader", "ToDevice"].map(stage), ["sources", "replicas", "in order"], "{stats}");
     let done = AtomicBool::new(false);
     let (mut moves, mut changes) = (0, 0);
     std::thread::scope(|scope| {

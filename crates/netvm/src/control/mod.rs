@@ -82,6 +82,11 @@ pub trait Controlled {
     /// What became of the packets so far.
     fn stats(&self) -> Stats;
 
+    /// By element, the stage that it is in; none on one thread.
+    fn stages(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// The last packets, if they are recorded ([`why::packets`]).
     fn recorded(&self) -> Option<Vec<serde_json::Value>> {
         None
@@ -252,6 +257,10 @@ impl Controlled for Cores {
         Cores::stats(self)
     }
 
+    fn stages(&self) -> Vec<&'static str> {
+        self.placement().stage_names()
+    }
+
     fn stop(&mut self) {
         Cores::stop(self);
     }
@@ -298,9 +307,11 @@ impl Controlled for Cores {
     }
 }
 
-/// What is told of a run that began then: [`report::json`] with `threads`, for how long each has run on a core.
+/// What is told of a run that began then: [`report::json`] with `threads`, for how long each has run on a core, and the `stage` of each element where there are several.
 fn statistics(target: &dyn Controlled, begun: Instant) -> serde_json::Value {
     let mut all = report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64());
+    let elements = all["elements"].as_array_mut().into_iter().flatten();
+    elements.zip(target.stages()).for_each(|(element, stage)| element["stage"] = stage.into());
     all["threads"] = threads::threads(&target.threads());
     all["replicas"] = target.replicas().map_or(serde_json::Value::Null, |now| threads::replicas(now, target.planned()));
     all

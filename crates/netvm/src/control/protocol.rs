@@ -10,7 +10,7 @@
 //! | `write` | writes `text` to `handler` | `null` |
 //! | `batch` | does all `requests`, with no packet between them, up to the first that fails; with `atomic` all of them or none | a list of their answers |
 //! | `why` | the last packets that `filter` takes, if it is there, at most `most` of them (20), and where how many ended | `recorded`, `matched`, `ends`, `packets` ([`why`]) |
-//! | `stats` | | what `netvm run --json` prints, with `threads` |
+//! | `stats` | | what `netvm run --json` prints, with `threads`, and the `stage` of elements |
 //! | `replace` | puts the configuration `text`, of `file` if that is there, in the place of the one that runs, with `parameters` by name; with `plan` true only tells. It is read and compiled before, while packets flow (but in a batch) | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `prepared_ms`, `faults` |
 //! | `threads` | | `threads` as in `stats`, `replicas` as of `replicas` |
 //! | `move` | lets `thread` run on `core` only, or, if that is null, on any | `pause_us`: for how long it did nothing else |

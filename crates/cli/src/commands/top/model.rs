@@ -46,8 +46,9 @@ struct Thread {
     name: String,
     seconds: f64,
     core: Option<u64>,
-    /// Packets come to it.
-    moves: bool,
+    /// Those that came to it, if packets do.
+    packets: Option<u64>,
+    active: bool,
     pinned: Option<u64>,
     waiting: Option<(u64, u64)>,
 }
@@ -56,6 +57,7 @@ struct Thread {
 struct Element {
     name: String,
     class: String,
+    stage: Option<String>,
     packets: u64,
     dropped: u64,
     ns: Option<f64>,
@@ -69,6 +71,7 @@ impl Sample {
         let element = |it: &Value| Element {
             name: text(&it["name"]),
             class: text(&it["class"]),
+            stage: it["stage"].as_str().map(str::to_owned),
             // What makes packets has none that come in.
             packets: number(&it["packets"]).max(it["out"].as_array().into_iter().flatten().map(number).sum()),
             dropped: it["dropped"].as_object().into_iter().flatten().map(|(_, count)| number(count)).sum(),
@@ -79,7 +82,8 @@ impl Sample {
             name: text(&it["name"]),
             seconds: it["cpu_seconds"].as_f64().unwrap_or(0.0),
             core: it["core"].as_u64(),
-            moves: it.get("packets").is_some(),
+            packets: it["packets"].as_u64(),
+            active: it["active"] != false,
             pinned: it["pinned"].as_u64(),
             waiting: it["waiting"].as_u64().zip(it["room"].as_u64()),
         };
@@ -95,6 +99,14 @@ impl Sample {
             replicas: stats["replicas"]["wanted"].as_u64(),
             transactions: list("elements").iter().filter_map(transactions).collect(),
         }
+    }
+}
+
+impl Sample {
+    /// Names of all elements.
+    #[cfg(feature = "screen")]
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.elements.iter().map(|element| element.name.as_str())
     }
 }
 
@@ -124,6 +136,10 @@ pub(super) struct Busy {
     pub(super) core: Option<u64>,
     /// Packets come to it, so that it can be moved.
     pub(super) moves: bool,
+    /// How many a second.
+    pub(super) rate: Option<f64>,
+    /// False of a replica that gets none at present.
+    pub(super) active: bool,
     /// The core that it is to run on.
     pub(super) pinned: Option<u64>,
     /// Epochs that wait for it, and how many may.
@@ -135,6 +151,8 @@ pub(super) struct Busy {
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) class: String,
+    /// The stage that it is in, where there are several.
+    pub(super) stage: Option<String>,
     pub(super) packets: u64,
     /// A second, if there was a sample before.
     pub(super) rate: Option<f64>,
@@ -164,6 +182,9 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
     /// Name; frames received, sent, dropped; each so far.
     pub(super) devices: Vec<(String, [u64; 3])>,
+    /// By queue, packets that wait there and how many may, where that was asked.
+    #[cfg(feature = "screen")]
+    pub(super) depths: HashMap<String, (u64, u64)>,
     pub(super) threads: Vec<Busy>,
     /// How many replicas get packets, if their number can change.
     pub(super) replicas: Option<u64>,
@@ -182,6 +203,7 @@ impl Table {
             Row {
                 name: it.name.clone(),
                 class: it.class.clone(),
+                stage: it.stage.clone(),
                 packets: it.packets,
                 rate: rate(it.packets, old.map_or(0, |old| old.packets)),
                 dropped: it.dropped,
@@ -197,6 +219,8 @@ impl Table {
             busy: now.busy,
             rows: now.elements.iter().enumerate().map(row).collect(),
             devices: now.devices.clone(),
+            #[cfg(feature = "screen")]
+            depths: HashMap::new(),
             threads: busy(now, before, passed),
             replicas: now.replicas,
             contention: now.transactions.iter().map(|it| contention(it, before)).collect(),
@@ -224,9 +248,11 @@ fn contention(now: &Transactions, before: Option<&Sample>) -> Contention {
 fn busy(now: &Sample, before: Option<&Sample>, passed: Option<f64>) -> Vec<Busy> {
     let old = |id: u64| before.and_then(|before| before.threads.iter().find(|it| it.id == id));
     let one = |it: &Thread| {
-        let share = ((it.seconds - old(it.id)?.seconds) / passed?).clamp(0.0, 1.0);
-        let Thread { core, moves, pinned, waiting, .. } = *it;
-        Some(Busy { name: it.name.clone(), share, core, moves, pinned, waiting })
+        let (old, passed) = (old(it.id)?, passed?);
+        let share = ((it.seconds - old.seconds) / passed).clamp(0.0, 1.0);
+        let rate = it.packets.map(|packets| packets.saturating_sub(old.packets.unwrap_or(0)) as f64 / passed);
+        let Thread { core, pinned, waiting, active, .. } = *it;
+        Some(Busy { name: it.name.clone(), share, core, moves: it.packets.is_some(), rate, active, pinned, waiting })
     };
     now.threads.iter().filter_map(one).collect()
 }

@@ -1,5 +1,6 @@
 //! The table on a screen, and the keys that change what is seen of it.
 
+use super::graph::Graph;
 use super::model::{Busy, Order, Row, Table};
 use super::view::{HEAD, cells, contention, port, threads, title};
 use super::{Args, NAP, Source};
@@ -7,12 +8,18 @@ use crate::failure::Outcome;
 use crate::signals::Signals;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::layout::{Constraint, Layout};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style, Stylize};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table as Grid};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+
+/// Rows in which there is no room for boxes.
+const SMALL: u16 = 8;
+
+/// Rows of title and list that there are always.
+const FIXED: usize = 3;
 
 /// Until somebody ends it.
 pub(super) fn run(args: &Args, source: &mut Source, interval: Duration, signals: &Signals) -> Outcome {
@@ -24,7 +31,7 @@ pub(super) fn run(args: &Args, source: &mut Source, interval: Duration, signals:
 
 fn show(args: &Args, source: &mut Source, interval: Duration, signals: &Signals, terminal: &mut ratatui::DefaultTerminal) -> Outcome {
     let mut screen = Screen { order: args.order, ..Screen::default() };
-    let (mut table, mut tables, mut next) = (source.table()?, 1, Instant::now() + interval);
+    let (mut table, mut tables, mut next) = (source.with_depths()?, 1, Instant::now() + interval);
     loop {
         table.sort(screen.order);
         terminal.draw(|frame| screen.draw(&table, frame))?;
@@ -43,7 +50,7 @@ fn show(args: &Args, source: &mut Source, interval: Duration, signals: &Signals,
         if Instant::now() >= next {
             next += interval;
             if !screen.paused {
-                table = source.table()?;
+                table = source.with_depths()?;
                 tables += 1;
             }
             if args.count.is_some_and(|count| tables > count) {
@@ -61,6 +68,7 @@ fn takes(screen: &mut Screen, key: KeyEvent) -> bool {
     match key.code {
         KeyCode::Char('q') | KeyCode::Esc => return false,
         KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return false,
+        KeyCode::Char('g') => screen.is_list = !screen.is_list,
         KeyCode::Char('p' | ' ') => screen.paused = !screen.paused,
         KeyCode::Char('r') => screen.order = Order::Rate,
         KeyCode::Char('d') => screen.order = Order::Drops,
@@ -80,6 +88,8 @@ fn takes(screen: &mut Screen, key: KeyEvent) -> bool {
 struct Screen {
     order: Order,
     paused: bool,
+    /// Elements are listed, also where there are stages to draw.
+    is_list: bool,
     /// The first row that is shown.
     first: usize,
     /// The thread that is moved next.
@@ -136,36 +146,79 @@ impl Screen {
     }
 
     fn draw(&mut self, table: &Table, frame: &mut Frame<'_>) {
-        let above: Vec<Line<'_>> =
-            table.devices.iter().map(port).chain(threads(table, self.chosen.as_deref())).chain(contention(table)).map(Line::from).collect();
-        let devices = above.len() as u16;
-        let [top, ports, middle, bottom] =
-            Layout::vertical([Constraint::Length(1), Constraint::Length(devices), Constraint::Min(2), Constraint::Length(1)])
-                .areas(frame.area());
-        let room = usize::from(middle.height.saturating_sub(1));
-        self.first = self.first.min(table.rows.len().saturating_sub(room));
+        let mut keys = self.keys(table, frame.area().width.into());
+        keys.truncate(if frame.area().height > SMALL { keys.len() } else { 1 });
+        let told = usize::from(!self.told.is_empty());
+        let boxes = self.graph(table).is_some_and(|_| frame.area().height > SMALL);
+        let threads = if boxes { Vec::new() } else { threads(table, self.chosen.as_deref()) };
+        let mut above: Vec<Line<'_>> = table.devices.iter().map(port).chain(threads).chain(contention(table)).map(Line::from).collect();
+        above.truncate(usize::from(frame.area().height).saturating_sub(FIXED + told + keys.len()));
+        let lengths = [1, above.len(), told, keys.len()].map(|length| Constraint::Length(length as u16));
+        let [top, ports, middle, news, bottom] =
+            Layout::vertical([lengths[0], lengths[1], Constraint::Min(2), lengths[2], lengths[3]]).areas(frame.area());
         let paused = if self.paused { "  PAUSED" } else { "" };
         frame.render_widget(Paragraph::new(Line::from(title(table) + paused).bold()), top);
         frame.render_widget(Paragraph::new(above), ports);
+        if !(boxes && self.draw_graph(table, middle, frame)) {
+            self.draw_list(table, middle, frame);
+        }
+        frame.render_widget(Line::from(self.told.as_str()), news);
+        frame.render_widget(Paragraph::new(keys.into_iter().map(Line::from).collect::<Vec<_>>()).dim(), bottom);
+    }
+
+    /// The stages, unless the list is wanted.
+    fn graph<'t>(&'t self, table: &'t Table) -> Option<Graph<'t>> {
+        Graph::of(table, self.chosen.as_deref()).filter(|_| !self.is_list)
+    }
+
+    /// False if there is no room for it.
+    fn draw_graph(&mut self, table: &Table, area: Rect, frame: &mut Frame<'_>) -> bool {
+        let Some(graph) = self.graph(table) else { return false };
+        let first = self.first.min(graph.hidden(area));
+        let drawn = graph.draw(first, area, frame.buffer_mut());
+        if drawn {
+            self.first = first;
+        }
+        drawn
+    }
+
+    fn draw_list(&mut self, table: &Table, area: Rect, frame: &mut Frame<'_>) {
+        let room = usize::from(area.height.saturating_sub(1));
+        self.first = self.first.min(table.rows.len().saturating_sub(room));
         let shown = table.rows.iter().skip(self.first).take(room);
         let rows = shown.map(|row| Cells::new(cells(row).into_iter().map(Cell::from)).style(colour(row)));
         let widths = [Constraint::Fill(2), Constraint::Fill(1)].into_iter().chain([Constraint::Length(11); 5]);
         let head = Cells::new(HEAD).style(Style::new().add_modifier(Modifier::REVERSED));
-        frame.render_widget(Grid::new(rows, widths).header(head), middle);
+        frame.render_widget(Grid::new(rows, widths).header(head), area);
+    }
+
+    /// What keys do, in lines of that width.
+    fn keys(&self, table: &Table, width: usize) -> Vec<String> {
         let order = match self.order {
             Order::Configuration => "configuration",
             Order::Rate => "rate",
             Order::Drops => "drops",
         };
-        let more = if table.threads.iter().any(|thread| thread.moves) { "  t thread  m move  a any core" } else { "" };
-        let replicas = table.replicas.map_or_else(String::new, |count| format!("  {count} replicas (+ -)"));
-        let told = if self.told.is_empty() { String::new() } else { format!("  {}", self.told) };
-        frame.render_widget(Line::from(format!("q end  p pause  order: {order} (o r d)  ↑↓ scroll{more}{replicas}{told}")).dim(), bottom);
+        let moves = table.threads.iter().any(|thread| thread.moves);
+        let view = if self.is_list { "g graph" } else { "g list" };
+        let always = ["q end", "p pause"].map(str::to_owned).into_iter().chain([format!("order: {order} (o r d)"), "↑↓ scroll".to_owned()]);
+        let threads = [view, "t thread", "m move", "a any core"].into_iter().filter(|_| moves).map(str::to_owned);
+        let replicas = table.replicas.map(|count| format!("{count} replicas (+ -)"));
+        let mut lines = vec![String::new()];
+        for key in always.chain(threads).chain(replicas) {
+            let line = lines.last_mut().filter(|line| line.chars().count() + 2 + key.chars().count() <= width || line.is_empty());
+            match line {
+                Some(line) if line.is_empty() => line.push_str(&key),
+                Some(line) => line.extend(["  ", &key]),
+                None => lines.push(key),
+            }
+        }
+        lines
     }
 }
 
 /// Where packets are dropped, and where none come.
-fn colour(row: &Row) -> Style {
+pub(super) fn colour(row: &Row) -> Style {
     match row {
         Row { drop_rate: Some(rate), .. } if *rate > 0.0 => Style::new().red(),
         Row { rate: Some(rate), .. } if *rate == 0.0 => Style::new().dim(),
@@ -175,6 +228,7 @@ fn colour(row: &Row) -> Style {
 
 #[cfg(test)]
 mod tests {
+    use super::super::graph::tests::{TOTAL, table as placed};
     use super::super::view::tests::table;
     use super::*;
     use ratatui::Terminal;
@@ -190,6 +244,41 @@ mod tests {
         // One row of two, the last.
         assert!(shown.contains("q ") && !shown.contains("FromDevice"), "{shown}");
         assert_eq!(screen.first, 1);
+    }
+
+    fn shown(screen: &mut Screen, table: &Table, (width, height): (u16, u16)) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| screen.draw(table, frame)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn stages_are_drawn_where_there_is_room() {
+        let table = Table { replicas: Some(2), ..placed(2, TOTAL) };
+        let mut screen = Screen { told: "replica 1 moved, pause 14.2 us".to_owned(), first: 5, ..Screen::default() };
+        let boxes = shown(&mut screen, &table, (80, 24));
+        for part in [
+            "┌sources",
+            "┌replica 1",
+            "┌in order",
+            "25.0k/s",
+            "2/4",
+            "12/1000",
+            "pause 14.2 us",
+            "g list",
+            "2 replicas (+ -)",
+            "a any core",
+        ] {
+            assert!(boxes.contains(part), "{part}: {boxes}");
+        }
+        assert_eq!(screen.first, 0, "all elements have room");
+        for size in [(65, 24), (80, 8)] {
+            let list = shown(&mut screen, &table, size);
+            assert!(list.contains("packets/s") && !list.contains("┌"), "{list}");
+        }
+        assert!(takes(&mut screen, KeyEvent::from(KeyCode::Char('g'))));
+        let list = shown(&mut screen, &table, (80, 24));
+        assert!(list.contains("packets/s") && list.contains("threads: ") && list.contains("g graph"), "{list}");
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(super) fn cells(row: &Row) -> [String; 7] {
 }
 
 /// A rate in few characters.
-fn short(rate: f64) -> String {
+pub(super) fn short(rate: f64) -> String {
     match rate {
         rate if rate >= 1e9 => format!("{:.2} G", rate / 1e9),
         rate if rate >= 1e6 => format!("{:.2} M", rate / 1e6),

@@ -40,6 +40,18 @@ impl Placement {
         }
     }
 
+    /// By element, what its stage is called.
+    pub fn stage_names(&self) -> Vec<&'static str> {
+        let name = |stage: &Stage| match (stage, self.order) {
+            (Stage::Source, _) => "sources",
+            (Stage::Replica, _) => "replicas",
+            (Stage::Rest, Order::Total) => "in order",
+            (Stage::Rest, Order::Flow) => "first replica",
+            (Stage::Shared, _) => "all replicas",
+        };
+        self.stages.iter().map(name).collect()
+    }
+
     /// For people: each stage with its elements, and why they are there.
     pub fn explain(&self, application: &Application, replicas: Option<usize>) -> String {
         let mut text = String::new();
