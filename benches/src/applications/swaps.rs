@@ -1,7 +1,8 @@
 //! Another version of a running configuration (`netvm ctl replace`) while packets in memory flow: for how long no packet is handled.
 //!
 //! The translator's forward path is run on one thread, on two replicas with the order of all packets, and with the order of flows. Versions are prepared on a thread beside it, as `netvm run` does. Two pairs of versions take turns:
-//! in one an element without state comes and goes, so that the translator goes on as it is; in the other its timeout changes, so that it is made anew and gets the entries of its tables. All packets must leave, and no entry may be lost.
+//! in one an element without state comes and goes, so that the translator goes on as it is; in the other its timeout changes, so that it is made anew and gets the entries of its tables. In a third row each version has tables for more
+//! entries than the one before. All packets must leave, and no entry may be lost.
 //! Swaps begin when all flows are known.
 
 use super::cores::Bench;
@@ -54,10 +55,16 @@ const WAYS: [(&str, Way); 3] = [("one thread", Way::One), ("rtc:2", Way::Total),
 enum Change {
     Beside,
     Itself,
+    Capacity,
 }
 
-const CHANGES: [(&str, Change); 2] =
-    [("an element comes and goes", Change::Beside), ("the translator is made anew, with its entries", Change::Itself)];
+const CHANGES: [(&str, Change); 3] = [
+    ("an element comes and goes", Change::Beside),
+    ("the translator is made anew, with its entries", Change::Itself),
+    ("its tables are for more entries", Change::Capacity),
+];
+/// More than they are for at first, and how many more each time.
+const CAPACITY: [usize; 2] = [1 << 16, 1 << 10];
 
 /// Where that element is put.
 const BEHIND: &str = "nat[0] -> ";
@@ -119,7 +126,7 @@ fn row(
     let (begun, before) = (Instant::now(), running.with(|run| run.stats().arrivals));
     let mut swaps = Vec::new();
     while swaps.len() < wanted {
-        swaps.push(swap(&mut running, version(&text, which, swaps.len() % 2 == 0))?);
+        swaps.push(swap(&mut running, version(&text, which, swaps.len()))?);
     }
     let (took, after) = (begun.elapsed(), running.with(|run| run.stats().arrivals));
     running.with(|run| run.stop());
@@ -138,14 +145,18 @@ fn row(
     })
 }
 
-/// The version that is another one than that which runs.
-fn version(text: &str, change: Change, other: bool) -> Version {
+/// The version that is another one than that which runs, after so many others.
+fn version(text: &str, change: Change, before: usize) -> Version {
+    let other = before.is_multiple_of(2);
     let text = match change {
         Change::Beside if other => text.replace(BEHIND, &format!("{BEHIND}{ELEMENT}")),
         _ => text.to_owned(),
     };
     let timeout = if change == Change::Itself && other { "301s" } else { "300s" };
-    Version { text, parameters: [("TIMEOUT".to_owned(), timeout.to_owned())].into(), ..Version::default() }
+    let capacity = (change == Change::Capacity).then(|| (CAPACITY[0] + (before + 1) * CAPACITY[1]).to_string());
+    let parameters = [("TIMEOUT", Some(timeout.to_owned())), ("CAPACITY", capacity)];
+    let parameters = parameters.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+    Version { text, parameters, ..Version::default() }
 }
 
 /// One swap: packets flow while the version is prepared.

@@ -89,6 +89,12 @@ pub trait Table: Send {
         None
     }
 
+    /// From now on it is as if declared for so many entries; those that are there stay as they are. References end. False where it has more, or cannot have another capacity: then nothing changes.
+    fn set_capacity(&mut self, entries: usize, now_ns: u64) -> bool {
+        let _ = (entries, now_ns);
+        false
+    }
+
     /// From now on an entry that nothing uses is there for so long, which is not 0; those that are there as well, those that have ended not. False where the table was
     /// declared without a timeout, or cannot have another one.
     fn set_timeout(&mut self, timeout_ns: u64, now_ns: u64) -> bool {
@@ -314,6 +320,16 @@ impl Table for Reference {
 
     fn limit(&self) -> Option<usize> {
         Some(self.limit)
+    }
+
+    fn set_capacity(&mut self, entries: usize, now_ns: u64) -> bool {
+        let now_ns = self.tick(now_ns);
+        self.forget_ended(now_ns);
+        let fits = self.slots.len() - self.free.len() <= entries;
+        if fits {
+            (self.capacity, self.limit) = (entries, entries);
+        }
+        fits
     }
 
     fn set_timeout(&mut self, timeout_ns: u64, now_ns: u64) -> bool {

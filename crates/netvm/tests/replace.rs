@@ -153,7 +153,7 @@ fn entries_that_packets_made_stay_where_an_element_is_made_anew() {
     run.end(&[]);
 }
 
-/// Another timeout holds for the entries that are there, from when they were used last.
+/// Another timeout holds for the entries that are there, from when they were used last; with another capacity they end when they would have.
 #[test]
 fn entries_age_on_under_another_timeout() {
     let long = "FromDump(IN, STOP true) -> Strip(14) -> CheckIPHeader -> [0] n :: Napt(198.51.100.0/24, TIMEOUT 300s, CAPACITY 65536);
@@ -171,10 +171,14 @@ fn entries_age_on_under_another_timeout() {
             (known, kept, run.end(&["n.outward.count", "n.inward.count"]).1)
         };
         let ((known, kept, all), (.., wanted)) = (live(long, &long.replace("65536", "65000")), live(&short, &short));
-        assert_eq!(kept, Some(known), "{engine}: entries that are copied");
+        assert_eq!(kept, Some(known), "{engine}");
         assert!(wanted[0] > 50 && wanted[0] * 2 < all[0], "{engine}: {wanted:?} {all:?}");
         let (_, kept, aged) = live(long, &short);
         assert!(kept.is_some_and(|kept| kept > 0) && aged == wanted, "{engine}: {kept:?} {aged:?} {wanted:?}");
+        for capacity in ["65000", "1000000"] {
+            let (_, kept, aged) = live(&short, &short.replace("65536", capacity));
+            assert!(kept.is_some_and(|kept| kept > 0) && aged == wanted, "{engine}, {capacity}: {kept:?} {aged:?} {wanted:?}");
+        }
     }
 }
 

@@ -124,6 +124,19 @@ impl Pair {
         self.compare();
     }
 
+    /// Another capacity: of twice as many entries as the pool has at most, and often too few for those that there are.
+    fn resize(&mut self, capacity: u32) -> u32 {
+        let wanted = self.random.within(0, 3 * u64::from(capacity) + 2) as u32;
+        let done = [&mut self.plain as &mut dyn Table, &mut *self.fast].map(|table| table.set_capacity(wanted as usize, self.now));
+        assert_eq!(done[0], done[1]);
+        if done[0] {
+            self.declaration.capacity = wanted;
+            assert_eq!(self.fast.limit(), Some(wanted as usize));
+        }
+        self.compare();
+        self.declaration.capacity
+    }
+
     /// The entry of just that key, mask and priority.
     fn look_for(&mut self, entry: &Entry) {
         let known =
@@ -152,6 +165,7 @@ fn with_entries(declaration: &Declaration, pool: &[Vec<u64>]) -> Declaration {
 /// Random operations on an exact table with keys from a pool.
 fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<u64>]) {
     let mut pair = Pair::new(&with_entries(declaration, pool), seed);
+    let mut capacity = declaration.capacity;
     for i in 0..operations {
         pair.step(declaration.timeout_ns);
         let key = &pool[pair.random.within(0, pool.len() as u64) as usize];
@@ -170,7 +184,10 @@ fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<
         }
         pair.ends();
         if pair.random.within(0, 300) == 0 {
-            pair.change(declaration.capacity, declaration.timeout_ns);
+            pair.change(capacity, declaration.timeout_ns);
+        }
+        if pair.random.within(0, 400) == 0 {
+            capacity = pair.resize(declaration.capacity);
         }
         if i % 997 == 0 {
             pair.compare();

@@ -154,6 +154,11 @@ impl Table for Noted {
         self.table.limit()
     }
 
+    fn set_capacity(&mut self, entries: usize, now_ns: u64) -> bool {
+        self.steps.push(Step::All);
+        self.table.set_capacity(entries, now_ns)
+    }
+
     fn set_timeout(&mut self, timeout_ns: u64, now_ns: u64) -> bool {
         self.steps.push(Step::All);
         self.table.set_timeout(timeout_ns, now_ns)

@@ -307,11 +307,14 @@ impl Program {
         let (declared, theirs) = (&self.module().tables[at], &other.module().tables[from]);
         // Copies follow what is done to a table, not another one in its place.
         let follows = self.slot.as_ref().is_some_and(|slot| matches!(slot.policy, Policy::Noted(_)));
-        let (same_size, timeout) = (!follows && declared.capacity == theirs.capacity, declared.timeout_ns);
-        let same_time = timeout == theirs.timeout_ns;
+        let (same_size, capacity) = (declared.capacity == theirs.capacity, declared.capacity as usize);
+        let (same_time, timeout) = (declared.timeout_ns == theirs.timeout_ns, declared.timeout_ns);
         let (Some(own), Some(its)) = (self.state.tables.get_mut(at), other.state.tables.get_mut(from)) else { return (0, 0) };
-        // Another timeout changes when entries end, not where they are.
-        if same_size && (same_time || its.set_timeout(timeout, now)) {
+        // Another timeout changes when entries end, not where they are; another capacity neither, if there is room for all.
+        let becomes = |its: &mut dyn netil::tables::Table| {
+            (same_time || its.set_timeout(timeout, now)) && (same_size || its.set_capacity(capacity, now))
+        };
+        if !follows && becomes(&mut **its) {
             std::mem::swap(own, its);
             return (own.len(now), 0);
         }

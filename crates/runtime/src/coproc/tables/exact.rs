@@ -2,7 +2,7 @@
 //!
 //! - **Buckets** are slots; a key's is in its hash, and from there slots are probed one after the other. With buckets of as many slots as a cache line holds, twice as many keys were
 //!   beside their first slot (counters of 56,000 flows: 0.8 ns a packet).
-//! - **Growth** by the bucket is in `growth`.
+//! - **Growth** by the bucket is in `growth`, another capacity in `capacity`.
 //! - **Insertion** without asking: compiled code puts entries in by itself up to what `promise` says.
 //! - **Deletion** moves a later entry of the run into the gap, again and again; after [`MOVES`] of these the last gap is marked [`DEAD`] instead.
 //! - **Expiry**: lookups judge each entry by its end. An insertion first takes out up to two entries that have ended, and all of them before it
@@ -14,6 +14,7 @@
 //!
 //! Source: Knuth, TAOCP 6.4, algorithm R. Where the system has not the memory for the declared capacity, the table is full earlier.
 
+mod capacity;
 mod growth;
 
 use super::area::Area;
@@ -42,8 +43,11 @@ pub struct Exact {
     slots: Area,
     /// Where there is a timeout.
     deadlines: Option<Deadlines>,
+    /// Entries that there is memory for.
     capacity: usize,
-    /// Entries that it takes, no more than the capacity.
+    /// Entries that it was declared for, no more than these.
+    declared: usize,
+    /// Entries that it takes, no more than these.
     limit: usize,
     most_buckets: usize,
     /// Slots that held one when the table was last tidied.
@@ -95,9 +99,8 @@ impl Exact {
         let shape = layout::Exact::of(declaration);
         let most_buckets = growth::most_buckets(capacity, shape.stride);
         let begin = (most_buckets + PROBES).next_multiple_of(FAN);
-        let all = begin + capacity;
-        let slots = if all < SLOTS { Area::growing(all.checked_mul(shape.stride)? + 8)? } else { return None };
-        let deadlines = if declaration.timeout_ns > 0 { Some(Deadlines::new(all)?) } else { None };
+        let slots = Self::memory(begin, capacity, shape.stride)?;
+        let deadlines = if declaration.timeout_ns > 0 { Some(Deadlines::new(begin + capacity)?) } else { None };
         let mut head = [0; head::WORDS];
         let buckets = most_buckets.min(BUCKETS);
         head[head::MASK] = buckets as u64 - 1;
@@ -108,7 +111,8 @@ impl Exact {
         head[head::TIMEOUT] = declaration.timeout_ns;
         head[head::LEAVES] = deadlines.as_ref().map_or(0, Deadlines::leaves) as u64;
         let stash = Stash { begin, ..Stash::default() };
-        let mut table = Self { shape, head, slots, deadlines, capacity, limit: capacity, most_buckets, tidied: 0, stash };
+        let mut table =
+            Self { shape, head, slots, deadlines, capacity, declared: capacity, limit: capacity, most_buckets, tidied: 0, stash };
         table.promise();
         Some(table)
     }
@@ -502,12 +506,16 @@ impl Table for Exact {
     }
 
     fn set_limit(&mut self, entries: usize) {
-        self.limit = entries.min(self.capacity);
+        self.limit = entries.min(self.declared);
         self.promise();
     }
 
     fn limit(&self) -> Option<usize> {
         Some(self.limit)
+    }
+
+    fn set_capacity(&mut self, entries: usize, now_ns: u64) -> bool {
+        self.change_capacity(entries, now_ns)
     }
 
     fn set_timeout(&mut self, timeout_ns: u64, now_ns: u64) -> bool {
