@@ -3,6 +3,7 @@
 mod captures;
 mod elements;
 mod flow;
+mod freezing;
 mod linked;
 mod made;
 mod scripts;
