@@ -195,6 +195,10 @@ impl Native for Source {
         if self.pulled { None } else { Some(self) }
     }
 
+    fn bucket(&mut self) -> Option<&mut Bucket> {
+        self.bucket.as_mut()
+    }
+
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
         self.packet(ctx)
     }
@@ -217,11 +221,18 @@ impl Handlers for Source {
 
     fn write(&mut self, handler: &str, value: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {
         if handler != "rate" {
-            return self.made.write(handler, value).map(drop);
+            self.made.write(handler, value)?;
+            if handler == "active" && self.made.active {
+                self.made.count = 0;
+            }
+            return Ok(());
         }
         let rate =
             text::integer(value).and_then(|rate| u64::try_from(rate).ok()).ok_or_else(|| HandlerError::invalid("expected a rate"))?;
-        self.bucket = (rate > 0).then(|| Bucket::new(rate, Bucket::burst(rate, BURST)));
+        match &mut self.bucket {
+            Some(bucket) if rate > 0 => bucket.set_rate(rate, Bucket::burst(rate, BURST)),
+            bucket => *bucket = (rate > 0).then(|| Bucket::new(rate, Bucket::burst(rate, BURST))),
+        }
         Ok(())
     }
 }

@@ -67,3 +67,25 @@ fn captures_are_merged_as_if_packets_came_one_by_one_up_to_where_one_ends_the_ru
     std::fs::remove_dir_all(folder).unwrap();
     assert!(some > 100_000, "{some}");
 }
+
+/// Sources of packets at a rate begin when the capture does: no time passes up to its first packet.
+#[test]
+fn rates_begin_with_the_capture() {
+    let folder = std::env::temp_dir().join(format!("netvm-rate-captures-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let header = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1].into_iter();
+    let records = (0..3).flat_map(|n| [1_600_000_000, n * 50_000, 0, 0]);
+    std::fs::write(folder.join("in"), header.chain(records).flat_map(u32::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+    let name = folder.join("in").display().to_string();
+    let udp = "10000 | -1 | 60 | 0:0:0:0:0:1 | 1.0.0.1 | 5 | 0:0:0:0:0:2 | 2.0.0.2 | 6";
+    let text = format!(
+        "s :: FromDump({name} | STOP true)\n d :: Discard\n r :: RatedSource(RATE 10000)\n e :: Discard\n u :: FastUDPSource({udp})\n f :: Discard\n s -> d\n r -> e\n u -> f"
+    );
+    let (mut graph, _) = graph(&application(&text, &[]), Settings::default()).unwrap();
+    graph.start();
+    while graph.turn() {}
+    let counts = ["r.count", "u.count"].map(|handler| graph.read(handler, "", None).unwrap().parse::<u64>().unwrap());
+    std::fs::remove_dir_all(folder).unwrap();
+    // A tenth of a second, and what may be made up for.
+    assert!(counts[0] == counts[1] && (1000..=1201).contains(&counts[1]), "{counts:?}");
+}
