@@ -182,6 +182,36 @@ fn entries_age_on_under_another_timeout() {
     }
 }
 
+/// What a source has read ahead has its annotations where the new version looks for them.
+#[test]
+fn packets_that_sources_have_read_keep_their_annotations() {
+    const REST: &str = "Idle -> ToDump(OUT0); Idle -> ToDump(OUT1);";
+    let painted = "s :: FromIPSummaryDump(IN, MULTIPACKET true, STOP true) -> p :: PaintSwitch; p[0] -> a :: Counter -> Discard; p[1] -> b :: Counter -> Discard;";
+    let dump = "s :: FromDump(IN, STOP true, END_AFTER 1000s) -> a :: Counter -> Discard;";
+    let switched = "s :: FromDump(IN, STOP true, END_AFTER 1000s) -> Paint(1) -> p :: PaintSwitch; p[0] -> a :: Counter -> Discard; p[1] -> b :: Counter -> Discard;";
+    for engine in ["interp", "jit"] {
+        let lines = b"!data paint count\n1 6\n0 2\n".to_vec();
+        let mut run = Run::on(lines, "annotations", engine, &format!("{painted} {REST}"));
+        while run.read("s.count") < 3 {
+            assert!(run.graph.turn());
+        }
+        // Fields of headers come before those of summaries, and elements in C are made anew.
+        let before = run.read("b.count");
+        let replaced = run.replace(&format!("Idle -> IPReassembler -> Discard; {painted} {REST}")).unwrap();
+        assert!(replaced.succession.kept.contains(&"s".to_owned()), "{:?}", replaced.succession);
+        assert_eq!(run.end(&["a.count", "b.count"]).1, [2, 6 - before], "{engine}");
+        let mut run = Run::new("annotations-dump", engine, &format!("{dump} {REST}"));
+        while run.read("s.count") < 3 {
+            assert!(run.graph.turn());
+        }
+        let before = run.read("a.count");
+        let replaced = run.replace(&format!("Idle -> IPReassembler -> Discard; {switched} {REST}")).unwrap();
+        assert!(replaced.succession.kept.contains(&"s".to_owned()), "{:?}", replaced.succession);
+        let counts = run.end(&["s.count", "a.count", "b.count"]).1;
+        assert!(counts[2] > 100 && counts[1] == 0 && counts[0] == before + counts[2], "{engine}: {counts:?}");
+    }
+}
+
 /// An element that goes on is not initialised again.
 #[test]
 fn init_handlers_of_what_goes_on_do_not_run_again() {

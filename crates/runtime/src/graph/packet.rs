@@ -118,6 +118,17 @@ impl Info {
             }
         }
     }
+
+    /// Lets a packet have its fields where another layout has them; what that has not is gone.
+    pub(super) fn move_to(&self, other: &Self, packet: &mut Packet) {
+        let old = std::mem::replace(&mut packet.buffer.info, vec![0; other.size]);
+        for (name, at, size) in &other.fields {
+            let from = self.place(name).filter(|from| from.len() == *size).and_then(|from| old.get(from));
+            if let (Some(from), Some(to)) = (from, packet.buffer.info.get_mut(*at..at + size)) {
+                to.copy_from_slice(from);
+            }
+        }
+    }
 }
 
 impl std::fmt::Display for Packet {

@@ -10,7 +10,7 @@
 //! value are as they were. Devices stay open. Invariants:
 //! - Nothing of the old graph has changed when making the new one fails.
 //! - No packet is on its way meanwhile; what waits in sources and queues is handled by the new graph.
-//! - Where packets' annotations lie elsewhere in the new graph, elements that hold packets are not kept: their packets are counted as lost.
+//! - Where packets' annotations lie elsewhere in the new graph, elements that hold packets are not kept: their packets are counted as lost. Those that sources have read go on, with their fields in the new places.
 //!
 //! Source: Click's hot swapping (E. Kohler, The Click Modular Router, 2000, section 5.5: take_state). Of several graphs that are stages of one application each is prepared, and takes its place when all are.
 
@@ -310,6 +310,9 @@ impl Graph {
         match (own, its) {
             (Body::Program(own), Body::Program(its)) => own.take_state(its),
             (own, its) => std::mem::swap(own, its),
+        }
+        if let (Body::Native(Some(native)), true) = (&mut self.core.nodes[index].body, self.topology.info != old.topology.info) {
+            native.move_annotations(&old.topology.info, &self.topology.info);
         }
         self.core.timers.note(index, due);
     }

@@ -29,10 +29,8 @@ pub(super) static FROM_DUMP: NativeClass = NativeClass {
     manual: "FromDump(FILENAME [, TIMING, STOP, SAMPLE, FORCE_IP, SNAPLEN, START, START_AFTER, END, END_AFTER, INTERVAL, END_CALL, ACTIVE, FILEPOS]) -- the packets of a capture\n\n\
              pcap and pcapng, compressed or not; - is standard input. At the end it asks for the end of the run (STOP true) or writes a handler (END_CALL). FORCE_IP \
              marks IP headers and lets only IP packets go on, the others by output 1. SAMPLE is the part of packets that are taken, SNAPLEN the most bytes of each \
-             (all without it, and if it is 0); their length on the wire stays. FILEPOS is the byte of the uncompressed file where the first packet begins \
-             that is taken.\n\
-             Handlers: count filename filesize encap sampling_prob r, packet_filepos r: where in the file the packet that went out last begins, filepos rw: where the next one \
-             does, active rw, stop reset_counts w; extend_interval w: END, END_AFTER or INTERVAL is so much later, and packets go on \
+             (all without it, and if it is 0); their length on the wire stays. FILEPOS is the byte of the uncompressed file where the first packet begins that is taken.\n\
+             Handlers: count filename filesize encap sampling_prob r, packet_filepos r: where in the file the packet that went out last begins, filepos rw: where the next one does, active rw, stop reset_counts w; extend_interval w: END, END_AFTER or INTERVAL is so much later, and packets go on \
              if they had come that far; reset_timing w: TIMING begins anew with the packet after the next one.",
     make: |setup| make(setup, false),
 };
@@ -487,6 +485,10 @@ impl Native for FromDump {
             ctx.emit(0, packet);
         }
         self.schedule(ctx);
+    }
+
+    fn move_annotations(&mut self, from: &Info, to: &Info) {
+        self.ahead.iter_mut().for_each(|packet| from.move_to(to, packet));
     }
 
     fn source(&mut self) -> Option<&mut dyn Source> {

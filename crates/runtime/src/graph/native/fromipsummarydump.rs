@@ -214,6 +214,10 @@ impl Native for FromIPSummaryDump {
         self.packet(ctx)
     }
 
+    fn move_annotations(&mut self, from: &Info, to: &Info) {
+        self.next.iter_mut().for_each(|(packet, _)| from.move_to(to, packet));
+    }
+
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
         self.active && !(self.over && self.next.is_none())
     }

@@ -281,6 +281,11 @@ pub trait Native {
         0
     }
 
+    /// It is another graph's from now on, where annotations lie elsewhere: those of packets that it has read, or holds although its class [holds none](Facts::holds_packets), are to move.
+    fn move_annotations(&mut self, from: &Info, to: &Info) {
+        let _ = (from, to);
+    }
+
     /// The timer set by [`Ctx::wake_at`] for that moment is due.
     fn timer(&mut self, when: u64, ctx: &mut Ctx<'_>) {
         let _ = (when, ctx);
