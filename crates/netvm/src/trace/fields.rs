@@ -185,7 +185,9 @@ impl Headers<'_> {
     fn header(&mut self, header: &Header, start: i64) {
         header.fields.iter().for_each(|field| self.put(header.name, field, start));
         let bytes = self.from(start);
-        if let (Some(next), Some(len)) = (header.next.header(bytes), header.len(bytes)) {
+        // One that says that it has less than its fields is damaged: what follows is not known, and may be itself again.
+        let len = header.len(bytes).filter(|len| *len >= header.bytes() as usize);
+        if let (Some(next), Some(len)) = (header.next.header(bytes), len) {
             self.header(next, start + len as i64);
         }
     }
@@ -248,6 +250,14 @@ mod tests {
     }
 
     const FRAME: &str = "020000000001 020000000002 0800 4500001c 00000000 4011f96e 0a000001 0a000002 00350050 00080000";
+
+    /// A header that says that it is shorter than its fields is followed by nothing that is known.
+    #[test]
+    fn what_follows_a_damaged_header_has_no_names() {
+        let damaged = FRAME.replace("4500001c", "4000001c");
+        assert_eq!(told(&packet(0, &damaged), &packet(0, &damaged.replace("00350050", "00350051"))), ["byte 37 0x50 > 0x51"]);
+        assert_eq!(told(&packet(0, &damaged), &packet(0, &damaged.replace("4011f96e", "3f11f96e"))), ["ip.ttl 64 > 63"]);
+    }
 
     #[test]
     fn fields_have_their_names() {
