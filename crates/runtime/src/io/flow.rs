@@ -70,11 +70,11 @@ impl Fields {
 /// The same by bytes at some place; those that the frame does not have are 0.
 pub(crate) fn fields_replica(link: LinkType, frame: &[u8], fields: Fields, replicas: usize) -> usize {
     let from = if fields.header { behind_link(link, frame).unwrap_or_default() } else { frame };
+    let byte = |at: usize| from.get(at).map_or(0, |byte| u32::from(*byte));
     let sum = |at: u16| {
-        let end = (usize::from(at) + usize::from(fields.len)).min(from.len());
-        let bytes = from.get(usize::from(at)..end).unwrap_or_default();
-        let word = |chunk: &[u8]| chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)).wrapping_mul(SPREAD);
-        bytes.chunks(4).fold(0_u32, |sum, chunk| sum.rotate_left(5).wrapping_add(word(chunk)))
+        let end = usize::from(at) + usize::from(fields.len);
+        let word = |first: usize| (first..end.min(first + 4)).fold(0_u32, |word, at| word << 8 | byte(at)).wrapping_mul(SPREAD);
+        (usize::from(at)..end).step_by(4).fold(0_u32, |sum, first| sum.rotate_left(5).wrapping_add(word(first)))
     };
     part(sum(fields.at).wrapping_add(fields.other.map_or(0, sum)), replicas)
 }
@@ -299,6 +299,21 @@ mod tests {
         for same in [ipv4(6, 2, 1, &[]), ipv4(17, 1, 2, &[9; 30]), ipv4(ICMP, 9, 1, &[&[3, 1, 0, 0, 0, 0, 0, 0], &there[..]].concat())] {
             for tags in 0..3 {
                 assert_eq!(of(&ethernet(tags, &same)), wanted, "{same:?}");
+            }
+        }
+    }
+
+    /// Whichever bytes a short frame has, the others are 0.
+    #[test]
+    fn bytes_that_a_frame_has_not_are_zeros() {
+        let whole: Vec<u8> = (1..=40).collect();
+        for (at, len, other) in [(0, 6, Some(6)), (26, 4, None), (12, 2, None), (0, 10, Some(20)), (3, 1, None)] {
+            let fields = Fields { header: false, at, len, other };
+            let of = |frame: &[u8]| fields_replica(LinkType::EN10MB, frame, fields, 1 << 16);
+            for length in 0..whole.len() {
+                let mut padded = whole[..length].to_vec();
+                padded.resize(whole.len(), 0);
+                assert_eq!(of(&whole[..length]), of(&padded), "{fields:?}, {length} bytes");
             }
         }
     }
