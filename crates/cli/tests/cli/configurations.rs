@@ -203,6 +203,21 @@ fn what_elements_keep_is_told() {
     assert!(shared(&flow) && !shared(&json), "{flow}");
 }
 
+/// Where an element keeps more than tables, other keys are no advice.
+#[test]
+fn what_would_be_cheaper_is_no_promise_of_what_keys_cannot_give() {
+    let router = format!("{}/../../apps/router/router.click", env!("CARGO_MANIFEST_DIR"));
+    let told = run(&format!("check {router}")).good();
+    let tables: Vec<&str> = told.lines().filter(|line| line.contains(":: ARPQuerier, table ")).collect();
+    assert!(!tables.is_empty(), "{told}");
+    for line in tables {
+        let (_, cheaper) = line.split_once("; cheaper: ").unwrap_or_else(|| panic!("{line}"));
+        assert!(cheaper.starts_with("--order flow, ") && cheaper.contains("keys by flow would not be enough, because it "), "{line}");
+    }
+    let flow = run(&format!("check {router} --placement --order flow")).good();
+    assert!(flow.lines().filter(|line| line.contains(":: ARPQuerier, table ")).all(|line| !line.contains("cheaper")), "{flow}");
+}
+
 /// What packets only read is told, too, and what would be cheaper is what the element's promise leaves.
 #[test]
 fn what_packets_only_read_is_told() {

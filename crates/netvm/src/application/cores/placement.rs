@@ -483,7 +483,7 @@ fn cannot_be_replayed(application: &Application, at: usize, instance: &Instance)
 }
 
 /// Why an element must see all packets in their order; none if it need not.
-fn keeps(application: &Application, (at, instance): (usize, &Instance), relaxed: bool, by_flow: bool) -> Option<String> {
+pub(super) fn keeps(application: &Application, (at, instance): (usize, &Instance), relaxed: bool, by_flow: bool) -> Option<String> {
     match &instance.body {
         Body::Native(_) if native::facts(&instance.class).ends && !behind_pull(application, at) => None,
         Body::Native(_) => Some(format!("{} is an element of the runtime", instance.class)),

@@ -4,7 +4,7 @@ use super::super::order::{Counters, Place, Range};
 use super::super::scratch::Scratch;
 use super::error::PlacementError;
 use super::keyed::{self, Verdict};
-use super::placement::{Order, Placement, Stage};
+use super::placement::{Order, Placement, Stage, keeps};
 use super::policy::{Policies, Policy};
 use super::state::line_of;
 use compiler::mir::{Extent, Func, Helper, Op, Value};
@@ -187,6 +187,13 @@ impl Placement {
             return None;
         }
         let is_by_port = || application.by_port.iter().any(|of| of.instance as usize == at);
+        let locked = "--order flow, where replicas have one state under a lock or by transactions";
+        // It would not be in replicas all the same.
+        let despite = || keeps(application, (at, &application.instances[at]), false, true).filter(|_| matches!(sort, Sort::Keyed(_)));
+        if let (false, Some(why)) = (is_by_port(), despite()) {
+            let told = || format!("{locked}; keys by flow would not be enough, because {why}");
+            return (self.order == Order::Total).then(told);
+        }
         match sort {
             // Its keys have ports, not both addresses.
             Sort::Flow | Sort::Keyed(_) | Sort::General if is_by_port() => (self.order == Order::Total)
@@ -197,9 +204,8 @@ impl Placement {
             Sort::Keyed(key) if key.contains("not known") => {
                 Some("FLOW_STATE(ADDRESSES) in the class, if the keys always have both addresses of the flow".to_owned())
             }
-            Sort::Keyed(_) => Some(
-                "keys with both addresses; else --order flow, where replicas have one state under a lock or by transactions".to_owned(),
-            ),
+            Sort::Keyed(_) if self.order == Order::Flow => Some("keys with both addresses".to_owned()),
+            Sort::Keyed(_) => Some(format!("keys with both addresses; else {locked}")),
             Sort::General => Some("a sum that packets do not read, or an entry of a table by flow".to_owned()),
             _ => None,
         }
