@@ -84,7 +84,7 @@ pub fn ip(args: &[&str]) -> bool {
 
 /// A program that captures, from the moment on when it does.
 pub struct Capturing {
-    child: Child,
+    pub child: Child,
     out: mpsc::Receiver<String>,
     err: mpsc::Receiver<String>,
 }
@@ -146,7 +146,7 @@ fn lines(stream: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
 }
 
 /// Frames of all sorts, some with one VLAN tag, some with two.
-fn frames() -> Vec<Vec<u8>> {
+pub fn frames() -> Vec<Vec<u8>> {
     let tag = |frame: &mut Vec<u8>, tag: [u8; 4]| drop(frame.splice(12..12, tag));
     let mut frames: Vec<Vec<u8>> = synth::mixed_trace(5, 700).into_iter().map(|(_, frame)| frame).collect();
     for (i, frame) in frames.iter_mut().enumerate() {

@@ -19,6 +19,7 @@ mod growing;
 mod help;
 mod hostile;
 mod install;
+mod interfaces;
 mod live;
 mod machines;
 mod moves;

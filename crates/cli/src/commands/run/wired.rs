@@ -30,7 +30,8 @@ fn spec(file: &PortFile) -> Option<Spec> {
 
 /// What is wrong with a port's file that was to be an interface.
 pub(super) fn check(args: &Args) -> Outcome {
-    let wrong = args.inputs.iter().chain(&args.outputs).find_map(|file| mapping::no_kind(file.path.to_str()?));
+    let others = args.inputs.iter().chain(&args.outputs).filter(|file| spec(file).is_none());
+    let wrong = others.into_iter().find_map(|file| mapping::no_kind(file.path.to_str()?));
     wrong.map_or(Ok(()), |why| Err(Failure::usage(why)))
 }
 
