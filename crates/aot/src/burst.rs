@@ -60,6 +60,7 @@ pub(crate) struct Burst {
     pub shared: u64,
     pub turns: u64,
     pub beyond: u64,
+    pub numbers: *mut u64,
 }
 
 impl Burst {
@@ -68,6 +69,7 @@ impl Burst {
         let (memory, slots, details) = pool.parts();
         (self.memory, self.slots, self.details) = (memory.as_mut_ptr(), slots.as_mut_ptr(), details.as_mut_ptr());
         self.more = pool.more().as_mut_ptr();
+        self.numbers = pool.numbers().as_mut_ptr();
     }
 
     /// How many slots for copies are left.
@@ -128,13 +130,13 @@ const NUMBERS: [(&str, usize); 26] = [
 pub(crate) fn assertions() -> String {
     let places = places! {
         "nv_table" is Table { head, slots, index, groups }
-        "nv_unit" is Unit { data, shared, initialised, exceptions, number, seed }
+        "nv_unit" is Unit { data, shared, initialised, exceptions, seed }
         "nv_list" is List { end, slots }
         "nv_slot" is Slot { time_ns, len, kind }
         "nv_detail" is Detail { at, head, front, moved, value, site, member, outcome, missing }
         "nv_graph" is Burst {
             memory, slots, details, burst, count, units, tables, call, leave, look, tell, lists, ended, counts, begun, latest, budget, left, copies, shown, expected,
-            nothing, late, spare, spares, refill, duplicate, at, plain, more, shared, turns, beyond,
+            nothing, late, spare, spares, refill, duplicate, at, plain, more, shared, turns, beyond, numbers,
         }
     };
     let all = NUMBERS.iter().map(|(name, number)| ((*name).to_owned(), *number)).chain(places);

@@ -22,6 +22,7 @@ use netil::cluster::{Cluster, Ended, Host};
 use netil::exec::{CloneOut, Disposition, DropReason, Trap, TrapKind};
 use netil::fault::Deferred;
 use netil::module::HandlerKind;
+use netil::number;
 use netil::pool::{Detail, Expected, Late, Line, Pool};
 use netil::rows::{Table, Unit};
 use std::ffi::c_void;
@@ -65,6 +66,7 @@ const EMPTY: Burst = Burst {
     shared: 0,
     turns: 0,
     beyond: 0,
+    numbers: null_mut(),
 };
 
 type Run = unsafe extern "C" fn(*mut Burst);
@@ -87,6 +89,9 @@ pub struct Fused {
     copies: usize,
     /// Slots may be in several lists.
     shared: bool,
+    /// Packets have numbers, and that of the next which has none.
+    numbers: bool,
+    next_number: u64,
     spare: Vec<u32>,
     /// The lines of packets that come next, during a burst.
     expected: Vec<Expected>,
@@ -145,6 +150,8 @@ impl Fused {
         options: &Options,
     ) -> Result<Self, AotError> {
         let list: Vec<&Member<'_>> = members.iter().map(|(_, member)| member).collect();
+        let numbers = cluster.numbers || list.iter().any(|member| member.func.draws());
+        let cluster = cluster::Options { numbers, ..cluster };
         let mut made = emit(&list, entries, cluster)?;
         made.text += &assertions();
         let compiler = Compiler::system()?;
@@ -173,6 +180,8 @@ impl Fused {
             dropped,
             copies: made.copies as usize,
             shared: made.shared,
+            numbers,
+            next_number: 0,
             spare: Vec::new(),
             expected: Vec::new(),
             late: Vec::new(),
@@ -197,6 +206,10 @@ fn dropped((member, reason): (u32, DropReason)) -> Ended {
 
 impl Cluster for Fused {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
+        if self.numbers {
+            pool.keep_numbers(true);
+            pool.number_all(slots, &mut self.next_number);
+        }
         if !(std::mem::take(&mut self.kept) && host.is_unchanged()) {
             self.prepare(host);
         }
@@ -305,8 +318,10 @@ impl Running<'_> {
         let copy = slots[slots.len() - burst.left()];
         // One fewer is left; the last is one behind the others' end.
         burst.spare = burst.spare.wrapping_add(1);
-        let packet = self.packet(slot);
-        self.pool.lower(copy, packet.clone().into_owned());
+        let mut packet = self.packet(slot);
+        let mut copied = packet.clone();
+        copied.number = number::branch(&mut packet.number);
+        self.pool.lower(copy, copied);
         self.pool.lower(slot, packet);
         self.pool.note(copy, burst.at);
         copy

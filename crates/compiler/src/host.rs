@@ -49,7 +49,7 @@ impl Host<'_, '_> {
         match (&mut self.machine, call) {
             (None, Call::Helper(helper, _)) => read_only(helper, args, packet, budget),
             (None, Call::Random(_)) => Ok(0),
-            (Some(m), Call::Random(site)) => Ok(random(m.state.seed, m.state.packet_number, self.kind, site)),
+            (Some(m), Call::Random(site)) => Ok(random(m.state.seed, m.buffer.number, self.kind, site)),
             (_, Call::Wide(..)) => unreachable!("wide calls are `Host::wide`'s"),
             (Some(m), Call::Helper(helper, _)) => run(m, self.program, helper, args, budget),
         }

@@ -138,9 +138,9 @@ impl Engine for JitEngine {
         // keeps what both hold apart.
         let mut exceptions = state.exceptions;
         for (i, buffer) in burst.iter_mut().enumerate() {
+            state.number(buffer);
             let disposition = one(&self.program, unit, kind, buffer, state, &mut exceptions, &mut out.clones, i as u32, None);
             out.dispositions.push(disposition);
-            state.packet_number = state.packet_number.wrapping_add(1);
         }
         state.exceptions = exceptions;
     }
@@ -153,9 +153,9 @@ impl Engine for JitEngine {
         state.fit(&self.program);
         let mut exceptions = state.exceptions;
         let (kind, clones) = (HandlerKind::Pull, &mut out.clones);
+        state.number(request);
         let disposition = one(&self.program, unit, kind, request, state, &mut exceptions, clones, 0, Some(source));
         out.dispositions.push(disposition);
-        state.packet_number = state.packet_number.wrapping_add(1);
         state.exceptions = exceptions;
     }
 

@@ -187,7 +187,6 @@ pub(crate) mod unit {
     pub const SHARED: u32 = offset_of!(Unit, memories.shared) as u32;
     pub const INITIALISED: u32 = offset_of!(Unit, memories.initialised) as u32;
     pub const EXCEPTIONS: u32 = offset_of!(Unit, memories.exceptions) as u32;
-    pub const NUMBER: u32 = offset_of!(Unit, memories.number) as u32;
     pub const TABLES: u32 = offset_of!(Unit, tables) as u32;
     pub const MEMBER: u32 = offset_of!(Unit, member) as u32;
 }

@@ -46,6 +46,8 @@ pub struct Application {
     pub apart: BTreeSet<u32>,
     /// Instances whose state is a copy of another's, which may change when a packet has left: a burst may then end before its last packet.
     pub copies: BTreeSet<u32>,
+    /// Packets have numbers ([`crate::number`]) although no program here may draw random numbers: those of other parts do.
+    pub numbered: bool,
 }
 
 /// An instance whose state can be divided by ports: what it keeps of a packet is found by a port of the packet, and the ports that it gives out can be restricted to a part of all.
@@ -259,6 +261,11 @@ impl fmt::Display for AppError {
 impl std::error::Error for AppError {}
 
 impl Application {
+    /// Whether packets have numbers that go with them: some program draws random numbers.
+    pub fn keeps_numbers(&self) -> bool {
+        self.numbered || self.instances.iter().filter_map(Instance::program).any(|program| program.uses().random)
+    }
+
     /// Checks that wires end at ports, that all programs see the same info memory, and that tables and pieces of memory which are one are alike.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 //! Source: NetVM paper, section 3.1.2 (exchange buffers).
 
 use crate::exec::TrapKind;
+use crate::number;
 use crate::table::Space;
 
 /// The longest packet that a program may make, in bytes.
@@ -31,6 +32,8 @@ pub struct ExchangeBuffer<'a> {
     pub time_ns: u64,
     /// Bytes behind its end that were not captured: its length on the wire less its own. Whatever becomes of the packet, they are missing still.
     pub missing: u32,
+    /// The packet's number ([`crate::number`]); without a packet that of the run.
+    pub number: u64,
 }
 
 /// Where a packet is in its memory.
@@ -65,14 +68,23 @@ impl<'a> ExchangeBuffer<'a> {
     /// A packet read in place; what lies behind its first 2^32 − 1 bytes is left out, as addresses have 32 bits.
     pub fn borrowed(bytes: &'a [u8]) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
-        Self { store: Store::Borrowed { bytes, head: 0 }, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, missing: 0 }
+        Self {
+            store: Store::Borrowed { bytes, head: 0 },
+            front: 0,
+            moved: 0,
+            info: Vec::new(),
+            port: 0,
+            time_ns: 0,
+            missing: 0,
+            number: number::NONE,
+        }
     }
 
     /// A packet of zeros.
     pub fn zeroed(len: u32) -> Self {
         let len = len as usize;
         let store = Store::Owned { buffer: vec![0; len + 2 * ROOM], head: ROOM, len };
-        Self { store, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, missing: 0 }
+        Self { store, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, missing: 0, number: number::NONE }
     }
 
     /// A packet of those bytes, of which the first `front` were pulled and are kept.
@@ -84,7 +96,7 @@ impl<'a> ExchangeBuffer<'a> {
 
     /// No packet: what a pull handler starts with.
     pub fn none() -> Self {
-        Self { store: Store::Gone, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, missing: 0 }
+        Self { store: Store::Gone, front: 0, moved: 0, info: Vec::new(), port: 0, time_ns: 0, missing: 0, number: number::NONE }
     }
 
     /// False after `exbuf.delete` and before a pull handler's `pkt.receive`.
@@ -152,7 +164,7 @@ impl<'a> ExchangeBuffer<'a> {
         }
     }
 
-    /// Replaces the packet by zeros; arrival time and port stay, info memory becomes zero.
+    /// Replaces the packet by zeros; arrival time, port and number stay, info memory becomes zero.
     pub fn create(&mut self, len: u32) {
         self.store = Self::zeroed(len).store;
         (self.front, self.moved, self.missing) = (0, 0, 0);
@@ -164,9 +176,10 @@ impl<'a> ExchangeBuffer<'a> {
         self.store = Store::Gone;
     }
 
-    /// The packet with all that belongs to it; none is left here.
+    /// The packet with all that belongs to it; none is left here, and what is left has a number of its own.
     pub fn take(&mut self) -> Self {
-        std::mem::replace(self, Self { time_ns: self.time_ns, ..Self::none() })
+        let rest = Self { time_ns: self.time_ns, number: number::rest(self.number), ..Self::none() };
+        std::mem::replace(self, rest)
     }
 
     /// Where the packet is in memory of its own, which it gets if it has none: the memory, and the packet's place in it. Without a packet the memory is empty.
@@ -203,8 +216,8 @@ impl<'a> ExchangeBuffer<'a> {
             Store::Owned { buffer, head, len } => Store::Owned { buffer, head, len },
             _ => Store::Gone,
         };
-        let Self { front, moved, info, port, time_ns, missing, .. } = self;
-        ExchangeBuffer { store, front, moved, info, port, time_ns, missing }
+        let Self { front, moved, info, port, time_ns, missing, number, .. } = self;
+        ExchangeBuffer { store, front, moved, info, port, time_ns, missing, number }
     }
 
     /// Becomes a packet of those bytes with so many bytes of info memory, all 0, and uses the memory again that it has.

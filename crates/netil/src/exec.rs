@@ -8,6 +8,7 @@ pub use crate::buffer::{ExchangeBuffer, FRONT, MAX_PACKET, Place, ROOM};
 use crate::copro::{CoproError, Coprocessor, MAX_REGISTERS, Registers, Views};
 use crate::event::TIMERS;
 use crate::module::{HandlerKind, Table as Declaration};
+use crate::number;
 use crate::table::Space;
 use crate::tables::{Reference, Table};
 use crate::verify::Verified;
@@ -249,8 +250,8 @@ pub struct State {
     pub held: Held,
     /// Seed of the random numbers.
     pub seed: u64,
-    /// Number of the next packet, from 0.
-    pub packet_number: u64,
+    /// The number of the next run without a packet, or of the next packet that has none ([`number`]).
+    pub next_number: u64,
     /// What one handler run may spend ([`crate::budget`]).
     pub budget: u32,
     /// Packets waiting at each input port for `pkt.receive`.
@@ -352,7 +353,7 @@ impl State {
             timers: [0; TIMERS],
             held: Held::default(),
             seed: 0,
-            packet_number: 0,
+            next_number: 0,
             budget: DEFAULT_BUDGET,
             inputs: module.all_ports().iter().map(|_| VecDeque::new()).collect(),
             walks: Vec::new(),
@@ -370,7 +371,7 @@ impl State {
             timers: [0; TIMERS],
             held: Held::default(),
             seed: 0,
-            packet_number: 0,
+            next_number: 0,
             budget: DEFAULT_BUDGET,
             inputs: Vec::new(),
             walks: Vec::new(),
@@ -382,6 +383,22 @@ impl State {
     pub fn with_tables(mut self, program: &Verified, make: &dyn Fn(usize, &Declaration) -> Box<dyn Table>) -> Self {
         self.tables = program.module().tables.iter().enumerate().map(|(n, declaration)| make(n, declaration)).collect();
         self
+    }
+
+    /// A handler is to run: a packet that has no number gets one, and so does a run without a packet.
+    #[inline]
+    pub fn number(&mut self, buffer: &mut ExchangeBuffer<'_>) {
+        if buffer.number == number::NONE {
+            buffer.number = self.next_number;
+            self.next_number = self.next_number.wrapping_add(1);
+        }
+    }
+
+    /// What an init handler begins with: a run that is not counted.
+    pub fn uncounted(&self) -> ExchangeBuffer<'static> {
+        let mut buffer = ExchangeBuffer::none();
+        buffer.number = self.next_number;
+        buffer
     }
 
     /// Makes the state one that the program can run on, whoever made it and whatever was done to it: memories that are too small grow
@@ -434,7 +451,7 @@ impl Coprocessor for Missing {
     }
 }
 
-/// The random number of one place in the program for one packet (architecture: a function of seed, packet number, call site).
+/// The random number of one place in the program for one packet, by its number (architecture: a function of seed, packet number, call site).
 pub fn random(seed: u64, packet_number: u64, handler: HandlerKind, inst: u32) -> u32 {
     let site = u64::from(inst) << 2 | handler as u64;
     let mut z = seed ^ packet_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ site.wrapping_mul(0xd1b5_4a32_d192_ed03);

@@ -45,6 +45,7 @@ pub mod layout;
 pub mod machine;
 pub mod manual;
 pub mod module;
+pub mod number;
 pub mod ops;
 pub mod pool;
 pub mod rows;

@@ -9,6 +9,7 @@
 use crate::budget::Budget;
 use crate::copro::Views;
 use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIED, MAX_COPIES, MAX_PACKET, Source, State, TrapKind};
+use crate::number;
 use crate::ops::CmpOp;
 use crate::table::Space;
 use crate::verify::Verified;
@@ -121,7 +122,8 @@ impl Machine<'_, '_> {
         }
         budget.bytes(self.bytes_of_packet())?;
         self.copies += 1;
-        let buffer = self.buffer.clone().into_owned();
+        let mut buffer = self.buffer.clone().into_owned();
+        buffer.number = number::branch(&mut self.buffer.number);
         self.clones.push(CloneOut { source: self.index, port, copied: copied as u32, buffer });
         Ok(())
     }
@@ -130,7 +132,11 @@ impl Machine<'_, '_> {
     pub fn receive(&mut self, program: &Verified, port: u32) -> bool {
         let waiting = self.state.inputs.get_mut(port as usize).and_then(VecDeque::pop_front);
         let next = waiting.or_else(|| self.source.as_mut()?.next(self.state, port));
-        let Some(buffer) = next else { return false };
+        let Some(mut buffer) = next else { return false };
+        if buffer.number == number::NONE {
+            // It arrives with this run.
+            buffer.number = self.buffer.number;
+        }
         *self.buffer = buffer;
         self.buffer.info.resize(program.module().info_size as usize, 0);
         true

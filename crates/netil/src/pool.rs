@@ -18,6 +18,7 @@
 
 mod even;
 mod kept;
+mod numbers;
 mod put;
 mod shared;
 mod tags;
@@ -134,6 +135,8 @@ pub struct Slots {
     /// By slot how many more lists it is in than one, and the sum of these.
     more: Vec<u32>,
     shared: u64,
+    /// By slot its packet's number; empty where nobody needs those.
+    numbers: Vec<u64>,
     /// Behind so many of those that are free there is no order.
     in_order: usize,
     tags: Tags,
@@ -211,6 +214,7 @@ impl Pool {
             free,
             more: vec![0; count as usize],
             shared: 0,
+            numbers: Vec::new(),
             in_order: count as usize,
             tags: Tags::default(),
             expected: Vec::new(),
@@ -342,6 +346,7 @@ impl Slots {
         let slot = self.slots[id as usize];
         self.slots[copy as usize] = Slot { kind: slot.kind & !FRESH, ..slot };
         self.details[copy as usize] = Detail { at: own_memory(copy, info), ..self.detail(id) };
+        self.branch(id, copy);
         Some(copy)
     }
 
@@ -372,7 +377,7 @@ impl Slots {
             None if !slot.is_present() => ExchangeBuffer::none(),
             None => ExchangeBuffer::copied(self.kept(id), self.detail(id).front as usize, self.detail(id).moved),
         };
-        (packet.time_ns, packet.missing) = (slot.time_ns, self.missing(id));
+        (packet.time_ns, packet.missing, packet.number) = (slot.time_ns, self.missing(id), self.number_of(id));
         if self.more[id as usize] == 0 {
             self.mark(id, false);
         }
@@ -391,6 +396,7 @@ impl Slots {
     pub fn lower(&mut self, id: u32, mut packet: ExchangeBuffer<'static>) {
         let start = self.start(id);
         packet.info.resize(self.info_size(), 0);
+        self.set_number(id, packet.number);
         self.memory[start..start + packet.info.len()].copy_from_slice(&packet.info);
         let kept = packet.kept().len();
         let (at, front) = (own_memory(id, self.info_size()), packet.front().min(kept));

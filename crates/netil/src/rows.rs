@@ -21,8 +21,6 @@ pub struct Unit {
     pub initialised: *const u8,
     /// The exception table.
     pub exceptions: *mut u32,
-    /// The number of the packet, counted where random numbers are made.
-    pub number: *mut u64,
     /// From which random numbers are made.
     pub seed: u64,
 }
@@ -45,7 +43,7 @@ impl Unit {
     /// That of a program whose state is not known yet.
     pub fn without_state(program: &Verified) -> Self {
         let initialised = program.module().data.as_ptr();
-        Self { data: null_mut(), shared: null_mut(), initialised, exceptions: null_mut(), number: null_mut(), seed: 0 }
+        Self { data: null_mut(), shared: null_mut(), initialised, exceptions: null_mut(), seed: 0 }
     }
 
     /// That of a program with a state, which is made to fit.
@@ -55,7 +53,6 @@ impl Unit {
             data: state.data.as_mut_ptr(),
             shared: state.shared.as_mut_ptr(),
             exceptions: state.exceptions.as_mut_ptr(),
-            number: &raw mut state.packet_number,
             seed: state.seed,
             ..Self::without_state(program)
         }

@@ -5,6 +5,8 @@ mod graphs;
 mod keyed;
 #[path = "cores/ports.rs"]
 mod ports;
+#[path = "cores/random.rs"]
+mod random;
 #[path = "cores/readers.rs"]
 mod readers;
 #[path = "cores/replay.rs"]

@@ -9,7 +9,7 @@ use netvm::io::synth;
 use std::path::Path;
 
 /// Configurations with elements for replicas, and handlers that say what those counted.
-const MOVED: [(&str, &str, &[&str]); 3] = [
+const MOVED: [(&str, &str, &[&str]); 4] = [
     (
         "elements that keep nothing, with queues behind",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, 12/86dd, -); c[1] -> Truncate(60) -> q :: Queue -> ToDump(OUT1); c[2] -> d :: Discard;
@@ -27,6 +27,12 @@ const MOVED: [(&str, &str, &[&str]); 3] = [
         "FromDump(IN, STOP true) -> t :: Tee(3); t[0] -> Strip(1) -> s :: Tee -> Unstrip(1) -> Paint(1) -> r :: RoundRobinSwitch; s[1] -> [0]r; t[1] -> r; t[2] -> Paint(2) -> r;
          r[0] -> q :: Queue(2) -> ToDump(OUT0); r[1] -> k :: Counter -> Queue -> ToDump(OUT1); r[2] -> p :: PaintSwitch; p[0] -> Discard; p[1] -> k; p[2] -> q;",
         &["k.count", "q.drops"],
+    ),
+    (
+        "outputs at random, of packets and their copies",
+        "FromDump(IN, STOP true) -> t :: Tee(2); t[0] -> Paint(1) -> [0]r :: RandomSwitch; t[1] -> r; r[0] -> s :: RandomSwitch; r[1] -> d :: Discard;
+         s[0] -> q :: Queue(2) -> ToDump(OUT0); s[1] -> k :: Counter -> Queue -> ToDump(OUT1);",
+        &["k.count", "d.count", "q.drops"],
     ),
 ];
 

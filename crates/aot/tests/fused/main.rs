@@ -42,10 +42,11 @@ const INFO: u32 = 300;
 const PACKETS: u64 = 12;
 /// All lookups are prefetched, and all members are one function.
 const ALL_PREFETCHED: cluster::Options =
-    cluster::Options { prefetch_above: 0, function: usize::MAX, short_bursts: false, silent_stores: true };
+    cluster::Options { prefetch_above: 0, function: usize::MAX, short_bursts: false, silent_stores: true, numbers: false };
 
 /// Lookups in large tables are prefetched, members have functions of their own, and nothing is left out.
-const SOME_PREFETCHED: cluster::Options = cluster::Options { prefetch_above: 4096, function: 0, short_bursts: true, silent_stores: false };
+const SOME_PREFETCHED: cluster::Options =
+    cluster::Options { prefetch_above: 4096, function: 0, short_bursts: true, silent_stores: false, numbers: true };
 
 /// A packet as it is somewhere: bytes, annotations, time, moved head, length on the wire.
 type Shape = (Vec<u8>, Vec<u8>, u64, u32, u32);

@@ -32,12 +32,13 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    pub fn of(members: &[&Member<'_>]) -> Self {
+    /// `numbers`: copies have numbers of their own.
+    pub fn of(members: &[&Member<'_>], numbers: bool) -> Self {
         let timed = members.iter().any(|member| sets_timers(member));
         let ways: Vec<Vec<(u32, Way)>> = (0..members.len()).map(|n| ways(members, n).filter(|_| !timed).unwrap_or_default()).collect();
         let mut known = vec![None; members.len()];
         let most = (0..members.len()).map(|n| most(members, &ways, n, &mut known)).max().unwrap_or(0);
-        let shared = members.iter().map(|member| all_leave(member) && is_kept(&member.func)).collect();
+        let shared = members.iter().map(|member| !numbers && all_leave(member) && is_kept(&member.func)).collect();
         if most <= MOST { Self { ways, shared, most } } else { Self::none(members.len()) }
     }
 
@@ -127,10 +128,10 @@ fn changes(op: &Op) -> bool {
     }
 }
 
-/// A member with its copies turned where they are to be.
-pub fn turned<'m>(member: &Member<'m>) -> Member<'m> {
+/// A member with its copies turned where they are to be; where packets have numbers, it is seen which is the copy.
+pub fn turned<'m>(member: &Member<'m>, numbers: bool) -> Member<'m> {
     let mut func = member.func.clone();
-    for n in 0..func.blocks.len() as u32 {
+    for n in 0..if numbers { 0 } else { func.blocks.len() as u32 } {
         if let Some((copy, op, port)) = to_turn(member, Block(n)) {
             func.set_op(copy, op);
             func.block_mut(Block(n)).end = Terminator::Send(port);

@@ -71,11 +71,13 @@ pub struct Options {
     pub silent_stores: bool,
     /// Bursts may end before their last packet although no member sets timers.
     pub short_bursts: bool,
+    /// Packets' numbers are kept ([`netil::number`]): some element, of these or elsewhere, draws random numbers.
+    pub numbers: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { prefetch_above: LARGE, function: CostModel::SERVER.function, silent_stores: true, short_bursts: false }
+        Self { prefetch_above: LARGE, function: CostModel::SERVER.function, silent_stores: true, short_bursts: false, numbers: false }
     }
 }
 
@@ -102,7 +104,7 @@ impl<'a> Fusion<'a> {
     /// Of members that packets enter at these ports: member, port.
     pub fn of(members: &'a [&'a Member<'a>], entries: &'a [(u32, u32)], options: Options) -> Self {
         let slices = prefetch::slices(members, options.prefetch_above);
-        let (identical, copies) = (Identical::of(members), Copies::of(members));
+        let (identical, copies) = (Identical::of(members), Copies::of(members, options.numbers));
         let outlined = outlined(members, &identical, options.function);
         let (mut plans, mut cached, mut tables) = (Vec::<MemberPlan>::new(), Vec::new(), 0);
         for (n, member) in members.iter().enumerate() {

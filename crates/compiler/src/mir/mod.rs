@@ -133,7 +133,7 @@ pub enum Op {
     TimeMicros,
     /// Arrival time, nanoseconds in 64 bits.
     TimeNanos,
-    /// The random number of that site.
+    /// The random number of that site for the packet's number.
     Random(Site),
     /// An entry of the exception table.
     ExceptionLoad(u32),
@@ -330,6 +330,11 @@ impl Func {
         (0..self.blocks.len() as u32).map(Block)
     }
 
+    /// True if random numbers are drawn.
+    pub fn draws(&self) -> bool {
+        self.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(self.op(*v), Some(Op::Random(_))))
+    }
+
     /// True if an operation may change the packet's length or place.
     pub fn changes_geometry(&self) -> bool {
         let ops = self.blocks.iter().flat_map(|b| &b.ops);
@@ -379,6 +384,8 @@ impl Op {
             Self::NonZero(..) | Self::Checked(..) | Self::Check(..) | Self::Present(_) => Effects { traps: true, ..pure },
             Self::Budget(..) => Effects { traps: true, writes: true, ..pure },
             Self::Load(..) | Self::PacketLen | Self::WireLen | Self::ExceptionLoad(_) => Effects { reads: true, ..pure },
+            // A copy that is sent changes the packet's number, and so does another packet.
+            Self::Random(_) => Effects { reads: true, ..pure },
             Self::Store(..) | Self::ExceptionStore(..) => Effects { writes: true, ..pure },
             Self::Helper(helper, ..) => helper.effects(),
             _ => pure,

@@ -121,9 +121,8 @@ impl Running<'_> {
                 self.helper(frame, helper, args, index)
             }
             Call::Random(site) => {
-                let state = self.state(frame.member);
-                // Compiled code has counted this packet.
-                Ok(random(state.seed, state.packet_number.wrapping_sub(1), HandlerKind::Push, site))
+                let number = self.pool.number_of(frame.slot);
+                Ok(random(self.state(frame.member).seed, number, HandlerKind::Push, site))
             }
         }
     }

@@ -22,7 +22,7 @@ mod rows;
 
 use crate::engine::JitEngine;
 use crate::frame::{Frame, Gone, exit, start};
-use crate::lower::fused::{has, is_random};
+use crate::lower::fused::has;
 use crate::unit::Unit;
 use ahead::Ahead;
 use compile::{Compiled, Part};
@@ -94,6 +94,9 @@ pub struct Chain {
     /// Members send copies, and those of the arrival at hand.
     sends_copies: bool,
     ways: Copies,
+    /// Members draw random numbers, and the number of the next packet that has none.
+    draws: bool,
+    next_number: u64,
     ahead: Option<Ahead>,
     /// All rows are as the last burst left them, but for what the host has done since.
     kept: bool,
@@ -151,6 +154,7 @@ impl Chain {
         let leaving = Leaving::of(flows.exits.len());
         let info_size = info_size(&members);
         let sends_copies = members.iter().any(|member| has(&member.func, |helper| matches!(helper, Helper::SendCopy(_))));
+        let draws = members.iter().any(|member| member.func.draws());
         Ok(Self {
             members: members.into(),
             entries: entries.to_vec(),
@@ -163,6 +167,8 @@ impl Chain {
             flows,
             sends_copies,
             ways: Copies::default(),
+            draws,
+            next_number: 0,
             ahead,
             kept: false,
         })
@@ -186,6 +192,8 @@ impl Chain {
             flows: self.flows.anew(),
             sends_copies: self.sends_copies,
             ways: Copies::default(),
+            draws: self.draws,
+            next_number: 0,
             ahead: self.ahead.as_ref().map(Ahead::twin),
             kept: false,
         }
@@ -236,6 +244,10 @@ impl Chain {
 
 impl Cluster for Chain {
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host) {
+        if self.draws {
+            pool.keep_numbers(true);
+            pool.number_all(slots, &mut self.next_number);
+        }
         // Without an entry nothing comes in.
         if let Some((member, _)) = self.entries.first().copied() {
             let mut running = self.begin_burst(slots, pool, host);
@@ -377,10 +389,6 @@ impl<'r> Running<'r> {
     fn absent(&mut self, frame: &mut Frame) {
         let member = frame.member as usize;
         self.find(member);
-        if is_random(&self.members[member].func) {
-            let state = self.host.state(frame.member);
-            state.packet_number = state.packet_number.wrapping_add(1);
-        }
         frame.trap_site = 0;
         self.end(frame, exit::TRAP | u64::from(TrapKind::NoPacket.code()) << 32);
         frame.start = start::NEXT;

@@ -178,11 +178,6 @@ pub(crate) fn has(func: &Func, what: impl Fn(Helper) -> bool) -> bool {
     func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Helper(helper, ..)) if what(*helper)))
 }
 
-/// Whether a handler asks for random numbers.
-pub(crate) fn is_random(func: &Func) -> bool {
-    func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Random(_))))
-}
-
 /// Whether a handler takes something from its budget.
 fn pays(func: &Func) -> bool {
     func.blocks.iter().flat_map(|b| &b.ops).any(|v| func.op(*v).is_some_and(pays_for))
@@ -269,7 +264,7 @@ impl Lower<'_> {
         self.b.ins().jump(self.blocks[0], &port);
     }
 
-    /// What is anew for each run of a handler: its budget, what it has sent and shown, the packet's number.
+    /// What is anew for each run of a handler: its budget, what it has sent and shown.
     fn begin_run(&mut self, func: &Func) {
         if pays(func) {
             let budget = self.field(frame::BUDGET_START, types::I32, constant());
@@ -284,12 +279,6 @@ impl Lower<'_> {
         }
         if has(func, |helper| matches!(helper, Helper::CoproShow(_) | Helper::CoproInvoke(..))) {
             nothing(self, frame::SHOWN);
-        }
-        if is_random(func) {
-            let (at, flags) = (self.unit(frame::unit::NUMBER), self.bytes());
-            let number = self.b.ins().load(types::I64, flags, at, 0);
-            let number = self.b.ins().iadd_imm_s(number, 1);
-            self.b.ins().store(flags, number, at, 0);
         }
     }
 

@@ -81,7 +81,7 @@ impl Interpreter {
     pub fn init(&mut self, state: &mut State) -> Result<(), Disposition> {
         state.fit(&self.program);
         let mut clones = Vec::new();
-        match self.one(HandlerKind::Init, &mut ExchangeBuffer::none(), state, &mut clones, 0, None) {
+        match self.one(HandlerKind::Init, &mut state.uncounted(), state, &mut clones, 0, None) {
             Disposition::Drop(DropReason::Verdict) => Ok(()),
             failed => Err(failed),
         }
@@ -92,9 +92,9 @@ impl Interpreter {
         out.clear();
         state.fit(&self.program);
         for (i, buffer) in burst.iter_mut().enumerate() {
+            state.number(buffer);
             let disposition = self.one(kind, buffer, state, &mut out.clones, i as u32, None);
             out.dispositions.push(disposition);
-            state.packet_number = state.packet_number.wrapping_add(1);
         }
     }
 
@@ -102,9 +102,9 @@ impl Interpreter {
     pub fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
         out.clear();
         state.fit(&self.program);
+        state.number(request);
         let disposition = self.one(HandlerKind::Pull, request, state, &mut out.clones, 0, Some(source));
         out.dispositions.push(disposition);
-        state.packet_number = state.packet_number.wrapping_add(1);
     }
 
     /// Runs a filter on each packet.
@@ -117,6 +117,7 @@ impl Interpreter {
             // Filters see what captures say, even if it is less than what is there; their packets do not change.
             buffer.missing = packets.wire_len.get(i).map_or(0, |wire_len| wire_len.wrapping_sub(frame.len() as u32));
             buffer.time_ns = packets.time_ns.get(i).copied().unwrap_or(0);
+            buffer.number = state.next_number;
             if let Disposition::Port(_) = self.one(HandlerKind::Push, &mut buffer, state, &mut clones, 0, None) {
                 out.set(i);
             }

@@ -61,7 +61,7 @@ impl Run<'_, '_> {
             Op::TimeNs => self.stack.push(self.machine.buffer.time_ns),
             Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TNone | Op::TValid | Op::TLoad | Op::TStore => self.table(inst)?,
             Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline => self.walk(inst)?,
-            Op::Rnd => self.push(random(self.machine.state.seed, self.machine.state.packet_number, self.kind, self.at)),
+            Op::Rnd => self.push(random(self.machine.state.seed, self.machine.buffer.number, self.kind, self.at)),
             Op::LoadE => self.push(self.machine.state.exceptions[n as usize]),
             Op::StoreE => self.machine.state.exceptions[n as usize] = self.pop(),
             Op::Sleep => drop(self.pop()),

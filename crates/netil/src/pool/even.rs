@@ -107,6 +107,7 @@ impl Slots {
         }
         self.latest = self.latest.max(last.unwrap_or(u64::MAX));
         self.tags.note(ids.iter().step_by(step), packets.tag, self.slots.len());
+        self.come(ids.iter().step_by(step).take(count));
     }
 
     /// The first of some packets, so many others and no more, each so many slots behind the one before. The loop has nothing in it that can be done once.

@@ -18,6 +18,8 @@ pub struct Kept<'b> {
     pub time_ns: u64,
     /// Bytes that were not captured.
     pub missing: u32,
+    /// Its number.
+    pub number: u64,
 }
 
 impl Kept<'_> {
@@ -26,7 +28,7 @@ impl Kept<'_> {
         let front = (self.front as usize).min(self.bytes.len());
         let mut packet = ExchangeBuffer::copied(self.bytes, front, self.moved);
         packet.info.extend_from_slice(self.info);
-        (packet.time_ns, packet.missing) = (self.time_ns, self.missing);
+        (packet.time_ns, packet.missing, packet.number) = (self.time_ns, self.missing, self.number);
         packet
     }
 }
@@ -39,7 +41,8 @@ impl Slots {
         }
         let Detail { front, moved, .. } = self.detail(id);
         let (time_ns, missing) = (self.slot(id).time_ns, self.missing(id));
-        Some(Kept { bytes: self.kept(id), front, moved, info: self.info(id), time_ns, missing })
+        let (bytes, info, number) = (self.kept(id), self.info(id), self.number_of(id));
+        Some(Kept { bytes, front, moved, info, time_ns, missing, number })
     }
 
     /// A copy of a packet in a slot, as it was in another; `None` if there is no room. The tag is the owner's.
@@ -61,6 +64,7 @@ impl Slots {
         let (own, head) = (own_memory(id, kept.info.len()), (ROOM + front) as u32);
         let detail = &mut self.details[id as usize];
         *detail = Detail { at: own, head, front: front as u32, moved: kept.moved, missing: kept.missing, ..*detail };
+        self.set_number(id, kept.number);
         Some(id)
     }
 }

@@ -53,6 +53,7 @@ impl Slots {
         self.note_put(id, packet);
         self.latest = self.latest.max(packet.time_ns);
         self.tags.note([id].iter(), tag, self.slots.len());
+        self.come([id].iter());
         Some(id)
     }
 
@@ -90,7 +91,9 @@ impl Slots {
         }
         self.latest = latest;
         self.tags.note(self.free[self.free.len() - used..].iter(), tag, self.slots.len());
+        let before = ids.len();
         ids.extend(self.free.drain(self.free.len() - used..).rev());
+        self.come(ids[before..].iter());
         self.in_order = self.in_order.min(self.free.len());
         large
     }

@@ -42,7 +42,8 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
         return Ok(None);
     }
     let refused = |error: aot::AotError| Error::Engine { engine: "aot", reason: error.to_string() };
-    let options = Options { short_bursts: !application.copies.is_empty(), ..settings.cluster() };
+    let (short_bursts, numbers) = (!application.copies.is_empty(), application.keeps_numbers());
+    let options = Options { short_bursts, numbers, ..settings.cluster() };
     let linked = Fused::new(&members, &plan.entries, options, &settings.options(None)).map_err(refused)?;
     Ok(Some((plan, Box::new(linked))))
 }

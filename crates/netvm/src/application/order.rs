@@ -8,6 +8,7 @@ use super::searches::Searches;
 use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op, Order, Value};
 use netil::Verified;
+use netil::module::HandlerKind;
 use netil::ops::{BinOp, CmpOp};
 use netil::table::Space;
 use std::collections::HashMap;
@@ -17,8 +18,6 @@ use std::collections::HashMap;
 pub(super) struct Exempt {
     /// Operations on tables.
     pub tables: bool,
-    /// Random numbers.
-    pub random: bool,
     /// Bytes of data memory that each run writes before it reads them.
     pub scratch: Scratch,
     /// Coprocessors from which each run takes only what it has searched for.
@@ -39,7 +38,8 @@ pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> O
     counters.places.retain(|place| !exempt.scratch.holds(place));
     let ages = |table: &u32| program.module().tables.get(*table as usize).is_none_or(|table| table.timeout_ns != 0);
     let leaves_no_trace = |value: Value, op: &Op| match op {
-        Op::Random(_) => exempt.random,
+        // A packet's follow from its number; without a packet they follow from how many runs there were.
+        Op::Random(_) => func.kind == HandlerKind::Push,
         Op::ExceptionLoad(_) | Op::ExceptionStore(..) => false,
         Op::Load(space, ..) | Op::Store(space, ..) => {
             let is_scratch = || counters.place(value).is_some_and(|place| exempt.scratch.holds(&place));
@@ -387,7 +387,6 @@ fn overlap(a: Place, b: Place) -> bool {
 mod tests {
     use super::*;
     use compiler::passes;
-    use netil::module::HandlerKind;
 
     /// Whether nobody can tell from a program in which order packets were pushed into it.
     fn any_order(program: &Verified) -> bool {
@@ -409,6 +408,7 @@ mod tests {
         for code in [
             "push 1 push 2 pstore.8",
             "push 8 umload.32 push 0 pstore.32",
+            "rnd push 0 pstore.32",
             "push 0 w.pload 32 t.find stays t.valid stays push 0 pstore.8",
             &adds(0, "push 1"),
             &adds(4, "pbl"),
@@ -438,7 +438,6 @@ mod tests {
             "push 0 umload.32 dup push 1 add push 0 mstore.32 j.eq on push 1 push 0 pstore.8 on:",
             "push 0 umload.32 push 1 add push 0 mstore.32 push 0 push 0 push 4 dpcopy",
             "push 0 push 0 push 4 pdcopy",
-            "rnd push 0 pstore.32",
             "push 0 w.pload 32 t.find ages t.valid ages push 0 pstore.8",
             "push 0 w.pload 32 t.peek ages t.valid ages push 0 pstore.8",
             "push 0 w.pload 32 t.insert stays pop",

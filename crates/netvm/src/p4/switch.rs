@@ -14,6 +14,7 @@ use crate::engines::EngineInfo;
 use crate::{Error, Settings};
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::HandlerKind;
+use netil::number;
 use netil::{Engine, Verified};
 use p4::pipeline::{DROP, Pipeline, TableMeta, info, ports};
 use std::borrow::Cow;
@@ -278,7 +279,8 @@ impl Switch {
 
     /// Runs packets that come in by one of the module's ports; where they left is in the outcome.
     pub(super) fn run_all(&mut self, port: u32, buffers: &mut [ExchangeBuffer<'static>]) {
-        buffers.iter_mut().for_each(|buffer| buffer.port = port);
+        // Each run of a half has a number of its own: what the switch makes copies of draws apart.
+        buffers.iter_mut().for_each(|buffer| (buffer.port, buffer.number) = (port, number::NONE));
         self.engine.run(HandlerKind::Push, buffers, &mut self.state, &mut self.outcome);
     }
 

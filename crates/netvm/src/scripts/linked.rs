@@ -63,8 +63,10 @@ impl Together {
     }
 
     /// Runs a packet.
-    pub(super) fn run(&mut self, elements: &mut [Element], case: usize, port: usize, packet: ExchangeBuffer<'static>) {
+    pub(super) fn run(&mut self, elements: &mut [Element], case: usize, port: usize, mut packet: ExchangeBuffer<'static>) {
         let Some(entry) = self.entry(case, port) else { return };
+        elements[case].state.number(&mut packet);
+        let number = packet.number;
         // A packet without a past comes as sources put it there.
         let is_new = packet.is_present() && packet.moved() == 0 && packet.info.iter().all(|byte| *byte == 0);
         self.pool.enter(entry as u32);
@@ -72,6 +74,8 @@ impl Together {
             true => self.pool.put(packet.bytes(), packet.time_ns, packet.wire_len(), 0),
             false => self.pool.place(packet, 0),
         };
+        self.pool.keep_numbers(true);
+        slot.iter().for_each(|slot| self.pool.set_number(*slot, number));
         let mut serving = Serving { elements, cases: &self.cases };
         self.cluster.run(slot.as_slice(), DEFAULT_BUDGET, &mut self.pool, &mut serving);
     }

@@ -10,6 +10,7 @@ use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use netil::module::{HandlerKind, PortKind};
+use netil::number;
 use runtime::graph::{ElementError, Settings, native, seed_of};
 use std::cell::RefCell;
 
@@ -115,7 +116,7 @@ pub(super) fn of_configuration<'a>(
         copies: language != Language::OpenCl,
         process: None,
     };
-    let Walked { instances, elements, ends, entries, .. } = walk(app, &rules).map_err(|fault| drawn(vec![fault]))?;
+    let Walked { instances, elements, ends, entries, readers, .. } = walk(app, &rules).map_err(|fault| drawn(vec![fault]))?;
     let programs: Vec<&'a Verified> = elements.iter().map(|element| element.program).collect();
     let optimised = |(program, n): (&&Verified, &usize)| optimised(program, on).map_err(|why| refused(*n, why));
     let funcs = programs.iter().zip(&instances).map(optimised).collect::<Result<Vec<_>, _>>()?;
@@ -125,6 +126,7 @@ pub(super) fn of_configuration<'a>(
         entries: entries.into_iter().map(|(_, link)| link).collect(),
         inputs: devices.inputs.into_inner(),
         outputs: devices.outputs.into_inner(),
+        numbers: readers.iter().map(|(_, passed)| passed.first().map_or(0, |source| number::first(*source))).collect(),
         seeds: instances.iter().map(|n| seed_of(&Settings::default(), *n)).collect(),
         division: options.division,
     };

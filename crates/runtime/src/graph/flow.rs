@@ -10,6 +10,7 @@ use super::together::{Together, exchange};
 use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet};
 use crate::io::LinkType;
 use netil::exec::{ExchangeBuffer, Source, State};
+use netil::number;
 
 /// Why packets are dropped that no element drops.
 const NOWHERE: &str = "output not connected";
@@ -35,6 +36,7 @@ impl Graph {
     /// The same; copies of one arrival, and of its copies, are counted until all of them have come to an end or
     /// into a queue.
     pub(super) fn leave_as(&mut self, node: usize, port: u32, mut packet: Packet, copy: bool) {
+        self.number(node, &mut packet);
         let way = self.core.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
         let Some(way) = way else { return self.lose(node, NOWHERE, &packet) };
         if way.recirculates && packet.rounds >= MAX_ROUNDS {
@@ -57,6 +59,15 @@ impl Graph {
                 push.packet.rounds += 1;
                 self.core.recirculated.push_back(push);
             }
+        }
+    }
+
+    /// Gives a packet that leaves an element the next number of that, if numbers are kept and it has none.
+    pub(super) fn number(&mut self, node: usize, packet: &mut Packet) {
+        if self.topology.numbered && packet.buffer.number == number::NONE {
+            let next = &mut self.core.nodes[node].next_number;
+            packet.buffer.number = *next;
+            *next = next.wrapping_add(1);
         }
     }
 
@@ -236,6 +247,7 @@ impl Graph {
             }
         };
         if let Some(packet) = &mut packet {
+            self.number(node, packet);
             self.core.nodes[node].stats.left(port);
             self.watch(|observer, info| observer.leaves(At { node, port }, packet, false, info));
         }

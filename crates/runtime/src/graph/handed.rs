@@ -60,11 +60,17 @@ impl Graph {
         }
     }
 
-    /// So many packets went through a program elsewhere: random numbers depend on how many did.
+    /// So many packets arrived at an element elsewhere, before what is handed over next: they have had their numbers.
     pub fn pass_over(&mut self, instance: usize, packets: u64) {
-        if let Some(super::Body::Program(program)) = self.core.nodes.get_mut(instance).map(|node| &mut node.body) {
-            program.state.packet_number = program.state.packet_number.wrapping_add(packets);
+        if let Some(node) = self.core.nodes.get_mut(instance) {
+            node.next_number = node.next_number.wrapping_add(packets);
         }
+    }
+
+    /// How many packets have arrived at a source, those that were passed over among them.
+    pub fn numbered(&self, instance: usize) -> u64 {
+        let first = super::first_number(instance, &self.topology.settings);
+        self.core.nodes.get(instance).map_or(0, |node| node.next_number.wrapping_sub(first))
     }
 
     /// A program's data memory.
@@ -85,7 +91,8 @@ impl Ctx<'_> {
         device::completed(rest, |rest| {
             read_one = read(&[head, rest].concat(), info, &self.graph.topology.info, self.graph.core.clock.now())
         });
-        let Some((node, port, packet)) = read_one.filter(|(node, ..)| *node < self.graph.core.nodes.len()) else { return false };
+        let Some((node, port, mut packet)) = read_one.filter(|(node, ..)| *node < self.graph.core.nodes.len()) else { return false };
+        self.graph.number(self.node, &mut packet);
         self.graph.core.pending.push(Push { node, port, packet });
         true
     }

@@ -49,6 +49,10 @@ impl Maker {
         self.node == node
     }
 
+    pub(super) fn node(&self) -> usize {
+        self.node
+    }
+
     /// True if packets of a burst are on their way.
     pub(super) fn makes(&self) -> bool {
         self.makes
@@ -73,6 +77,7 @@ impl Graph {
     pub(super) fn need_pool(&mut self) {
         if self.core.pool.size() == 0 {
             self.core.pool = Pool::new(SLOTS, self.topology.info.size);
+            self.core.pool.keep_numbers(self.topology.numbered);
             sys::prefer_large_pages(self.core.pool.memory());
         }
     }
@@ -257,6 +262,7 @@ impl Ctx<'_> {
             early = maker.early.iter_mut().map(|early| early.begin(count)).count() > 0;
         }
         graph.core.pool.put_many(coming, LinkType::EN10MB.number(), &mut slots);
+        graph.core.pool.number_all(&slots, &mut graph.core.nodes[self.node].next_number);
         if !early {
             graph.pass_rounds((made + count).saturating_sub(1) / burst.max(1));
         }

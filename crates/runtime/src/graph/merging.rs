@@ -212,6 +212,8 @@ impl Graph {
             let (source, begun) = (&mut sources.list[*index], self.begin_run());
             source.put_even(first.map(|first| first + turn as u32), &course.slots[from + turn..], step, &mut self.core.pool);
             source.has_put(turns.rounds);
+            let put = course.slots[from + turn..].iter().step_by(step);
+            self.core.pool.number_all(put, &mut self.core.nodes[source.node].next_number);
             self.end_run_of(source.node, begun);
             source.look(self);
         }
@@ -281,6 +283,7 @@ impl Graph {
     /// What was not merged has not arrived.
     fn put_back(&mut self, source: &mut Source) {
         let Source { run, native: Some(native), node, .. } = source else { return };
+        self.core.pool.number_all(&run.slots[..run.merged], &mut self.core.nodes[*node].next_number);
         if let Some(arrivals) = native.source().filter(|_| !run.rest().is_empty()) {
             arrivals.take_back(run.rest(), &mut Ctx::new(self, *node));
         }
@@ -298,6 +301,7 @@ impl Graph {
         self.end_run_of(source.node, begun);
         let Some(last) = last else { return false };
         source.taken += (course.slots.len() - before) as u64;
+        self.core.pool.number_all(&course.slots[before..], &mut self.core.nodes[source.node].next_number);
         if !course.timed {
             self.core.clock.arrive(last);
         }

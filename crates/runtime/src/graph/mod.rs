@@ -96,6 +96,7 @@ use netil::app::{Application, Body as Source, End, Instance};
 use netil::copro::Coprocessor;
 use netil::engine::Engine;
 use netil::module::Table as Declaration;
+use netil::number;
 use netil::tables::Table;
 use program::Program;
 use state::{Core, Fusion, Outside, Requests, Topology, Watch};
@@ -260,10 +261,12 @@ struct Node {
     part: meter::Part,
     /// For sources, by output: the entry that packets have which go into linked elements.
     entries: Vec<Option<u32>>,
+    /// The number of the next packet that it makes, or lets arrive.
+    next_number: u64,
 }
 
 impl Node {
-    fn empty(instance: &Instance, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<Way>>) -> Self {
+    fn empty(instance: &Instance, next_number: u64, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<Way>>) -> Self {
         let (arguments, facts) = match &instance.body {
             Source::Native(arguments) => (arguments.clone(), native::facts(&instance.class)),
             Source::Program(_) => (Vec::new(), &native::Facts::OTHER),
@@ -284,8 +287,15 @@ impl Node {
             stats,
             part: meter::Part::default(),
             entries: Vec::new(),
+            next_number,
         }
     }
+}
+
+/// The number of the first packet that an element makes, or lets arrive. Graphs that share an application count apart.
+fn first_number(index: usize, settings: &Settings) -> u64 {
+    const RANGE: u32 = 32;
+    number::first(index).wrapping_add(settings.share.as_ref().map_or(0, |share| (share.index as u64) << RANGE))
 }
 
 enum Body {
@@ -329,7 +339,7 @@ impl Graph {
                 return Err(vec![Fault { instance: index, error: ElementError::resource("it was not made, as the run is to end") }]);
             }
             let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
-            let mut node = Node::empty(instance, pulled, inputs, outputs);
+            let mut node = Node::empty(instance, first_number(index, settings), pulled, inputs, outputs);
             // Those of native elements are in their bodies, where they may have been changed.
             if let (Source::Program(_), Some(arguments)) = (&instance.body, application.arguments.get(index)) {
                 node.arguments.clone_from(arguments);
@@ -369,6 +379,7 @@ impl Graph {
             None => shared,
         };
         let mut graph = Self::of_nodes(nodes, settings, Info::of(application), host);
+        graph.topology.numbered = application.keeps_numbers();
         graph.core.shared = shared;
         graph.topology.sharing = succeed::sharing(application);
         graph.find_parts();
@@ -381,7 +392,7 @@ impl Graph {
         let budget = settings.budget.unwrap_or(netil::exec::DEFAULT_BUDGET);
         let clock = Clock::new(&settings, !sources.is_empty() && settings.live.is_empty(), host.clock());
         Self {
-            topology: Topology { by_name, tasks, sources, driver, sharing: Vec::new(), settings, info },
+            topology: Topology { by_name, tasks, sources, driver, sharing: Vec::new(), settings, info, numbered: false },
             core: Core::new(nodes, clock, budget),
             requests: Requests::default(),
             fusion: Fusion::default(),
@@ -473,7 +484,7 @@ pub fn check(application: &Application) -> Vec<Fault> {
     let natives = elements.filter(|(_, (instance, _))| matches!(instance.body, Source::Native(_)));
     let fault = |(index, (instance, (outputs, inputs))): (usize, (&Instance, Ends))| {
         let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
-        let made = make_native(&Node::empty(instance, pulled, inputs, outputs), &kinds, index, &info, &settings);
+        let made = make_native(&Node::empty(instance, 0, pulled, inputs, outputs), &kinds, index, &info, &settings);
         made.err().map(|error| Fault { instance: index, error })
     };
     natives.filter_map(fault).collect()

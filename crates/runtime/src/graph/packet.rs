@@ -4,6 +4,7 @@ use super::text;
 use crate::io::LinkType;
 use netil::app::Application;
 use netil::exec::ExchangeBuffer;
+use netil::number;
 
 /// Bytes of an Ethernet header.
 const ETHER: usize = 14;
@@ -26,6 +27,13 @@ impl Packet {
         buffer.time_ns = time_ns;
         buffer.info.resize(info.size, 0);
         Self { buffer, rounds: 0, link: LinkType::EN10MB }
+    }
+
+    /// A copy, which has a number of its own.
+    pub fn copied(&mut self) -> Self {
+        let mut copy = self.clone();
+        copy.buffer.number = number::branch(&mut self.buffer.number);
+        copy
     }
 
     /// Marks where the network and the transport header are.

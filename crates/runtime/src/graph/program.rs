@@ -113,6 +113,7 @@ impl Program {
             let mut state: State =
                 State::made_of(program, factories.coprocessor, &table).map_err(|error| ElementError::resource(error.to_string()))?;
             state.seed = seed;
+            state.next_number = super::first_number(index, settings);
             state.budget = settings.budget.unwrap_or(state.budget);
             Ok(state)
         };
@@ -410,11 +411,11 @@ impl Program {
     pub(super) fn event(&mut self, event: u32, time: u64, now: u64) -> (Ended, ExchangeBuffer<'static>) {
         let mut buffer = ExchangeBuffer::none();
         (buffer.port, buffer.time_ns) = (event, time);
-        let number = self.state.packet_number;
+        let number = self.state.next_number;
         self.run(HandlerKind::Pull, &mut buffer);
         if event >= event::CONTROL {
-            // People's handlers are no packets: packets have the random numbers that they have without them.
-            self.state.packet_number = number;
+            // What people's handlers draw changes no other run's numbers.
+            self.state.next_number = number;
         }
         self.look_at_timers(time, now);
         (self.result_of(&buffer), buffer)

@@ -32,6 +32,8 @@ pub(super) struct Topology {
     pub sharing: Vec<Vec<(String, u32)>>,
     pub settings: Settings,
     pub info: Info,
+    /// Packets' numbers are kept in the pool: some program draws random numbers.
+    pub numbered: bool,
 }
 
 /// What moves packets.

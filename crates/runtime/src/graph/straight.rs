@@ -109,6 +109,7 @@ impl Graph {
         let (len, wire_len) = (bytes.len().min(input.most), wire_len.max(bytes.len() as u32));
         let slot = self.core.pool.put_one(&Arrival { bytes, len, time_ns, wire_len }, link.number());
         let Some(slot) = slot else { return false };
+        self.core.pool.number_all(&[slot], &mut self.core.nodes[input.source].next_number);
         self.fusion.straight.coming.push(slot);
         match self.fusion.straight.of.last_mut() {
             Some((of, count)) if *of == port => *count += 1,

@@ -288,6 +288,7 @@ impl Graph {
         }
         if old.core.pool.info_size() == self.topology.info.size {
             self.core.pool = std::mem::take(&mut old.core.pool);
+            self.core.pool.keep_numbers(self.topology.numbered);
         }
     }
 
@@ -306,6 +307,7 @@ impl Graph {
     fn keep(&mut self, index: usize, old: &mut Self, before: usize) {
         let due = old.core.timers.due(before);
         self.outside.files.take(index, &mut old.outside.files, before);
+        self.core.nodes[index].next_number = old.core.nodes[before].next_number;
         let (own, its) = (&mut self.core.nodes[index].body, &mut old.core.nodes[before].body);
         match (own, its) {
             (Body::Program(own), Body::Program(its)) => own.take_state(its),

@@ -124,6 +124,10 @@ impl Graph {
         self.core.pool.give_back(slots);
         let back = slots.len() as u64;
         self.fusion.made -= back;
+        if let Some(maker) = self.fusion.maker.as_ref().filter(|_| self.core.pool.keeps_numbers()) {
+            let next = &mut self.core.nodes[maker.node()].next_number;
+            *next = next.wrapping_sub(back);
+        }
         if let Some(early) = self.early().filter(|_| back > 0) {
             early.back = back;
             early.rested = (2 * early.rested + 1).min(MOST_RESTS);

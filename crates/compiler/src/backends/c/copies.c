@@ -19,6 +19,15 @@ NV_INLINE void nv_copy_bytes(uint8_t *to, const uint8_t *from, uint32_t at, uint
         memcpy(to + k, from + k, 64);
 }
 
+/* The number of a copy of packet i, whose own becomes another: `netil::number`. */
+NV_INLINE uint64_t nv_number_of_copy(struct nv_graph *g, uint64_t i)
+{
+    uint64_t z = g->numbers[i] += NV_COPIED;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
 /* The slot of a copy of a packet that does not lie in its slot's memory, or has no room in a slot. */
 NV_APART __attribute__((cold)) uint64_t nv_copy_large(struct nv_graph *g, uint64_t i, struct nv_run *r, const uint8_t *info)
 {
@@ -40,6 +49,8 @@ NV_INLINE uint64_t nv_copy(struct nv_graph *g, uint64_t i, struct nv_run *r, con
     if (NV_RARELY(nv_lies_apart(g, i, r)))
         return nv_copy_large(g, i, r, info);
     const uint64_t j = *g->spare++;
+    if (NV_NUMBERS)
+        g->numbers[j] = nv_number_of_copy(g, i);
     uint8_t *const to = g->memory + j * NV_STRIDE;
     struct nv_slot *const s = &g->slots[j];
     struct nv_detail *const d = &g->details[j];
@@ -58,6 +69,8 @@ NV_INLINE uint64_t nv_copy_last(struct nv_graph *g, uint64_t i, struct nv_run *r
     if (NV_RARELY(nv_lies_apart(g, i, r)))
         return nv_copy_large(g, i, r, info);
     const uint64_t j = *g->spare++;
+    if (NV_NUMBERS)
+        g->numbers[j] = nv_number_of_copy(g, i);
     const uint32_t cut = g->slots[i].kind & NV_CUT, head = nv_head(r);
     struct nv_slot *const s = &g->slots[j];
     s->time_ns = g->slots[i].time_ns, s->len = r->len, s->kind = cut | NV_PRESENT | NV_COPY | NV_FRESH;

@@ -37,6 +37,7 @@ use element::Core;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, State};
 use netil::module::HandlerKind;
+use netil::number;
 pub use nodes::{Needs, Node, counters, listing};
 use searches::Units;
 use std::cell::{Cell, RefCell};
@@ -80,6 +81,8 @@ pub struct Application<'a> {
     pub outputs: Vec<String>,
     /// By element the seed of its random numbers.
     pub seeds: Vec<u64>,
+    /// By input the number of the first packet that comes in by it ([`netil::number`]).
+    pub numbers: Vec<u64>,
     /// How [`Language::Nodes`] has it in nodes, and [`Language::Groups`] in groups.
     pub division: Division,
 }
@@ -141,7 +144,7 @@ pub fn emit(program: &Verified, func: &Func, language: Language, division: Divis
         0 => "    e0(k, run, info, k->input);\n",
         _ => "    nv_end(k, run, NETVM_GOES, 0, k->input, 0);\n",
     };
-    joined(&parts, &plan, entry, [&[], &[]])
+    joined(&parts, &plan, &(come(&parts, &[0]), entry), [&[], &[]])
 }
 
 /// The C text of an application, whose elements' push handlers are given.
@@ -167,7 +170,17 @@ pub fn link(app: &Application<'_>, funcs: &[Func], language: Language) -> Result
         })
         .collect();
     let plan = Plan::of(app.division, &parts, &app.entries);
-    joined(&parts, &plan, &entry(app, &plan), [&app.inputs, &app.outputs])
+    joined(&parts, &plan, &(come(&parts, &app.numbers), &entry(app, &plan)), [&app.inputs, &app.outputs])
+}
+
+/// What counts packets that come in, by input from these numbers on, if handlers draw random numbers; of a program alone all are counted together.
+fn come(parts: &[Part<'_>], first: &[u64]) -> Option<String> {
+    parts.iter().any(|part| part.language != Language::OpenCl && part.func.draws()).then(|| {
+        let (inputs, first) = (first.len(), first.iter().map(u64::to_string).collect::<Vec<_>>().join("u, "));
+        format!(
+            "\nNV_INLINE uint64_t nv_come(uint32_t input)\n{{\n    static uint64_t next[] = {{ {first}u }};\n    return next[input < {inputs}u ? input : 0]++;\n}}\n"
+        )
+    })
 }
 
 /// Where packets go that come in.
@@ -241,7 +254,6 @@ impl Part<'_> {
             piece: Cell::new(0),
             copies: language != Language::OpenCl && nodes::copies(func),
             seed,
-            draws: func.blocks.iter().flat_map(|b| &b.ops).any(|v| matches!(func.op(*v), Some(Op::Random(_)))),
             outside: language == Language::Nodes,
             opencl: language == Language::OpenCl,
             refused: Cell::new(None),
@@ -291,8 +303,8 @@ fn searched(parts: &[Part<'_>], texts: &[Emitted]) -> Result<(String, Vec<u8>), 
 }
 
 /// The file.
-fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -> Result<Text, Refused> {
-    let needs = Needs { kept: plan.kept(), ..Needs::of(parts) };
+fn joined(parts: &[Part<'_>], plan: &Plan, (come, entry): &(Option<String>, &str), names: [&[String]; 2]) -> Result<Text, Refused> {
+    let mut needs = Needs { kept: plan.kept(), ..Needs::of(parts) };
     let texts = parts.iter().map(|part| part.emit(plan, needs.info)).collect::<Result<Vec<_>, _>>()?;
     let language = parts.first().map_or(Language::C, |part| part.language);
     if let (Language::Groups, Some(part)) = (language, parts.iter().find(|part| nodes::copies(part.func))) {
@@ -304,6 +316,14 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
         text += "\n/* Packets leave as they came: where they lie, their lengths and times. */\n#define NV_STAYS\n";
     }
     text += include_str!("freestanding/packet.c");
+    if let Some(come) = come {
+        text += come;
+        if language == Language::Nodes {
+            // From node to node.
+            let _ = writeln!(text, "#define NV_NUMBER_AT {}", needs.info + needs.kept);
+            needs.kept += u64::BITS / 8;
+        }
+    }
     if language != Language::OpenCl && parts.iter().any(|part| !part.program.module().tables.is_empty()) {
         text += concat!(include_str!("freestanding/tables.c"), include_str!("freestanding/open.c"));
         text += if language == Language::Nodes { include_str!("freestanding/filled.c") } else { "" };
@@ -318,7 +338,7 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
     if copy {
         let info = (needs.info + needs.kept).max(1);
         let bytes = if language == Language::C { "uint8_t bytes[NETVM_BUFFER];" } else { "" };
-        let _ = writeln!(text, "\nenum {{ NV_INFO = {info} }};\n#define NV_COPY_BYTES {bytes}");
+        let _ = writeln!(text, "\nenum {{ NV_INFO = {info} }};\n#define NV_COPIED {:#x}u\n#define NV_COPY_BYTES {bytes}", number::COPIED);
         text += include_str!("freestanding/copies.c");
         text += if language == Language::C { include_str!("freestanding/copied.c") } else { "" };
     }
@@ -333,7 +353,10 @@ fn joined(parts: &[Part<'_>], plan: &Plan, entry: &str, names: [&[String]; 2]) -
         text += &begin(parts);
     }
     text += "\nNV_INLINE void nv_first(struct netvm_packet *k, struct nv_run *run, uint8_t *info)\n{\n    (void)run, (void)info;\n";
-    text += &(entry.to_owned() + "}\n");
+    if come.is_some() {
+        text += "    run->number = nv_come(k->input);\n#ifdef NV_NUMBER_AT\n    nv_put_le(info + NV_NUMBER_AT, 8, run->number);\n#endif\n";
+    }
+    text += &((*entry).to_owned() + "}\n");
     let nodes = nodes::nodes(&texts, parts, plan);
     match language {
         Language::C => {

@@ -42,8 +42,7 @@ struct nv_unit {
     uint8_t *data, *shared;
     const uint8_t *initialised;
     uint32_t *exceptions;
-    uint64_t *number; /* of the packet, counted where random numbers are made */
-    uint64_t seed;
+    uint64_t seed; /* of random numbers */
 };
 
 /* Slots, in the order in which their packets came: where the next one goes, and where the first one is. */
@@ -86,6 +85,7 @@ struct nv_graph {
     uint32_t *more; /* by slot, in how many more lists it is than one */
     uint64_t shared; /* how many those are, of all that this burst has put into several */
     uint64_t turns, beyond; /* so many sources, 0 if all packets are there; from one line to that which comes in its place in the next burst */
+    uint64_t *numbers; /* by slot its packet's, where somebody draws random numbers */
 };
 
 /* What of a burst is at hand: copies that no store through a pointer changes, so that the compiler of C need not read them anew behind each. Where elements' memories
@@ -312,7 +312,7 @@ NV_INLINE void nv_unpull(struct nv_run *r, uint32_t n)
     r->front -= n;
 }
 
-/* The random number of a place in a handler for a packet. */
+/* The random number of a place in a handler for a packet's number. */
 NV_INLINE uint32_t nv_random(uint64_t seed, uint64_t number, uint64_t place)
 {
     uint64_t z = seed ^ number * 0x9e3779b97f4a7c15u ^ place * 0xd1b54a32d192ed03u;

@@ -19,7 +19,7 @@ use netil::Verified;
 use netil::cluster::Way;
 use netil::exec::DropReason;
 use netil::module::Table;
-use netil::pool;
+use netil::{number, pool};
 use std::fmt::Write as _;
 
 /// The function that takes a burst.
@@ -82,7 +82,7 @@ pub struct Fused {
 /// # Errors
 /// A member does what C is not made for; it must not be fused.
 pub fn emit(members: &[&Member<'_>], entries: &[(u32, u32)], options: Options) -> Result<Fused, Unsupported> {
-    let turned: Vec<Member<'_>> = members.iter().map(|member| turned(member)).collect();
+    let turned: Vec<Member<'_>> = members.iter().map(|member| turned(member, options.numbers)).collect();
     let members = &turned.iter().collect::<Vec<_>>()[..];
     let fusion = Fusion::of(members, entries, options);
     let mut text = beginning(&fusion);
@@ -114,13 +114,15 @@ fn beginning(fusion: &Fusion<'_>) -> String {
     let (info, tables) = (fusion.info_size(), fusion.tables());
     let _ = writeln!(
         text,
-        "\nenum {{ NV_MEMBERS = {}, NV_TABLES = {tables}, NV_INFO = {info}, NV_LEAST = {}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {}, NV_LONGEST = {} }};",
+        "\nenum {{ NV_MEMBERS = {}, NV_TABLES = {tables}, NV_INFO = {info}, NV_LEAST = {}, NV_STRIDE = {}, NV_ROOM = {}, NV_HEAD = {}, NV_LONGEST = {}, NV_NUMBERS = {} }};\n#define NV_COPIED {:#x}u",
         fusion.members.len(),
         fusion.shortest(),
         pool::stride(info),
         pool::room_for(info),
         pool::HEAD,
-        pool::LONGEST
+        pool::LONGEST,
+        u8::from(fusion.options.numbers),
+        number::COPIED
     );
     text += include_str!("sums.c");
     text += include_str!("fused.c");
@@ -148,7 +150,7 @@ fn functions(fusion: &Fusion<'_>) -> Result<String, Unsupported> {
     for ((n, member), plan) in (0..).zip(fusion.members).zip(&fusion.plans) {
         let module = with_sets(member.program.module(), &member.func);
         text += &sets::Sets::new(&module, &member.func)?.scalar().replace("set", &format!("m{n}_set"));
-        let [slow, fast] = member::emit(n, plan, member.program, &member.func, &module)?;
+        let [slow, fast] = member::emit(n, plan, &member.func, &module)?;
         text += &only(Part::Slow, &slow);
         text += &only(Part::Fast, &fast);
         if let Some(slice) = &fusion.slices[n as usize] {

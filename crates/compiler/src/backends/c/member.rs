@@ -17,13 +17,13 @@ use crate::cluster::shadow::Shadow;
 use crate::cluster::{Options, ops};
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Call, Func, Helper, Op, Site, Type, Value};
+use netil::Module;
 use netil::exec::{DropReason, TrapKind};
 use netil::table::Space;
-use netil::{Module, Verified};
 use std::fmt::Write as _;
 
 /// The functions `mN`, the slow path, and `fN`, the fast path.
-pub(super) fn emit(n: u32, plan: &MemberPlan, program: &Verified, func: &Func, module: &Module) -> Result<[String; 2], Unsupported> {
+pub(super) fn emit(n: u32, plan: &MemberPlan, func: &Func, module: &Module) -> Result<[String; 2], Unsupported> {
     let form = |form, calls, copies| Element {
         n,
         plan,
@@ -37,9 +37,8 @@ pub(super) fn emit(n: u32, plan: &MemberPlan, program: &Verified, func: &Func, m
     };
     let fast = form(Form::Fast, &plan.calls, plan.place.copies.fast);
     let slow = form(Form::Slow, &plan.calls, plan.place.copies.slow);
-    let [near, again, first] = numbers(program, n);
-    let fast_text = function(&fast, func, &format!("f{n}"), &near, "")?;
-    Ok([function(&slow, func, &format!("m{n}"), &(start(func, module) + &first), &again)?, fast_text])
+    let fast_text = function(&fast, func, &format!("f{n}"), "")?;
+    Ok([function(&slow, func, &format!("m{n}"), &start(func, module))?, fast_text])
 }
 
 /// The function `pN`, of a prefetch slice ([`crate::cluster::prefetch`]).
@@ -48,16 +47,7 @@ pub(super) fn emit_slice(n: u32, plan: &MemberPlan, slice: &Func, module: &Modul
     let prefetch_above = options.prefetch_above;
     let calls = &plan.slice_calls;
     let form = Element { n, plan, module, shared, form: Form::Prefetch, calls, shadow, copies: false, prefetch_above };
-    function(&form, slice, &format!("p{n}"), "", "")
-}
-
-/// The packet's number, where there are random ones: on the fast path, on the slow path where it is re-entered, and where it begins. It is counted once for a packet.
-fn numbers(program: &Verified, n: u32) -> [String; 3] {
-    if !program.uses().random {
-        return Default::default();
-    }
-    let number = format!("g->units[{n}].number");
-    [format!("    ++*k->units[{n}].number;\n"), format!("    number = *{number} - 1;\n"), format!("    number = (*{number})++;\n")]
+    function(&form, slice, &format!("p{n}"), "")
 }
 
 /// What the slow path does at the beginning.
@@ -72,8 +62,8 @@ fn start(func: &Func, module: &Module) -> String {
     text
 }
 
-/// `start` is what is done at the beginning, `again` what instead at a re-entry.
-fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &str) -> Result<String, Unsupported> {
+/// `start` is what is done at the beginning, but not at a re-entry.
+fn function(form: &Element<'_>, func: &Func, name: &str, start: &str) -> Result<String, Unsupported> {
     let probability = (form.form == Form::Fast).then(|| BranchProbability::of(func, form.plan.hot_port));
     let mut scalar = Scalar { func, frame: form, body: String::new(), probability };
     let cfg = Cfg::new(func);
@@ -89,12 +79,8 @@ fn function(form: &Element<'_>, func: &Func, name: &str, start: &str, again: &st
     text += &memories(form, func);
     text += &scalar.variables(&cfg);
     let budget = if form.form == Form::Fast { "paid" } else { "budget" };
-    let _ = writeln!(
-        text,
-        "    (void)g, (void)i, (void)info, (void){budget}, (void)port, (void)data, (void)shared, (void)initialised, (void)number;"
-    );
+    let _ = writeln!(text, "    (void)g, (void)i, (void)info, (void){budget}, (void)port, (void)data, (void)shared, (void)initialised;");
     if form.form == Form::Slow {
-        text += again;
         text += &re_entries(&scalar, form);
     }
     for param in &func.block(Block(0)).params {
@@ -109,7 +95,7 @@ fn memories(form: &Element<'_>, func: &Func) -> String {
     let budget = if form.form == Form::Fast { "paid = 0" } else { "budget = g->budget" };
     let data = form.shadow.as_ref().map_or_else(|| format!("uint8_t *const data = {unit}.data"), |shadow| copied(shadow, &unit));
     let mut text = format!("    uint32_t {budget};\n    {data}, *const shared = {unit}.shared;\n");
-    let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;\n    uint64_t number = 0;");
+    let _ = writeln!(text, "    const uint8_t *const initialised = {unit}.initialised;");
     if form.form == Form::Fast {
         form.clocks(func).iter().for_each(|clock| _ = writeln!(text, "    uint64_t {clock} = 0;"));
     }
@@ -285,10 +271,7 @@ impl Frame for Element<'_> {
             Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
             Op::Random(site) => {
                 let place = u64::from(*site) << 2 | scalar.func.kind as u64;
-                let unit = format!("{}->units[{}]", self.pointers(), self.n);
-                // The fast path rarely comes here, and so does not keep it.
-                let number = if self.form == Form::Fast { format!("*{unit}.number - 1") } else { "number".to_owned() };
-                format!("{v:?} = nv_random({unit}.seed, {number}, {place}u);")
+                format!("{v:?} = nv_random({}->units[{}].seed, g->numbers[i], {place}u);", self.pointers(), self.n)
             }
             Op::Helper(helper, args, site) => {
                 let text = self.helper(scalar, v, *helper, args, *site);

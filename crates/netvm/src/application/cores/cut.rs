@@ -110,6 +110,7 @@ fn places<'w>(wires: impl Iterator<Item = &'w Wire>) -> Vec<End> {
 /// The application without the elements of other stages.
 fn only(application: &Application, placement: &Placement, stage: Stage) -> Application {
     let mut part = application.clone();
+    part.numbered = application.keeps_numbers();
     let inside = |instance: u32| placement.stages[instance as usize] == stage;
     for (_, instance) in part.instances.iter_mut().enumerate().filter(|(at, _)| !inside(*at as u32)) {
         (instance.class, instance.body) = (ABSENT.to_owned(), Body::Native(Vec::new()));

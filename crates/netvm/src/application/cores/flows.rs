@@ -126,6 +126,7 @@ fn of_replica(making: &Making, share: Share) -> (Share, Making) {
 /// The application of one replica: without the elements that only the first one has, unless it is that.
 pub(super) fn part(application: &app::Application, placement: &Placement, first: bool) -> Part {
     let mut application = application.clone();
+    application.numbered = application.keeps_numbers();
     // A transaction is one element's.
     let transacts = |at: &usize| matches!(placement.policies.get(at), Some((Policy::Transaction(_), _)));
     let transacting = placement.of(Stage::Shared).filter(transacts).map(|at| at as u32);

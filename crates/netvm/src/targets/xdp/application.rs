@@ -390,13 +390,8 @@ impl XdpLoaded {
     /// The kernel refuses it.
     pub fn handed_over(&self) -> io::Result<u64> {
         let linked = &self.made.linked;
-        let is_handed = |what: &Counted| match what {
-            Counted::Handed(_) => true,
-            Counted::At(end) => self.made.ends_in_process(*end),
-            _ => false,
-        };
         let counts = self.counts()?;
-        Ok(linked.counts.1.iter().zip(counts).filter(|(what, _)| is_handed(what)).map(|(_, count)| count).sum())
+        Ok(linked.counts.1.iter().zip(counts).filter(|(what, _)| self.made.is_handed(what)).map(|(_, count)| count).sum())
     }
 
     /// All counts, of all processors together.
@@ -481,6 +476,20 @@ impl XdpApplication {
             }
             _ => {}
         }
+    }
+
+    /// Whether that counts packets which are handed over.
+    pub(super) fn is_handed(&self, what: &Counted) -> bool {
+        match what {
+            Counted::Handed(_) => true,
+            Counted::At(end) => self.ends_in_process(*end),
+            _ => false,
+        }
+    }
+
+    /// By entry the element that packets come from.
+    pub(super) fn sources(&self) -> impl Iterator<Item = usize> {
+        self.readers.iter().filter_map(|(_, passed)| passed.first().copied())
     }
 
     /// Whether an end leads to the process.

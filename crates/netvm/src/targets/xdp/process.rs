@@ -1,14 +1,13 @@
 //! The process's side of an application of which the kernel runs a part: a graph of the whole application, that goes on with what the kernel hands over, on the same state.
 //!
 //! - Tables that the kernel's part uses are the kernel's maps, for the graph as well ([`MapTable`]).
-//! - Random numbers depend on how many packets an element had: those that the kernel did not hand over count.
+//! - Random numbers depend on packets' numbers, which count what arrives at a source: packets that the kernel did not hand over count.
 //! - Data memory that the kernel's part reads or writes is in the state map. It is copied into the graph before it works, and what the graph has changed is added afterwards, word by
 //!   word: so what one side alone changes is right, and so are sums that both add to.
 
 use super::table::MapTable;
 use super::{XdpApplication, XdpLoaded};
 use compiler::backends::ebpf::{Counted, PAGE};
-use netil::table::Op;
 use runtime::graph::{Graph, Stats};
 use runtime::io::bpf::{Entries, Words};
 use std::collections::BTreeSet;
@@ -26,35 +25,35 @@ pub struct XdpProcess {
     memories: Vec<Memory>,
     /// Instances whose tables are maps.
     tables: Vec<usize>,
-    /// Elements that draw random numbers, and the map of counts.
-    drawing: Vec<Drawing>,
+    /// Where sources' packets are counted, if these have numbers; where those are that are handed over; and the map of counts.
+    arrivals: Vec<Arrivals>,
+    handed: Vec<u32>,
     counts: Entries,
     present_ns: Arc<AtomicU64>,
 }
 
-/// An element that draws random numbers.
-struct Drawing {
+/// What arrives at a source.
+struct Arrivals {
     instance: usize,
-    /// Where its packets are counted, and those of them that are handed over.
-    counted: [u32; 2],
+    /// Where it is counted.
+    place: u32,
     /// Packets so far that were not handed over.
     alone: u64,
 }
 
-/// Elements whose programs draw random numbers.
-fn drawing(made: &XdpApplication) -> Vec<Drawing> {
-    let counted = &made.linked().counts.1;
-    let place = |what: Counted| counted.iter().position(|known| *known == what).map(|at| at as u32);
-    let draws = |instance: usize| {
-        let program = made.application().instances[instance].program();
-        program.and_then(|program| program.module().push.as_ref()).is_some_and(|push| push.code.iter().any(|inst| inst.op == Op::Rnd))
+/// The places of counts.
+fn places(made: &XdpApplication, which: impl Fn(&Counted) -> bool) -> Vec<u32> {
+    let counted = made.linked().counts.1.iter().zip(0..);
+    counted.filter(|(what, _)| which(what)).map(|(_, place)| place).collect()
+}
+
+/// Sources, if some program draws random numbers.
+fn arrivals(made: &XdpApplication) -> Vec<Arrivals> {
+    let one = |(entry, instance): (usize, usize)| {
+        let place = places(made, |what| *what == Counted::Entered(entry)).first().copied()?;
+        Some(Arrivals { instance, place, alone: 0 })
     };
-    let elements = (0..made.linked().data.len()).map(|element| (element, made.instance(element)));
-    let drawing = elements.filter(|(_, instance)| draws(*instance)).filter_map(|(element, instance)| {
-        let counted = [place(Counted::Into(element))?, place(Counted::Handed(element))?];
-        Some(Drawing { instance, counted, alone: 0 })
-    });
-    drawing.collect()
+    if made.application().keeps_numbers() { made.sources().enumerate().filter_map(one).collect() } else { Vec::new() }
 }
 
 /// Words of data memory of an instance.
@@ -102,30 +101,40 @@ impl XdpProcess {
         tables.dedup();
         let memory = |(element, ranges): (usize, &[Range<u32>])| memories(made.instance(element), made.linked().data[element], ranges);
         let memories = made.memory().flat_map(memory).collect();
-        let (drawing, counts) = (drawing(made), loaded.program.shared(made.linked().counts.0)?);
-        Ok(Self { words: loaded.words()?, memories, tables, drawing, counts, present_ns })
+        let (arrivals, counts) = (arrivals(made), loaded.program.shared(made.linked().counts.0)?);
+        let handed = places(made, |what| made.is_handed(what));
+        Ok(Self { words: loaded.words()?, memories, tables, arrivals, handed, counts, present_ns })
     }
 
     /// Before the graph works.
     pub fn begin(&mut self, graph: &mut Graph, now_ns: u64) {
         self.present_ns.store(now_ns, Ordering::Relaxed);
-        for one in &mut self.drawing {
-            let number = |place: u32| {
-                let (page, at) = (place / PAGE as u32, place as usize % PAGE);
-                let value = self.counts.get(&page.to_ne_bytes()).ok().flatten().unwrap_or_default();
-                value.as_chunks().0.get(at).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
-            };
-            let [into, handed] = one.counted.map(number);
-            let alone = into.saturating_sub(handed).max(one.alone);
-            graph.pass_over(one.instance, alone - one.alone);
-            one.alone = alone;
-        }
+        self.pass_over(graph);
         let Some(words) = &self.words else { return };
         for memory in &mut self.memories {
             let places = memory.first..memory.first + memory.bytes.len().div_ceil(WORD);
             memory.before = places.flat_map(|at| words.get(at).to_ne_bytes()).collect();
             memory.before.truncate(memory.bytes.len());
             graph.set_memory_at(memory.instance, memory.bytes.start, &memory.before);
+        }
+    }
+
+    /// Packets that arrived and were not handed over have had their numbers. Those that are handed over and wait are taken for the last ones.
+    fn pass_over(&mut self, graph: &mut Graph) {
+        if self.arrivals.is_empty() {
+            return;
+        }
+        let count = |place: u32| {
+            let (page, at) = (place / PAGE as u32, place as usize % PAGE);
+            let value = self.counts.get(&page.to_ne_bytes()).ok().flatten().unwrap_or_default();
+            value.as_chunks().0.get(at).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+        };
+        let done: u64 = self.arrivals.iter().map(|one| graph.numbered(one.instance).saturating_sub(one.alone)).sum();
+        let waiting = self.handed.iter().map(|place| count(*place)).sum::<u64>().saturating_sub(done);
+        for one in &mut self.arrivals {
+            let alone = count(one.place).saturating_sub(graph.numbered(one.instance)).saturating_sub(waiting);
+            graph.pass_over(one.instance, alone);
+            one.alone += alone;
         }
     }
 

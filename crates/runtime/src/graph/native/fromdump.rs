@@ -5,6 +5,7 @@
 
 use super::super::{Args, ElementError, HandlerError, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
+use super::force_ip::mark_ip;
 use super::hostdevice::device_name;
 use super::replay::FromReplay;
 use super::sample::Sample;
@@ -12,6 +13,7 @@ use super::source_arguments::{KEYWORDS, positional};
 use super::window::{Place, Window};
 use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Setup, Shared, Source, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
+use netil::number;
 use netil::pool::Arrival;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -168,6 +170,8 @@ struct FromDump {
     link: LinkType,
     /// What graphs that have the other packets know of each other.
     share: Option<Share>,
+    /// The number of the next packet, whichever graph takes it.
+    number: u64,
     /// Which packets go on here.
     own: Option<Own>,
 }
@@ -221,6 +225,7 @@ impl FromDump {
             link: LinkType::EN10MB,
             share: setup.settings.share.clone(),
             own: setup.settings.share.as_ref().map(|share| share.own(setup.node)),
+            number: number::first(setup.node),
         })
     }
 
@@ -264,8 +269,9 @@ impl FromDump {
     fn place_ahead(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let mut last = None;
         while slots.len() < most && self.ahead.front().is_some_and(|packet| packet.buffer.time_ns < until) {
-            let Some(packet) = self.ahead.pop_front() else { break };
+            let Some(mut packet) = self.ahead.pop_front() else { break };
             self.pass(1);
+            self.number(&mut packet);
             if is_own(&mut self.own, packet.link, packet.buffer.bytes()) {
                 (last, self.link) = (last.max(Some(packet.buffer.time_ns)), packet.link);
                 slots.extend(ctx.pool().place(packet.buffer, packet.link.number()));
@@ -278,6 +284,7 @@ impl FromDump {
     fn fill_burst(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let capture = self.capture.as_mut()?;
         let (own, snaplen, mut last) = (&mut self.own, self.snaplen, None);
+        let (before, mut places, numbered) = (slots.len(), Vec::new(), ctx.pool().keeps_numbers());
         let read = capture.next_burst(most - slots.len()).map(|burst| {
             let burst = burst?;
             let (link, mut passed, mut records) = (burst.link_type(), 0, burst.records());
@@ -289,6 +296,7 @@ impl FromDump {
                         break record;
                     }
                 };
+                places.extend(numbered.then_some(passed as u64 - 1));
                 let (bytes, time_ns) = (data(&record, snaplen), record.time_ns());
                 last = last.max(Some(time_ns));
                 Some(Arrival { bytes, len: bytes.len(), time_ns, wire_len: wire_len(&record) })
@@ -296,10 +304,14 @@ impl FromDump {
             ctx.pool().put_many(coming, link.number(), slots);
             Some((link, passed, burst.len()))
         });
+        for (slot, place) in slots[before..].iter().zip(places) {
+            ctx.pool().set_number(*slot, self.number.wrapping_add(place));
+        }
         match read {
             Ok(Some((link, passed, all))) => {
                 capture.give_back(all - passed);
                 (self.link, self.goes_on) = (link, passed == all);
+                self.number = self.number.wrapping_add(passed as u64);
                 self.pass(passed as u64);
             }
             Ok(None) => self.over = true,
@@ -333,9 +345,14 @@ impl FromDump {
             let first = self.ahead.front()?;
             let (time, mine) = (first.buffer.time_ns, is_own(&mut self.own, first.link, first.buffer.bytes()));
             match self.window.place(time) {
-                Place::Within if (self.chosen || self.sample.takes()) && mine => {
-                    self.chosen = true;
-                    return Some(time);
+                Place::Within if self.chosen || self.sample.takes() => {
+                    self.chosen = mine;
+                    if mine {
+                        return Some(time);
+                    }
+                    self.pass(1);
+                    self.ahead.pop_front();
+                    self.number = self.number.wrapping_add(1);
                 }
                 Place::Behind => {
                     self.behind = true;
@@ -355,6 +372,7 @@ impl FromDump {
         let mut packet = self.ahead.pop_front()?;
         self.chosen = false;
         self.pass(1);
+        self.number(&mut packet);
         self.count += 1;
         self.place.emitted = self.next_number().checked_sub(1);
         self.link = packet.link;
@@ -363,6 +381,14 @@ impl FromDump {
         }
         ctx.emit_or_drop(1, packet, "no IP packet");
         None
+    }
+
+    /// A packet is taken, which has no number unless it was taken before.
+    fn number(&mut self, packet: &mut Packet) {
+        if packet.buffer.number == number::NONE {
+            packet.buffer.number = self.number;
+            self.number = self.number.wrapping_add(1);
+        }
     }
 
     /// What packets begin with: before the first one was taken, it is looked at.
@@ -447,30 +473,6 @@ impl FromDump {
         let offset = *self.offset.get_or_insert(ctx.now().wrapping_sub(time));
         ctx.wake_at(time.wrapping_add(offset).max(1));
     }
-}
-
-/// Where the IP header is in packets of that link type, if they are IP's.
-fn ip_offset(packet: &Packet) -> Option<usize> {
-    let bytes = packet.buffer.bytes();
-    let ethertype = |at: usize| bytes.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
-    let at = match packet.link {
-        LinkType::EN10MB if ethertype(12) == Some(0x8100) => (ethertype(16)? == 0x0800).then_some(18)?,
-        LinkType::EN10MB => (ethertype(12)? == 0x0800).then_some(14)?,
-        LinkType::LINUX_SLL => (ethertype(14)? == 0x0800).then_some(16)?,
-        LinkType::NULL | LinkType::LOOP => 4,
-        LinkType::RAW | LinkType::IPV4 => 0,
-        _ => return None,
-    };
-    let first = *bytes.get(at)?;
-    (first >> 4 == 4 && first & 15 >= 5 && bytes.len() >= at + 20).then_some(at)
-}
-
-/// Marks the IP header and what follows; false if there is none.
-pub(super) fn mark_ip(packet: &mut Packet, ctx: &mut Ctx<'_>) -> bool {
-    let Some(at) = ip_offset(packet) else { return false };
-    let length = usize::from(packet.buffer.bytes()[at] & 15) * 4;
-    packet.mark_headers(ctx.info(), at, at + length);
-    true
 }
 
 impl Native for FromDump {
@@ -586,6 +588,7 @@ impl Source for FromDump {
         let again = self.own.is_none() && self.ahead.is_empty();
         if again && self.capture.as_mut().is_some_and(|capture| capture.give_back(slots.len())) {
             ctx.pool().give_back(slots);
+            self.number = self.number.wrapping_sub(slots.len() as u64);
             self.place.emitted = self.next_number().checked_sub(1);
             return;
         }

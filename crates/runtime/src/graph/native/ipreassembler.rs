@@ -161,6 +161,7 @@ impl Part {
         let mut packet = ctx.packet(&[head, self.data].concat());
         packet.buffer.time_ns = self.time;
         packet.buffer.info = self.head.buffer.info.clone();
+        packet.buffer.number = self.head.buffer.number;
         (packet.link, packet.rounds) = (self.head.link, self.head.rounds);
         packet.mark_headers(ctx.info(), at, at + header);
         packet

@@ -5,7 +5,8 @@
 //! it (back-pressure), and packets that are pushed are dropped and counted.
 
 use super::super::{Args, ElementError, HandlerError, Own, Packet};
-use super::fromdump::{is_pulled, mark_ip};
+use super::force_ip::mark_ip;
+use super::fromdump::is_pulled;
 use super::{Control, Ctx, Handlers, Native, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
 use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
 use netil::pool::Arrival;

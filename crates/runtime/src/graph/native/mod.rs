@@ -45,6 +45,7 @@ pub mod embedded;
 mod facts;
 mod fastudp;
 mod filepos;
+mod force_ip;
 mod fromdump;
 mod fromipsummarydump;
 mod ftpportmapper;

@@ -26,9 +26,10 @@ struct PullTee {
 
 impl Native for PullTee {
     fn pull(&mut self, _: u32, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        let packet = ctx.pull(0)?;
+        let mut packet = ctx.pull(0)?;
         for port in 1..self.outputs {
-            ctx.emit(port, packet.clone());
+            let copy = packet.copied();
+            ctx.emit(port, copy);
         }
         Some(packet)
     }

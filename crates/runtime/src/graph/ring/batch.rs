@@ -9,6 +9,7 @@
 use super::super::Packet;
 use super::dispatch::Flow;
 use crate::io::LinkType;
+use netil::number;
 use netil::pool::Kept;
 
 /// Packets begin at multiples of this, in bytes, so that one can be copied by whole cache lines.
@@ -29,6 +30,8 @@ pub struct Batch {
     recorded: bool,
     /// By entry, the numbers of packets that are recorded, as far as there are some.
     numbers: Vec<u64>,
+    /// By entry, packets' numbers ([`netil::number`]), as far as they are kept.
+    drawn: Vec<u64>,
 }
 
 /// A packet of a batch.
@@ -82,6 +85,7 @@ impl Batch {
         self.width = 0;
         self.recorded = false;
         self.numbers.clear();
+        self.drawn.clear();
     }
 
     /// Whether its packets are to be recorded.
@@ -99,6 +103,15 @@ impl Batch {
         if number > 0 {
             self.numbers.resize(self.entries.len().saturating_sub(1), 0);
             self.numbers.push(number);
+        }
+    }
+
+    /// The packet that was added last has that number, by which random ones are drawn.
+    #[inline]
+    pub(super) fn number(&mut self, number: u64) {
+        if number != number::NONE {
+            self.drawn.resize(self.entries.len().saturating_sub(1), number::NONE);
+            self.drawn.push(number);
         }
     }
 
@@ -152,7 +165,7 @@ impl Batch {
         let What::Kept { at, len, front, moved, missing, time_ns, link } = entry.what else { return None };
         let info = self.bytes.get(at..at + self.info)?;
         let bytes = self.bytes.get(at + self.info..at + self.info + len as usize)?;
-        Some((Kept { bytes, front, moved, info, time_ns, missing }, link))
+        Some((Kept { bytes, front, moved, info, time_ns, missing, number: number::NONE }, link))
     }
 
     /// Becomes a copy of a batch of packets that are bytes.
@@ -160,6 +173,7 @@ impl Batch {
         self.clear();
         self.bytes.extend_from_slice(&other.bytes);
         self.entries.extend(other.entries.iter().filter_map(Entry::copied));
+        self.drawn.extend_from_slice(&other.drawn);
         (self.span, self.width) = (other.span, other.width);
     }
 
@@ -296,6 +310,13 @@ impl Inbox {
         let place = self.open().get(place).copied();
         let number = place.and_then(|(batch, entry)| self.batches.get(batch as usize)?.numbers.get(entry as usize).copied());
         number.unwrap_or(0)
+    }
+
+    /// The number of that one by which random ones are drawn.
+    pub(super) fn drawn_at(&self, place: usize) -> u64 {
+        let place = self.open().get(place).copied();
+        let number = place.and_then(|(batch, entry)| self.batches.get(batch as usize)?.drawn.get(entry as usize).copied());
+        number.unwrap_or(number::NONE)
     }
 
     /// So many have arrived.

@@ -136,6 +136,7 @@ impl Epoch {
         let replica = self.flow.replica(self.number, link, bytes, self.batches.len());
         let packet = Plain { bytes, wire_len: pool.wire_len(slot), time_ns: it.time_ns, link };
         self.batches[replica].add(self.number, it.entry() as u16, packet);
+        self.batches[replica].number(pool.number_of(slot));
         self.number += 1;
         self.first.get_or_insert(it.time_ns);
         self.last = self.last.max(it.time_ns);

@@ -146,6 +146,7 @@ impl Source for FromRing {
         let taken = inbox.take().map(|taken| (taken.place, u32::from(taken.entry.lane), self.packet(taken, ctx)));
         if let Some((place, lane, mut packet)) = taken {
             ctx.comes(&mut packet, inbox.number_at(place));
+            packet.buffer.number = inbox.drawn_at(place);
             drop(inbox);
             ctx.emit(lane, packet);
         }
@@ -168,6 +169,9 @@ impl Source for FromRing {
                 break;
             }
             ctx.slots_come(slots[before..].iter().zip(first..).map(|(slot, place)| (*slot, inbox.number_at(place))));
+            if ctx.pool().keeps_numbers() {
+                slots[before..].iter().zip(first..).for_each(|(slot, place)| ctx.pool().set_number(*slot, inbox.drawn_at(place)));
+            }
             if self.rings.numbers {
                 ctx.pool().number(&slots[before..], NUMBERED + first as u32);
             }
@@ -241,6 +245,7 @@ impl ToRing {
                 let (number, link) = self.origin(&lock(&self.rings.inbox), LinkType::from_file(pool.tag(*slot)));
                 let mut outbox = lock(&self.rings.outbox);
                 outbox.add_kept(number, lane, &kept, link);
+                outbox.number(kept.number);
                 pool.give_back(&[*slot]);
                 outbox.note(ctx.number_of_slot(*slot));
             } else {
@@ -257,6 +262,7 @@ impl Native for ToRing {
         let recorded = ctx.number_of(&packet);
         let (number, link) = self.origin(&lock(&self.rings.inbox), packet.link);
         packet.link = link;
+        let drawn = packet.buffer.number;
         let mut outbox = lock(&self.rings.outbox);
         match self.is_annotated(lane) {
             true => outbox.add_whole(number, lane, packet),
@@ -265,6 +271,7 @@ impl Native for ToRing {
                 outbox.add(number, lane, Plain { bytes: buffer.bytes(), wire_len: buffer.wire_len(), time_ns: buffer.time_ns, link });
             }
         }
+        outbox.number(drawn);
         outbox.note(recorded);
     }
 
@@ -280,6 +287,7 @@ impl Native for ToRing {
             let (number, link) = self.origin(&inbox, LinkType::from_file(pool.tag(*slot)));
             let (wire_len, time_ns) = (pool.wire_len(*slot), pool.slot(*slot).time_ns);
             outbox.add(number, lane, Plain { bytes: pool.bytes(*slot), wire_len, time_ns, link });
+            outbox.number(pool.number_of(*slot));
             outbox.note(recorded);
         }
         ctx.pool().give_back(slots);

@@ -262,12 +262,9 @@ impl Begun {
     /// A run begins.
     fn begin(&mut self, state: &mut State, slot: &Slot) {
         views(state).for_each(View::clear);
-        let mut shared = slot.lock();
+        let shared = slot.lock();
         state.data.clone_from(&shared.data);
         state.timers = shared.timers;
-        // Random numbers are functions of it: no two runs have the same.
-        state.packet_number = shared.packet_number;
-        shared.packet_number = shared.packet_number.wrapping_add(1);
         drop(shared);
         self.data.clone_from(&state.data);
         self.timers.clear();

@@ -28,8 +28,17 @@ static int nv_copy_bytes(struct nv_copy *c, const struct nv_run *r, uint32_t fro
 /* A copy has gone its way. */
 static void nv_copy_left(struct nv_copy *c);
 
+/* The number of a copy of a packet, whose own becomes another: `netil::number`. */
+static uint64_t nv_number_of_copy(uint64_t *number)
+{
+    uint64_t z = *number += NV_COPIED;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
 /* Copies a packet; false if there is no room. */
-static int nv_copy(struct nv_copies *all, const struct netvm_packet *k, const struct nv_run *r, const uint8_t *info, uint32_t port)
+static int nv_copy(struct nv_copies *all, const struct netvm_packet *k, struct nv_run *r, uint8_t *info, uint32_t port)
 {
     struct nv_copy *c = nv_free_copies;
     if (c)
@@ -44,6 +53,11 @@ static int nv_copy(struct nv_copies *all, const struct netvm_packet *k, const st
         c->next = nv_free_copies, nv_free_copies = c;
         return 0;
     }
+    c->r.number = nv_number_of_copy(&r->number);
+#ifdef NV_NUMBER_AT
+    nv_put_le(c->info + NV_NUMBER_AT, 8, c->r.number);
+    nv_put_le(info + NV_NUMBER_AT, 8, r->number);
+#endif
     if (all->last)
         all->last->next = c;
     else

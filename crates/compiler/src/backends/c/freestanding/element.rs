@@ -36,8 +36,6 @@ pub(super) struct Core<'a> {
     /// The handler sends copies: it ends with the port that the packet goes to, when they have gone.
     pub copies: bool,
     pub seed: u64,
-    /// The handler draws random numbers, which depend on how many packets came before.
-    pub draws: bool,
     /// The host fills tables.
     pub outside: bool,
     /// OpenCL C: nothing lasts, and packets do not grow.
@@ -80,7 +78,6 @@ impl Core<'_> {
         }
         let exceptions: Vec<String> = state.exceptions.iter().map(u32::to_string).collect();
         let _ = writeln!(text, "static uint32_t nv_exceptions{n}[{EXCEPTIONS}] __attribute__((unused)) = {{ {} }};", exceptions.join(", "));
-        let _ = writeln!(text, "static uint64_t nv_number{n} __attribute__((unused));");
         Ok(text)
     }
 
@@ -181,19 +178,14 @@ impl Core<'_> {
         let mut text = format!("\nstatic void {name}\n{{\n    uint32_t budget = NV_BUDGET;\n");
         let memory = if self.opencl { "__constant uint8_t" } else { "uint8_t" };
         let constant = if self.opencl { memory } else { "const uint8_t" };
-        let (number, exceptions) = match self.opencl {
-            true => ("k->number".to_owned(), "0".to_owned()),
-            false if piece > 0 || !self.draws => ("0".to_owned(), format!("nv_exceptions{n}")),
-            false => (format!("nv_number{n}++"), format!("nv_exceptions{n}")),
-        };
+        let exceptions = if self.opencl { "0".to_owned() } else { format!("nv_exceptions{n}") };
         if !self.module.coprocessors.is_empty() {
             text += "    uint32_t shown = 0;\n    (void)shown;\n";
         }
-        let _ = writeln!(text, "    const uint64_t number = {number};");
         let _ = writeln!(text, "    {memory} *const data = nv_data{n}, *const shared = nv_shared{n};");
         let _ = writeln!(text, "    {constant} *const initialised = nv_initialised{n};");
         let _ = writeln!(text, "    uint32_t *const exceptions = {exceptions};");
-        text + "    (void)budget, (void)info, (void)number, (void)data, (void)shared, (void)initialised, (void)exceptions, (void)port;\n"
+        text + "    (void)budget, (void)info, (void)data, (void)shared, (void)initialised, (void)exceptions, (void)port;\n"
     }
 
     /// Variables of a piece, with those that it hands to others.
@@ -526,7 +518,8 @@ impl Frame for Core<'_> {
             Op::ExceptionStore(k, a) => format!("exceptions[{k}] = {};", scalar.val(*a)),
             Op::Store(space, order, addr, offset, value, _) => store(scalar, *order, &scalar.at(*space, *addr, *offset), *value),
             Op::Random(site) => {
-                format!("{v:?} = nv_random(number, {}u, {:#x}u);", u64::from(*site) << 2 | scalar.func.kind as u64, self.seed)
+                let (number, place) = (if self.opencl { "k" } else { "r" }, u64::from(*site) << 2 | scalar.func.kind as u64);
+                format!("{v:?} = nv_random({number}->number, {place}u, {:#x}u);", self.seed)
             }
             Op::Helper(helper, _, site) => self.helper(scalar, v, op).ok_or_else(|| {
                 self.refused.set(Some(*site));

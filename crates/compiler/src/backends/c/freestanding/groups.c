@@ -61,7 +61,7 @@ int netvm_arrive(struct netvm_packet *k)
     struct nv_entry *e = (struct nv_entry *)(void *)nv_free;
     nv_free = nv_free->next;
     e->packet = k;
-    e->run = (struct nv_run){ k->buffer, k->size, k->at, k->len, k->wire_len > k->len ? k->wire_len - k->len : 0, 0, 0, 0, k->time_ns };
+    e->run = (struct nv_run){ k->buffer, k->size, k->at, k->len, k->wire_len > k->len ? k->wire_len - k->len : 0, 0, 0, 0, k->time_ns, 0 };
     for (uint32_t n = 0; n < NV_INFO_BYTES; n++)
         e->info[n] = 0;
     nv_tagged(e, 0);

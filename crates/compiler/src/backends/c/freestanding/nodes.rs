@@ -165,7 +165,7 @@ fn reason(part: &Part<'_>, value: &str) -> String {
 /// A small program is there twice for processors that load only what is aligned: for packets of which what follows an Ethernet header is.
 pub(super) fn arrive(info: u32, small: bool) -> String {
     let mut text = String::from("\nstatic void nv_arrive(struct netvm_packet *k)\n{\n");
-    text += "    struct nv_run run = { k->buffer, k->size, k->at, k->len, k->wire_len - k->len, 0, 0, 0, k->time_ns };\n";
+    text += "    struct nv_run run = { k->buffer, k->size, k->at, k->len, k->wire_len - k->len, 0, 0, 0, k->time_ns, 0 };\n";
     let _ = writeln!(text, "    uint8_t info[{}] __attribute__((aligned(8))) = {{ 0 }};", info.max(1));
     if small {
         text += include_str!("aligned.c");
@@ -175,8 +175,8 @@ pub(super) fn arrive(info: u32, small: bool) -> String {
 
 /// How packets go on in each node, and the node of each element and piece.
 pub(super) fn resume(nodes: &[Node], plan: &Plan) -> String {
-    let mut text =
-        format!("\nNV_INLINE void nv_resume(uint32_t node{}\n{{\n    switch (node) {{\n", element::PARAMETERS.replace('(', ", "));
+    let mut text = format!("\nNV_INLINE void nv_resume(uint32_t node{}\n{{\n", element::PARAMETERS.replace('(', ", "));
+    text += "#ifdef NV_NUMBER_AT\n    r->number = nv_le(info + NV_NUMBER_AT, 8);\n#endif\n    switch (node) {\n";
     for (n, node) in nodes.iter().enumerate().skip(1) {
         let _ = writeln!(text, "    case {n}u:\n        switch (k->element) {{");
         for (element, piece, unit) in &node.units {

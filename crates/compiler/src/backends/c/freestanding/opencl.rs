@@ -31,14 +31,14 @@ pub(super) fn admits(func: &Func) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// That an operation neither keeps something for other packets nor makes one longer; in an
-/// application elements count their packets.
+/// That an operation neither keeps something for other packets nor makes one longer. In an
+/// application packets' numbers are those of arrivals, which work items do not know.
 pub(super) fn admits_op(op: &Op, application: bool) -> Result<(), &'static str> {
     match op {
         Op::Store(Space::Data | Space::Shared, ..) | Op::ExceptionStore(..) | Op::ExceptionLoad(_) => {
             Err("memory that lasts: packets are run at once")
         }
-        Op::Random(_) if application => Err("random numbers of elements, which count their packets"),
+        Op::Random(_) if application => Err("random numbers of elements: work items do not know packets' numbers"),
         Op::Helper(helper, ..) => match helper {
             Helper::Find(_)
             | Helper::Peek(_)

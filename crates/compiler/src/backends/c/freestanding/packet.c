@@ -8,7 +8,7 @@
 struct nv_run {
     NV_PACKET uint8_t *buffer;
     uint32_t size, at, len, missing, front, moved, rounds;
-    uint64_t time_ns;
+    uint64_t time_ns, number; /* when it came; its number, where random ones are drawn */
 };
 
 NV_INLINE NV_PACKET uint8_t *nv_p(const struct nv_run *r)
@@ -63,7 +63,7 @@ __attribute__((unused)) static uint32_t nv_crc(uint32_t polynomial, uint32_t crc
     return crc;
 }
 
-/* The random number of a place in a handler for a packet. */
+/* The random number of a place in a handler for a packet's number. */
 NV_INLINE uint32_t nv_random(uint64_t number, uint64_t place, uint64_t seed)
 {
     uint64_t z = seed ^ number * 0x9e3779b97f4a7c15u ^ place * 0xd1b54a32d192ed03u;
