@@ -18,6 +18,8 @@ use std::collections::HashMap;
 pub(super) struct Exempt {
     /// Operations on tables.
     pub tables: bool,
+    /// Random numbers by which keys of tables may be chosen.
+    pub random: bool,
     /// Bytes of data memory that each run writes before it reads them.
     pub scratch: Scratch,
     /// Coprocessors from which each run takes only what it has searched for.
@@ -38,8 +40,8 @@ pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> O
     counters.places.retain(|place| !exempt.scratch.holds(place));
     let ages = |table: &u32| program.module().tables.get(*table as usize).is_none_or(|table| table.timeout_ns != 0);
     let leaves_no_trace = |value: Value, op: &Op| match op {
-        // A packet's follow from its number; without a packet they follow from how many runs there were.
-        Op::Random(_) => func.kind == HandlerKind::Push,
+        // A packet's follow from its number; without a packet they follow from how many runs there were. What they choose may be another's in a table.
+        Op::Random(_) => exempt.random || func.kind == HandlerKind::Push && (!exempt.tables || program.module().tables.is_empty()),
         Op::ExceptionLoad(_) | Op::ExceptionStore(..) => false,
         Op::Load(space, ..) | Op::Store(space, ..) => {
             let is_scratch = || counters.place(value).is_some_and(|place| exempt.scratch.holds(&place));

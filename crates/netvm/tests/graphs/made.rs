@@ -1,7 +1,7 @@
 //! Configurations whose packets are made by an element whenever it has a turn: some go in bursts, in the others that could be told.
 
 /// As [`super::CONFIGURATIONS`].
-pub const MADE: [(&str, &str, &[&str]); 24] = [
+pub const MADE: [(&str, &str, &[&str]); 26] = [
     (
         "packets whose times are written",
         "s :: InfiniteSource(LIMIT 3000, STOP true) -> a :: Counter -> Strip(1) -> d :: ToDump(OUT0);",
@@ -145,5 +145,16 @@ pub const MADE: [(&str, &str, &[&str]); 24] = [
          h[1] -> RandomSample(0.01) -> t :: Tee; t[0] -> Strip(2) -> q; t[1] -> Print(copied, 2) -> q;
          DriverManager(wait 0.4ms, write u.active false, wait 0.2ms, print $(s.count) $(q.length) $(q.drops), write u.active true, wait 0.3ms, print $(s.count) $(q.length), wait 100ms);",
         &["s.count", "q.drops", "u.count", "q.length"],
+    ),
+    (
+        "outputs drawn at random, several packets a turn, and copies that draw again",
+        "s :: InfiniteSource(LIMIT 3000, BURST 3, STOP true) -> r :: RandomSwitch; r[0] -> t :: Tee -> a :: Counter -> ToDump(OUT0); t[1] -> m :: RandomSwitch; r[1] -> m; m[0] -> a;
+         m[1] -> b :: Counter -> ToDump(OUT1); r[2] -> Queue -> Unqueue -> m;",
+        &["s.count", "a.byte_count", "b.byte_count"],
+    ),
+    (
+        "outputs drawn at random, of packets that two elements make",
+        "s :: InfiniteSource(LIMIT 1000, BURST 2) -> r :: RandomSwitch; RatedSource(RATE 100000, LIMIT 50) -> r; r[0] -> a :: Counter -> ToDump(OUT0); r[1] -> b :: Counter -> ToDump(OUT1);",
+        &["s.count", "a.byte_count", "b.byte_count"],
     ),
 ];

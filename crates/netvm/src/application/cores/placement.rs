@@ -268,7 +268,7 @@ impl<'a> Divided<'a> {
             let program = application.instances[of.instance as usize].program();
             let refuted = keyed.ports.get(&(of.instance as usize)).and_then(Promise::refuted);
             let together = application.shares(of.instance).then(|| TOGETHER.to_owned()).or(refuted);
-            match together.or_else(|| keeps_beyond_flows(program?, variables(application, of.instance as usize), Keys::Flows)) {
+            match together.or_else(|| keeps_beyond_flows(program?, variables(application, of.instance as usize), Keys::Ports)) {
                 None => divided.parts.push(of),
                 Some(why) => drop(divided.others.insert(of.instance as usize, why)),
             }
@@ -330,7 +330,7 @@ fn stage_by_flow(
         return Ok((Stage::Replica, None));
     }
     let by_flow = keyed.promised(application, at) || keyed.shown(at, true);
-    let keys = if by_flow && divided.ends.is_empty() { Keys::Flows } else { Keys::Other };
+    let keys = if by_flow && divided.ends.is_empty() { Keys::Addresses } else { Keys::Other };
     let together = application.shares(at as u32).then(|| TOGETHER.to_owned());
     let reason =
         together.or_else(|| divided.others.get(&at).cloned()).or_else(|| keeps_beyond_flows(program, variables(application, at), keys));
@@ -365,8 +365,9 @@ fn asks(handler: &Handler) -> bool {
 /// What the keys have by which a program finds what it keeps of packets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keys {
-    /// Both addresses, or a port of which the element is given a part.
-    Flows,
+    Addresses,
+    /// And random numbers may choose among those that are its own.
+    Ports,
     Other,
 }
 
@@ -379,7 +380,12 @@ fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) ->
     let kind = program.module().handler(HandlerKind::Push).map_or(HandlerKind::Pull, |_| HandlerKind::Push);
     let optimised = compiler::optimised(program, kind, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return Some("its handler is too large to be looked at".to_owned()) };
-    let exempt = Exempt { tables: keys != Keys::Other, scratch: Scratch::of(program), searches: Searches::of(program, &func) };
+    let exempt = Exempt {
+        tables: keys != Keys::Other,
+        random: keys == Keys::Ports,
+        scratch: Scratch::of(program),
+        searches: Searches::of(program, &func),
+    };
     let trace = first_trace(program, &func, &exempt)?;
     Some(described(program, kind, &func, trace, variables))
 }
@@ -512,7 +518,7 @@ fn program_keeps(program: &Verified, variables: &[Variable], relaxed: bool, by_f
     if relaxed {
         return None;
     }
-    let exempt = Exempt { tables: by_flow, scratch: Scratch::of(program), searches: Searches::of(program, &func) };
+    let exempt = Exempt { tables: by_flow, random: false, scratch: Scratch::of(program), searches: Searches::of(program, &func) };
     let trace = first_trace(program, &func, &exempt)?;
     Some(described(program, HandlerKind::Push, &func, trace, variables))
 }
