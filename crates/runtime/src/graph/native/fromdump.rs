@@ -13,8 +13,7 @@ use super::source_arguments::{KEYWORDS, positional};
 use super::window::{Place, Window};
 use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, Setup, Shared, Source, controls};
 use crate::io::{Capture, LinkType, ReadError, Record};
-use netil::number;
-use netil::pool::Arrival;
+use netil::{number, pool::Arrival};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -396,8 +395,7 @@ impl FromDump {
         if self.count == 0 {
             self.fill(ctx);
         }
-        let first = self.ahead.front().filter(|_| self.count == 0);
-        first.map_or(self.link, |packet| packet.link)
+        self.ahead.front().filter(|_| self.count == 0).map_or(self.link, |packet| packet.link)
     }
 
     /// The number in its file of the packet that stands first, or is read next, from 0 on.
