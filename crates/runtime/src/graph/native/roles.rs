@@ -61,7 +61,7 @@ pub trait Task {
     /// Its turn.
     fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult;
 
-    /// So many of the packets that it has just made have not been made: only where it says that it [takes them back](super::Ctx::may_make).
+    /// So many of the packets that it has just made have not been made: only where it said that it takes them back when it made them.
     fn take_back(&mut self, packets: u64) {
         let _ = packets;
     }
