@@ -3,8 +3,8 @@
 //! Packets of a burst have the times that their turns would have had. Invariant: nobody can tell a burst from turns of one packet each. So there are bursts only where
 //! - one element makes packets, none arrive, and no other graph or stage takes part;
 //! - all programs are members of the cluster, or cannot tell the time of their packet from that of the round, and all that is behind takes bursts, as for arrivals ([`super::linked`]);
-//! - other tasks only empty queues, come behind what fills these, and find them empty again after each turn: a turn makes one packet, and nothing makes copies. Sinks may have
-//!   their turn before: a round later nothing else has happened;
+//! - other tasks only empty queues, come behind what fills these, and find them empty again after each turn: a turn makes one packet, and nothing makes copies, or
+//!   the burst ends with the first packet that leaves several in a queue ([`super::taken_back`]). Sinks may have their turn before: a round later nothing else has happened;
 //! - no timer is due between, no queue that the maker waits for gets full, and the end has not been asked for.
 //!
 //! What a maker does at its end, it does with a last packet of its own.

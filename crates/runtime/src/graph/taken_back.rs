@@ -66,7 +66,10 @@ impl Graph {
     /// Runs packets that were made at once, in a burst that may end early; how many.
     pub(super) fn run_made(&mut self, slots: &[u32]) -> usize {
         let Some(entry) = self.early().map(|early| early.entry) else { return 0 };
-        let Some((plan, mut single)) = self.fusion.singles.as_deref_mut().and_then(|singles| singles.take()) else { return 0 };
+        let Some((plan, mut single)) = self.fusion.singles.as_deref_mut().and_then(|singles| singles.take()) else {
+            self.unmake(slots);
+            return 0;
+        };
         let linked = self.fusion.linked.take();
         self.core.pool.enter_again(slots, entry);
         let most = self.with_pool(&mut single.pool, |graph, pool| {
