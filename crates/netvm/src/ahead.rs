@@ -10,6 +10,7 @@
 //! to the thread that takes them. At most [`WINDOW`] groups a worker are under way. Whatever is odd (damage, a cut record, a file that
 //! shrinks) ends the work at the last good record; the capture is then read on from there in the ordinary way.
 
+use crate::sync::lock;
 use crate::{Error, Filter};
 use netil::exec::Selection;
 use runtime::io::capture::{Capture, Group, Split};
@@ -136,7 +137,7 @@ impl Drop for Panicked<'_> {
 
 impl Board {
     fn lock(&self) -> MutexGuard<'_, Work> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// A worker.

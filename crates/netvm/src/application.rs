@@ -40,6 +40,7 @@ mod searches;
 mod standins;
 mod watched;
 
+use crate::sync::lock;
 pub(crate) use cores::is_called;
 pub use cores::{
     ChangeError, Cores, Flow, Flows, Item, Order, Place, Placement, PlacementError, Policies, Policy, Replicas, Sort, Stage, Thread, pin,
@@ -71,7 +72,7 @@ use netil::{Engine, Verified, app};
 use runtime::graph;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// How a configuration is read.
 #[derive(Clone, Debug, Default)]
@@ -310,7 +311,7 @@ fn with_factories_of<T>(
     work: impl FnOnce(&graph::Factories<'_>) -> T,
 ) -> T {
     let compile = |program| engine.make_element(program, engines).map_err(ElementError::resource);
-    let make = |program| compiled.lock().unwrap_or_else(PoisonError::into_inner).make(&program, compile);
+    let make = |program| lock(&compiled).make(&program, compile);
     work(&graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for })
 }
 

@@ -53,6 +53,7 @@ mod profile;
 pub mod scripts;
 mod session;
 pub mod stages;
+mod sync;
 pub mod targets;
 pub mod trace;
 

@@ -5,11 +5,12 @@
 use super::linked::fused_of;
 use super::{Compiled, app, engines, graph};
 use crate::engines::{Elements, EngineInfo};
+use crate::sync::lock;
 use jit::chain::Chain;
 use netil::Engine;
 use netil::cluster::Plan;
 use runtime::graph::ElementError;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Programs that have been compiled, one by one and together.
 pub(super) struct Ready {
@@ -44,7 +45,7 @@ impl Ready {
 
     /// What links elements of a graph, if they are.
     pub(super) fn fused(&self) -> Option<graph::Made> {
-        let fused = self.fused.lock().unwrap_or_else(PoisonError::into_inner);
+        let fused = lock(&self.fused);
         fused.as_ref().map(|(plan, chain)| -> graph::Made { (plan.clone(), Box::new(chain.twin())) })
     }
 

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Who is told of a packet's bytes.
-pub type Tell = Box<dyn FnMut(&[u8])>;
+pub type Tell = Box<dyn FnMut(&[u8]) + Send>;
 
 /// Tells of packets that come into being.
 struct Arrivals {

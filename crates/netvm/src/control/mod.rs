@@ -22,12 +22,13 @@ use crate::application::{
     ChangeError, Cores, Described, Flow, Flows, Graph, HandlerError, Prepared, Recipe, Replaced, Replicas, Stats, Thread, Version,
     is_called, pin, report,
 };
+use crate::sync::lock;
 use std::io::{self, BufRead, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Connections at one time.
@@ -357,7 +358,7 @@ impl Line {
         self.requests.send(Asked { request: Box::new(request), reply }).ok()?;
         self.pending.store(true, Ordering::Release);
         // A full pipe wakes as well.
-        let _ = self.waker.lock().unwrap_or_else(PoisonError::into_inner).write(&[1]);
+        let _ = lock(&self.waker).write(&[1]);
         answer.recv().ok()
     }
 }

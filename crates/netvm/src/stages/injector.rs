@@ -2,7 +2,8 @@
 
 use super::worker::{Ending, Own};
 use super::{Burst, Outlets, Packet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::sync::lock;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Sends packets into a pipeline that runs. The input ends when this is dropped, or when the pipeline is asked to end; what was sent goes through.
 ///
@@ -57,7 +58,7 @@ impl Source {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Nothing more is sent.

@@ -7,9 +7,10 @@
 
 use super::worker::Own;
 use super::{BURST, Burst, Flow, Packet, Target};
+use crate::sync::lock;
 use rings::{Bell, Producer, Pushed};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The longest sleep before a full ring.
 const NAP: std::time::Duration = std::time::Duration::from_millis(5);
@@ -167,12 +168,12 @@ impl SharedFlow {
     }
 
     pub(super) fn own(&self) -> OwnFlow {
-        let function = self.function.lock().unwrap_or_else(PoisonError::into_inner);
+        let function = lock(&self.function);
         OwnFlow { function: Arc::clone(&function), changes: self.changes.load(Ordering::Relaxed) }
     }
 
     pub(super) fn change(&self, to: Arc<Flow>) {
-        let mut function = self.function.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut function = lock(&self.function);
         *function = to;
         self.changes.fetch_add(1, Ordering::Relaxed);
     }

@@ -4,11 +4,12 @@
 
 use super::{Burst, Input, NotMade, Outlets, StageError, Turn, Work};
 use crate::application::{HandlerError, pin};
+use crate::sync::lock;
 use rings::{Bell, Gate, Got, Inputs, Rest};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// No core of its own.
@@ -62,10 +63,6 @@ pub(super) struct Own {
 
 /// What a thread has counted: packets that came, bursts, packets that it sent, packets that nobody took.
 pub(super) type Counted = [u64; 4];
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Only the thread itself writes its counters.
 fn add(counter: &AtomicU64, count: u64) {

@@ -12,12 +12,12 @@ mod recorder;
 
 use crate::application::{Application, Graph, Host, Settings, Stream};
 use crate::engines::{self, ALL};
+use crate::sync::lock;
 use crate::{Error, Filter};
 use recorder::Recorder;
 use runtime::io::LinkType;
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 /// Which packets are followed.
 #[derive(Default)]
@@ -111,7 +111,7 @@ impl Host for Silence {
 /// A configuration that is run to see what becomes of packets.
 pub struct Tracer {
     graph: Graph,
-    recorder: Rc<RefCell<Recorder>>,
+    recorder: Arc<Mutex<Recorder>>,
 }
 
 impl Tracer {
@@ -124,9 +124,9 @@ impl Tracer {
         let source = input.map(|input| application.feed(input, &mut settings)).transpose()?;
         let outputs = application.mute(&mut settings);
         application.number_packets()?;
-        let recorder = Rc::new(RefCell::new(Recorder::new(application.application(), chosen, source, outputs)));
+        let recorder = Arc::new(Mutex::new(Recorder::new(application.application(), chosen, source, outputs)));
         let mut graph = application.start(&ALL[0], engines::Settings::default(), settings, Box::new(Silence))?;
-        graph.observe(Box::new(recorder::Watching(Rc::clone(&recorder))));
+        graph.observe(Box::new(recorder::Watching(Arc::clone(&recorder))));
         graph.start();
         Ok(Self { graph, recorder })
     }
@@ -137,7 +137,7 @@ impl Tracer {
     /// The filter has no meaning on packets that arrived.
     pub fn turn(&mut self) -> Result<bool, Error> {
         let goes_on = self.graph.turn();
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = lock(&self.recorder);
         match recorder.error.take() {
             Some(error) => Err(error),
             None => Ok(goes_on && !recorder.is_done()),
@@ -146,12 +146,12 @@ impl Tracer {
 
     /// What happened so far.
     pub fn journeys(&mut self) -> Vec<Journey> {
-        self.recorder.borrow_mut().take()
+        lock(&self.recorder).take()
     }
 
     /// How many packets have arrived.
     pub fn arrived(&self) -> u64 {
-        self.recorder.borrow().arrived()
+        lock(&self.recorder).arrived()
     }
 
     /// What could not be read to its end, by element.

@@ -7,12 +7,12 @@ use super::fields::{Snapshot, differences};
 use super::{Chosen, End, Journey, Step};
 use crate::Error;
 use crate::application::feed::NUMBER;
+use crate::sync::lock;
 use netil::app::{Application, Instance};
 use netil::module::InfoField;
 use runtime::graph::{At, Info, Observer, Packet, native};
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 /// The number of packets that nobody follows.
 const OTHER: u64 = u64::MAX;
@@ -201,11 +201,11 @@ impl Recorder {
 }
 
 /// The recorder, watching.
-pub(super) struct Watching(pub Rc<RefCell<Recorder>>);
+pub(super) struct Watching(pub Arc<Mutex<Recorder>>);
 
 impl Observer for Watching {
     fn enters(&mut self, at: At, packet: &mut Packet, info: &Info) {
-        let recorder = &mut *self.0.borrow_mut();
+        let recorder = &mut *lock(&self.0);
         let number = info.get(packet, NUMBER);
         match recorder.followed.contains_key(&number) {
             true => drop(recorder.has.insert(at.node, number)),
@@ -218,7 +218,7 @@ impl Observer for Watching {
     }
 
     fn leaves(&mut self, at: At, packet: &mut Packet, copy: bool, info: &Info) {
-        let recorder = &mut *self.0.borrow_mut();
+        let recorder = &mut *lock(&self.0);
         let number = info.get(packet, NUMBER);
         if number == 0 {
             let number = recorder.comes_into_being(at, packet);
@@ -241,7 +241,7 @@ impl Observer for Watching {
     }
 
     fn drops(&mut self, node: usize, reason: &str, packet: &Packet, info: &Info) {
-        let recorder = &mut *self.0.borrow_mut();
+        let recorder = &mut *lock(&self.0);
         let number = match info.get(packet, NUMBER) {
             0 => recorder.has.get(&node).copied().unwrap_or(OTHER),
             number => number,
@@ -253,6 +253,6 @@ impl Observer for Watching {
     }
 
     fn wakes(&mut self, node: usize) {
-        self.0.borrow_mut().has.remove(&node);
+        lock(&self.0).has.remove(&node);
     }
 }

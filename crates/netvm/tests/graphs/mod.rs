@@ -7,24 +7,23 @@ pub mod runtimes;
 use netvm::application::{Application, Host, Reading, Settings, Stream};
 use netvm::engines::{self, EngineInfo};
 use runtime::io::synth;
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 /// Keeps what elements print.
 #[derive(Clone, Default)]
-pub struct Kept(Rc<RefCell<Vec<u8>>>);
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
 
 impl Kept {
     /// What was printed so far.
     pub fn take(&self) -> Vec<u8> {
-        self.0.take()
+        std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
 
 impl Host for Kept {
     fn write(&mut self, _: Stream, text: &[u8]) {
-        self.0.borrow_mut().extend_from_slice(text);
+        self.0.lock().unwrap().extend_from_slice(text);
     }
 }
 
@@ -187,7 +186,7 @@ pub fn run_with(
     assert!(graph.finish().is_empty());
     let file = |n: u32| std::fs::read(format!("{}{n}", out.display())).ok();
     let in_machine_code = application.explain(Some(&graph)).in_machine_code.unwrap_or(0);
-    Found { captures: (0..3).map(file).collect(), counts, nodes, text: kept.0.take(), in_machine_code }
+    Found { captures: (0..3).map(file).collect(), counts, nodes, text: kept.take(), in_machine_code }
 }
 
 /// A configuration with the names of files.
@@ -248,7 +247,7 @@ pub fn runs(text: &str, folder: &Path, reads: &[&str]) -> (String, Vec<String>) 
         while graph.turn() {}
         let values = reads.iter().map(|handler| graph.read(handler, "", None).unwrap()).collect::<Vec<_>>();
         assert!(graph.finish().is_empty());
-        (String::from_utf8_lossy(&kept.0.borrow()).into_owned(), values)
+        (String::from_utf8_lossy(&kept.0.lock().unwrap()).into_owned(), values)
     };
     let wanted = run("interp");
     let others = if aot::build::Compiler::system().is_ok() { &["jit", "aot"][..] } else { &["jit"] };

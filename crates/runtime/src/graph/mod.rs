@@ -122,7 +122,7 @@ pub enum Stream {
 }
 
 /// What surrounds a run: the graph itself prints nothing and knows no clock.
-pub trait Host {
+pub trait Host: Send {
     /// Text that an element writes.
     fn write(&mut self, stream: Stream, text: &[u8]);
 
@@ -235,6 +235,12 @@ pub struct Graph {
     watch: Watch,
     outside: Outside,
 }
+
+/// A thread may make a graph and another run it.
+const _: () = {
+    const fn is_send<T: Send>() {}
+    is_send::<Graph>();
+};
 
 /// An element.
 struct Node {

@@ -14,7 +14,7 @@ pub struct At {
 }
 
 /// Who watches. Packets may be marked, in info memory; their bytes are not to be touched.
-pub trait Observer {
+pub trait Observer: Send {
     /// A packet comes in, pushed or pulled.
     fn enters(&mut self, at: At, packet: &mut Packet, info: &Info);
 

@@ -63,6 +63,7 @@ pub use threads::{Thread, pin};
 use super::{Application, Fault, Graph, Host, Settings, Stream};
 use crate::Error;
 use crate::engines::{self, EngineInfo};
+use crate::sync::lock;
 use channel::Receiver as Input;
 use crash::Crashes;
 use crew::{Change, Crew};
@@ -74,7 +75,7 @@ use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use threads::{Affinity, Gauge};
@@ -122,10 +123,6 @@ impl Run {
     fn is_stopped(&self) -> bool {
         self.stops.load(Ordering::Relaxed)
     }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An application that runs on several cores.

@@ -6,12 +6,11 @@ use crate::application::{
 };
 use crate::engines::{self, EngineInfo};
 use crate::io::{Capture, Format, LinkType, Plan, Timestamp, Writer};
+use crate::sync::lock;
 use netil::{Engine, Verified};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Packets with their times in nanoseconds.
@@ -64,11 +63,11 @@ pub struct Found {
 
 /// Keeps what elements write.
 #[derive(Clone, Default)]
-struct Kept(Rc<RefCell<[Vec<u8>; 2]>>);
+struct Kept(Arc<Mutex<[Vec<u8>; 2]>>);
 
 impl Host for Kept {
     fn write(&mut self, stream: Stream, text: &[u8]) {
-        self.0.borrow_mut()[usize::from(stream == Stream::Err)].extend_from_slice(text);
+        lock(&self.0)[usize::from(stream == Stream::Err)].extend_from_slice(text);
     }
 }
 
@@ -242,7 +241,7 @@ fn start_while(
 
 impl Kept {
     fn lines(&self) -> BTreeMap<String, Vec<String>> {
-        let named = ["stdout", "stderr"].into_iter().zip(self.0.borrow().clone());
+        let named = ["stdout", "stderr"].into_iter().zip(lock(&self.0).clone());
         named.map(|(name, text)| (name.to_owned(), lines(&text))).collect()
     }
 }

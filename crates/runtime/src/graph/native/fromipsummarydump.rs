@@ -74,7 +74,7 @@ fn reader(args: &Args) -> Result<Reader, ElementError> {
 }
 
 /// The lines, and how many bytes the file has, if that is known.
-fn open(args: &Args, trial: bool) -> Result<(Box<dyn BufRead>, Option<u64>), ElementError> {
+fn open(args: &Args, trial: bool) -> Result<(Box<dyn BufRead + Send>, Option<u64>), ElementError> {
     if let Some(data) = args.bytes("DATA") {
         return Ok((Box::new(Cursor::new(data)), None));
     }
@@ -100,7 +100,7 @@ fn size(file: &File) -> Option<u64> {
 
 struct FromIPSummaryDump {
     name: String,
-    lines: Box<dyn BufRead>,
+    lines: Box<dyn BufRead + Send>,
     size: Option<u64>,
     /// Bytes read.
     position: u64,

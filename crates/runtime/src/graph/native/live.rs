@@ -4,21 +4,21 @@
 //! What cannot be sent at once waits in the device, up to its limit; then ToDevice leaves packets in the queue before
 //! it (back-pressure), and packets that are pushed are dropped and counted.
 
+use super::super::share::lock;
 use super::super::{Args, ElementError, HandlerError, Own, Packet};
 use super::force_ip::mark_ip;
 use super::fromdump::is_pulled;
 use super::{Control, Ctx, Handlers, Native, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
 use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
 use netil::pool::Arrival;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A device that elements share.
-type Shared = Rc<RefCell<Device>>;
+type Shared = Arc<Mutex<Device>>;
 
 /// Packets that a sink takes in one turn.
 const TURN: usize = 256;
@@ -33,12 +33,12 @@ impl Open {
         let told = |error| format!("{spec}: {error}");
         if let Some(device) = self.0.get(name) {
             if options.receive {
-                device.borrow_mut().listen(options).map_err(told)?;
+                lock(device).listen(options).map_err(told)?;
             }
-            return Ok(Rc::clone(device));
+            return Ok(Arc::clone(device));
         }
-        let device = Rc::new(RefCell::new(Device::open(spec, options).map_err(told)?));
-        self.0.insert(name.to_owned(), Rc::clone(&device));
+        let device = Arc::new(Mutex::new(Device::open(spec, options).map_err(told)?));
+        self.0.insert(name.to_owned(), Arc::clone(&device));
         Ok(device)
     }
 }
@@ -64,19 +64,19 @@ impl super::Devices {
 
     /// Hands frames to the kernel that wait to be sent.
     pub(in super::super) fn flush(&mut self) {
-        self.live.0.values().for_each(|device| device.borrow_mut().flush());
+        self.live.0.values().for_each(|device| lock(device).flush());
     }
 
     /// Waits until a device has something to do, or so many nanoseconds.
     pub(in super::super) fn wait(&mut self, waker: Option<BorrowedFd<'_>>, nanoseconds: u64) -> io::Result<()> {
-        let mut devices: Vec<_> = self.live.0.values().map(|device| device.borrow_mut()).collect();
+        let mut devices: Vec<_> = self.live.0.values().map(|device| lock(device)).collect();
         device::wait(devices.iter_mut().map(|device| &mut **device), waker, Duration::from_nanos(nanoseconds))
     }
 
     /// What became of the frames of live devices.
     pub(in super::super) fn stats(&self) -> Vec<DeviceStats> {
         let stats = |(name, device): (&String, &Shared)| {
-            let mut device = device.borrow_mut();
+            let mut device = lock(device);
             let drops = device.drops().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
             DeviceStats { name: name.clone(), device: device.spec().to_string(), traffic: device.traffic(), drops }
         };
@@ -86,7 +86,7 @@ impl super::Devices {
 
 /// Tells what happened to a device.
 fn tell_news(device: &Shared, ctx: &mut Ctx<'_>) {
-    let news = device.borrow_mut().take_news();
+    let news = lock(device).take_news();
     news.iter().for_each(|line| ctx.tell(line));
 }
 
@@ -141,15 +141,15 @@ impl FromLive {
     /// Whether a frame is there.
     fn prepare(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let Some(device) = self.device.as_ref().filter(|_| self.active) else { return false };
-        pass_over(&mut self.own, &mut device.borrow_mut());
-        let some = device.borrow_mut().has_frames();
+        pass_over(&mut self.own, &mut lock(device));
+        let some = lock(device).has_frames();
         tell_news(device, ctx);
         some
     }
 
     /// The next frame is a packet that is handed over.
     fn go_on(&mut self, info: usize, ctx: &mut Ctx<'_>) {
-        let Some(mut device) = self.device.as_ref().map(|device| device.borrow_mut()) else { return };
+        let Some(mut device) = self.device.as_ref().map(|device| lock(device)) else { return };
         let went = device.peek(0).is_some_and(|frame| ctx.go_on(frame, info));
         device.take(1);
         if !went {
@@ -159,7 +159,7 @@ impl FromLive {
 
     /// The next frame as a packet; `None` where it goes another way.
     fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        let mut device = self.device.as_ref()?.borrow_mut();
+        let mut device = lock(self.device.as_ref()?);
         let link = device.link();
         let frame = device.peek(0)?;
         let len = frame.len();
@@ -198,7 +198,7 @@ impl Native for FromLive {
 
     fn is_ready(&self, _: u32, _: &Ready<'_>) -> bool {
         let device = self.device.as_ref().filter(|_| self.active);
-        device.is_some_and(|device| device.borrow_mut().has_frames())
+        device.is_some_and(|device| lock(device).has_frames())
     }
 
     gives!(handlers);
@@ -213,8 +213,8 @@ impl Handlers for FromLive {
         let Some(device) = &self.device else { return Ok(String::new()) };
         Ok(match handler {
             "count" => self.count.to_string(),
-            "encap" => super::todump::encapsulation(device.borrow().link()),
-            "kernel_drops" => device.borrow_mut().drops().get(device::BUFFER_FULL).copied().unwrap_or(0).to_string(),
+            "encap" => super::todump::encapsulation(lock(device).link()),
+            "kernel_drops" => lock(device).drops().get(device::BUFFER_FULL).copied().unwrap_or(0).to_string(),
             _ => self.active.to_string(),
         })
     }
@@ -244,7 +244,7 @@ impl Source for FromLive {
 
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let now = ctx.now();
-        let mut device = self.device.as_ref().filter(|_| !self.force_ip && self.handed.is_none() && now < until)?.borrow_mut();
+        let mut device = lock(self.device.as_ref().filter(|_| !self.force_ip && self.handed.is_none() && now < until)?);
         let (link, before, snaplen) = (device.link().number(), slots.len(), self.snaplen as usize);
         let (own, frames_of) = (&mut self.own, device.link());
         // One that is another graph's ends the burst.
@@ -268,7 +268,7 @@ impl Source for FromLive {
     fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
         self.count -= slots.len() as u64;
         if let Some(device) = &self.device {
-            device.borrow_mut().take_back(slots.len());
+            lock(device).take_back(slots.len());
         }
         ctx.pool().give_back(slots);
     }
@@ -292,25 +292,25 @@ struct ToLive {
 
 impl ToLive {
     fn has_room(&self) -> bool {
-        self.device.as_ref().is_some_and(|device| device.borrow().has_room())
+        self.device.as_ref().is_some_and(|device| lock(device).has_room())
     }
 
     fn flush(&self, ctx: &mut Ctx<'_>) {
         if let Some(device) = &self.device {
-            device.borrow_mut().flush();
+            lock(device).flush();
             tell_news(device, ctx);
         }
     }
 
     fn send(&mut self, packet: &Packet) {
         if let Some(device) = &self.device {
-            self.count += u64::from(device.borrow_mut().send(packet.buffer.bytes()));
+            self.count += u64::from(lock(device).send(packet.buffer.bytes()));
         }
     }
 
     fn send_slots(&mut self, slots: &[u32], ctx: &mut Ctx<'_>) {
         let Some(device) = &self.device else { return };
-        let (mut device, pool) = (device.borrow_mut(), ctx.pool());
+        let (mut device, pool) = (lock(device), ctx.pool());
         self.count += slots.iter().map(|slot| u64::from(device.send(pool.bytes(*slot)))).sum::<u64>();
         pool.give_back(slots);
     }

@@ -230,7 +230,7 @@ fn boolean(text: &str) -> Result<bool, HandlerError> {
 }
 
 /// An element that the runtime knows itself.
-pub trait Native {
+pub trait Native: Send {
     /// Once, before anything runs.
     fn init(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
         let _ = ctx;

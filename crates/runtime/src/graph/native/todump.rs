@@ -10,8 +10,7 @@ use super::{Control, Ctx, Facts, Handlers, Medium, Native, NativeClass, Ready, S
 use crate::io::{Compression, Format, LinkType, Plan, Precision, Timestamp, Writer};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::rc::{Rc, Weak};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 pub(super) static TO_DUMP: NativeClass = NativeClass {
     name: "ToDump",
@@ -168,7 +167,7 @@ struct ToDump {
     name: String,
     path: Option<PathBuf>,
     /// Elements of one device have it together, and so have graphs.
-    writer: Option<Rc<Written>>,
+    writer: Option<Arc<Written>>,
     link: Option<LinkType>,
     use_from: Option<String>,
     snaplen: u32,
@@ -200,7 +199,7 @@ impl ToDump {
     }
 
     /// Begins to write; what another element writes for the same device already, goes on.
-    fn open(&self, devices: &mut Devices) -> Result<Option<Rc<Written>>, ElementError> {
+    fn open(&self, devices: &mut Devices) -> Result<Option<Arc<Written>>, ElementError> {
         let (Some(path), plan) = (&self.path, self.plan()) else { return Ok(None) };
         let known = devices.captures.get(&self.name).filter(|_| self.device).and_then(|(output, plan)| Some((output.upgrade()?, plan)));
         match known {
@@ -213,12 +212,12 @@ impl ToDump {
             }
             None => {}
         }
-        let output = Rc::new(Written(self.create(path, &plan)?));
+        let output = Arc::new(Written(self.create(path, &plan)?));
         if self.grows {
-            devices.growing.push(Rc::downgrade(&output));
+            devices.growing.push(Arc::downgrade(&output));
         }
         if self.device {
-            devices.captures.insert(self.name.clone(), (Rc::downgrade(&output), plan));
+            devices.captures.insert(self.name.clone(), (Arc::downgrade(&output), plan));
         }
         Ok(Some(output))
     }
@@ -234,7 +233,7 @@ impl ToDump {
 
     /// Whether other elements write the same: then packets come one at a time, so that they are in their order.
     fn is_shared(&self) -> bool {
-        self.writer.as_ref().is_some_and(|output| Rc::strong_count(output) > 1)
+        self.writer.as_ref().is_some_and(|output| Arc::strong_count(output) > 1)
     }
 
     fn take(&mut self, packet: &Packet) {
@@ -342,7 +341,7 @@ impl Native for ToDump {
 
     fn finish(&mut self, _: &mut Ctx<'_>) -> Result<(), ElementError> {
         // The last of a device's elements completes what they have written, in all graphs.
-        let output = self.writer.take().and_then(Rc::into_inner).and_then(|written| Arc::into_inner(written.0));
+        let output = self.writer.take().and_then(Arc::into_inner).and_then(|written| Arc::into_inner(written.0));
         if let Some(writer) = output.and_then(|output| output.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)) {
             writer.finish().map_err(|error| ElementError::resource(error.to_string()))?;
         }

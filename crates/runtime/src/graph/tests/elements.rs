@@ -122,7 +122,7 @@ fn captures_go_in_and_out() {
     let (mut read, console) = graph(&app, Settings::default()).unwrap();
     read.start();
     while read.turn() {}
-    assert_eq!(console.0.borrow().0, "4 IP 1000000000.300000\n");
+    assert_eq!(console.written().0, "4 IP 1000000000.300000\n");
     assert_eq!(read.read("d.count", "", None).unwrap(), "4");
     std::fs::remove_file(file).unwrap();
     assert!(refusal("f :: FromDump(/nonesuch)").contains("/nonesuch"));

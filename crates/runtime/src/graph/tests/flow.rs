@@ -1,6 +1,7 @@
 //! The order in which packets move.
 
 use super::*;
+use std::cell::RefCell;
 
 /// Sends a copy by output 1, then the packet by output 0.
 const TEE: (&str, &str) = (
@@ -26,10 +27,22 @@ fn packets_reach_the_end() {
 }
 
 #[test]
+fn a_graph_runs_on_another_thread_than_made_it() {
+    let text = "s :: InfiniteSource(LIMIT 5)\n p :: pass\n d :: Discard\n s -> p -> d";
+    let (mut graph, _) = graph(&application(text, &[PASS]), Settings { simulated: true, ..Settings::default() }).unwrap();
+    graph.start();
+    let runs = std::thread::spawn(move || {
+        while graph.turn() {}
+        graph
+    });
+    assert_eq!(runs.join().unwrap().read("d.count", "", None).unwrap(), "5");
+}
+
+#[test]
 fn copies_leave_first_and_go_as_far_as_they_can() {
     let text = "s :: InfiniteSource(LIMIT 2)\n t :: tee\n a :: Script(print $input a)\n b :: Script(print b)\n da :: Discard\n db :: Discard\n s -> t -> a -> da\n t [1] -> b -> db";
     let (_, console) = run(&application(&text.replace("print $input a", "print 'a'").replace("print b", "print 'b'"), &[TEE]));
-    assert_eq!(console.0.borrow().0, "b\na\nb\na\n");
+    assert_eq!(console.written().0, "b\na\nb\na\n");
 }
 
 #[test]

@@ -175,11 +175,11 @@ fn write(text: &mut String, statements: &[Statement], labels: &mut usize) {
 }
 
 /// Who writes down what comes to elements; the source is not one of them.
-struct Watching(Rc<RefCell<Vec<Arrival>>>);
+struct Watching(Arc<Mutex<Vec<Arrival>>>);
 
 impl Observer for Watching {
     fn enters(&mut self, at: At, packet: &mut Packet, _: &Info) {
-        self.0.borrow_mut().push((at.node, packet.buffer.bytes().to_vec(), packet.buffer.info.to_vec()));
+        self.0.lock().unwrap().push((at.node, packet.buffer.bytes().to_vec(), packet.buffer.info.to_vec()));
     }
 
     fn leaves(&mut self, _: At, _: &mut Packet, _: bool, _: &Info) {}
@@ -206,12 +206,12 @@ fn in_netil(programs: &[Program]) -> Vec<Arrival> {
     }
     app.pieces = vec![(0..programs.len() as u32).map(|instance| PieceOf { instance, at: 0, len: MEMORY as u32 }).collect()];
     let (mut graph, _) = graph(&app, Settings { simulated: true, ..Settings::default() }).unwrap();
-    let arrivals = Rc::default();
-    graph.observe(Box::new(Watching(Rc::clone(&arrivals))));
+    let arrivals = Arc::default();
+    graph.observe(Box::new(Watching(Arc::clone(&arrivals))));
     graph.start();
     while graph.turn() {}
     drop(graph);
-    Rc::into_inner(arrivals).unwrap().into_inner()
+    Arc::into_inner(arrivals).unwrap().into_inner().unwrap()
 }
 
 /* Programs from seeds. */

@@ -6,7 +6,7 @@ use netil::cluster::{Cluster, Ended, Host as Outside};
 use netil::exec::{CloneOut, Disposition, ExchangeBuffer};
 use netil::pool::Pool;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// By burst of a cluster, packets' times and first bytes.
 type Seen = Arc<Mutex<Vec<Vec<(u64, u8)>>>>;
@@ -33,14 +33,13 @@ impl Cluster for Watching {
 
 /// A host with a clock that goes on by a microsecond each time that it is looked at.
 #[derive(Clone, Default)]
-struct Clock(Rc<RefCell<u64>>);
+struct Clock(Arc<AtomicU64>);
 
 impl Host for Clock {
     fn write(&mut self, _: Stream, _: &[u8]) {}
 
     fn clock(&self) -> Option<u64> {
-        *self.0.borrow_mut() += 1000;
-        Some(*self.0.borrow())
+        Some(self.0.fetch_add(1000, Ordering::Relaxed) + 1000)
     }
 }
 

@@ -13,17 +13,22 @@ use netil::app::{Application, Body, End, Instance, Wire};
 use netil::engine::Engine;
 use netil::module::InfoField;
 use netil::{Interpreter, Verified};
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What elements wrote.
 #[derive(Clone, Default)]
-struct Console(Rc<RefCell<(String, String)>>);
+struct Console(Arc<Mutex<(String, String)>>);
+
+impl Console {
+    /// What is written to standard output and standard error.
+    fn written(&self) -> MutexGuard<'_, (String, String)> {
+        self.0.lock().unwrap()
+    }
+}
 
 impl Host for Console {
     fn write(&mut self, stream: Stream, text: &[u8]) {
-        let mut streams = self.0.borrow_mut();
+        let mut streams = self.written();
         let to = if stream == Stream::Out { &mut streams.0 } else { &mut streams.1 };
         to.push_str(&String::from_utf8_lossy(text));
     }
@@ -117,11 +122,11 @@ fn refusal(text: &str) -> String {
 /// What is written on standard output by a run.
 fn printed(text: &str) -> String {
     let (_, console) = run(&application(text, &[]));
-    console.0.take().0
+    std::mem::take(&mut console.written().0)
 }
 
 /// What is told on standard error by a run.
 fn told(text: &str) -> String {
     let (_, console) = run(&application(text, &[]));
-    console.0.take().1
+    std::mem::take(&mut console.written().1)
 }

@@ -122,7 +122,7 @@ pub struct Options {
 }
 
 /// A way to receive and send frames. Nothing here waits.
-trait Port {
+trait Port: Send {
     /// What frames begin with.
     fn link(&self) -> LinkType;
 
