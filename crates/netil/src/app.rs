@@ -42,6 +42,8 @@ pub struct Application {
     pub by_flow: Vec<u32>,
     /// Instances that find what they keep of packets by keys that have the port of one of a packet's ends: their classes say so, too.
     pub by_port: Vec<ByPort>,
+    /// Instances whose arguments are patterns: handlers show each of them.
+    pub patterned: BTreeSet<u32>,
     /// Instances that are run by themselves only: their state is not one graph's.
     pub apart: BTreeSet<u32>,
     /// Instances whose state is a copy of another's, which may change when a packet has left: a burst may then end before its last packet.

@@ -32,7 +32,7 @@ use netil::Verified;
 use netil::app::{self, Application, Body, ByPort, End, PieceOf, TableOf, Wire};
 use netil::module::{Entry, Module, TableKind};
 use netil::wide::from_be_bytes;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -185,6 +185,12 @@ impl Known {
             Self::File(file) => Shape { ports: &file.class.ports, processing: &file.class.processing, flow: &file.class.flow },
             Self::Gone => Shape { ports: "0/0", processing: "a/a", flow: "" },
         }
+    }
+
+    /// Whether an element's arguments are patterns.
+    fn has_patterns(&self) -> bool {
+        let Self::File(file) = self else { return false };
+        file.class.config.as_ref().and_then(|config| Whole::named(&config.syntax)).is_some_and(|whole| whole.patterns)
     }
 }
 
@@ -389,7 +395,7 @@ impl<'a> Maker<'a> {
         let (names, info_size) = (Names::of(self.graph).0, info.size());
         let (mut instances, mut numbers, mut arguments) = (Vec::new(), HashMap::new(), Vec::new());
         let (mut by_flow, mut by_port, mut variables, mut layouts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (mut data, mut programs) = (Vec::new(), HashMap::new());
+        let (mut data, mut programs, mut patterned) = (Vec::new(), HashMap::new(), BTreeSet::new());
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
             let (mut part, mut statics, mut fields, mut own) = (None, Vec::new(), Vec::new(), Vec::new());
             let body = match modules.get(&n) {
@@ -411,6 +417,7 @@ impl<'a> Maker<'a> {
                 None => {}
             }
             arguments.push(element.arguments.clone());
+            patterned.extend(known[element.class.as_str()].has_patterns().then_some(instance));
             variables.push(statics);
             layouts.push(fields);
             data.extend(own);
@@ -441,6 +448,7 @@ impl<'a> Maker<'a> {
             files,
             by_flow,
             by_port,
+            patterned,
             ..Application::default()
         }
     }

@@ -13,9 +13,6 @@ const GENERIC: &[&str] = &["class", "config", "handlers", "name", "ports", "sche
 /// Handlers of the run.
 const GLOBAL: &[&str] = &["classes", "config", "flatconfig", "handlers", "list", "requirements", "stop", "version", "driver"];
 
-/// Classes whose arguments are patterns; each can be read. To change one is to compile the element anew, which is another run.
-const PATTERNED: &[&str] = &["Classifier", "IPClassifier", "IPFilter"];
-
 /// How deep handlers may call each other.
 const MAX_HANDLER_DEPTH: u32 = 32;
 
@@ -206,7 +203,7 @@ impl Graph {
 
     fn patterns(&self, node: usize) -> &[String] {
         let node = &self.core.nodes[node];
-        if PATTERNED.contains(&node.class.as_str()) { &node.arguments } else { &[] }
+        if node.patterned { &node.arguments } else { &[] }
     }
 
     /// True if an element rewrites flows, with a pattern for each input.

@@ -249,6 +249,8 @@ struct Node {
     /// What is known of the class, if the runtime has it.
     facts: &'static native::Facts,
     arguments: Vec<String>,
+    /// They are patterns, which can be read one by one. To change one is to compile the element anew, which is another run.
+    patterned: bool,
     body: Body,
     /// Where packets go, by output.
     outputs: Vec<Vec<Way>>,
@@ -283,6 +285,7 @@ impl Node {
             class,
             facts,
             arguments,
+            patterned: false,
             body,
             pulled,
             inputs,
@@ -350,6 +353,7 @@ impl Graph {
             if let (Source::Program(_), Some(arguments)) = (&instance.body, application.arguments.get(index)) {
                 node.arguments.clone_from(arguments);
             }
+            node.patterned = application.patterned.contains(&(index as u32));
             let made = match &instance.body {
                 Source::Native(_) if without.contains(&index) => Ok(Body::Native(None)),
                 Source::Program(program) => {

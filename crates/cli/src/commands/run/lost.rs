@@ -103,7 +103,7 @@ fn marks(application: &Application, library: &Library, at: usize) -> bool {
         |(_, source): (String, String)| ["set_network_header(", "mark_ip(", "check_ip.h"].iter().any(|word| source.contains(word));
     let arguments = application.flat().elements.iter().find(|element| element.name == instance.name).map(|element| &element.arguments);
     library.class(&instance.class).is_some_and(of_source)
-        || instance.class.starts_with("FromIP")
+        || native::facts(&instance.class).marks_headers()
         || arguments.is_some_and(|all| all.iter().any(|argument| argument.contains("FORCE_IP")))
 }
 

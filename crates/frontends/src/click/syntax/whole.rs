@@ -50,31 +50,33 @@ pub struct Row {
 pub struct Whole {
     /// Its name in `CONFIG`.
     pub name: &'static str,
+    /// Each argument is a pattern.
+    pub patterns: bool,
     write: fn(&Job<'_>) -> Result<Written, Vec<ArgumentError>>,
 }
 
 /// All syntaxes of lists of arguments.
 pub const WHOLES: &[Whole] = &[
-    Whole { name: "CLASSIFIER", write: pattern::classifier },
-    Whole { name: "IPCLASSIFIER", write: pattern::ip_classifier },
-    Whole { name: "IPFILTER", write: pattern::ip_filter },
-    Whole { name: "IP_ROUTES", write: routes::ip },
-    Whole { name: "IP6_ROUTES", write: routes::ip6 },
-    Whole { name: "RANGE_ROUTES", write: routes::range },
-    Whole { name: "ARP_ENTRIES", write: routes::arp },
-    Whole { name: "ND_ENTRIES", write: routes::neighbours },
-    Whole { name: "MAPPER", write: rewrite::write_mapper },
-    Whole { name: "REWRITE", write: rewrite::write },
-    Whole { name: "REWRITE_ADDRESSES", write: rewrite::write_addresses },
-    Whole { name: "REWRITE_PAIRS", write: rewrite::write_pairs },
-    Whole { name: "REWRITE_PINGS", write: rewrite::write_pings },
-    Whole { name: "REWRITERS", write: rewriters::write },
-    Whole { name: "STRINGS", write: strings::write },
-    Whole { name: "ADDRESS_PLACE", write: place::write },
-    Whole { name: "BAD_SOURCES", write: bad_sources::write },
-    Whole { name: "LIST", write: list::write },
-    Whole { name: "RISING", write: list::rising },
-    Whole { name: "RISING_BANDWIDTHS", write: list::rising_bandwidths },
+    Whole { name: "CLASSIFIER", patterns: true, write: pattern::classifier },
+    Whole { name: "IPCLASSIFIER", patterns: true, write: pattern::ip_classifier },
+    Whole { name: "IPFILTER", patterns: true, write: pattern::ip_filter },
+    Whole { name: "IP_ROUTES", patterns: false, write: routes::ip },
+    Whole { name: "IP6_ROUTES", patterns: false, write: routes::ip6 },
+    Whole { name: "RANGE_ROUTES", patterns: false, write: routes::range },
+    Whole { name: "ARP_ENTRIES", patterns: false, write: routes::arp },
+    Whole { name: "ND_ENTRIES", patterns: false, write: routes::neighbours },
+    Whole { name: "MAPPER", patterns: false, write: rewrite::write_mapper },
+    Whole { name: "REWRITE", patterns: false, write: rewrite::write },
+    Whole { name: "REWRITE_ADDRESSES", patterns: false, write: rewrite::write_addresses },
+    Whole { name: "REWRITE_PAIRS", patterns: false, write: rewrite::write_pairs },
+    Whole { name: "REWRITE_PINGS", patterns: false, write: rewrite::write_pings },
+    Whole { name: "REWRITERS", patterns: false, write: rewriters::write },
+    Whole { name: "STRINGS", patterns: false, write: strings::write },
+    Whole { name: "ADDRESS_PLACE", patterns: false, write: place::write },
+    Whole { name: "BAD_SOURCES", patterns: false, write: bad_sources::write },
+    Whole { name: "LIST", patterns: false, write: list::write },
+    Whole { name: "RISING", patterns: false, write: list::rising },
+    Whole { name: "RISING_BANDWIDTHS", patterns: false, write: list::rising_bandwidths },
 ];
 
 impl Whole {

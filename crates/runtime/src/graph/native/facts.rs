@@ -71,6 +71,11 @@ pub enum Cut {
 }
 
 impl Facts {
+    /// Packets come from it with their headers marked, whatever its arguments are.
+    pub fn marks_headers(&self) -> bool {
+        self.reads.is_some() && self.annotations.iter().any(|(name, _)| *name == "network_header")
+    }
+
     /// What is taken for granted of a class that says nothing.
     pub const OTHER: Self = Self {
         takes_bursts: false,
