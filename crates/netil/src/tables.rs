@@ -14,12 +14,16 @@ use crate::layout::{EPOCH, LATEST, Parts};
 use crate::module::{Entry, Table as Declaration, TableKind};
 use crate::wide;
 use std::any::Any;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A table in use. Keys have the declared width, in limbs of [`wide`]. A handle is a number other than 0.
 pub trait Table: Send {
+    /// The value of the entry that matches at that moment. Nothing changes by it: no use, no clock.
+    fn lookup(&self, key: &[u64], now_ns: u64) -> Option<Cow<'_, [u8]>>;
+
     /// The entry that matches, or 0. `refresh` makes it used now.
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32;
 
@@ -344,6 +348,11 @@ impl Table for Reference {
 
     fn timeout(&self) -> Option<u64> {
         Some(self.timeout_ns)
+    }
+
+    fn lookup(&self, key: &[u64], now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        let at = self.matching(key, now_ns.min(LATEST).max(self.clock_ns))?;
+        self.value(handle(Some(at))).map(Cow::Borrowed)
     }
 
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {

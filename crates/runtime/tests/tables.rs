@@ -6,6 +6,7 @@ use netil::layout;
 use netil::module::{Entry, Table as Declaration, TableKind};
 use netil::tables::{Reference, Table};
 use netvm_runtime::coproc::tables;
+use std::borrow::Cow;
 
 #[path = "tables/ends.rs"]
 mod ends;
@@ -82,8 +83,15 @@ impl Pair {
     }
 
     fn look_up(&mut self, key: &[u64], refresh: bool) {
+        let looked = [&self.plain as &dyn Table, &*self.fast].map(|table| table.lookup(key, self.now).map(Cow::into_owned));
         let found = (self.plain.find(key, self.now, refresh), self.fast.find(key, self.now, refresh));
         self.same(found.0, found.1);
+        assert_eq!(
+            looked,
+            [self.plain.value(found.0).map(<[u8]>::to_vec), self.fast.value(found.1).map(<[u8]>::to_vec)],
+            "at {}",
+            self.now
+        );
     }
 
     fn insert(&mut self, key: &[u64]) {

@@ -18,6 +18,7 @@ use netil::exec::State;
 use netil::module::Entry;
 use netil::tables::{Full, Table};
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -84,6 +85,10 @@ impl Noted {
 }
 
 impl Table for Noted {
+    fn lookup(&self, key: &[u64], now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        self.table.lookup(key, now_ns)
+    }
+
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let entry = self.table.find(key, now_ns, refresh);
         if entry != 0 && refresh && self.ages {

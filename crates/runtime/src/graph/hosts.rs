@@ -96,7 +96,7 @@ impl Program {
             (Kind::Neighbours, "table") => Some(Ok(neighbours(table.as_ref(), now))),
             (Kind::Neighbours, "count") => Some(Ok(table.len(now).to_string())),
             (Kind::Answers, "table") => Some(Ok(answers(table.as_ref(), now))),
-            (Kind::Answers, "lookup") => Some(address(argument).map(|address| lookup(table.as_mut(), address, now))),
+            (Kind::Answers, "lookup") => Some(address(argument).map(|address| lookup(table.as_ref(), address, now))),
             (Kind::Stations, "table") => Some(Ok(stations(table.as_ref(), now))),
             (Kind::Stations, "timeout") => Some(Ok((table.timeout().unwrap_or(declared) / 1_000_000_000).to_string())),
             _ => None,
@@ -169,10 +169,9 @@ fn answers(table: &dyn Table, now: u64) -> String {
     })
 }
 
-fn lookup(table: &mut dyn Table, address: u128, now: u64) -> String {
-    let found = table.find(&IP4.limbs(address), now, false);
-    let value = table.value(found).filter(|_| found != 0);
-    value.map_or_else(String::new, |value| mac_shown(field(value, 0, MAC_BYTES)))
+fn lookup(table: &dyn Table, address: u128, now: u64) -> String {
+    let value = table.lookup(&IP4.limbs(address), now);
+    value.map_or_else(String::new, |value| mac_shown(field(&value, 0, MAC_BYTES)))
 }
 
 fn add(table: &mut dyn Table, line: &str, now: u64) -> Result<(), HandlerError> {

@@ -241,9 +241,8 @@ impl Program {
     fn mapping(&mut self, places: [usize; 2], flow: Flow, now: u64) -> Option<Mapping> {
         let mut found = places.into_iter().filter_map(|at| {
             let key = flow.key(self.fields_of(at));
-            let entry = self.state.tables[at].find(&key, now, false);
-            let value = self.state.tables[at].value(entry).filter(|_| entry != 0)?;
-            Some(Mapping::of(self.fields_of(at), flow, value))
+            let value = self.state.tables[at].lookup(&key, now)?;
+            Some(Mapping::of(self.fields_of(at), flow, &value))
         });
         found.find(|mapping| now < mapping.expires)
     }
@@ -287,9 +286,8 @@ impl Program {
         for (n, at) in places.into_iter().enumerate() {
             for entry in self.state.tables[at].entries(now) {
                 let [to, output] = MAPPED.map(|name| self.fields_of(at).of_value(&entry.value, name));
-                let partner = self.state.tables[places[1 - n]].find(&[to], now, false);
-                let value = self.state.tables[places[1 - n]].value(partner).filter(|_| partner != 0);
-                let other = value.map_or(output, |value| self.fields_of(places[1 - n]).of_value(value, "output"));
+                let partner = self.state.tables[places[1 - n]].lookup(&[to], now);
+                let other = partner.map_or(output, |value| self.fields_of(places[1 - n]).of_value(&value, "output"));
                 let outputs = if n == 0 { format!("*{output} {other}") } else { format!("{other} *{output}") };
                 let [from, to] = [entry.key[0], to].map(|address| Ipv4Addr::from(address as u32));
                 let _ = writeln!(list, "{from} => {to} [{outputs}]");

@@ -169,8 +169,7 @@ impl Program {
                 let Some(address) = family.address(argument.trim()) else {
                     return Some(Err(HandlerError::invalid(format!("expected an IP address, not '{argument}'"))));
                 };
-                let found = table.find(&family.limbs(address), now, false);
-                Some(Ok(match table.value(found).and_then(|value| family.value(value)).filter(|_| found != 0) {
+                Some(Ok(match table.lookup(&family.limbs(address), now).and_then(|value| family.value(&value)) {
                     None => "-1".to_owned(),
                     Some((0, number)) => output(number),
                     Some((gateway, number)) => format!("{} {}", output(number), family.shown(gateway)),

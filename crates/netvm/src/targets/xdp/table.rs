@@ -13,6 +13,7 @@ use netil::module::{Entry, Table as Declaration, TableKind};
 use netil::tables::{self, FOR_EVER, Full, Table};
 use netil::wide;
 use runtime::io::bpf::{Enter, Entries};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -171,6 +172,15 @@ fn ones(bits: u16, length: u32) -> Box<[u64]> {
 }
 
 impl Table for MapTable {
+    fn lookup(&self, key: &[u64], now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        let key = self.key(key, None);
+        let held = self.held.iter().rev().find(|held| held.key == key).map(|held| held.value.clone());
+        let value = held.or_else(|| self.map.get(&key).ok().flatten())?;
+        let (_, bytes) = self.place(1)?;
+        let live = self.is_live(&value, now_ns.min(LATEST).max(self.clock_ns));
+        live.then(|| Cow::Owned(value.get(bytes).unwrap_or_default().to_vec()))
+    }
+
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let now_ns = self.tick(now_ns);
         self.flush();

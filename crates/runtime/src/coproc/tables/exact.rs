@@ -23,6 +23,7 @@ use super::{splitmix, word};
 use netil::layout::{self, DEAD, EPOCH, FAN, FREE, LATEST, NEVER, PROBES, Parts, head};
 use netil::module::{Entry, Table as Declaration};
 use netil::tables::{self, Full, Table};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Buckets of an empty table.
@@ -416,6 +417,11 @@ fn least_of(keys: &mut Vec<Box<[u64]>>, most: usize) {
 }
 
 impl Table for Exact {
+    fn lookup(&self, key: &[u64], now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        let Search::Live(slot) = self.search(key, self.clock(now_ns)) else { return None };
+        Some(Cow::Borrowed(&self.slots[self.value_range(slot)]))
+    }
+
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let now = self.tick(now_ns);
         let Search::Live(slot) = self.search(key, now) else { return 0 };

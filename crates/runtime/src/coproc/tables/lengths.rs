@@ -9,6 +9,7 @@ use netil::layout::Parts;
 use netil::module::{Entry, Table as Declaration};
 use netil::tables::{self, Full, Table};
 use netil::wide;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -60,16 +61,7 @@ impl Lengths {
         (key, length)
     }
 
-    fn mask(&self, length: u16) -> Box<[u64]> {
-        let mut mask = vec![u64::MAX; wide::limbs(self.key_bits)];
-        wide::normalise(self.key_bits, &mut mask);
-        self.cut(&mut mask, length);
-        mask.into()
-    }
-}
-
-impl Table for Lengths {
-    fn find(&mut self, key: &[u64], _now_ns: u64, _refresh: bool) -> u32 {
+    fn look_up(&self, key: &[u64]) -> u32 {
         let mut cut = [0; wide::MAX_WIDTH as usize / 64];
         let cut = &mut cut[..key.len()];
         cut.copy_from_slice(key);
@@ -80,6 +72,23 @@ impl Table for Lengths {
             }
         }
         0
+    }
+
+    fn mask(&self, length: u16) -> Box<[u64]> {
+        let mut mask = vec![u64::MAX; wide::limbs(self.key_bits)];
+        wide::normalise(self.key_bits, &mut mask);
+        self.cut(&mut mask, length);
+        mask.into()
+    }
+}
+
+impl Table for Lengths {
+    fn lookup(&self, key: &[u64], _now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        self.value(self.look_up(key)).map(Cow::Borrowed)
+    }
+
+    fn find(&mut self, key: &[u64], _now_ns: u64, _refresh: bool) -> u32 {
+        self.look_up(key)
     }
 
     fn value(&self, entry: u32) -> Option<&[u8]> {

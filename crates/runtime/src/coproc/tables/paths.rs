@@ -20,6 +20,7 @@ use netil::layout::{self, GROUP, Parts};
 use netil::module::{Entry, Table as Declaration};
 use netil::tables::{Full, Table};
 use netil::wide;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A prefix from the most significant bit on, and how many bits it has. They sort as what covers before what is covered.
@@ -298,6 +299,10 @@ fn branch_at(first: Prefix, last: Prefix) -> u32 {
 }
 
 impl Table for Paths {
+    fn lookup(&self, key: &[u64], _now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        self.value(self.look_up(self.key(key))).map(Cow::Borrowed)
+    }
+
     fn find(&mut self, key: &[u64], _now_ns: u64, _refresh: bool) -> u32 {
         self.look_up(self.key(key))
     }

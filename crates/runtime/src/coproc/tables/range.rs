@@ -5,11 +5,12 @@
 //!
 //! Invariant: a rule that is not in `recent` is in the cuts. Leaves out timeouts.
 
-use super::rules::{Entered, Rank, Rules};
+use super::rules::{Entered, Rank, Rule, Rules};
 use netil::layout::Parts;
 use netil::module::{Entry, Table as Declaration};
 use netil::tables::{Full, Table};
 use netil::wide;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// New rules that are looked at one by one.
@@ -79,10 +80,14 @@ impl Ranges {
     }
 
     fn in_recent(&self, key: &[u64]) -> Option<(Rank, u32)> {
-        let rules = self.recent.iter().filter_map(|handle| self.rules.get(*handle).map(|rule| (rule, *handle)));
-        let matching = rules.filter(|(rule, _)| wide::compare(&rule.key, key).is_le() && wide::compare(key, &rule.mask).is_le());
-        matching.map(|(rule, handle)| (rule.rank, handle)).max()
+        winner(self.recent.iter().filter_map(|handle| self.rules.get(*handle).map(|rule| (*handle, rule))), key)
     }
+}
+
+/// The winner among rules that match.
+fn winner<'r>(rules: impl Iterator<Item = (u32, &'r Rule)>, key: &[u64]) -> Option<(Rank, u32)> {
+    let matching = rules.filter(|(_, rule)| wide::compare(&rule.key, key).is_le() && wide::compare(key, &rule.mask).is_le());
+    matching.map(|(handle, rule)| (rule.rank, handle)).max()
 }
 
 /// The limbs with the most significant first, so that numbers compare as slices.
@@ -103,6 +108,14 @@ fn after(number: &[u64]) -> Option<Vec<u64>> {
 }
 
 impl Table for Ranges {
+    fn lookup(&self, key: &[u64], _now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        let found = match self.in_cuts(key) {
+            Ok(found) => found.max(self.in_recent(key)),
+            Err(()) => winner(self.rules.iter(), key),
+        };
+        found.and_then(|(_, handle)| self.value(handle)).map(Cow::Borrowed)
+    }
+
     fn find(&mut self, key: &[u64], _now_ns: u64, _refresh: bool) -> u32 {
         if self.recent.len() > RECENT {
             self.cut();

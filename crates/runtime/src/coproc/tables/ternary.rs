@@ -11,6 +11,7 @@ use super::shapes::{Shapes, ranked};
 use netil::layout::{self, Parts, shapes};
 use netil::module::{Entry, Table as Declaration};
 use netil::tables::{Full, Table};
+use std::borrow::Cow;
 
 /// New rules that are looked at one by one, and one more for so many that there are.
 const RECENT: usize = 16;
@@ -73,7 +74,7 @@ impl Ternary {
         self.form = slots.map_or_else(|| Form::Rows(Bits::new(&rules, self.key_bytes)), Form::Slots);
     }
 
-    fn matching(&mut self, key: &[u64]) -> u32 {
+    fn matching(&self, key: &[u64]) -> u32 {
         let found = match &self.form {
             Form::Slots(slots) => slots.find(key),
             Form::Rows(rows) => rows.find(key),
@@ -81,7 +82,6 @@ impl Ternary {
         if self.recent.is_empty() {
             return found.unwrap_or(0);
         }
-        self.looks = self.looks.saturating_add(self.recent.len());
         let found = found.and_then(|handle| Some((self.rules.get(handle)?.rank, handle)));
         found.max(self.in_recent(key)).map_or(0, |(_, handle)| handle)
     }
@@ -105,10 +105,15 @@ impl Ternary {
 }
 
 impl Table for Ternary {
+    fn lookup(&self, key: &[u64], _now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        self.value(self.matching(key)).map(Cow::Borrowed)
+    }
+
     fn find(&mut self, key: &[u64], _now_ns: u64, _refresh: bool) -> u32 {
         if !self.lent && !self.recent.is_empty() {
             self.refresh();
         }
+        self.looks = self.looks.saturating_add(self.recent.len());
         self.matching(key)
     }
 

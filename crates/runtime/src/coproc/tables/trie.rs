@@ -17,6 +17,7 @@ use super::values::Values;
 use netil::layout::{self, GROUP, Parts, trie};
 use netil::module::{Entry, Table as Declaration};
 use netil::tables::{self, Full, Table};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -255,6 +256,10 @@ impl Trie {
 }
 
 impl Table for Trie {
+    fn lookup(&self, key: &[u64], _now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        self.value(self.look_up(key.first().map_or(0, |key| *key as u32))).map(Cow::Borrowed)
+    }
+
     fn find(&mut self, key: &[u64], _now_ns: u64, _refresh: bool) -> u32 {
         self.look_up(key.first().map_or(0, |key| *key as u32))
     }

@@ -30,6 +30,7 @@ use netil::exec::State;
 use netil::module::Entry;
 use netil::tables::{Full, Table};
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Runs of a packet as a transaction before it is run with the lock.
@@ -180,6 +181,15 @@ fn read(table: &mut dyn Table, key: &[u64], now: u64) -> (u32, Option<Box<[u8]>>
 }
 
 impl Table for View {
+    fn lookup(&self, key: &[u64], now_ns: u64) -> Option<Cow<'_, [u8]>> {
+        if let Some(asked) = self.keys.iter().find(|asked| *asked.limbs == *key) {
+            return self.copies[asked.copy].now.as_deref().map(Cow::Borrowed);
+        }
+        let state = self.slot.lock();
+        let found = state.tables.get(self.table)?.lookup(key, now_ns)?;
+        Some(Cow::Owned(found.into_owned()))
+    }
+
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32 {
         let at = self.key(key, now_ns, Asked::Found);
         if refresh {
@@ -425,7 +435,12 @@ mod tests {
             0 => table.insert(&key, now),
             1 => return Some(vec![table.delete(&key, now).into()]),
             2 => table.find(&key, now, true),
-            _ => table.find(&key, now, false),
+            _ => {
+                let looked = table.lookup(&key, now).map(Cow::into_owned);
+                let entry = table.find(&key, now, false);
+                assert_eq!(looked.as_deref(), table.value(entry));
+                entry
+            }
         };
         let seen = table.value(entry).map(<[u8]>::to_vec);
         if let Some(value) = table.value_mut(entry).filter(|_| random.within(0, 2) == 0) {
