@@ -25,29 +25,91 @@ pub enum Role {
     Queue,
     /// Drops packets by the length of the queue behind it, and passes those on that find it empty.
     Early,
+    /// Lets packets be pulled at a rate from what is before it: those that its bucket has tokens for.
+    Shaper,
     /// Takes all packets out of what is before it and sends them on.
     Task,
 }
 
-/// A program that passes packets on from its only input to its only output.
-pub fn program() -> Option<&'static Arc<Verified>> {
-    const TEXT: &str = "segment .ports push_input in push_output out ends segment .push pop pkt.send out ret ends";
-    static PROGRAM: OnceLock<Option<Arc<Verified>>> = OnceLock::new();
-    let made = || Some(Arc::new(verify(assemble(TEXT, "cut-through").ok()?).ok()?));
-    PROGRAM.get_or_init(made).as_ref()
+impl Role {
+    /// What an element of this role does where all packets pass: a program that passes them on from its only input to its only output.
+    pub fn program(self) -> Option<&'static Arc<Verified>> {
+        const PASSES: &str = "segment .ports push_input in push_output out ends segment .push pop pkt.send out ret ends";
+        static PROGRAMS: OnceLock<[Option<Arc<Verified>>; 2]> = OnceLock::new();
+        let made = |text| Some(Arc::new(verify(assemble(text, "cut-through").ok()?).ok()?));
+        let [passes, takes] = PROGRAMS.get_or_init(|| [made(PASSES), made(TAKES)]);
+        if self == Self::Shaper { takes.as_ref() } else { passes.as_ref() }
+    }
+
+    /// The state of that program.
+    pub fn state(self) -> Option<State> {
+        State::new(self.program()?, &|_| None).ok()
+    }
 }
 
-/// The state of that program: it keeps nothing.
-pub fn state() -> Option<State> {
-    State::new(program()?, &|_| None).ok()
+/// All such programs.
+pub fn programs() -> impl Iterator<Item = &'static Arc<Verified>> {
+    [Role::Queue, Role::Shaper].into_iter().filter_map(Role::program)
+}
+
+/// Takes a token from a [`Bucket`] for each packet, which has been filled up to the packet's time.
+const TAKES: &str = "
+    segment .metadata .datamem_size 56 ends
+    segment .ports push_input in push_output out ends
+    segment .push .locals 3 .local 0, 64 .local 1, 64 .local 2, 64
+        pop
+        ; local 0: the present, the packet's time where that counts, but never before what was the present
+        time.ns push 48 w.mload 64 w.and 64 locstore 0
+        push 40 w.mload 64 locstore 1
+        locload 0 locload 1 w.lt 64 locload 1 locload 0 w.select 64 locstore 0
+        ; local 1: how long nothing was filled, at most as long as it takes to be full
+        locload 0 push 32 w.mload 64 w.subsat 64 locstore 1
+        push 16 w.mload 64 locstore 2
+        locload 1 locload 2 w.lt 64 locload 1 locload 2 w.select 64 locstore 1
+        locload 0 push 32 w.mstore 64
+        ; local 1: tokens, at most as many as fit
+        locload 1 push 0 w.mload 64 w.mul 64 push 24 w.mload 64 w.add 64 locstore 1
+        push 8 w.mload 64 locstore 2
+        locload 1 locload 2 w.lt 64 locload 1 locload 2 w.select 64 locstore 1
+        locload 1 w.push 64, 1000000000 w.sub 64 push 24 w.mstore 64
+        pkt.send out
+        ret
+    ends";
+
+/// A token bucket as the program of a shaper has it in its data memory. A token is a billion units, so that a rate in tokens a second is one in units a nanosecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Tokens a second.
+    pub rate: u64,
+    /// The most units that it holds.
+    pub capacity: u64,
+    /// Units in it.
+    pub units: u64,
+    /// When it was filled last; the greatest number if it never was.
+    pub filled_ns: u64,
+}
+
+impl Bucket {
+    /// Writes it into data memory at a moment. Packets come at their own times, or all at that moment.
+    pub fn write(&self, data: &mut [u8], now_ns: u64, timed: bool) {
+        let full_ns = self.capacity.div_ceil(self.rate.max(1));
+        let words = [self.rate, self.capacity, full_ns, self.units, self.filled_ns, now_ns, if timed { u64::MAX } else { 0 }];
+        data.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
+    }
+
+    /// What packets have left in it: units, and when it was filled last.
+    pub fn read(data: &[u8]) -> Option<(u64, u64)> {
+        let word = |at: usize| Some(u64::from_le_bytes(data.get(at..at + 8)?.try_into().ok()?));
+        Some((word(24)?, word(32)?))
+    }
 }
 
 /// How often all queues are looked at: what is behind one that is cut through may be before another one that was looked at earlier.
 const PASSES: usize = 8;
 
-/// The application in which what is cut through is a [program](program()), for what decides which elements run as one.
+/// The application in which what is cut through is a [program](Role::program), for what decides which elements run as one.
 pub fn applied<'a>(app: &'a Application, role: &dyn Fn(u32) -> Option<Role>) -> Cow<'a, Application> {
-    let (mut applied, Some(program)) = (Cow::Borrowed(app), program()) else { return Cow::Borrowed(app) };
+    let mut applied = Cow::Borrowed(app);
     let native = |n: &u32| app.instances[*n as usize].program().is_none();
     let mut roles: Vec<_> = (0..app.instances.len() as u32).map(|n| Some(n).filter(native).and_then(role)).collect();
     let ends = Ends::of(app);
@@ -56,8 +118,8 @@ pub fn applied<'a>(app: &'a Application, role: &dyn Fn(u32) -> Option<Role>) -> 
         for queue in (0..roles.len()).filter(|n| roles[*n] == Some(Role::Queue)).collect::<Vec<_>>() {
             let way = Found { app: &applied, roles: &roles, ends: &ends }.way(queue as u32);
             for n in way.unwrap_or_default() {
+                let Some(program) = roles[n as usize].take().and_then(Role::program) else { continue };
                 applied.to_mut().instances[n as usize].body = Body::Program(Arc::clone(program));
-                roles[n as usize] = None;
                 changed = true;
             }
         }
@@ -113,12 +175,25 @@ impl Found<'_> {
         wires.next().is_none().then_some(wire.to.instance)
     }
 
-    /// The queue, the task behind it and what drops early before it, if packets are passed on at once.
+    /// The shapers behind a queue and the task behind these, if packets go by no other way.
+    fn pulled(&self, queue: u32) -> Option<Vec<u32>> {
+        let mut all = vec![self.only_behind(queue)?];
+        while let [.., at] = all[..] {
+            match self.role(at).filter(|_| self.into(at).count() == 1 && self.only_out(at))? {
+                Role::Task => return Some(all),
+                Role::Shaper if all.len() < PASSES => all.push(self.only_behind(at)?),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The queue, what is pulled through behind it, the task, and what drops early before it, if packets are passed on at once.
     fn way(&self, queue: u32) -> Option<Vec<u32>> {
-        let task = self.only_behind(queue).filter(|task| self.role(*task) == Some(Role::Task))?;
-        let alone = self.into(task).count() == 1 && self.only_out(task);
+        let pulled = self.pulled(queue)?;
+        let task = *pulled.last()?;
         let plain = |wire: &Wire| wire.to.port == 0 && !wire.recirculates;
-        if !alone || !self.into(queue).all(plain) || self.into(queue).next().is_none() {
+        if !self.into(queue).all(plain) || self.into(queue).next().is_none() {
             return None;
         }
         let early: Vec<u32> = self.into(queue).map(|wire| wire.from.instance).filter(|n| self.role(*n) == Some(Role::Early)).collect();
@@ -126,7 +201,7 @@ impl Found<'_> {
         if !early.iter().all(fits) {
             return None;
         }
-        let way = [&[queue, task], &early[..]].concat();
+        let way = [&[queue], &pulled[..], &early[..]].concat();
         (self.comes_one_by_one(queue, &way) && self.keeps_order(task)).then_some(way)
     }
 
@@ -176,8 +251,11 @@ impl Found<'_> {
 mod tests {
     use super::*;
     use crate::app::{End, Instance};
+    use crate::exec::{ExchangeBuffer, Outcome};
+    use crate::module::HandlerKind;
+    use crate::{Engine, Interpreter};
 
-    /// Instances: `s` source, `p` program, `c` program that copies, `q` queue, `e` early, `t` task, `n` other; wires of outputs and inputs 0, or of output 1 where `from` is over 99.
+    /// Instances: `s` source, `p` program, `c` program that copies, `q` queue, `e` early, `h` shaper, `t` task, `n` other; wires of outputs and inputs 0, or of output 1 where `from` is over 99.
     fn cut(kinds: &str, wires: &[(u32, u32)]) -> Vec<usize> {
         let text = |send| format!("segment .ports push_input in push_output out, other ends segment .push pop {send} out ret ends");
         let program = |send| Arc::new(verify(assemble(&text(send), "test").unwrap()).unwrap());
@@ -194,6 +272,7 @@ mod tests {
             "s" => Some(Role::Source),
             "q" => Some(Role::Queue),
             "e" => Some(Role::Early),
+            "h" => Some(Role::Shaper),
             "t" => Some(Role::Task),
             _ => None,
         };
@@ -207,6 +286,7 @@ mod tests {
         assert_eq!(cut("spqtp", &[(0, 1), (1, 2), (2, 3), (3, 4)]), [2, 3]);
         assert_eq!(cut("sqtn", &[(0, 1), (1, 2), (2, 3)]), [1, 2]);
         assert_eq!(cut("speqtp", &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]), [2, 3, 4]);
+        assert_eq!(cut("sqhhtp", &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]), [1, 2, 3, 4]);
         assert_eq!(cut("sqtpqtp", &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]), [1, 2, 4, 5]);
     }
 
@@ -217,6 +297,8 @@ mod tests {
         assert!(cut("nqtp", &[(0, 1), (1, 2), (2, 3)]).is_empty());
         assert!(cut("sqtp", &[(0, 1), (1, 2), (2, 3), (3, 1)]).is_empty());
         assert!(cut("sqtnp", &[(0, 1), (1, 2), (101, 3), (2, 4)]).is_empty());
+        assert!(cut("sqhtn", &[(0, 1), (1, 2), (2, 3), (102, 4), (3, 4)]).is_empty());
+        assert!(cut("sqhp", &[(0, 1), (1, 2), (2, 3)]).is_empty());
         assert!(cut("sqtpn", &[(0, 1), (1, 2), (2, 3), (4, 2)]).is_empty());
         assert!(cut("seqtpn", &[(0, 1), (1, 2), (2, 3), (3, 4), (101, 5)]).is_empty());
     }
@@ -230,7 +312,39 @@ mod tests {
     }
 
     #[test]
-    fn its_program_keeps_nothing() {
-        assert!(state().is_some_and(|state| state.data.is_empty() && state.tables.is_empty()));
+    fn a_program_that_passes_packets_on_keeps_nothing() {
+        assert!(Role::Queue.state().is_some_and(|state| state.data.is_empty() && state.tables.is_empty()));
+    }
+
+    /// Packets that come at these times and take a token each, by the program: what is left after each.
+    fn taken(bucket: Bucket, now_ns: u64, timed: bool, times: &[u64]) -> Vec<(u64, u64)> {
+        let (program, mut state) = (Role::Shaper.program().unwrap(), Role::Shaper.state().unwrap());
+        let engine = Interpreter::new(Arc::clone(program));
+        bucket.write(&mut state.data, now_ns, timed);
+        let mut take = |time_ns: &u64| {
+            let mut packet = ExchangeBuffer { time_ns: *time_ns, ..ExchangeBuffer::borrowed(&[0; 60]).into_owned() };
+            let mut outcome = Outcome::default();
+            engine.run(HandlerKind::Push, std::slice::from_mut(&mut packet), &mut state, &mut outcome);
+            Bucket::read(&state.data).unwrap()
+        };
+        times.iter().map(&mut take).collect()
+    }
+
+    #[test]
+    fn a_shaper_s_program_takes_a_token_a_packet() {
+        let token = 1_000_000_000;
+        let bucket = Bucket { rate: 500_000_000, capacity: 10 * token, units: 3 * token, filled_ns: 100 };
+        // A token comes in two nanoseconds; at most ten are held; time does not go back.
+        let left = taken(bucket, 101, true, &[104, 104, 204, 150, 206]);
+        let tokens: Vec<u64> = left.iter().map(|(units, _)| units / token).collect();
+        assert_eq!(tokens, [4, 3, 9, 8, 9]);
+        assert_eq!(left.iter().map(|(_, filled)| *filled).collect::<Vec<_>>(), [104, 104, 204, 150, 206]);
+        // All come at one moment; and nothing was filled before.
+        assert_eq!(taken(bucket, 102, false, &[500, 600]), [(3 * token, 102), (2 * token, 102)]);
+        assert_eq!(taken(Bucket { filled_ns: u64::MAX, ..bucket }, 7, true, &[9]), [(2 * token, 9)]);
+        assert_eq!(
+            taken(Bucket { rate: u64::from(u32::MAX), capacity: u64::MAX >> 2, ..bucket }, 0, true, &[u64::MAX - 1])[0].0,
+            (u64::MAX >> 2) - token
+        );
     }
 }

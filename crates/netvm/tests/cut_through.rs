@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Configurations, with what is read from them afterwards and the queues that are cut through.
-const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 9] = [
+const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 11] = [
     (
         "a router with a queue on the way of all packets",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> d :: Discard;
@@ -73,6 +73,21 @@ const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 9] = [
         &[],
     ),
     (
+        "shapers that have tokens for a burst until they are empty, one of them for some of the packets",
+        "FromDump(IN, STOP true) -> a :: Counter -> q :: Queue(90) -> s :: Shaper(700, BURST_SIZE 1900) -> u :: Unqueue -> h :: HashSwitch(26, 2) -> p :: Queue(20)
+           -> t :: Shaper(90000) -> w :: Shaper(400, BURST_SIZE 900) -> v :: Unqueue(BURST 3) -> o :: Queue -> ToDump(OUT0); h[1] -> b :: Counter -> o;",
+        &["q.drops", "q.highwater_length", "p.drops", "p.highwater_length", "u.count", "v.count", "s.rate", "b.count"],
+        &["q", "s", "u", "p", "t", "w", "v"],
+    ),
+    (
+        "a script that changes a shaper's rate, and takes its tokens",
+        "FromDump(IN, STOP true) -> q :: Queue(40) -> s :: Shaper(200000) -> u :: Unqueue -> b :: Counter -> o :: Queue -> ToDump(OUT0);
+         Script(TYPE ACTIVE, wait 0.2s, print $(q.length) $(u.count), write s.rate 300, wait 0.1s, print $(q.length) $(u.count) $(s.rate), write s.rate 100000, wait 0.1s, print $(u.count),
+           write s.reset, wait 0.0001s, print $(q.length) $(u.count), wait 0.1s, print $(q.length) $(u.count), write s.rate 0, wait 0.1s, write s.rate 50000, wait 0.1s, print $(q.drops));",
+        &["q.drops", "q.highwater_length", "u.count", "b.count"],
+        &["q", "s", "u"],
+    ),
+    (
         "text for people behind a queue, and packets without a way",
         "FromDump(IN, STOP true) -> Paint(1) -> q :: Queue(3) -> u :: Unqueue -> CheckIPHeader(14, VERBOSE true) -> Print(good, 20) -> h :: HashSwitch(26, 2) -> a :: Counter -> Queue -> ToDump(OUT0);",
         &["a.count", "u.count"],
@@ -95,7 +110,8 @@ fn configuration(seed: u64) -> String {
             0..=3 => {
                 tasks.push(n);
                 let early = ["", " -> RED(1, 3, 0.5)"][below(2) as usize];
-                write!(text, "{early} -> q{n} :: Queue({number}) -> u{n} :: Unqueue({})", [1, 3, -1][below(3) as usize])
+                let shaper = ["", "", " -> Shaper(100000)", " -> Shaper(900, BURST_SIZE 1500)"][below(4) as usize];
+                write!(text, "{early} -> q{n} :: Queue({number}){shaper} -> u{n} :: Unqueue({})", [1, 3, -1][below(3) as usize])
             }
             4 => write!(text, " -> Delay({time}, MOST {})", 3 * number),
             5 => write!(text, " -> g{n} :: Gate({number}, {time}); g{n}[1] -> Strip({number}) -> o; g{n}[0]"),
@@ -147,7 +163,7 @@ fn through(text: &str, folder: &Path, input: &Path) -> Vec<String> {
     let application = Application::read("test.click", &text, &reading()).unwrap_or_else(|e| panic!("{e}"));
     let graph = application.start(engines::find("interp").unwrap(), engines(), Settings::default(), Box::new(Kept::default()));
     let account = application.explain(Some(&graph.unwrap_or_else(|e| panic!("{e}"))));
-    let built_in = |class: &str| ["Queue", "SimpleQueue", "Unqueue", "RED"].contains(&class);
+    let built_in = |class: &str| ["Queue", "SimpleQueue", "Unqueue", "RED", "Shaper"].contains(&class);
     let fused = account.ways.iter().filter(|way| way.alone.is_none()).filter_map(|way| way.element.split_once(" :: "));
     fused.filter(|(_, class)| built_in(class)).map(|(name, _)| name.to_owned()).collect()
 }
@@ -164,6 +180,26 @@ fn queues_that_are_cut_through_do_what_queues_do() {
         let wanted = compare(name, text, reads, &folder, &input);
         assert!(wanted.captures.iter().flatten().any(|file| file.len() > 100), "{name}: nothing was written");
     }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_shaper_goes_by_the_time_of_the_run_where_times_go_back() {
+    let (folder, _) = folder("back");
+    let mut bytes = capture();
+    let (mut at, mut n) = (24, 0_u32);
+    while at < bytes.len() {
+        let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        // Every ninth packet comes up to some milliseconds before its time.
+        let micros = word(&bytes, at + 4).saturating_sub(if n % 9 == 0 { 1000 * (n % 50) } else { 0 });
+        bytes[at + 4..at + 8].copy_from_slice(&micros.to_le_bytes());
+        (at, n) = (at + 16 + word(&bytes, at + 8) as usize, n + 1);
+    }
+    let input = folder.join("back.pcap");
+    std::fs::write(&input, bytes).unwrap();
+    let text = "FromDump(IN, STOP true) -> h :: HashSwitch(26, 2) -> q :: Queue(90) -> s :: Shaper(500, BURST_SIZE 1100) -> u :: Unqueue -> o :: Queue -> ToDump(OUT0); h[1] -> o;";
+    assert_eq!(through(text, &folder, &input).len(), 3);
+    compare("times that go back", text, &["u.count", "q.drops", "q.highwater_length"], &folder, &input);
     std::fs::remove_dir_all(folder).unwrap();
 }
 

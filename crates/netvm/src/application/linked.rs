@@ -107,13 +107,16 @@ fn fusible_of(application: &Application, engine_of: &EngineOf<'_>, but: &BTreeSe
         return None;
     }
     let application = cut_through(application);
-    let through = cut_through::program().filter(|_| matches!(application, Cow::Owned(_)));
-    let through = through.and_then(|program| JitEngine::new(Arc::clone(program)).ok());
+    let through: Vec<JitEngine> = match &application {
+        Cow::Borrowed(_) => Vec::new(),
+        Cow::Owned(_) => cut_through::programs().filter_map(|program| JitEngine::new(Arc::clone(program)).ok()).collect(),
+    };
     let application = &*application;
     let member = |instance: u32, ways: &[(u32, Way)]| {
         let program = application.instances[instance as usize].program()?;
         let own = engine_of(instance as usize);
-        let member = chain::Member::of(own.or(through.as_ref().map(|engine| engine as &dyn Engine))?, ways)?;
+        let passes = || through.iter().map(|engine| engine as &dyn Engine).find(|engine| Arc::ptr_eq(engine.program(), program));
+        let member = chain::Member::of(own.or_else(passes)?, ways)?;
         (!prints(program, Some(member.func())) && untimely(program, member.func()).is_none()).then_some(member)
     };
     let mut plan = plan(application, &|instance| !but.contains(&instance) && member(instance, &[]).is_some());

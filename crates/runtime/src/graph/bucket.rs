@@ -2,6 +2,8 @@
 //!
 //! Tokens are counted in billionths, so that rates and times multiply exactly.
 
+use netil::cut_through;
+
 const UNIT: u128 = 1_000_000_000;
 
 /// The bucket, full at the beginning.
@@ -37,6 +39,19 @@ impl Bucket {
     /// The clock goes on by so much without time passing.
     pub(super) fn skip(&mut self, nanoseconds: u64) {
         self.filled = self.filled.map(|filled| filled.saturating_add(nanoseconds));
+    }
+
+    /// The same as a program has it, if numbers of 64 bits are enough for it and it has as many tokens as that.
+    pub(super) fn with(&self, tokens: u64) -> Option<cut_through::Bucket> {
+        let units = |all: u128| u64::try_from(all).ok().filter(|units| *units <= u64::MAX >> 2);
+        let (capacity, filled) = (units(u128::from(self.capacity) * UNIT)?, units(self.tokens)?);
+        let enough = self.rate > 0 && self.rate <= u64::MAX >> 2 && self.tokens >= u128::from(tokens) * UNIT;
+        enough.then(|| cut_through::Bucket { rate: self.rate, capacity, units: filled, filled_ns: self.filled.unwrap_or(u64::MAX) })
+    }
+
+    /// A program has left so many units in it, and filled it last at that time.
+    pub(super) fn left(&mut self, units: u64, filled_ns: u64) {
+        (self.tokens, self.filled) = (units.into(), Some(filled_ns).filter(|filled| *filled < u64::MAX));
     }
 
     /// Takes all tokens out.

@@ -55,6 +55,11 @@ impl Course {
         self.times.get(self.run).copied()
     }
 
+    /// Whether those that have not been run arrive one after the other, as far as that is noted.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.times.get(self.run..).is_none_or(|times| times.is_sorted())
+    }
+
     /// Notes when the next arrives.
     pub(super) fn note(&mut self, time: u64) {
         if self.timed {

@@ -2,12 +2,13 @@
 //!
 //! Invariant: the cluster runs only while all of them pass packets on. Where one does not (a handler has stopped a task, a queue holds packets), elements run one after the other.
 
+use super::clock::Clock;
 use super::linked::Linked;
 use super::native::{CutThrough, Native, Passage};
 use super::singles::Singles;
 use super::{Body, Graph};
 use netil::cluster::Plan;
-use netil::cut_through;
+use netil::cut_through::Role;
 use netil::exec::State;
 use std::collections::BTreeMap;
 
@@ -16,8 +17,12 @@ use std::collections::BTreeMap;
 pub(super) struct Through {
     /// How many packets each has been told that went by.
     told: BTreeMap<usize, u64>,
-    /// What clusters take for their state.
+    /// What clusters take for the state of those that keep nothing.
     state: Option<Box<State>>,
+    /// Those that do.
+    keep: Vec<Kept>,
+    /// How many clusters are running, one within another.
+    running: u32,
 }
 
 impl Through {
@@ -27,8 +32,46 @@ impl Through {
     }
 
     /// What a cluster takes for the state of each; they are there only with one.
-    pub(super) fn state(&mut self) -> Option<&mut State> {
-        self.state.as_deref_mut()
+    pub(super) fn state(&mut self, node: usize) -> Option<&mut State> {
+        match self.keep.iter_mut().find(|kept| kept.node == node) {
+            Some(kept) => Some(&mut kept.state),
+            None => self.state.as_deref_mut(),
+        }
+    }
+
+    /// True if packets have to come in the order of their times.
+    pub(super) fn goes_by_time(&self) -> bool {
+        !self.keep.is_empty()
+    }
+}
+
+/// An element that keeps something, and the state of its program.
+pub(super) struct Kept {
+    node: usize,
+    state: Box<State>,
+    /// What the element keeps is in the program's data memory.
+    is_there: bool,
+}
+
+/// The time of the run, and whether that is the packets'.
+#[derive(Clone, Copy)]
+pub(super) struct Now(u64, bool);
+
+impl Now {
+    fn of(clock: &Clock) -> Self {
+        Self(clock.now(), clock.follows_captures())
+    }
+}
+
+impl Kept {
+    /// Writes what the element keeps into the data memory.
+    pub(super) fn fetch(&mut self, native: &dyn Native, Now(now_ns, timed): Now) {
+        self.is_there = native.cut_through().is_some_and(|it| it.enter(&mut self.state.data, now_ns, timed));
+    }
+
+    /// Gives it back to the element.
+    pub(super) fn bring(&self, native: &mut dyn Native) {
+        native.cut_through_mut().into_iter().filter(|_| self.is_there).for_each(|it| it.leave(&self.state.data));
     }
 }
 
@@ -42,8 +85,51 @@ impl Graph {
     pub(super) fn go_through(&mut self, plan: &Plan) {
         let native = |node: &usize| matches!(self.core.nodes[*node].body, Body::Native(_));
         let members = plan.members.iter().map(|node| *node as usize).filter(native);
-        let told = members.chain(self.fusion.through.told.keys().copied()).map(|node| (node, 0)).collect();
-        self.fusion.through = Through { told, state: cut_through::state().map(Box::new) };
+        let told: BTreeMap<_, _> = members.chain(self.fusion.through.told.keys().copied()).map(|node| (node, 0)).collect();
+        let role = |node: usize| (self.core.nodes[node].facts.role)(&self.core.nodes[node].arguments);
+        let kept = |node: usize| Some(Kept { node, state: Box::new(role(node)?.state()?), is_there: false });
+        let keep = told.keys().filter_map(|node| kept(*node)).filter(|kept| !kept.state.data.is_empty()).collect();
+        let state = Role::Queue.state().map(Box::new);
+        self.fusion.through = Through { told, state, keep, running: 0 };
+    }
+
+    /// A cluster begins to run: what elements keep that it goes through is where its members find it. Clusters that run meanwhile find it there, too, and the elements
+    /// themselves [before they do anything](Kept::bring).
+    #[inline]
+    pub(super) fn enter_through(&mut self) {
+        if self.fusion.through.keep.is_empty() {
+            return;
+        }
+        let (now, Through { keep, running, .. }) = (Now::of(&self.core.clock), &mut self.fusion.through);
+        *running += 1;
+        for kept in keep.iter_mut().filter(|_| *running == 1) {
+            if let Body::Native(Some(native)) = &self.core.nodes[kept.node].body {
+                kept.fetch(native.as_ref(), now);
+            }
+        }
+    }
+
+    /// It has run.
+    #[inline]
+    pub(super) fn leave_through(&mut self) {
+        if self.fusion.through.keep.is_empty() {
+            return;
+        }
+        let Through { keep, running, .. } = &mut self.fusion.through;
+        *running = running.saturating_sub(1);
+        for kept in keep.iter().filter(|_| *running == 0) {
+            if let Body::Native(Some(native)) = &mut self.core.nodes[kept.node].body {
+                kept.bring(native.as_mut());
+            }
+        }
+    }
+
+    /// What an element keeps that a cluster goes through, if one is running.
+    #[inline]
+    pub(super) fn kept_through(&mut self, node: usize) -> Option<(&mut Kept, Now)> {
+        let Through { keep, running: 1.., .. } = &mut self.fusion.through else { return None };
+        let now = Now::of(&self.core.clock);
+        keep.iter_mut().find(|kept| kept.node == node).map(|kept| (kept, now))
     }
 
     /// Whether all elements that the cluster goes through pass packets on.
@@ -53,7 +139,8 @@ impl Graph {
             Body::Program(_) => false,
         };
         // What was asked for when the arrival was looked for is done while its packet waits in a queue.
-        self.fusion.through.is_empty() || !self.is_asked() && self.fusion.through.told.keys().all(passes)
+        let in_time = !self.fusion.through.goes_by_time() || !self.core.clock.is_simulated();
+        self.fusion.through.is_empty() || in_time && !self.is_asked() && self.fusion.through.told.keys().all(passes)
     }
 
     /// Tells an element how many packets have gone by, before it is asked.

@@ -273,6 +273,11 @@ impl Graph {
 
     /// Runs arrivals that were taken, up to a timer.
     pub(super) fn run_linked(&mut self, mut linked: Box<Linked>) {
+        // The time of the run is that of the packet then, whichever packets come to an element.
+        if self.fusion.through.goes_by_time() && !linked.course.is_in_order() {
+            self.arrive_alone(linked);
+            return;
+        }
         let several = self.run_some(&mut linked);
         self.after_some(linked, several);
     }

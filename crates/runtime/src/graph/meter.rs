@@ -175,6 +175,7 @@ impl Graph {
 
     /// Linked elements are run; whether they say each when they run.
     pub(super) fn begin_linked_run(&mut self) -> (Begun, bool) {
+        self.enter_through();
         let begun = self.begin_run();
         let Some(meter) = self.watch.meter.as_mut().filter(|_| matches!(begun, Begun::At(..))) else { return (begun, false) };
         meter.bursts += 1;
@@ -213,6 +214,7 @@ impl Graph {
 
     /// Linked elements have returned; those that said each when they ran took longer.
     pub(super) fn end_linked_run(&mut self, packets: usize, (begun, told): (Begun, bool)) {
+        self.leave_through();
         self.fusion.packets += packets as u64;
         let Some(meter) = &mut self.watch.meter else { return };
         match meter.end(begun) {

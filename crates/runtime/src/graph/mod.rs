@@ -472,7 +472,9 @@ impl Graph {
         let Body::Native(slot) = &mut self.core.nodes[node].body else { return None };
         let mut native = slot.take()?;
         let mark = self.core.pending.len();
+        self.kept_through(node).into_iter().for_each(|(kept, _)| kept.bring(native.as_mut()));
         let result = work(native.as_mut(), &mut Ctx::new(self, node));
+        self.kept_through(node).into_iter().for_each(|(kept, now)| kept.fetch(native.as_ref(), now));
         if let Body::Native(slot) = &mut self.core.nodes[node].body {
             *slot = Some(native);
         }

@@ -151,7 +151,7 @@ impl Host for Serving<'_> {
         match &mut self.graph.core.nodes[node].body {
             Body::Program(program) => &mut program.state,
             Body::Native(..) => {
-                self.graph.fusion.through.state().unwrap_or_else(|| unreachable!("what a cluster goes through has a state"))
+                self.graph.fusion.through.state(node).unwrap_or_else(|| unreachable!("what a cluster goes through has a state"))
             }
         }
     }

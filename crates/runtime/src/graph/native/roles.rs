@@ -119,6 +119,17 @@ pub trait CutThrough {
 
     /// So many have gone past it.
     fn passed(&mut self, packets: u64);
+
+    /// Packets are to go past it: what its [program](netil::cut_through::Role::program) keeps is written into that program's data memory; false if it does not fit there. They come at their own times, or all now.
+    fn enter(&self, data: &mut [u8], now_ns: u64, timed: bool) -> bool {
+        let _ = (data, now_ns, timed);
+        false
+    }
+
+    /// They have gone past it, and left this there.
+    fn leave(&mut self, data: &[u8]) {
+        let _ = data;
+    }
 }
 
 /// The way by which packets go past an element.

@@ -1,16 +1,18 @@
 //! Shaper and BandwidthShaper: packets are pulled through at no more than a rate.
 
 use super::super::bucket::Bucket;
+use super::super::linked::BURST;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::ratedunqueue::bucket;
-use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Setup, controls};
+use super::{Control, Ctx, CutThrough, Facts, Handlers, Native, NativeClass, Passage, Setup, controls};
+use netil::cut_through::{self, Role};
 
 pub(super) static SHAPER: NativeClass = NativeClass {
     name: "Shaper",
     ports: "1/1-2",
     processing: "l/l",
     flow: "",
-    facts: Facts::OTHER,
+    facts: Facts { role: |_| Some(Role::Shaper), ..Facts::OTHER },
     manual: "Shaper(RATE [, BURST_DURATION, BURST_SIZE]) -- lets no more than RATE packets a second be pulled\n\n\
              Output 1, if it is there, gives packets that output 0 may not give now. Handlers: rate rw, reset w.",
     make: |setup| make(setup, false),
@@ -77,7 +79,28 @@ impl Native for Shaper {
         Some(packet)
     }
 
+    gives!(cut_through);
+
     gives!(handlers);
+}
+
+impl CutThrough for Shaper {
+    fn passage(&self) -> Option<Passage<'_>> {
+        let is_full = !self.bandwidth && self.owed == 0 && self.bucket.with(BURST as u64).is_some();
+        is_full.then_some(Passage::On)
+    }
+
+    fn passed(&mut self, _: u64) {}
+
+    fn enter(&self, data: &mut [u8], now_ns: u64, timed: bool) -> bool {
+        self.bucket.with(0).map(|bucket| bucket.write(data, now_ns, timed)).is_some()
+    }
+
+    fn leave(&mut self, data: &[u8]) {
+        if let Some((units, filled_ns)) = cut_through::Bucket::read(data) {
+            self.bucket.left(units, filled_ns);
+        }
+    }
 }
 
 impl Handlers for Shaper {
