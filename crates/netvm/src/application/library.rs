@@ -1,11 +1,10 @@
 //! The element classes there are in C: those built in, and those in folders that are named.
 
-use super::foreign;
+use super::{built_in, foreign};
 use crate::frontends::click::application::Classes;
 use crate::frontends::click::graph::Element;
 use crate::frontends::click::processing::Shape;
 use crate::frontends::click::syntax::ArgumentError;
-use include_dir::{Dir, include_dir};
 use netil::Module;
 use netil::module::Entry;
 use runtime::graph::{Planes, native};
@@ -15,7 +14,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../elements");
 /// Classes of which there is no file, and which the runtime does not know: their elements are gone when the front end has read the names that they declare.
 const DECLARING: [(&str, &str); 1] =
     [("IPRewriterPatterns", "IPRewriterPatterns(NAME SADDR SPORT DADDR DPORT, ...) -- names for patterns of rewriters")];
@@ -76,16 +74,15 @@ impl Library {
     }
 
     /// A file of the runtime of native programs, or `netvm.h` or what it includes: those built in, whatever folders have.
-    pub(super) fn runtime(&self, name: &str) -> Option<&'static str> {
-        let file = BUILT_IN.get_file(format!("native/{name}")).or_else(|| BUILT_IN.get_file(format!("include/{name}")));
-        file.and_then(|file| file.contents_utf8())
+    pub(super) fn runtime(&self, name: &str) -> Option<String> {
+        built_in::text(&format!("native/{name}")).or_else(|| built_in::text(&format!("include/{name}")))
     }
 
     /// All classes with the first line of their manuals, by name.
     pub fn classes(&self) -> BTreeMap<String, String> {
         let named =
             |path: &Path| path.extension().filter(|end| *end == "c").and(path.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
-        let built_in = BUILT_IN.files().filter_map(|file| named(file.path()));
+        let built_in = built_in::paths().filter(|path| path.parent() == Some(Path::new(""))).filter_map(named);
         let entries = self.folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
         let names = built_in.chain(entries.filter_map(|entry| named(&entry.path())));
         let of_files = names.filter_map(|name| self.class(&name).map(|(_, text)| (name, purpose(&text))));
@@ -103,13 +100,8 @@ impl Library {
     }
 
     /// The files of the library that is built in, by their paths in it.
-    pub fn built_in() -> Vec<(&'static Path, &'static [u8])> {
-        let (mut folders, mut files) = (vec![&BUILT_IN], Vec::new());
-        while let Some(folder) = folders.pop() {
-            folders.extend(folder.dirs());
-            files.extend(folder.files().map(|file| (file.path(), file.contents())));
-        }
-        files
+    pub fn built_in() -> Vec<(&'static Path, String)> {
+        built_in::paths().filter_map(|path| Some((path, built_in::text(path.to_str()?)?))).collect()
     }
 
     /// What is told of elements that are programs in other languages.
@@ -129,8 +121,7 @@ impl Library {
         }
         let found =
             self.folders.iter().find_map(|folder| read(&folder.join(name)).map(|text| (folder.join(name).display().to_string(), text)));
-        let built_in =
-            || BUILT_IN.get_file(name).and_then(|file| file.contents_utf8()).map(|text| (format!("elements/{name}"), text.to_owned()));
+        let built_in = || built_in::text(name).map(|text| (format!("elements/{name}"), text));
         found.or_else(built_in)
     }
 }
