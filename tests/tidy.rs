@@ -1,5 +1,5 @@
-//! Rules of the repository as tests: which crate may know which, where unsafe code may be, how a file begins and how long it gets, and that
-//! links in Markdown lead somewhere.
+//! Rules of the repository as tests: which crate may know which, where unsafe code may be, how a file begins and how long it gets, how long
+//! ARCHITECTURE.md gets, and that links in Markdown lead somewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,8 @@ const TABLES: &[&str] = &[];
 const MAX_LINES: usize = 600;
 /// The most places where an error is a text alone: where nobody decides by it, such as options and lines that are read for people.
 const MOST_TEXT_ERRORS: usize = 60;
+/// The most words of the page that people who change netvm read first, each with a letter or digit.
+const MOST_WORDS: usize = 4000;
 /// Where the code is.
 const CODE: &[&str] = &["crates", "xtask", "tests", "benches", "fuzz"];
 
@@ -251,6 +253,13 @@ fn nothing_is_left_undone() {
         wrong.extend(lines.filter(|(_, l)| words.iter().any(|w| l.contains(w))).map(|(n, l)| format!("{path}:{}: {}", n + 1, l.trim())));
     }
     none(wrong);
+}
+
+#[test]
+fn the_page_on_the_architecture_is_short() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
+    assert!(words < MOST_WORDS, "ARCHITECTURE.md has {words} words; it must have fewer than {MOST_WORDS}");
 }
 
 #[test]

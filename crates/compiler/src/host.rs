@@ -148,7 +148,7 @@ pub fn read_only(helper: Helper, args: &[u32], packet: &[u8], budget: &mut Budge
         Helper::ChecksumSub => digest::checksum_sub(args[0] as u16, args[1] as u16).into(),
         Helper::Hash => digest::murmur3(args),
         Helper::Inside => machine::inside(packet, args[0], args[1]).map(|()| 0)?,
-        other => unreachable!("{other} is not for filters"),
+        other => unreachable!("{other} does more than read the packet"),
     })
 }
 
@@ -178,7 +178,18 @@ fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]
         Helper::CoproOut(unit, register) => *m.register(unit, register) = args[0],
         Helper::CoproInvoke(unit, operation) => m.invoke(program, unit, operation, budget)?,
         Helper::CoproShow(unit) => m.show(unit),
-        _ => return read_only(helper, args, m.buffer.bytes(), budget),
+        Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::Crc(_) => {
+            return read_only(helper, args, m.buffer.bytes(), budget);
+        }
+        Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Hash | Helper::Inside => {
+            return read_only(helper, args, m.buffer.bytes(), budget);
+        }
+        Helper::SetTime | Helper::SetTimer(_) | Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_) | Helper::DeleteEntry(_) => {
+            unreachable!("wide calls are `Host::wide`'s")
+        }
+        Helper::WalkedKey(_) | Helper::Deadline(_) | Helper::EntryLoad(..) | Helper::EntryStore(..) => {
+            unreachable!("wide calls are `Host::wide`'s")
+        }
     }
     Ok(0)
 }

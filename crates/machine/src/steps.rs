@@ -103,7 +103,7 @@ pub fn size(program: &Verified, machine: &Machine) -> u64 {
         Sem::Load(..) | Sem::Store(..) | Sem::WideLoad(_) | Sem::WideStore(_) | Sem::Copy(..) => 1.0 + machine.instructions.memory,
         Sem::JumpCmp(_) | Sem::JumpZero(_) | Sem::JumpField(_) => machine.instructions.branch,
         Sem::WideBin(_) | Sem::WideUn(_) | Sem::WideCmp(_) => machine.instructions.wide,
-        Sem::Own => weight_of(machine, class(op)),
+        Sem::Own(own) => weight_of(machine, class(own)),
         _ => machine.instructions.alu,
     };
     handlers.flat_map(|handler| &handler.code).map(|inst| weight(inst.op)).sum::<f64>().ceil() as u64

@@ -6,7 +6,7 @@
 use netil::exec::Disposition;
 use netil::interp::{Moment, Watch};
 use netil::module::TableKind;
-use netil::table::{Op, Sem, Space};
+use netil::table::{Op, Own, Sem, Space};
 use netil::{Interpreter, Verified, wide};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -328,32 +328,32 @@ impl Watcher {
             Sem::Scan(bytes) => {
                 self.pending = Some(Pending::Scan { at: nth(2) as u32, bytes: bytes.into(), len: moment.packet_len });
             }
-            Sem::Own => self.own(moment, nth),
+            Sem::Own(own) => self.own(own, moment, nth),
         }
     }
 
-    fn own(&mut self, moment: Moment<'_>, nth: impl Fn(usize) -> u64) {
+    fn own(&mut self, own: Own, moment: Moment<'_>, nth: impl Fn(usize) -> u64) {
         let inst = moment.inst;
-        match inst.op {
-            Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::SetHas => self.lookup(moment),
-            Op::TLoad | Op::TStore => {
+        match own {
+            Own::TFind | Own::TPeek | Own::TInsert | Own::TDelete | Own::SetHas => self.lookup(moment),
+            Own::TLoad | Own::TStore => {
                 let [table, width, offset] = inst.imm;
-                let (entry, write) = (nth(1) as u32, inst.op == Op::TStore);
+                let (entry, write) = (nth(1) as u32, own == Own::TStore);
                 self.note_line(&moment, table);
                 self.recorder.push(Event::Entry { table, entry, write, offset, bytes: width / 8 });
                 self.count(Class::Memory, 1);
             }
-            Op::ChksumCalc | Op::CrcCalcPkt | Op::ChksumJump => self.over_packet(nth(2), nth(1) as u32),
-            Op::IpLen => self.access(Space::Packet, false, nth(1), 1),
-            Op::Jump | Op::JumpW | Op::Switch | Op::Call | Op::CallW | Op::Ret | Op::Exit => self.count(Class::Branch, 1),
-            Op::Hash => self.count(Class::Digest, inst.imm[0]),
-            Op::ChksumAdd | Op::ChksumSub | Op::CrcCalc | Op::Hash32 => self.count(Class::Digest, 1),
-            Op::CoproInvoke if self.searches(inst.imm[0]) => {
+            Own::ChksumCalc | Own::CrcCalcPkt | Own::ChksumJump => self.over_packet(nth(2), nth(1) as u32),
+            Own::IpLen => self.access(Space::Packet, false, nth(1), 1),
+            Own::Jump | Own::JumpW | Own::Switch | Own::Call | Own::CallW | Own::Ret | Own::Exit => self.count(Class::Branch, 1),
+            Own::Hash => self.count(Class::Digest, inst.imm[0]),
+            Own::ChksumAdd | Own::ChksumSub | Own::CrcCalc | Own::Hash32 => self.count(Class::Digest, 1),
+            Own::CoproInvoke if self.searches(inst.imm[0]) => {
                 self.count(Class::Unit, 1);
                 self.recorder.push(Event::Search { bytes: moment.packet_len });
             }
-            Op::CoproInit | Op::CoproInvoke => self.count(Class::Unit, 1),
-            op => self.count(class(op), 1),
+            Own::CoproInit | Own::CoproInvoke => self.count(Class::Unit, 1),
+            _ => self.count(class(own), 1),
         }
     }
 
@@ -415,25 +415,27 @@ fn kind(kind: TableKind) -> Kind {
     }
 }
 
-/// Of instructions whose class depends on nothing else.
-pub(crate) fn class(op: Op) -> Class {
-    match op {
-        Op::Push | Op::Push2 | Op::PushC0 | Op::PushC1 | Op::PushC2 | Op::PushCm1 | Op::WPush => Class::Stack,
-        Op::Pop | Op::PopI | Op::Dup | Op::Swap | Op::LocLoad | Op::LocStore | Op::Nop | Op::Break => Class::Stack,
+/// The class of an instruction with a meaning of its own; what a trace counts by its operands is one of arithmetic here.
+pub(crate) fn class(own: Own) -> Class {
+    match own {
+        Own::Push | Own::Push2 | Own::PushC0 | Own::PushC1 | Own::PushC2 | Own::PushCm1 | Own::WPush => Class::Stack,
+        Own::Pop | Own::PopI | Own::Dup | Own::Swap | Own::LocLoad | Own::LocStore | Own::Nop | Own::Break => Class::Stack,
         // Values of 64-bit limbs are moved by naming their registers.
-        Op::WZext | Op::WTrunc | Op::TNone => Class::Stack,
-        Op::WSext | Op::WSlice | Op::WConcat | Op::WSelect => Class::Wide,
-        Op::PktSend
-        | Op::PktSendBy
-        | Op::PktSendDup
-        | Op::PktReceive
-        | Op::PktDrop
-        | Op::PktPush
-        | Op::PktPull
-        | Op::PktTrim
-        | Op::PktGrow => Class::Packet,
-        Op::PktHold | Op::PktTake | Op::PktUnpull | Op::PktAsk | Op::ExbufCreate | Op::ExbufDelete | Op::InfoClr => Class::Packet,
-        _ => Class::Alu,
+        Own::WZext | Own::WTrunc | Own::TNone => Class::Stack,
+        Own::WSext | Own::WSlice | Own::WConcat | Own::WSelect => Class::Wide,
+        Own::PktSend | Own::PktSendBy | Own::PktSendDup | Own::PktReceive | Own::PktDrop | Own::PktHold | Own::PktTake => Class::Packet,
+        Own::PktPush | Own::PktPull | Own::PktTrim | Own::PktGrow | Own::PktUnpull | Own::PktAsk => Class::Packet,
+        Own::ExbufCreate | Own::ExbufDelete | Own::InfoClr => Class::Packet,
+        Own::Inc1 | Own::Inc2 | Own::Inc3 | Own::Inc4 | Own::Dec1 | Own::Dec2 | Own::Dec3 | Own::Dec4 => Class::Alu,
+        Own::IpLen | Own::Rnd | Own::Cmp | Own::MCmp | Own::CmpS | Own::Jump | Own::JumpW | Own::Switch | Own::Call => Class::Alu,
+        Own::CallW | Own::Ret | Own::Exit | Own::TstampS | Own::TstampU | Own::Pbl | Own::Sleep | Own::MFindBit => Class::Alu,
+        Own::XFindBit | Own::XmFindBit | Own::SetBit | Own::ClearBit | Own::FlipBit | Own::TestBit | Own::TestNBit => Class::Alu,
+        Own::ChksumAdd | Own::ChksumSub | Own::ChksumCalc | Own::ChksumJump | Own::CrcCalc | Own::CrcCalcPkt => Class::Alu,
+        Own::Hash32 | Own::Hash | Own::SetShare | Own::LoadE | Own::StoreE | Own::CoproInit | Own::CoproIn => Class::Alu,
+        Own::CoproOut | Own::CoproInvoke | Own::CoproExbuf | Own::PblOrig | Own::TimeNs | Own::TimeSet => Class::Alu,
+        Own::TimerSet | Own::WireSet | Own::PktMoved | Own::PktCheck | Own::PktPresent | Own::SetHas | Own::TFind => Class::Alu,
+        Own::TPeek | Own::TInsert | Own::TDelete | Own::TValid | Own::TLoad | Own::TStore | Own::TWalk | Own::TNext => Class::Alu,
+        Own::TKey | Own::TDue | Own::TDeadline => Class::Alu,
     }
 }
 

@@ -27,8 +27,8 @@ const PRODUCTS: u32 = 32;
 pub fn price(inst: &Inst) -> u32 {
     let bits = match inst.op.row().sem {
         Sem::WideBin(_) | Sem::WideUn(_) | Sem::WideCmp(_) | Sem::WideLoad(_) | Sem::WideStore(_) => inst.imm[0],
-        Sem::Own if matches!(inst.op, Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WSelect) => inst.imm[0].max(inst.imm[1]),
-        Sem::Own if inst.op == Op::WConcat => inst.imm[0].saturating_add(inst.imm[1]),
+        Sem::Own(_) if matches!(inst.op, Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WSelect) => inst.imm[0].max(inst.imm[1]),
+        Sem::Own(_) if inst.op == Op::WConcat => inst.imm[0].saturating_add(inst.imm[1]),
         _ => 0,
     };
     match inst.op.row().sem {

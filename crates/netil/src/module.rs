@@ -221,9 +221,33 @@ pub enum TableKind {
 }
 
 impl TableKind {
-    /// The four kinds with their names in source.
+    /// The kinds with their names in source, in the order of their numbers in the binary form.
     pub const ALL: [(Self, &'static str); 4] =
         [(Self::Exact, "exact"), (Self::Prefix, "prefix"), (Self::Ternary, "ternary"), (Self::Range, "range")];
+
+    /// Whether an entry has a mask, or the end of a range.
+    pub const fn has_mask(self) -> bool {
+        match self {
+            Self::Exact => false,
+            Self::Prefix | Self::Ternary | Self::Range => true,
+        }
+    }
+
+    /// Whether an entry has a priority.
+    pub const fn has_priority(self) -> bool {
+        match self {
+            Self::Exact | Self::Prefix => false,
+            Self::Ternary | Self::Range => true,
+        }
+    }
+
+    /// Whether programs enter entries, take them out and walk over them; otherwise only who is outside does.
+    pub const fn is_of_programs(self) -> bool {
+        match self {
+            Self::Exact => true,
+            Self::Prefix | Self::Ternary | Self::Range => false,
+        }
+    }
 }
 
 /// An entry of a table.

@@ -125,8 +125,8 @@ pub enum Sem {
     WideLoad(Space),
     /// Pop a value of the width given, pop an address, store.
     WideStore(Space),
-    /// Has its own arm.
-    Own,
+    /// No other has it: who gives instructions a meaning has an arm for each of these.
+    Own(Own),
 }
 
 /// All about one instruction.
@@ -170,8 +170,25 @@ macro_rules! slot {
     };
 }
 
+macro_rules! sem {
+    ($op:ident Own) => { Sem::Own(Own::$op) };
+    ($op:ident $sem:ident $($of:tt)*) => { $sem $($of)* };
+}
+
+/// The rows whose meaning is their own.
+macro_rules! own {
+    ([$($own:ident)*]) => {
+        /// The instructions whose meaning is not a family's, so that a `match` without one of them does not compile.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "they are described where they are instructions")]
+        pub enum Own { $($own),* }
+    };
+    ([$($own:ident)*] $op:ident Own; $($rows:tt)*) => { own! { [$($own)* $op] $($rows)* } };
+    ([$($own:ident)*] $op:ident $sem:ident; $($rows:tt)*) => { own! { [$($own)*] $($rows)* } };
+}
+
 macro_rules! table {
-    ($($op:ident = $code:literal $name:literal [$($imm:ident)*] { $($effect:tt)* } $place:ident $sem:expr; $doc:literal)*) => {
+    ($($op:ident = $code:literal $name:literal [$($imm:ident)*] { $($effect:tt)* } $place:ident $sem:ident $(($($of:tt)*))?; $doc:literal)*) => {
         /// The instructions, in the order of the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Op { $(#[doc = $doc] $op),* }
@@ -179,14 +196,14 @@ macro_rules! table {
         /// The table, indexed by `Op as usize`.
         pub static TABLE: &[Row] = &[$(Row {
             op: Op::$op, code: $code, mnemonic: $name, imms: &[$(Imm::$imm),*],
-            effect: effect!($($effect)*), place: Place::$place, sem: $sem, doc: $doc,
+            effect: effect!($($effect)*), place: Place::$place, sem: sem!($op $sem $(($($of)*))?), doc: $doc,
         }),*];
+
+        own! { [] $($op $sem;)* }
     };
 }
 
-use Sem::{
-    Bin, Checked, Copy as Cp, JumpCmp, JumpField, JumpZero, Load, Own, Scan, Store, Un, WideBin, WideCmp, WideLoad, WideStore, WideUn,
-};
+use Sem::{Bin, Checked, Copy as Cp, JumpCmp, JumpField, JumpZero, Load, Scan, Store, Un, WideBin, WideCmp, WideLoad, WideStore, WideUn};
 use Space::{Data, Info, Initialised, Packet, Shared};
 
 table! {

@@ -217,10 +217,7 @@ impl Reference {
     }
 
     fn identity(&self, key: &[u64], mask: &[u64], priority: u32) -> Identity {
-        match self.kind {
-            TableKind::Exact => (key.into(), Box::default(), 0),
-            _ => (key.into(), mask.into(), priority),
-        }
+        if self.kind.has_mask() { (key.into(), mask.into(), priority) } else { (key.into(), Box::default(), 0) }
     }
 
     /// Index of the slot with just that key, mask and priority, live or not.
@@ -309,7 +306,7 @@ pub fn matches(kind: TableKind, entry: &Entry, key: &[u64]) -> bool {
 fn rank(kind: TableKind, entry: &Entry) -> u32 {
     match kind {
         TableKind::Prefix => entry.mask.iter().map(|limb| limb.count_ones()).sum(),
-        _ => entry.priority,
+        TableKind::Exact | TableKind::Ternary | TableKind::Range => entry.priority,
     }
 }
 
@@ -365,7 +362,7 @@ impl Table for Reference {
     }
 
     fn insert(&mut self, key: &[u64], now_ns: u64) -> u32 {
-        if self.kind != TableKind::Exact {
+        if !self.kind.is_of_programs() {
             return 0;
         }
         let found = self.find(key, now_ns, true);
@@ -377,7 +374,7 @@ impl Table for Reference {
     }
 
     fn delete(&mut self, key: &[u64], now_ns: u64) -> bool {
-        self.kind == TableKind::Exact && self.remove(key, &[], 0, now_ns)
+        self.kind.is_of_programs() && self.remove(key, &[], 0, now_ns)
     }
 
     fn value(&self, entry: u32) -> Option<&[u8]> {

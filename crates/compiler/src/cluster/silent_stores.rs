@@ -9,6 +9,7 @@
 //! Source: silent stores, Lepak, Lipasti (2000), here found before they run. Price: linear. Leaves out: places of a computed offset, what follows loops.
 
 use crate::mir::cfg::Cfg;
+use crate::mir::states::States;
 use crate::mir::{Block, Func, Helper, Op, Order, Value};
 use netil::table::Space;
 use std::collections::{HashMap, HashSet};
@@ -91,7 +92,7 @@ impl Pass<'_> {
                     state.written.extend(state.head..state.head + count);
                 }
             }
-            Op::Helper(helper, ..) if changes_packet(*helper, op) => return None,
+            Op::Helper(helper, ..) if changes_packet(*helper) => return None,
             _ => {}
         }
         Some(())
@@ -134,13 +135,8 @@ impl Pass<'_> {
 }
 
 /// Whether an operation may change bytes of the packet, or where they are, in ways that are not followed.
-fn changes_packet(helper: Helper, op: &Op) -> bool {
-    match helper {
-        Helper::TrimTail | Helper::SetWire | Helper::SetTime => false,
-        Helper::Copy(_, to) => to == Space::Packet,
-        Helper::SendCopy(_) => true,
-        _ => op.effects().geometry,
-    }
+fn changes_packet(helper: Helper) -> bool {
+    matches!(helper, Helper::SendCopy(_)) || helper.row().writes.meets(States::PACKET.and(States::HEAD))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::mir::{Helper, Op, Terminator, Type, Value};
 use netil::exec::DropReason;
 use netil::module::{Extra, Inst};
 use netil::ops::{BinOp, CmpOp, UnOp};
-use netil::table::{Op as N, Sem};
+use netil::table::{Op as N, Own, Sem};
 
 impl Translator<'_> {
     pub(super) fn inst(&mut self, c: &mut Cursor, inst: &Inst) -> Next {
@@ -46,43 +46,53 @@ impl Translator<'_> {
             }
             Sem::WideLoad(space) => self.wide_load(c, space, width),
             Sem::WideStore(space) => self.store(c, space, width),
-            Sem::Own => return self.own(c, inst),
+            Sem::Own(own) => return self.own(c, own, inst),
         }
         Next::Fall
     }
 
-    fn own(&mut self, c: &mut Cursor, inst: &Inst) -> Next {
+    fn own(&mut self, c: &mut Cursor, own: Own, inst: &Inst) -> Next {
         let n = inst.imm[0];
-        match inst.op {
-            N::Jump | N::JumpW => {
+        match own {
+            Own::Jump | Own::JumpW => {
                 let edge = self.branch_edge(c, n);
                 self.end(c, Terminator::Jump(edge));
                 return Next::Ended;
             }
-            N::Switch => return self.switch(c, inst),
-            N::Call | N::CallW => return self.call(c, n),
-            N::Ret => return self.ret(c),
-            N::Exit | N::PktDrop => {
+            Own::Switch => return self.switch(c, inst),
+            Own::Call | Own::CallW => return self.call(c, n),
+            Own::Ret => return self.ret(c),
+            Own::Exit | Own::PktDrop => {
                 self.end(c, Terminator::Drop(DropReason::Program(n)));
                 return Next::Ended;
             }
-            N::PktSend => return self.send(c, n),
-            N::PktSendBy => return self.send_by(c, n, inst.imm[1]),
-            N::PktReceive => return self.receive(c, n),
-            N::ChksumJump => {
+            Own::PktSend => return self.send(c, n),
+            Own::PktSendBy => return self.send_by(c, n, inst.imm[1]),
+            Own::PktReceive => return self.receive(c, n),
+            Own::ChksumJump => {
                 let taken = self.helper(c, Helper::ChecksumValid, 2, Type::Int(1));
                 return self.branch(c, taken, n);
             }
-            N::Inc1 | N::Inc2 | N::Inc3 | N::Inc4 | N::Dec1 | N::Dec2 | N::Dec3 | N::Dec4 => self.step_element(c, inst.op),
-            N::Push | N::Push2 | N::PushC0 | N::PushC1 | N::PushC2 | N::PushCm1 | N::WPush => self.constants(c, inst),
-            N::Pop | N::PopI | N::Dup | N::Swap | N::LocLoad | N::LocStore => self.shuffle(c, inst),
-            N::Cmp | N::MCmp | N::CmpS => self.three_way(c, inst.op),
-            N::MFindBit | N::XFindBit | N::XmFindBit => self.find_bits(c, inst),
-            N::SetBit | N::ClearBit | N::FlipBit | N::TestBit | N::TestNBit => self.one_bit(c, inst.op),
-            N::WZext | N::WSext | N::WTrunc | N::WSlice | N::WConcat | N::WSelect | N::SetHas => self.wide_own(c, inst),
-            N::Sleep => drop(c.pop()),
-            N::Nop | N::Break | N::SetShare | N::CoproInit => {}
-            _ => self.packet_own(c, inst),
+            Own::Inc1 | Own::Inc2 | Own::Inc3 | Own::Inc4 | Own::Dec1 | Own::Dec2 | Own::Dec3 | Own::Dec4 => self.step_element(c, inst.op),
+            Own::Push | Own::Push2 | Own::PushC0 | Own::PushC1 | Own::PushC2 | Own::PushCm1 | Own::WPush => self.constants(c, inst),
+            Own::Pop | Own::PopI | Own::Dup | Own::Swap | Own::LocLoad | Own::LocStore => self.shuffle(c, inst),
+            Own::Cmp | Own::MCmp | Own::CmpS => self.three_way(c, inst.op),
+            Own::MFindBit | Own::XFindBit | Own::XmFindBit => self.find_bits(c, inst),
+            Own::SetBit | Own::ClearBit | Own::FlipBit | Own::TestBit | Own::TestNBit => self.one_bit(c, inst.op),
+            Own::WZext | Own::WSext | Own::WTrunc | Own::WSlice | Own::WConcat | Own::WSelect | Own::SetHas => self.wide_own(c, inst),
+            Own::Sleep => drop(c.pop()),
+            Own::Nop | Own::Break | Own::SetShare | Own::CoproInit => {}
+            Own::IpLen | Own::Pbl | Own::PblOrig | Own::TstampS | Own::TstampU | Own::TimeNs | Own::WireSet => self.packet_own(c, inst),
+            Own::TimeSet | Own::TimerSet | Own::Rnd | Own::LoadE | Own::StoreE | Own::InfoClr => self.packet_own(c, inst),
+            Own::PktMoved | Own::PktPresent | Own::PktHold | Own::PktTake | Own::PktAsk | Own::PktCheck => self.packet_own(c, inst),
+            Own::PktSendDup | Own::ExbufCreate | Own::ExbufDelete => self.packet_own(c, inst),
+            Own::PktPush | Own::PktPull | Own::PktTrim | Own::PktGrow | Own::PktUnpull => self.packet_own(c, inst),
+            Own::ChksumCalc | Own::ChksumAdd | Own::ChksumSub | Own::CrcCalc | Own::CrcCalcPkt => self.packet_own(c, inst),
+            Own::Hash32 | Own::Hash | Own::CoproIn | Own::CoproOut | Own::CoproInvoke | Own::CoproExbuf => self.packet_own(c, inst),
+            Own::TFind | Own::TPeek | Own::TInsert | Own::TDelete | Own::TNone | Own::TValid | Own::TLoad | Own::TStore => {
+                self.packet_own(c, inst);
+            }
+            Own::TWalk | Own::TDue | Own::TNext | Own::TKey | Own::TDeadline => self.packet_own(c, inst),
         }
         Next::Fall
     }

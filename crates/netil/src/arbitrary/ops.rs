@@ -4,7 +4,7 @@ use super::body::Body;
 use crate::copro;
 use crate::module::Inst;
 use crate::ops::BinOp;
-use crate::table::{Op, Sem, Space, TABLE};
+use crate::table::{Op, Own, Sem, Space, TABLE};
 
 impl Body<'_, '_> {
     /// Any instruction that may stand here, but those of control flow.
@@ -26,7 +26,9 @@ impl Body<'_, '_> {
             Sem::Checked(..) => self.checked(row.op),
             Sem::Un(_) => self.classic(row.op, 1),
             Sem::WideBin(_) | Sem::WideUn(_) | Sem::WideCmp(_) => self.wide_arithmetic(row.op, row.sem),
-            Sem::JumpCmp(_) | Sem::JumpZero(_) | Sem::JumpField(_) | Sem::Own => self.own(row.op),
+            // Control flow is that of statements.
+            Sem::JumpCmp(_) | Sem::JumpZero(_) | Sem::JumpField(_) => {}
+            Sem::Own(own) => self.own(own, row.op),
         }
     }
 
@@ -147,41 +149,48 @@ impl Body<'_, '_> {
         self.op(Inst::new(op), 2, &[32]);
     }
 
-    fn own(&mut self, op: Op) {
-        match op {
-            Op::Inc1 | Op::Dec1 => self.in_place(op, 1),
-            Op::Inc2 | Op::Dec2 => self.in_place(op, 2),
-            Op::Inc3 | Op::Dec3 => self.in_place(op, 3),
-            Op::Inc4 | Op::Dec4 => self.in_place(op, 4),
-            Op::Cmp | Op::CmpS | Op::MFindBit | Op::ChksumAdd | Op::ChksumSub => self.classic(op, 2),
-            Op::MCmp => self.classic(op, 3),
-            Op::Hash32 => self.classic(op, 1),
-            Op::SetBit | Op::ClearBit | Op::FlipBit | Op::TestBit | Op::TestNBit => {
+    fn own(&mut self, own: Own, op: Op) {
+        match own {
+            Own::Inc1 | Own::Dec1 => self.in_place(op, 1),
+            Own::Inc2 | Own::Dec2 => self.in_place(op, 2),
+            Own::Inc3 | Own::Dec3 => self.in_place(op, 3),
+            Own::Inc4 | Own::Dec4 => self.in_place(op, 4),
+            Own::Cmp | Own::CmpS | Own::MFindBit | Own::ChksumAdd | Own::ChksumSub => self.classic(op, 2),
+            Own::MCmp => self.classic(op, 3),
+            Own::Hash32 => self.classic(op, 1),
+            Own::SetBit | Own::ClearBit | Own::FlipBit | Own::TestBit | Own::TestNBit => {
                 self.operands(&[32]);
                 self.amount(32);
                 self.op(Inst::new(op), 2, &[32]);
             }
-            Op::Push | Op::Push2 | Op::PushC0 | Op::PushC1 | Op::PushC2 | Op::PushCm1 => self.push(op),
-            Op::Rnd | Op::TstampS | Op::TstampU | Op::Pbl | Op::PblOrig => self.op(Inst::new(op), 0, &[32]),
-            Op::Pop | Op::PopI | Op::Dup | Op::Swap => self.stack_op(op),
-            Op::LocLoad | Op::LocStore => self.local(op),
-            Op::IpLen => {
+            Own::Push | Own::Push2 | Own::PushC0 | Own::PushC1 | Own::PushC2 | Own::PushCm1 => self.push(op),
+            Own::Rnd | Own::TstampS | Own::TstampU | Own::Pbl | Own::PblOrig => self.op(Inst::new(op), 0, &[32]),
+            Own::Pop | Own::PopI | Own::Dup | Own::Swap => self.stack_op(op),
+            Own::LocLoad | Own::LocStore => self.local(op),
+            Own::IpLen => {
                 self.address(Space::Packet, 1, 0);
                 self.op(Inst::new(op), 1, &[32]);
             }
-            Op::XFindBit | Op::XmFindBit | Op::Hash | Op::CrcCalc | Op::CrcCalcPkt | Op::ChksumCalc => self.digest(op),
-            Op::LoadE | Op::StoreE => self.exception(op),
-            Op::CoproInit | Op::CoproIn | Op::CoproOut | Op::CoproInvoke | Op::CoproExbuf => self.coprocessor(op),
-            Op::TimeNs => self.op(Inst::new(op), 0, &[64]),
-            Op::TimeSet | Op::TimerSet => self.set_time(op),
-            Op::WireSet => self.set_wire(),
-            Op::PktMoved | Op::PktPresent => self.op(Inst::new(op), 0, &[32]),
-            Op::PktHold | Op::PktTake | Op::PktUnpull | Op::PktCheck => self.keep(op),
-            Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TNone | Op::TValid | Op::TLoad | Op::TStore => self.table_op(op),
-            Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline => self.walk_op(op),
-            Op::SetHas => self.set_has(),
-            Op::WPush | Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WConcat | Op::WSelect => self.width_op(op),
-            _ => self.packet_op(op),
+            Own::XFindBit | Own::XmFindBit | Own::Hash | Own::CrcCalc | Own::CrcCalcPkt | Own::ChksumCalc => self.digest(op),
+            Own::LoadE | Own::StoreE => self.exception(op),
+            Own::CoproInit | Own::CoproIn | Own::CoproOut | Own::CoproInvoke | Own::CoproExbuf => self.coprocessor(op),
+            Own::TimeNs => self.op(Inst::new(op), 0, &[64]),
+            Own::TimeSet | Own::TimerSet => self.set_time(op),
+            Own::WireSet => self.set_wire(),
+            Own::PktMoved | Own::PktPresent => self.op(Inst::new(op), 0, &[32]),
+            Own::PktHold | Own::PktTake | Own::PktUnpull | Own::PktCheck => self.keep(op),
+            Own::TFind | Own::TPeek | Own::TInsert | Own::TDelete | Own::TNone | Own::TValid | Own::TLoad | Own::TStore => {
+                self.table_op(op)
+            }
+            Own::TWalk | Own::TNext | Own::TKey | Own::TDue | Own::TDeadline => self.walk_op(op),
+            Own::SetHas => self.set_has(),
+            Own::WPush | Own::WZext | Own::WSext | Own::WTrunc | Own::WSlice | Own::WConcat | Own::WSelect => self.width_op(op),
+            Own::PktSendDup | Own::PktSendBy | Own::PktPush | Own::PktPull | Own::PktTrim | Own::PktGrow => self.packet_op(op),
+            Own::PktReceive | Own::PktAsk | Own::ExbufDelete | Own::ExbufCreate | Own::Sleep => self.packet_op(op),
+            Own::InfoClr | Own::Nop | Own::Break => self.packet_op(op),
+            // Control flow is that of statements, and shared memory is declared where the init handler begins.
+            Own::Jump | Own::JumpW | Own::Switch | Own::Call | Own::CallW | Own::Ret | Own::Exit | Own::PktSend | Own::PktDrop => {}
+            Own::ChksumJump | Own::SetShare => {}
         }
     }
 

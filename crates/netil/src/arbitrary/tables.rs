@@ -56,12 +56,12 @@ impl Builder<'_> {
             TableKind::Exact => return Entry { key: a, mask: Box::default(), priority: 0, value },
             TableKind::Range if wide::compare(&a, &b).is_gt() => (b, a),
             TableKind::Range => (a, b),
-            _ => {
+            TableKind::Prefix | TableKind::Ternary => {
                 let ones = self.mask(table, length);
                 (a.iter().zip(&ones).map(|(k, m)| k & m).collect(), ones)
             }
         };
-        Entry { key, mask, priority: if table.kind == TableKind::Prefix { 0 } else { priority }, value }
+        Entry { key, mask, priority: if table.kind.has_priority() { priority } else { 0 }, value }
     }
 
     /// The highest bits set; of a ternary table others as well.
@@ -100,7 +100,7 @@ impl Body<'_, '_> {
                 self.wide_constant(table.key_bits, key);
                 let lookups = [Op::TFind, Op::TPeek, Op::TInsert, Op::TInsert, Op::TDelete];
                 let op = if lookups.contains(&op) { op } else { *self.b.c.pick(&lookups) };
-                let op = if table.kind == TableKind::Exact { op } else { *self.b.c.pick(&lookups[..2]) };
+                let op = if table.kind.is_of_programs() { op } else { *self.b.c.pick(&lookups[..2]) };
                 if op == Op::TDelete {
                     return self.op(Inst::with(op, number), 1, &[32]);
                 }
@@ -113,11 +113,11 @@ impl Body<'_, '_> {
         self.use_entry(number, table.value_bytes);
     }
 
-    /// An instruction of a walk over an exact table, mostly one that has begun.
+    /// An instruction of a walk over a table that programs change, mostly one that has begun.
     pub(super) fn walk_op(&mut self, op: Op) {
-        let exact = |(_, table): &(usize, &Table)| table.kind == TableKind::Exact;
+        let theirs = |(_, table): &(usize, &Table)| table.kind.is_of_programs();
         let tables: Vec<(u32, u16)> =
-            self.b.module.tables.iter().enumerate().filter(exact).map(|(n, table)| (n as u32, table.key_bits)).collect();
+            self.b.module.tables.iter().enumerate().filter(theirs).map(|(n, table)| (n as u32, table.key_bits)).collect();
         if tables.is_empty() {
             return self.operands(&[32]);
         }

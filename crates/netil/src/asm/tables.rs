@@ -25,7 +25,7 @@ impl Parser<'_> {
         self.unique("table", &name, token)?;
         self.comma()?;
         let kind = TableKind::ALL.iter().find(|(_, word)| self.at_word(word));
-        let Some((kind, _)) = kind else { return Err(self.expected("exact, prefix, ternary or range")) };
+        let Some((kind, _)) = kind else { return Err(self.expected(&TableKind::ALL.map(|(_, word)| word).join(" or "))) };
         self.next();
         self.comma()?;
         let key_bits = self.width()?;
@@ -40,7 +40,7 @@ impl Parser<'_> {
 
     fn entry(&mut self, token: Token) -> Result<(), Failed> {
         let Some(table) = self.module.tables.last() else { return Err(self.error(token, "an entry stands behind its table")) };
-        let (key_bits, exact) = (table.key_bits, table.kind == TableKind::Exact);
+        let (key_bits, has_mask) = (table.key_bits, table.kind.has_mask());
         self.next();
         let key = self.wide_value(key_bits)?;
         self.comma()?;
@@ -50,7 +50,7 @@ impl Parser<'_> {
         self.comma()?;
         let (word, at) = self.raw_word();
         let Some(value) = bytes(word) else { return Err(self.error(at, "expected `0x` and two digits for each byte of the value")) };
-        let mask = if exact { Box::default() } else { mask };
+        let mask = if has_mask { mask } else { Box::default() };
         let entry = Entry { key, mask, priority, value: value.into() };
         if let Some(table) = self.module.tables.last_mut() {
             table.entries.push(entry);

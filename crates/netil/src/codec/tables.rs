@@ -23,7 +23,7 @@ impl Writer {
         self.u32(length(t.entries.len())?);
         for e in &t.entries {
             value(&mut self.bytes, t.key_bits.into(), &e.key);
-            if t.kind != TableKind::Exact {
+            if t.kind.has_mask() {
                 value(&mut self.bytes, t.key_bits.into(), &e.mask);
             }
             self.u32(e.priority);
@@ -66,7 +66,7 @@ pub(super) fn table(r: &mut Reader<'_>, left: &mut u32) -> Result<Table> {
 
 fn entry(r: &mut Reader<'_>, t: &Table) -> Result<Entry> {
     let key = r.value(t.key_bits)?;
-    let mask = if t.kind == TableKind::Exact { Box::default() } else { r.value(t.key_bits)? };
+    let mask = if t.kind.has_mask() { r.value(t.key_bits)? } else { Box::default() };
     Ok(Entry { key, mask, priority: r.u32()?, value: r.take(t.value_bytes as usize)?.into() })
 }
 

@@ -36,13 +36,12 @@ impl Run<'_, '_> {
                 self.push(came.into());
             }
             Op::ChksumCalc => self.over_packet(|bytes| digest::internet_checksum(bytes).into())?,
-            Op::CrcCalcPkt => self.over_packet(|bytes| digest::crc(n as u8, bytes).unwrap_or(0))?,
-            _ => self.copro(inst)?,
+            _ => self.over_packet(|bytes| digest::crc(n as u8, bytes).unwrap_or(0))?,
         }
         Ok(())
     }
 
-    fn copro(&mut self, inst: &Inst) -> Result<(), TrapKind> {
+    pub(super) fn copro(&mut self, inst: &Inst) -> Result<(), TrapKind> {
         let [unit, operand, _] = inst.imm;
         match inst.op {
             Op::CoproInit => {

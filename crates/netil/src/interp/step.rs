@@ -5,7 +5,7 @@ use crate::digest;
 use crate::exec::{Disposition, DropReason, TrapKind, random};
 use crate::module::{Extra, HandlerKind, Inst, slots};
 use crate::ops::{BinOp, CmpOp, UnOp, checked32};
-use crate::table::{Op, Sem};
+use crate::table::{Op, Own, Sem};
 use std::cmp::Ordering;
 
 impl Run<'_, '_> {
@@ -32,42 +32,50 @@ impl Run<'_, '_> {
             Sem::WideCmp(op) => self.wide_compare(op, inst.imm[0] as u16),
             Sem::WideLoad(space) => self.wide_load(space, inst.imm[0] as u16)?,
             Sem::WideStore(space) => self.wide_store(space, inst.imm[0] as u16)?,
-            Sem::Own => return self.own(inst),
+            Sem::Own(own) => return self.own(own, inst),
         }
         Ok(Next::Fall)
     }
 
-    fn own(&mut self, inst: &Inst) -> Result<Next, TrapKind> {
+    fn own(&mut self, own: Own, inst: &Inst) -> Result<Next, TrapKind> {
         let n = inst.imm[0];
-        match inst.op {
-            Op::Jump | Op::JumpW => return Ok(Next::Branch(n)),
-            Op::Switch => return Ok(self.switch(inst)),
-            Op::Call | Op::CallW => return self.call(n),
-            Op::Ret => return self.ret(),
-            Op::Exit | Op::PktDrop => return Ok(Next::End(Disposition::Drop(DropReason::Program(n)))),
-            Op::PktSend => return self.send(n).map(Next::End),
-            Op::PktSendBy => return self.send_by(n, inst.imm[1]),
-            Op::PktReceive => return Ok(self.receive(n)),
-            Op::ChksumJump => return self.checksum_jump(inst),
-            Op::Inc1 | Op::Inc2 | Op::Inc3 | Op::Inc4 | Op::Dec1 | Op::Dec2 | Op::Dec3 | Op::Dec4 => self.step_element(inst.op),
-            Op::Push | Op::Push2 | Op::PushC0 | Op::PushC1 | Op::PushC2 | Op::PushCm1 | Op::WPush => self.constants(inst),
-            Op::Pop | Op::PopI | Op::Dup | Op::Swap | Op::LocLoad | Op::LocStore => self.shuffle(inst),
-            Op::Cmp | Op::MCmp | Op::CmpS => self.three_way(inst.op),
-            Op::MFindBit | Op::XFindBit | Op::XmFindBit | Op::SetBit | Op::ClearBit | Op::FlipBit | Op::TestBit | Op::TestNBit => {
+        match own {
+            Own::Jump | Own::JumpW => return Ok(Next::Branch(n)),
+            Own::Switch => return Ok(self.switch(inst)),
+            Own::Call | Own::CallW => return self.call(n),
+            Own::Ret => return self.ret(),
+            Own::Exit | Own::PktDrop => return Ok(Next::End(Disposition::Drop(DropReason::Program(n)))),
+            Own::PktSend => return self.send(n).map(Next::End),
+            Own::PktSendBy => return self.send_by(n, inst.imm[1]),
+            Own::PktReceive => return Ok(self.receive(n)),
+            Own::ChksumJump => return self.checksum_jump(inst),
+            Own::Inc1 | Own::Inc2 | Own::Inc3 | Own::Inc4 | Own::Dec1 | Own::Dec2 | Own::Dec3 | Own::Dec4 => self.step_element(inst.op),
+            Own::Push | Own::Push2 | Own::PushC0 | Own::PushC1 | Own::PushC2 | Own::PushCm1 | Own::WPush => self.constants(inst),
+            Own::Pop | Own::PopI | Own::Dup | Own::Swap | Own::LocLoad | Own::LocStore => self.shuffle(inst),
+            Own::Cmp | Own::MCmp | Own::CmpS => self.three_way(inst.op),
+            Own::MFindBit | Own::XFindBit | Own::XmFindBit | Own::SetBit | Own::ClearBit | Own::FlipBit | Own::TestBit | Own::TestNBit => {
                 self.bits(inst)
             }
-            Op::ChksumAdd | Op::ChksumSub | Op::CrcCalc | Op::Hash32 | Op::Hash => self.digest(inst),
-            Op::TimeSet | Op::TimerSet => self.set_time(inst),
-            Op::TimeNs => self.stack.push(self.machine.buffer.time_ns),
-            Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TNone | Op::TValid | Op::TLoad | Op::TStore => self.table(inst)?,
-            Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline => self.walk(inst)?,
-            Op::Rnd => self.push(random(self.machine.state.seed, self.machine.buffer.number, self.kind, self.at)),
-            Op::LoadE => self.push(self.machine.state.exceptions[n as usize]),
-            Op::StoreE => self.machine.state.exceptions[n as usize] = self.pop(),
-            Op::Sleep => drop(self.pop()),
-            Op::Nop | Op::Break | Op::SetShare => {}
-            Op::WZext | Op::WSext | Op::WTrunc | Op::WSlice | Op::WConcat | Op::WSelect | Op::SetHas => self.wide_own(inst),
-            _ => self.packet_own(inst)?,
+            Own::ChksumAdd | Own::ChksumSub | Own::CrcCalc | Own::Hash32 | Own::Hash => self.digest(inst),
+            Own::TimeSet | Own::TimerSet => self.set_time(inst),
+            Own::TimeNs => self.stack.push(self.machine.buffer.time_ns),
+            Own::TFind | Own::TPeek | Own::TInsert | Own::TDelete | Own::TNone | Own::TValid | Own::TLoad | Own::TStore => {
+                self.table(inst)?
+            }
+            Own::TWalk | Own::TNext | Own::TKey | Own::TDue | Own::TDeadline => self.walk(inst)?,
+            Own::Rnd => self.push(random(self.machine.state.seed, self.machine.buffer.number, self.kind, self.at)),
+            Own::LoadE => self.push(self.machine.state.exceptions[n as usize]),
+            Own::StoreE => self.machine.state.exceptions[n as usize] = self.pop(),
+            Own::Sleep => drop(self.pop()),
+            Own::Nop | Own::Break | Own::SetShare => {}
+            Own::WZext | Own::WSext | Own::WTrunc | Own::WSlice | Own::WConcat | Own::WSelect | Own::SetHas => self.wide_own(inst),
+            Own::IpLen | Own::InfoClr | Own::Pbl | Own::PblOrig | Own::WireSet | Own::TstampS | Own::TstampU => self.packet_own(inst)?,
+            Own::PktSendDup | Own::ExbufCreate | Own::ExbufDelete | Own::PktMoved | Own::PktPresent | Own::PktAsk => {
+                self.packet_own(inst)?
+            }
+            Own::PktPush | Own::PktPull | Own::PktTrim | Own::PktGrow | Own::PktUnpull => self.packet_own(inst)?,
+            Own::PktHold | Own::PktTake | Own::PktCheck | Own::ChksumCalc | Own::CrcCalcPkt => self.packet_own(inst)?,
+            Own::CoproInit | Own::CoproIn | Own::CoproOut | Own::CoproExbuf | Own::CoproInvoke => self.copro(inst)?,
         }
         Ok(Next::Fall)
     }

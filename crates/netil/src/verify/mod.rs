@@ -33,7 +33,7 @@ pub use tables::MAX_CAPACITY;
 
 use crate::copro::{self, Descriptor};
 use crate::module::{Handler, HandlerKind, Module};
-use crate::table::{Op, Sem, Space};
+use crate::table::{Op, Own, Sem, Space};
 
 /// What a module may declare at most.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +149,9 @@ impl Uses {
                 self.touch(from, false);
                 self.touch(to, true);
             }
-            _ => self.add_own(op),
+            Sem::Own(own) => self.add_own(own),
+            Sem::Bin(_) | Sem::Checked(..) | Sem::Un(_) | Sem::JumpCmp(_) | Sem::JumpZero(_) | Sem::JumpField(_) | Sem::Scan(_) => {}
+            Sem::WideBin(_) | Sem::WideUn(_) | Sem::WideCmp(_) => {}
         }
     }
 
@@ -162,22 +164,39 @@ impl Uses {
         }
     }
 
-    fn add_own(&mut self, op: Op) {
-        match op {
-            Op::InfoClr => self.info = true,
-            Op::PktHold | Op::PktTake | Op::PktAsk => (self.geometry, self.state) = (true, true),
-            Op::PktUnpull | Op::PktPush | Op::PktPull | Op::PktTrim | Op::PktGrow | Op::PktReceive | Op::ExbufCreate | Op::ExbufDelete => {
-                self.geometry = true
-            }
-            Op::PktSendDup => self.clones = true,
-            Op::PblOrig => self.wire_len = true,
-            Op::TstampS | Op::TstampU | Op::TimeNs => self.time = true,
-            Op::Rnd => self.random = true,
-            Op::TimeSet | Op::WireSet | Op::TimerSet | Op::PktMoved | Op::PktPresent => self.state = true,
-            Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TLoad | Op::TStore => (self.state, self.time) = (true, true),
-            Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline => (self.state, self.time) = (true, true),
-            Op::LoadE | Op::StoreE | Op::CoproIn | Op::CoproOut | Op::CoproInvoke | Op::CoproExbuf => self.state = true,
-            _ => {}
+    fn add_own(&mut self, own: Own) {
+        match own {
+            Own::InfoClr => self.info = true,
+            Own::PktHold | Own::PktTake | Own::PktAsk => (self.geometry, self.state) = (true, true),
+            Own::PktUnpull
+            | Own::PktPush
+            | Own::PktPull
+            | Own::PktTrim
+            | Own::PktGrow
+            | Own::PktReceive
+            | Own::ExbufCreate
+            | Own::ExbufDelete => self.geometry = true,
+            Own::PktSendDup => self.clones = true,
+            Own::PblOrig => self.wire_len = true,
+            Own::TstampS | Own::TstampU | Own::TimeNs => self.time = true,
+            Own::Rnd => self.random = true,
+            Own::TimeSet | Own::WireSet | Own::TimerSet | Own::PktMoved | Own::PktPresent => self.state = true,
+            Own::TFind | Own::TPeek | Own::TInsert | Own::TDelete | Own::TLoad | Own::TStore => (self.state, self.time) = (true, true),
+            Own::TWalk | Own::TNext | Own::TKey | Own::TDue | Own::TDeadline => (self.state, self.time) = (true, true),
+            Own::LoadE | Own::StoreE | Own::CoproIn | Own::CoproOut | Own::CoproInvoke | Own::CoproExbuf => self.state = true,
+            // Values, control flow and the packet's bytes.
+            Own::IpLen | Own::Pbl | Own::PktCheck | Own::ChksumCalc | Own::ChksumJump | Own::CrcCalcPkt => {}
+            Own::Inc1 | Own::Inc2 | Own::Inc3 | Own::Inc4 | Own::Dec1 | Own::Dec2 | Own::Dec3 | Own::Dec4 => {}
+            Own::Cmp | Own::MCmp | Own::CmpS | Own::MFindBit | Own::XFindBit | Own::XmFindBit => {}
+            Own::SetBit | Own::ClearBit | Own::FlipBit | Own::TestBit | Own::TestNBit => {}
+            Own::ChksumAdd | Own::ChksumSub | Own::CrcCalc | Own::Hash32 | Own::Hash | Own::SetHas => {}
+            Own::Push | Own::Push2 | Own::Pop | Own::PopI | Own::PushC1 | Own::PushC2 | Own::PushC0 | Own::PushCm1 => {}
+            Own::Dup | Own::Swap | Own::LocLoad | Own::LocStore | Own::Nop | Own::Break | Own::Sleep => {}
+            Own::WPush | Own::WZext | Own::WSext | Own::WTrunc | Own::WSlice | Own::WConcat | Own::WSelect => {}
+            Own::Jump | Own::JumpW | Own::Switch | Own::Call | Own::CallW | Own::Ret | Own::Exit => {}
+            Own::PktSend | Own::PktSendBy | Own::PktDrop | Own::TNone | Own::TValid => {}
+            // Of init handlers.
+            Own::SetShare | Own::CoproInit => {}
         }
     }
 }

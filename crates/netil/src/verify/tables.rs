@@ -64,15 +64,15 @@ fn entry(t: &Table, e: &Entry) -> Option<&'static str> {
     match t.kind {
         _ if e.value.len() != t.value_bytes as usize => Some("has a value of another size"),
         _ if !fits(&e.key) => Some("has a key of another width"),
-        TableKind::Exact if !e.mask.is_empty() => Some("has a mask in a table of exact keys"),
-        TableKind::Exact | TableKind::Prefix if e.priority != 0 => Some("has a priority in a table without"),
+        kind if !kind.has_mask() && !e.mask.is_empty() => Some("has a mask in a table of exact keys"),
+        kind if !kind.has_priority() && e.priority != 0 => Some("has a priority in a table without"),
+        kind if kind.has_mask() && !fits(&e.mask) => Some("has a mask of another width"),
         TableKind::Exact => None,
-        _ if !fits(&e.mask) => Some("has a mask of another width"),
         TableKind::Range if wide::compare(&e.key, &e.mask).is_gt() => Some("is a range whose lowest key is above the highest"),
         TableKind::Range => None,
-        _ if !covered() => Some("has key bits outside its mask"),
+        TableKind::Prefix | TableKind::Ternary if !covered() => Some("has key bits outside its mask"),
         TableKind::Prefix if !is_prefix(t.key_bits, &e.mask) => Some("has a mask that is no prefix"),
-        _ => None,
+        TableKind::Prefix | TableKind::Ternary => None,
     }
 }
 
@@ -88,10 +88,10 @@ pub(super) fn instruction(module: &Module, inst: &Inst) -> Result<(), Reason> {
     let table = &module.tables[n as usize];
     let end = u64::from(at) + u64::from(width / 8);
     match inst.op {
-        Op::TInsert | Op::TDelete if table.kind != TableKind::Exact => {
+        Op::TInsert | Op::TDelete if !table.kind.is_of_programs() => {
             Err(Reason::Immediate(format!("table '{}' is not exact; only its owner changes it", table.name)))
         }
-        Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline if table.kind != TableKind::Exact => {
+        Op::TWalk | Op::TNext | Op::TKey | Op::TDue | Op::TDeadline if !table.kind.is_of_programs() => {
             Err(Reason::Immediate(format!("table '{}' is not exact; programs walk over exact tables", table.name)))
         }
         Op::TLoad | Op::TStore if end > table.value_bytes.into() => {

@@ -153,10 +153,6 @@ fn separator(kind: TableKind) -> Option<char> {
     }
 }
 
-fn has_priority(kind: TableKind) -> bool {
-    matches!(kind, TableKind::Ternary | TableKind::Range)
-}
-
 fn hexadecimal(limbs: &[u64], bits: u16) -> String {
     let digits: String = limbs.iter().rev().map(|limb| format!("{limb:016x}")).collect();
     digits[digits.len().saturating_sub(usize::from(bits) / 4)..].to_owned()
@@ -168,7 +164,7 @@ fn shown(table: &Declaration, entry: &Entry) -> String {
         line.push(separator);
         line += &hexadecimal(&entry.mask, table.key_bits);
     }
-    if has_priority(table.kind) {
+    if table.kind.has_priority() {
         line += &format!(" {}", entry.priority);
     }
     line.push(' ');
@@ -222,7 +218,7 @@ fn parsed(table: &Declaration, text: &str, values: bool) -> Option<Entry> {
         }
         None => (key, Box::default()),
     };
-    let priority = if has_priority(table.kind) { words.next()?.parse().ok()? } else { 0 };
+    let priority = if table.kind.has_priority() { words.next()?.parse().ok()? } else { 0 };
     let value = if values { bytes(words.next()?, table.value_bytes as usize)? } else { Box::default() };
     let entry = Entry { key: limbs(key, table.key_bits)?, mask, priority, value };
     (words.next().is_none() && fits(table, &entry.key, &entry.mask)).then_some(entry)

@@ -10,6 +10,7 @@ mod uses;
 
 use crate::analysis::liveness;
 use crate::mir::cfg::Cfg;
+use crate::mir::states::States;
 use crate::mir::{Block, Edge, Func, Helper, Op, Order, Site, Terminator, Value};
 use netil::Module;
 use netil::ops::{BinOp, CmpOp, UnOp};
@@ -508,14 +509,21 @@ impl Walk<'_> {
                 let most = self.looks.takes.unwrap_or(u32::MAX).max(state.taken as u32);
                 self.looks.takes = (i64::from(most) < FAR).then_some(most);
             }
-            Helper::Copy(_, Space::Data) => state.data.clear(),
-            Helper::Copy(_, Space::Info) | Helper::InfoClear => self.mark(state),
-            Helper::Copy(_, Space::Packet) => self.store_in_packet(state, None, 0),
             Helper::Receive(_) | Helper::Hold | Helper::Take | Helper::Create | Helper::Delete => {
                 (state.is_changed, state.is_marked) = (true, true);
                 self.looks.moves = true;
             }
-            _ => {}
+            // What it writes besides is at places that are not known.
+            _ => {
+                let writes = |states| helper.row().writes.meets(states);
+                state.data.retain(|_, _| !writes(States::DATA));
+                if writes(States::INFO) {
+                    self.mark(state);
+                }
+                if writes(States::PACKET) && !helper.changes_geometry() {
+                    self.store_in_packet(state, None, 0);
+                }
+            }
         }
         if helper.changes_geometry() && !matches!(helper, Helper::TrimTail | Helper::GrowTail) {
             state.is_moved = true;

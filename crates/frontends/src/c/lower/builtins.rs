@@ -9,7 +9,7 @@ use crate::c::tree::{Arg, Expr, Place};
 use crate::c::types::Type;
 use crate::click::processing::Kind;
 use crate::diagnostics::Span;
-use netil::module::{TableKind, entry_type};
+use netil::module::entry_type;
 use netil::table::{self, Op};
 
 impl Lowerer<'_> {
@@ -165,7 +165,7 @@ impl Lowerer<'_> {
 
     fn exact_only(&mut self, table: usize, row: &Row, span: Span) {
         let declared = &self.program.tables[table];
-        if declared.kind != TableKind::Exact {
+        if !declared.kind.is_of_programs() {
             let fault = crate::diagnostics::Diagnostic::new(span, format!("`{}` works only on exact tables", row.name));
             self.faults.add(fault.note(declared.span, "declared here"));
         }

@@ -109,24 +109,7 @@ fn stays(op: &Op) -> bool {
 fn touches(op: &Op) -> bool {
     match op {
         Op::Store(..) => true,
-        Op::Helper(helper, ..) => !matches!(
-            helper,
-            Helper::Find(_)
-                | Helper::Peek(_)
-                | Helper::EntryLoad(..)
-                | Helper::Scan(_)
-                | Helper::FieldCmp(_)
-                | Helper::Checksum
-                | Helper::ChecksumValid
-                | Helper::CrcPacket(_)
-                | Helper::Crc(_)
-                | Helper::ChecksumAdd
-                | Helper::ChecksumSub
-                | Helper::Hash
-                | Helper::Moved
-                | Helper::IsPresent
-                | Helper::Inside
-        ),
+        Op::Helper(helper, ..) => !helper.leaves_packet(),
         _ => false,
     }
 }

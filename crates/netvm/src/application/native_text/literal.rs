@@ -122,10 +122,8 @@ pub(super) fn fill(e: &str, tables: &[Table], entries: &BTreeMap<String, Vec<Ent
 /// Key, mask, priority, value, as the native runtime has them in memory.
 fn row(entry: &Entry, kind: TableKind, key: &Type, value: &Type) -> Vec<u8> {
     let mut row = in_memory(key, &of_limbs(&entry.key, key.size()), true);
-    match kind {
-        TableKind::Exact => row.extend(vec![0; key.size() as usize]),
-        _ => row.extend(in_memory(key, &of_limbs(&entry.mask, key.size()), true)),
-    }
+    let mask = if kind.has_mask() { &*entry.mask } else { &[] };
+    row.extend(in_memory(key, &of_limbs(mask, key.size()), true));
     row.extend(entry.priority.to_be_bytes());
     row.extend(in_memory(value, &entry.value, false));
     row

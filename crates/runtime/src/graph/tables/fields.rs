@@ -87,7 +87,7 @@ pub(super) fn shown(table: &Declaration, layout: &Layout, entry: &Entry) -> Stri
         }
         line.push(' ');
     }
-    if matches!(table.kind, TableKind::Ternary | TableKind::Range) {
+    if table.kind.has_priority() {
         let _ = write!(line, "{PRIORITY}={} ", entry.priority);
     }
     line += VALUE;
@@ -106,7 +106,7 @@ pub(super) fn parsed(table: &Declaration, layout: &Layout, text: &str, values: b
     let mut missing: Vec<&str> = layout.key.iter().map(|field| field.name.as_str()).collect();
     for word in key.split_whitespace() {
         let (name, text) = word.split_once('=').ok_or_else(|| HandlerError::invalid(format!("expected FIELD=VALUE, not '{word}'")))?;
-        if name == PRIORITY && matches!(table.kind, TableKind::Ternary | TableKind::Range) {
+        if name == PRIORITY && table.kind.has_priority() {
             priority = text.parse().map_err(|_| HandlerError::invalid(format!("'{text}' is no priority")))?;
             continue;
         }
@@ -114,7 +114,11 @@ pub(super) fn parsed(table: &Declaration, layout: &Layout, text: &str, values: b
         missing.retain(|missing| *missing != name);
         put_key(table.kind, field, text, (&mut bytes, &mut mask))?;
     }
-    if let (TableKind::Exact | TableKind::Range, Some(missing)) = (table.kind, missing.first()) {
+    let is_whole = match table.kind {
+        TableKind::Exact | TableKind::Range => true,
+        TableKind::Prefix | TableKind::Ternary => false,
+    };
+    if let Some(missing) = missing.first().filter(|_| is_whole) {
         return Err(HandlerError::invalid(format!("the key has a field {missing}")));
     }
     let mut data = vec![0; if values { table.value_bytes as usize } else { 0 }];
@@ -122,7 +126,7 @@ pub(super) fn parsed(table: &Declaration, layout: &Layout, text: &str, values: b
         let (name, text) = word.split_once('=').ok_or_else(|| HandlerError::invalid(format!("expected FIELD=VALUE, not '{word}'")))?;
         put(named(&layout.value, name)?, text, &mut data, Side::Value)?;
     }
-    let mask = if table.kind == TableKind::Exact { Box::default() } else { limbs(&mask, table.key_bits) };
+    let mask = if table.kind.has_mask() { limbs(&mask, table.key_bits) } else { Box::default() };
     Ok(Entry { key: limbs(&bytes, table.key_bits), mask, priority, value: data.into() })
 }
 

@@ -240,8 +240,7 @@ fn filled(name: &str, table: &Table, entries: &[&Entry]) -> String {
     let room = (table.capacity as usize).max(entries.len()).max(1);
     let mut text = format!("static struct nv_given {name}_given[{room}] = {{");
     for (order, entry) in entries.iter().enumerate() {
-        let (key, other) = (number(&entry.key), number(&entry.mask));
-        let key = if table.kind == TableKind::Range { key } else { key & other };
+        let (key, other) = masked(table, entry);
         let _ = write!(text, "\n    {{ {{ {} }}, {{ {} }}, {order}, {}, 1 }},", halves(key), halves(other), rank(table, entry));
     }
     text += if entries.is_empty() { " { { 0, 0 }, { 0, 0 }, 0, 0, 0 } };\n" } else { "\n};\n" };
@@ -273,8 +272,8 @@ fn rules(name: &str, table: &Table, entries: &[&Entry], room: Option<usize>) -> 
     let constant = if room.is_none() { "const " } else { "" };
     let mut text = format!("static {constant}struct nv_rule {name}[{}] __attribute__((unused)) = {{", room.unwrap_or(entries.len()).max(1));
     for n in order {
-        let (key, mask) = (number(&entries[n].key), number(&entries[n].mask));
-        let _ = write!(text, "\n    {{ {{ {} }}, {{ {} }}, {} }},", halves(key & mask), halves(mask), n + 1);
+        let (key, mask) = masked(table, entries[n]);
+        let _ = write!(text, "\n    {{ {{ {} }}, {{ {} }}, {} }},", halves(key), halves(mask), n + 1);
     }
     text += if entries.is_empty() { " { { 0, 0 }, { 0, 0 }, 0 } };\n" } else { "\n};\n" };
     let _ = match room {
@@ -337,17 +336,24 @@ fn flattened(spans: &[(u128, u128)], ranks: &[u32]) -> Vec<(u128, u32)> {
 
 /// The lowest and the highest key that match an entry.
 fn span(table: &Table, entry: &Entry) -> (u128, u128) {
+    let (key, other) = masked(table, entry);
+    (key, if table.kind == TableKind::Range { other } else { key | all(table.key_bits) & !other })
+}
+
+/// An entry's key, and the mask of the bits that matter; of a range the lowest key and the highest.
+fn masked(table: &Table, entry: &Entry) -> (u128, u128) {
     let (key, mask) = (number(&entry.key), number(&entry.mask));
     match table.kind {
+        TableKind::Exact => (key, all(table.key_bits)),
+        TableKind::Prefix | TableKind::Ternary => (key & mask, mask),
         TableKind::Range => (key, mask),
-        _ => (key & mask, key & mask | all(table.key_bits) & !mask),
     }
 }
 
 fn rank(table: &Table, entry: &Entry) -> u32 {
     match table.kind {
         TableKind::Prefix => number(&entry.mask).count_ones(),
-        _ => entry.priority,
+        TableKind::Exact | TableKind::Ternary | TableKind::Range => entry.priority,
     }
 }
 
