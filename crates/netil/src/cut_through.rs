@@ -58,9 +58,11 @@ const TAKES: &str = "
     segment .ports push_input in push_output out ends
     segment .push .locals 3 .local 0, 64 .local 1, 64 .local 2, 64
         pop
-        ; local 0: the present, the packet's time where that counts, but never before what was the present
+        ; local 0: the present, the packet's time where that counts, but never before what was the present, or before it was filled last
         time.ns push 48 w.mload 64 w.and 64 locstore 0
         push 40 w.mload 64 locstore 1
+        locload 0 locload 1 w.lt 64 locload 1 locload 0 w.select 64 locstore 0
+        push 32 w.mload 64 locstore 1
         locload 0 locload 1 w.lt 64 locload 1 locload 0 w.select 64 locstore 0
         ; local 1: how long nothing was filled, at most as long as it takes to be full
         locload 0 push 32 w.mload 64 w.subsat 64 locstore 1
@@ -85,7 +87,7 @@ pub struct Bucket {
     pub capacity: u64,
     /// Units in it.
     pub units: u64,
-    /// When it was filled last; the greatest number if it never was.
+    /// When it was filled last; 0 if it never was, and is full.
     pub filled_ns: u64,
 }
 
@@ -337,11 +339,11 @@ mod tests {
         // A token comes in two nanoseconds; at most ten are held; time does not go back.
         let left = taken(bucket, 101, true, &[104, 104, 204, 150, 206]);
         let tokens: Vec<u64> = left.iter().map(|(units, _)| units / token).collect();
-        assert_eq!(tokens, [4, 3, 9, 8, 9]);
-        assert_eq!(left.iter().map(|(_, filled)| *filled).collect::<Vec<_>>(), [104, 104, 204, 150, 206]);
+        assert_eq!(tokens, [4, 3, 9, 8, 8]);
+        assert_eq!(left.iter().map(|(_, filled)| *filled).collect::<Vec<_>>(), [104, 104, 204, 204, 206]);
         // All come at one moment; and nothing was filled before.
         assert_eq!(taken(bucket, 102, false, &[500, 600]), [(3 * token, 102), (2 * token, 102)]);
-        assert_eq!(taken(Bucket { filled_ns: u64::MAX, ..bucket }, 7, true, &[9]), [(2 * token, 9)]);
+        assert_eq!(taken(Bucket { filled_ns: 0, units: 10 * token, ..bucket }, 7, true, &[9]), [(9 * token, 9)]);
         assert_eq!(
             taken(Bucket { rate: u64::from(u32::MAX), capacity: u64::MAX >> 2, ..bucket }, 0, true, &[u64::MAX - 1])[0].0,
             (u64::MAX >> 2) - token

@@ -45,13 +45,14 @@ impl Bucket {
     pub(super) fn with(&self, tokens: u64) -> Option<cut_through::Bucket> {
         let units = |all: u128| u64::try_from(all).ok().filter(|units| *units <= u64::MAX >> 2);
         let (capacity, filled) = (units(u128::from(self.capacity) * UNIT)?, units(self.tokens)?);
-        let enough = self.rate > 0 && self.rate <= u64::MAX >> 2 && self.tokens >= u128::from(tokens) * UNIT;
-        enough.then(|| cut_through::Bucket { rate: self.rate, capacity, units: filled, filled_ns: self.filled.unwrap_or(u64::MAX) })
+        let is_known = self.filled.is_some() || self.tokens == u128::from(self.capacity) * UNIT;
+        let enough = is_known && self.rate > 0 && self.rate <= u64::MAX >> 2 && self.tokens >= u128::from(tokens) * UNIT;
+        enough.then(|| cut_through::Bucket { rate: self.rate, capacity, units: filled, filled_ns: self.filled.unwrap_or(0) })
     }
 
     /// A program has left so many units in it, and filled it last at that time.
     pub(super) fn left(&mut self, units: u64, filled_ns: u64) {
-        (self.tokens, self.filled) = (units.into(), Some(filled_ns).filter(|filled| *filled < u64::MAX));
+        (self.tokens, self.filled) = (units.into(), Some(filled_ns).filter(|filled| *filled > 0));
     }
 
     /// Takes all tokens out.
