@@ -252,10 +252,10 @@ impl Found<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Interpreter;
     use crate::app::{End, Instance};
     use crate::exec::{ExchangeBuffer, Outcome};
     use crate::module::HandlerKind;
-    use crate::{Engine, Interpreter};
 
     /// Instances: `s` source, `p` program, `c` program that copies, `q` queue, `e` early, `h` shaper, `t` task, `n` other; wires of outputs and inputs 0, or of output 1 where `from` is over 99.
     fn cut(kinds: &str, wires: &[(u32, u32)]) -> Vec<usize> {
@@ -321,10 +321,11 @@ mod tests {
     /// Packets that come at these times and take a token each, by the program: what is left after each.
     fn taken(bucket: Bucket, now_ns: u64, timed: bool, times: &[u64]) -> Vec<(u64, u64)> {
         let (program, mut state) = (Role::Shaper.program().unwrap(), Role::Shaper.state().unwrap());
-        let engine = Interpreter::new(Arc::clone(program));
+        let mut engine = Interpreter::new(Arc::clone(program));
         bucket.write(&mut state.data, now_ns, timed);
         let mut take = |time_ns: &u64| {
-            let mut packet = ExchangeBuffer { time_ns: *time_ns, ..ExchangeBuffer::borrowed(&[0; 60]).into_owned() };
+            let mut packet = ExchangeBuffer::borrowed(&[0; 60]).into_owned();
+            packet.time_ns = *time_ns;
             let mut outcome = Outcome::default();
             engine.run(HandlerKind::Push, std::slice::from_mut(&mut packet), &mut state, &mut outcome);
             Bucket::read(&state.data).unwrap()
