@@ -99,6 +99,13 @@ impl Bucket {
         data.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
     }
 
+    /// Whether packets alone, so many at most, have made of one data memory the other: it is the same bucket, and has what they have not taken.
+    pub fn has_taken(before: &[u8], after: &[u8], packets: u64) -> bool {
+        const TOKEN: u64 = 1_000_000_000;
+        let left = |data| Self::read(data).map_or(0, |(units, _)| units);
+        before.get(..16) == after.get(..16) && left(after) >= left(before).saturating_sub(packets.saturating_mul(TOKEN)).max(1)
+    }
+
     /// What packets have left in it: units, and when it was filled last.
     pub fn read(data: &[u8]) -> Option<(u64, u64)> {
         let word = |at: usize| Some(u64::from_le_bytes(data.get(at..at + 8)?.try_into().ok()?));

@@ -51,6 +51,8 @@ pub(super) struct Kept {
     state: Box<State>,
     /// What the element keeps is in the program's data memory.
     is_there: bool,
+    /// The same when the outermost cluster began to run.
+    begun: Vec<u8>,
 }
 
 /// The time of the run, and whether that is the packets'.
@@ -67,6 +69,11 @@ impl Kept {
     /// Writes what the element keeps into the data memory.
     pub(super) fn fetch(&mut self, native: &dyn Native, Now(now_ns, timed): Now) {
         self.is_there = native.cut_through().is_some_and(|it| it.enter(&mut self.state.data, now_ns, timed));
+    }
+
+    /// Whether all packets of a burst that has begun still go past the element: nobody has changed what it keeps but these packets.
+    fn goes_on(&self, native: &dyn Native) -> bool {
+        self.is_there && native.cut_through().is_some_and(|it| it.goes_on(&self.begun, &self.state.data))
     }
 
     /// Gives it back to the element.
@@ -87,7 +94,7 @@ impl Graph {
         let members = plan.members.iter().map(|node| *node as usize).filter(native);
         let told: BTreeMap<_, _> = members.chain(self.fusion.through.told.keys().copied()).map(|node| (node, 0)).collect();
         let role = |node: usize| (self.core.nodes[node].facts.role)(&self.core.nodes[node].arguments);
-        let kept = |node: usize| Some(Kept { node, state: Box::new(role(node)?.state()?), is_there: false });
+        let kept = |node: usize| Some(Kept { node, state: Box::new(role(node)?.state()?), is_there: false, begun: Vec::new() });
         let keep = told.keys().filter_map(|node| kept(*node)).filter(|kept| !kept.state.data.is_empty()).collect();
         let state = Role::Queue.state().map(Box::new);
         self.fusion.through = Through { told, state, keep, running: 0 };
@@ -105,6 +112,7 @@ impl Graph {
         for kept in keep.iter_mut().filter(|_| *running == 1) {
             if let Body::Native(Some(native)) = &self.core.nodes[kept.node].body {
                 kept.fetch(native.as_ref(), now);
+                kept.begun.clone_from(&kept.state.data);
             }
         }
     }
@@ -134,9 +142,11 @@ impl Graph {
 
     /// Whether all elements that the cluster goes through pass packets on.
     pub(super) fn passes_on(&self) -> bool {
-        let passes = |node: &usize| match &self.core.nodes[*node].body {
-            Body::Native(native) => native.as_deref().and_then(Native::cut_through).is_some_and(passes_on),
-            Body::Program(_) => false,
+        let begun = |node: usize| self.fusion.through.keep.iter().find(|kept| kept.node == node && self.fusion.through.running > 0);
+        let passes = |node: &usize| match (&self.core.nodes[*node].body, begun(*node)) {
+            (Body::Native(Some(native)), Some(kept)) => kept.goes_on(native.as_ref()),
+            (Body::Native(native), _) => native.as_deref().and_then(Native::cut_through).is_some_and(passes_on),
+            (Body::Program(_), _) => false,
         };
         // What was asked for when the arrival was looked for is done while its packet waits in a queue.
         let in_time = !self.fusion.through.goes_by_time() || !self.core.clock.is_simulated();

@@ -86,7 +86,7 @@ impl Native for Shaper {
 
 impl CutThrough for Shaper {
     fn passage(&self) -> Option<Passage<'_>> {
-        let is_full = !self.bandwidth && self.owed == 0 && self.bucket.with(BURST as u64).is_some();
+        let is_full = !self.bandwidth && self.owed == 0 && self.bucket.with(BURST as u64 + 1).is_some();
         is_full.then_some(Passage::On)
     }
 
@@ -94,6 +94,10 @@ impl CutThrough for Shaper {
 
     fn enter(&self, data: &mut [u8], now_ns: u64, timed: bool) -> bool {
         self.bucket.with(0).map(|bucket| bucket.write(data, now_ns, timed)).is_some()
+    }
+
+    fn goes_on(&self, begun: &[u8], now: &[u8]) -> bool {
+        cut_through::Bucket::has_taken(begun, now, BURST as u64)
     }
 
     fn leave(&mut self, data: &[u8]) {
