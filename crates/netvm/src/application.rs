@@ -312,7 +312,7 @@ fn with_factories_of<T>(
     work: impl FnOnce(&graph::Factories<'_>) -> T,
 ) -> T {
     let compile = |program| engine.make_element(program, engines).map_err(ElementError::resource);
-    let make = |program| lock(&compiled).make(&program, compile);
+    let make = |program| lock(compiled).make(&program, compile);
     work(&graph::Factories { engine: &make, coprocessor: &runtime::coproc::make, table: &runtime::coproc::tables::make_for })
 }
 
