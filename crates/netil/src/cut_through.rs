@@ -2,7 +2,8 @@
 //!
 //! A queue whose only reader is a task that empties it holds at most the packet of one arrival, if nothing before it can send two packets for one arrival, or one without an
 //! arrival. For a cluster, queue and task are then a program that passes packets on ([`Role::program`]). The runtime looks before each burst whether they still do only
-//! that (a handler can stop the task), and else runs elements one after the other.
+//! that (a handler can stop the task), and else runs elements one after the other. Shapers between queue and task are programs that take a token for each packet, while there are
+//! tokens for a whole burst.
 //!
 //! Invariant: between the arrival and the task's turn nothing else happens that could be seen, so that the packet goes on in the same state, at the same time, in the same order; and the tasks behind have their turns
 //! in the same order.

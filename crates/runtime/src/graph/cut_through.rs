@@ -1,6 +1,7 @@
 //! Elements of the runtime that a cluster goes through: queues that packets leave as soon as they have come, and what is around them ([`netil::cut_through`]).
 //!
 //! Invariant: the cluster runs only while all of them pass packets on. Where one does not (a handler has stopped a task, a queue holds packets), elements run one after the other.
+//! What a shaper keeps is in one place at a time: in the data memory of its program while a cluster runs, and else, or while the element itself does something meanwhile, in the element.
 
 use super::clock::Clock;
 use super::linked::Linked;
