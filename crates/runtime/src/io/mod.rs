@@ -33,7 +33,7 @@ pub(crate) mod sys;
 pub mod time;
 pub mod write;
 
-pub use capture::{Burst, Capture, Format, Info, Progress, ReadError, Reading, Record};
+pub use capture::{Burst, Capture, Damage, Format, Info, Progress, ReadError, Reading, Record};
 pub use flow::sum as flow_number;
 pub use link::LinkType;
 pub use time::{Precision, Resolution, Timestamp};
