@@ -229,7 +229,7 @@ fn pulling_through_many_large_elements_fits_into_a_small_stack() {
 /// Runs the program with a compiler of C that may take, in each of its programs, what the size of an input allows; whether it went well, and how often the compiler ran.
 fn with_bounded_compiler(dir: &Dir, bytes: usize, line: &str) -> (super::tools::Ended, usize) {
     let (log, compiler) = (dir.file("compiled"), dir.file("cc"));
-    let limits = format!("ulimit -t {}; ulimit -v {}", 10 + bytes / 1000, 400_000 + 8 * bytes);
+    let limits = format!("ulimit -t {}; ulimit -v {}", 20 + bytes / 500, 400_000 + 8 * bytes);
     fs::write(&compiler, format!("#!/bin/sh\n{limits}\n[ \"$1\" = --version ] || echo >>{log}\nexec cc \"$@\"\n")).expect("a script");
     fs::set_permissions(&compiler, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a program");
     fs::write(&log, "").expect("a file");
