@@ -211,6 +211,16 @@ impl Helper {
         }
     }
 
+    /// The table that it works on.
+    pub fn table(self) -> Option<u32> {
+        match self {
+            Self::Find(table) | Self::Peek(table) | Self::Insert(table) | Self::DeleteEntry(table) => Some(table),
+            Self::Walk(table) | Self::Due(table) | Self::NextKey(table) | Self::WalkedKey(table) | Self::Deadline(table) => Some(table),
+            Self::EntryLoad(table, _) | Self::EntryStore(table, _) => Some(table),
+            _ => None,
+        }
+    }
+
     /// Whether it works on more of the packet than its time.
     pub fn needs_packet(self) -> bool {
         self.row().packet != PacketUse::No

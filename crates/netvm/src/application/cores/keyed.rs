@@ -17,6 +17,7 @@ use super::ports::{Promise, promise};
 use super::state::line_of;
 use super::told::fields_shown;
 use compiler::keys::{Access, Base, Byte, Looks, is_plain, looks};
+use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op};
 use compiler::passes;
 use netil::Verified;
@@ -211,17 +212,20 @@ fn tables(program: &Verified) -> Option<Vec<Table>> {
     Some(changed.into_iter().map(table).collect())
 }
 
-/// Tables that packets change.
+/// Tables that packets change, or whose entries live longer as packets ask for them.
 pub(super) fn changed(program: &Verified, func: &Func) -> BTreeSet<u32> {
-    let ages = |table: u32| program.module().tables.get(table as usize).is_none_or(|table| table.timeout_ns != 0);
     let ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
-    let changes = |op: &Op| match op {
-        Op::Helper(Helper::Insert(table) | Helper::DeleteEntry(table) | Helper::EntryStore(table, _), ..) => Some(*table),
-        Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => Some(*table).filter(|table| ages(*table)),
-        _ => None,
+    let helpers: Vec<Helper> = ops.filter_map(|op| if let Op::Helper(helper, ..) = op { Some(*helper) } else { None }).collect();
+    let changes = |(number, table): &(u32, &netil::module::Table)| {
+        // One that does not say which table it works on may work on any.
+        let its = helpers.iter().filter(|helper| helper.table().is_none_or(|of| of == *number)).map(|helper| helper.row());
+        its.into_iter().any(|row| row.writes.meets(CONTENTS) || table.timeout_ns != 0 && row.reads.meets(States::TABLE))
     };
-    ops.filter_map(changes).collect()
+    (0..).zip(&program.module().tables).filter(changes).map(|(number, _)| number).collect()
 }
+
+/// What a table is made of.
+const CONTENTS: States = States::TABLE.and(States::ENTRIES);
 
 /// Where a key has the two ends of a packet: the places of the bytes of one and of the other.
 type Ends = BTreeSet<Vec<usize>>;

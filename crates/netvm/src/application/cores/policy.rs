@@ -7,6 +7,7 @@ use super::super::scratch::Scratch;
 use super::super::searches::SEARCHING;
 use super::error::PlacementError;
 use super::placement::{Order as Kept, Stage};
+use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op, Order, Value};
 use compiler::passes;
 use netil::Verified;
@@ -188,6 +189,7 @@ fn ops(func: &Func) -> impl Iterator<Item = (Value, &Op)> {
 fn lasting(op: &Op) -> Option<&'static str> {
     match op {
         Op::Helper(Helper::Hold | Helper::Take, ..) => Some("it holds packets"),
+        Op::Helper(helper, ..) if helper.row().writes.meets(States::QUEUES) => Some("it takes packets that wait"),
         Op::ExceptionLoad(_) | Op::ExceptionStore(..) => Some("it uses the exception table"),
         _ => None,
     }

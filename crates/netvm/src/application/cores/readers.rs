@@ -19,7 +19,7 @@ use compiler::passes;
 use netil::Verified;
 use netil::app::{Application, Body, End, Instance, Wire};
 use netil::module::{Extra, HandlerKind, Inst, Module, Port, PortKind};
-use netil::table::{Op as Instruction, Space};
+use netil::table::{Op as Instruction, Own, Sem, Space};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,17 +49,16 @@ pub(super) fn reader(program: &Verified) -> Result<Arc<Verified>, String> {
     is_fit(&func, away).map(|()| reader).map_err(str::to_owned)
 }
 
-/// Whether an instruction changes what stays when the packet has gone.
+/// Whether an instruction changes what stays when the packet has gone. One that does and is not told here is found in what is made of it, and makes the reader [unfit](is_fit).
 fn changes(inst: &Inst, ages: &[bool]) -> bool {
-    use Instruction as I;
-    match inst.op {
-        I::MStore8 | I::MStore16 | I::MStore32 | I::WmStore | I::SStore8 | I::SStore16 | I::SStore32 => true,
-        I::PdCopy | I::SdCopy | I::DsCopy | I::PsCopy => true,
-        I::CoproIn | I::CoproOut | I::CoproInvoke | I::CoproExbuf => true,
-        I::TWalk | I::TDue | I::TNext | I::TDeadline => true,
-        I::TInsert | I::TDelete | I::TStore | I::PktHold | I::PktTake | I::TimerSet | I::Rnd => true,
+    let lasts = |space: Space| !matches!(space, Space::Packet | Space::Info);
+    match inst.op.row().sem {
+        Sem::Store(space, _) | Sem::WideStore(space) | Sem::Copy(_, space) => lasts(space),
         // The entry is used.
-        I::TFind => ages.get(inst.imm[0] as usize).is_none_or(|ages| *ages),
+        Sem::Own(Own::TFind) => ages.get(inst.imm[0] as usize).is_none_or(|ages| *ages),
+        Sem::Own(Own::TInsert | Own::TDelete | Own::TStore | Own::TWalk | Own::TDue | Own::TNext | Own::TDeadline) => true,
+        Sem::Own(Own::CoproIn | Own::CoproOut | Own::CoproInvoke | Own::CoproExbuf) => true,
+        Sem::Own(Own::PktHold | Own::PktTake | Own::TimerSet | Own::Rnd) => true,
         _ => false,
     }
 }

@@ -7,6 +7,7 @@ use super::keyed::{self, Verdict};
 use super::placement::{Order, Placement, Stage, keeps};
 use super::policy::{Policies, Policy};
 use super::state::line_of;
+use compiler::mir::states::States;
 use compiler::mir::{Extent, Func, Helper, Op, Value};
 use compiler::passes;
 use netil::Verified;
@@ -226,8 +227,9 @@ struct Seen<'a> {
 impl Seen<'_> {
     fn line_of_table(&self, number: u32) -> Option<u32> {
         let of = |op: &Op| match op {
-            Op::Helper(Helper::Insert(table) | Helper::DeleteEntry(table) | Helper::EntryStore(table, _), _, site) => {
-                (*table == number).then_some(*site)
+            Op::Helper(helper, _, site) => {
+                let changes = helper.table() == Some(number) && helper.row().writes.meets(States::TABLE.and(States::ENTRIES));
+                changes.then_some(*site)
             }
             _ => None,
         };
