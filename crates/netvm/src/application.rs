@@ -71,6 +71,7 @@ use click::processing::Kind;
 use netil::module::HandlerKind;
 use netil::{Engine, Verified, app};
 use runtime::graph;
+use runtime::graph::native::Calling;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -124,8 +125,7 @@ impl Application {
             .map_err(|faults| Error::Configuration(drawn_in(&sources, faults)))?;
         interfaces::add(&mut flat, &reading.interfaces);
         change(&mut flat);
-        let told = flat.elements.iter().flat_map(|element| &element.arguments).any(|argument| argument.contains("count_call"));
-        flat.elements.iter_mut().for_each(|element| calling(element, told));
+        native::CALLING.iter().for_each(|(class, calling)| calls(&mut flat, class, calling));
         let library = Library::of(&reading.elements).beside(name);
         let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
         let notes = library.notes();
@@ -397,12 +397,13 @@ fn drawn_in(sources: &Sources, faults: Diagnostics) -> Faults {
     Faults(vec![c::Diagnostics { faults, sources: sources.clone() }])
 }
 
-/// A Counter that calls handlers is one of the runtime's: programs cannot. `told`: an element of the configuration may write which one to call.
-fn calling(element: &mut click::graph::Element, told: bool) {
-    let calls = |argument: &String| ["COUNT_CALL", "BYTE_COUNT_CALL"].iter().any(|word| argument.trim_start().starts_with(word));
-    if element.class == "Counter" && (told || element.arguments.iter().any(calls)) {
-        element.class = "CallingCounter".to_owned();
-    }
+/// Elements that call handlers are of a class of the runtime: programs cannot. So are all, where an element of the configuration may write which one to call.
+fn calls(flat: &mut click::Graph, class: &str, calling: &Calling) {
+    let arguments = || flat.elements.iter().flat_map(|element| &element.arguments);
+    let written = calling.arguments.iter().any(|name| arguments().any(|argument| argument.contains(&name.to_ascii_lowercase())));
+    let has = |argument: &String| calling.arguments.iter().any(|name| argument.trim_start().starts_with(name));
+    let is_such = |element: &&mut click::graph::Element| element.class == calling.program && (written || element.arguments.iter().any(has));
+    flat.elements.iter_mut().filter(is_such).for_each(|element| element.class = class.to_owned());
 }
 
 #[cfg(test)]

@@ -132,6 +132,18 @@ fn queues_and_traps_are_told() {
 }
 
 #[test]
+fn captures_that_stand_for_any_device_are_left_alone() {
+    let dir = Dir::new("trace-devices");
+    let (_, input) = router(&dir);
+    let kept = dir.write("kept.pcap", "another run's");
+    let file = dir.write("devices.click", "FromDPDKDevice(0) -> ToDPDKDevice(1);");
+    let traced = run(&format!("trace {file} -r {input} --map 1={kept} --packet 4")).good();
+    assert!(traced.contains(&format!("written to {kept}")), "{traced}");
+    assert!(run(&format!("graph {file} -r {input} --map 1={kept} -o -")).good().contains("5 packets arrived in "));
+    assert_eq!(std::fs::read_to_string(kept).expect("a file"), "another run's");
+}
+
+#[test]
 fn what_cannot_be_traced_is_told() {
     let dir = Dir::new("trace-wrong");
     let (file, input) = router(&dir);

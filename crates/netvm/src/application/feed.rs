@@ -23,17 +23,18 @@ impl Application {
     /// # Errors
     /// It reads none, or several.
     pub fn feed(&mut self, input: &Path, settings: &mut Settings) -> Result<usize, Error> {
-        let reads = |(_, i): &(usize, &Instance)| matches!(i.class.as_str(), "FromDump" | "FromDevice" | "PollDevice");
-        let readers: Vec<usize> = self.application.instances.iter().enumerate().filter(reads).map(|(at, _)| at).collect();
-        let [at] = readers[..] else {
-            return Err(Error::Feed { name: self.name.clone(), readers: readers.len() });
+        let reads = |instance: &Instance| native::facts(&instance.class).reads.filter(|medium| *medium != Medium::Summary);
+        let mut readers = self.application.instances.iter_mut().enumerate().filter_map(|(at, i)| Some((at, reads(i)?, i)));
+        let (Some((at, medium, instance)), more) = (readers.next(), readers.count()) else {
+            return Err(Error::Feed { name: self.name.clone(), readers: 0 });
         };
-        let instance = &mut self.application.instances[at];
-        let is_file = instance.class == "FromDump";
-        let Body::Native(arguments) = &mut instance.body else { return Ok(at) };
-        match is_file {
-            true => name_file(arguments, input),
-            false => drop(settings.devices.insert(first(arguments), input.to_owned())),
+        if more > 0 {
+            return Err(Error::Feed { name: self.name.clone(), readers: 1 + more });
+        }
+        match &mut instance.body {
+            Body::Native(arguments) if medium == Medium::File => name_file(arguments, input),
+            Body::Native(arguments) => drop(settings.devices.insert(device(&instance.name, &instance.class, arguments), input.to_owned())),
+            Body::Program(_) => {}
         }
         Ok(at)
     }
@@ -43,14 +44,19 @@ impl Application {
         let (mut outputs, files) = (HashMap::new(), settings.outputs.clone());
         self.application.files.clear();
         for (at, instance) in self.application.instances.iter_mut().enumerate() {
-            let Body::Native(arguments) = &mut instance.body else { continue };
-            if native::facts(&instance.class).writes == Some(Medium::File) {
-                outputs.insert(at, first(arguments));
-                name_file(arguments, Path::new(NOWHERE));
-            } else if instance.class == "ToDevice" {
-                let name = first(arguments);
-                settings.outputs.insert(name.clone(), PathBuf::from(NOWHERE));
-                outputs.insert(at, files.get(&name).map_or(name, |file| file.display().to_string()));
+            let (writes, Body::Native(arguments)) = (native::facts(&instance.class).writes, &mut instance.body) else { continue };
+            match writes {
+                None | Some(Medium::Summary) => {}
+                Some(Medium::File) => {
+                    outputs.insert(at, first(arguments));
+                    name_file(arguments, Path::new(NOWHERE));
+                }
+                Some(Medium::Device) => {
+                    let name = device(&instance.name, &instance.class, arguments);
+                    settings.outputs.insert(name.clone(), PathBuf::from(NOWHERE));
+                    let file = files.get(&name).map_or(name, |file| file.display().to_string());
+                    drop(Some(file).filter(|file| !file.is_empty()).and_then(|file| outputs.insert(at, file)));
+                }
             }
         }
         outputs
@@ -83,10 +89,16 @@ impl Application {
     }
 }
 
-/// The first argument, by position or as FILENAME, without quotes.
+/// The device that an element reads or writes.
+fn device(name: &str, class: &str, arguments: &[String]) -> String {
+    native::device_name(name, class, arguments).unwrap_or_else(|| first(arguments))
+}
+
+/// The first argument, by position or as FILENAME or DEVNAME, without quotes.
 fn first(arguments: &[String]) -> String {
-    let named = arguments.iter().find_map(|argument| argument.trim().strip_prefix("FILENAME "));
-    named.or(arguments.first().map(String::as_str)).unwrap_or_default().trim().trim_matches('"').to_owned()
+    let named = |keyword: &str| arguments.iter().find_map(|argument| argument.trim().strip_prefix(keyword));
+    let name = named("FILENAME ").or_else(|| named("DEVNAME ")).or(arguments.first().map(String::as_str));
+    name.unwrap_or_default().trim().trim_matches('"').to_owned()
 }
 
 fn name_file(arguments: &mut Vec<String>, file: &Path) {

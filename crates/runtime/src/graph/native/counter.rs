@@ -1,19 +1,22 @@
 //! CallingCounter: Click's Counter where it calls handlers; one that only counts is the library's.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
+use super::{Calling, Control, Ctx, Facts, Handlers, Native, NativeClass, controls};
+
+/// What names the handler to call.
+const ARGUMENTS: &[&str] = &["COUNT_CALL", "BYTE_COUNT_CALL"];
 
 pub(super) static CLASS: NativeClass = NativeClass {
     name: "CallingCounter",
     ports: "1/1",
     processing: "a/a",
     flow: "",
-    facts: Facts::OTHER,
+    facts: Facts { calling: Some(Calling { program: "Counter", arguments: ARGUMENTS }), ..Facts::OTHER },
     manual: "CallingCounter([COUNT_CALL N HANDLER [TEXT], BYTE_COUNT_CALL N HANDLER [TEXT]]) -- counts, and writes a handler at a number\n\n\
              What a Counter with these arguments becomes. The handler is written when the count reaches N, once until it is reset.\n\
              Handlers: count byte_count r, count_call rw, byte_count_call w, reset reset_counts w.",
     make: |setup| {
-        let args = Args::parse(setup.arguments, &[], &["COUNT_CALL", "BYTE_COUNT_CALL"])?;
+        let args = Args::parse(setup.arguments, &[], ARGUMENTS)?;
         let call = |name| {
             args.raw(name)
                 .map(|text| {

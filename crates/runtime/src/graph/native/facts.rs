@@ -21,10 +21,14 @@ pub struct Facts {
     pub reads: Option<Medium>,
     /// Where the packets are written that it takes.
     pub writes: Option<Medium>,
+    /// The device that an element of this name has with these arguments, where not an argument by position says it alone.
+    pub device: fn(&str, &[String]) -> Option<String>,
     /// Packets that come to it are gone; what it keeps of them are sums.
     pub ends: bool,
     /// Its arguments name handlers of other elements, which it calls while packets flow.
     pub calls_handlers: bool,
+    /// The class in C that it is in the place of where an element calls handlers.
+    pub calling: Option<Calling>,
     /// It says something to whoever reads the configuration, and does nothing while it runs.
     pub informs: bool,
     /// It does something when a run begins, and nothing after that.
@@ -44,10 +48,21 @@ pub struct Facts {
 /// What packets are read from, or written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// A file that the configuration names.
+    /// A capture, or another file of packets, that the configuration names.
     File,
+    /// A text about packets that the configuration names.
+    Summary,
     /// A device, or a capture that stands for one.
     Device,
+}
+
+/// A class whose elements are programs unless they call handlers.
+#[derive(Clone, Copy, Debug)]
+pub struct Calling {
+    /// Its name.
+    pub program: &'static str,
+    /// Arguments that name the handler to call. Handlers of these names, in small letters, change it.
+    pub arguments: &'static [&'static str],
 }
 
 /// What several graphs that share an application's flows do with an element of the runtime.
@@ -86,8 +101,10 @@ impl Facts {
         makes: false,
         reads: None,
         writes: None,
+        device: |_, _| None,
         ends: false,
         calls_handlers: false,
+        calling: None,
         informs: false,
         only_begins: false,
         looks_at_annotations: true,

@@ -6,7 +6,7 @@
 use super::super::{Args, ElementError, HandlerError, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
 use super::force_ip::mark_ip;
-use super::hostdevice::device_name;
+use super::hostdevice::{device_name, first_device};
 use super::replay::FromReplay;
 use super::sample::Sample;
 use super::source_arguments::{KEYWORDS, positional};
@@ -41,7 +41,7 @@ pub(super) static FROM_DEVICE: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
-    facts: Facts { shared: Shared::Own, ..Facts::READER },
+    facts: Facts { device: first_device, shared: Shared::Own, ..Facts::READER },
     manual: "FromDevice(DEVNAME [, PROMISC, SNAPLEN, ...]) -- the packets of an interface, or of a capture that stands for one\n\n--map DEVNAME=dev:IF makes it an interface of the \
              system, --map DEVNAME=gso:IF one whose merged TCP segments stay whole, --map DEVNAME=xdp:IF[:QUEUE] one whose packets are taken before the network stack (AF_XDP), --map DEVNAME=tap:NAME a TAP interface, --map DEVNAME=FILE a capture. Live, PROMISC true takes packets for other hosts too, and OUTBOUND true those that \
              other programs send; the limits of time, SAMPLE, STOP and TIMING have no effect. SNAPLEN, from 14 to \
@@ -56,7 +56,7 @@ pub(super) static POLL_DEVICE: NativeClass = NativeClass {
     ports: "0/1-2",
     processing: "a/ah",
     flow: "",
-    facts: Facts { shared: Shared::Own, ..Facts::READER },
+    facts: Facts { device: first_device, shared: Shared::Own, ..Facts::READER },
     manual: "PollDevice(DEVNAME [, PROMISC] [, BURST, ...]) -- the same as FromDevice\n\nPROMISC stands behind the device's name if it is a word, as in older configurations; it and \
              BURST have no effect.",
     make: |setup| make(setup, true),

@@ -19,7 +19,7 @@ pub(super) static CLASS: NativeClass = NativeClass {
     ports: "0/1",
     processing: "a/a",
     flow: "",
-    facts: Facts { reads: Some(Medium::File), annotations: SUMMARY, ..Facts::OTHER },
+    facts: Facts { reads: Some(Medium::Summary), annotations: SUMMARY, ..Facts::OTHER },
     manual: "FromIPSummaryDump(FILENAME [, STOP, TIMING, ACTIVE, CHECKSUM, PROTO, FIELDS, FLOWID, DATA, MULTIPACKET, ...]) -- IP packets from lines of text\n\n\
              The opposite of ToIPSummaryDump: a line `!data FIELDS` says what is in the lines that follow, FIELDS what is in those before. - is standard input; DATA is the \
              text itself. What lines do not say is TCP (or PROTO), a time to live of 100, and zeros. With CHECKSUM there are checksums, and bytes up to the IP length. With MULTIPACKET a \

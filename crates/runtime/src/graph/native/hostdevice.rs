@@ -5,10 +5,35 @@
 use super::super::{Args, ElementError, Packet};
 use super::{Ctx, Facts, Handlers, Medium, Native, NativeClass, Setup, Source, Task, fromdump, todump};
 
+/// How elements of a class are written.
+struct Form {
+    /// Arguments by position; the first is required.
+    positional: &'static [&'static str],
+    /// Arguments that may say which device it is, in their order. Where none does, the element's name stands for it.
+    device: &'static [&'static str],
+}
+
+const DEVICE: &[&str] = &["DEVNAME", "DEV_NAME", "PORT", "FROM_PROC", "MEM_POOL"];
+const HOST: Form = Form { positional: &["DEVNAME", "PREFIX"], device: DEVICE };
+const KERNEL: Form = Form { positional: &["ADDR", "GATEWAY"], device: DEVICE };
+const DPDK: Form = Form { positional: &["PORT", "QUEUE", "N_QUEUES", "PROMISC"], device: DEVICE };
+const RING: Form = Form { positional: &["MEM_POOL"], device: DEVICE };
+const NETMAP: Form = Form { positional: &["DEVNAME", "QUEUE", "N_QUEUES", "PROMISC"], device: DEVICE };
+const FROM_SIMULATOR: Form = Form { positional: &["DEVNAME", "PROMISC", "SNAPLEN"], device: DEVICE };
+const TO_SIMULATOR: Form = Form { positional: &["DEVNAME", "ENCAP"], device: DEVICE };
+const SOCKET: Form = Form { positional: &["SOCKTYPE", "ADDR", "SOCKPORT"], device: &[] };
+
 macro_rules! device {
-    ($static:ident, $name:literal, $ports:literal, $processing:literal, $flow:literal, $manual:literal, $facts:expr) => {
-        pub(super) static $static: NativeClass =
-            NativeClass { name: $name, ports: $ports, processing: $processing, flow: $flow, facts: $facts, manual: $manual, make };
+    ($static:ident, $name:literal, $ports:literal, $processing:literal, $flow:literal, $form:expr, $manual:literal, $facts:expr) => {
+        pub(super) static $static: NativeClass = NativeClass {
+            name: $name,
+            ports: $ports,
+            processing: $processing,
+            flow: $flow,
+            facts: Facts { device: |element, given| $form.device_of(element, given), ..$facts },
+            manual: $manual,
+            make: |setup| make(setup, &$form),
+        };
     };
 }
 
@@ -18,6 +43,7 @@ device!(
     "0/1-2",
     "a/ah",
     "",
+    HOST,
     "FromHost(DEVNAME [, PREFIX, ...]) -- the packets of a capture that stands for what the host sends\n\nWhich one is told by --map DEVNAME=FILE. What else Click's element takes has \
      no effect.",
     Facts::READER
@@ -28,6 +54,7 @@ device!(
     "0-1/1-2",
     "a/h",
     "x/y",
+    KERNEL,
     "KernelTun(ADDR/MASK [, GATEWAY, DEVNAME, ...]) -- a capture in place of the host's tunnel device, and one that is written\n\nPackets that come in are written, those of \
      the capture go out: --map DEVNAME=IN,OUT. Without DEVNAME the device is called as the element. Addresses and what else Click's element takes have no effect.\nHandlers: count filename r.",
     Facts { writes: Some(Medium::Device), ..Facts::READER }
@@ -38,6 +65,7 @@ device!(
     "0-1/1-2",
     "a/h",
     "x/y",
+    KERNEL,
     "KernelTap(ADDR/MASK [, GATEWAY, DEVNAME, ...]) -- the same as KernelTun, with Ethernet headers",
     Facts { writes: Some(Medium::Device), ..Facts::READER }
 );
@@ -47,6 +75,7 @@ device!(
     "0/1-2",
     "a/ah",
     "",
+    DPDK,
     "FromDPDKDevice(PORT, ...) -- the packets of a capture that stands for a port of DPDK\n\nWhich one is told by --map PORT=FILE. Queues, threads and what else Click's element \
      takes have no effect.",
     Facts::READER
@@ -57,6 +86,7 @@ device!(
     "1/0-1",
     "a/h",
     "",
+    DPDK,
     "ToDPDKDevice(PORT, ...) -- writes packets into a capture that stands for a port of DPDK\n\nWhich one is told by --map PORT=FILE, or by --map PORT=IN,OUT. What else Click's \
      element takes has no effect.",
     Facts::WRITER
@@ -68,6 +98,7 @@ device!(
     "0/1-2",
     "a/ah",
     "",
+    RING,
     "FromDPDKRing(MEM_POOL [, FROM_PROC, TO_PROC, ...]) -- the packets of a capture that stands for what another process sends by DPDK\n\nWhich one is told by --map FROM_PROC=FILE, or \
      --map MEM_POOL=FILE if there is no FROM_PROC. What else FastClick's element takes has no effect.",
     Facts::READER
@@ -78,6 +109,7 @@ device!(
     "1/0-1",
     "a/h",
     "",
+    RING,
     "ToDPDKRing(MEM_POOL [, FROM_PROC, TO_PROC, ...]) -- writes packets into a capture that stands for what another process gets by DPDK\n\nWhich one is told by --map FROM_PROC=FILE, or \
      --map MEM_POOL=FILE if there is no FROM_PROC. What else FastClick's element takes has no effect.",
     Facts::WRITER
@@ -88,6 +120,7 @@ device!(
     "0/1-2",
     "a/ah",
     "",
+    NETMAP,
     "FromNetmapDevice(DEVNAME, ...) -- the same as FromDPDKDevice\n\n--map DEVNAME=FILE.",
     Facts::READER
 );
@@ -97,6 +130,7 @@ device!(
     "1/0-1",
     "a/h",
     "",
+    NETMAP,
     "ToNetmapDevice(DEVNAME, ...) -- the same as ToDPDKDevice\n\n--map DEVNAME=FILE.",
     Facts::WRITER
 );
@@ -106,6 +140,7 @@ device!(
     "0/1-2",
     "a/ah",
     "",
+    FROM_SIMULATOR,
     "FromSimDevice(DEVNAME [, PROMISC, SNAPLEN]) -- the packets of a capture that stands for a device of a network simulator\n\nConfigurations for Click in ns-3 have it: \
      --map DEVNAME=FILE. What else Click's element takes has no effect.",
     Facts::READER
@@ -116,6 +151,7 @@ device!(
     "1/0-1",
     "a/h",
     "",
+    TO_SIMULATOR,
     "ToSimDevice(DEVNAME [, ENCAP]) -- writes packets into a capture that stands for a device of a network simulator\n\n--map DEVNAME=FILE, or --map DEVNAME=IN,OUT. What else \
      Click's element takes has no effect.",
     Facts::WRITER
@@ -127,6 +163,7 @@ device!(
     "0/1-2",
     "a/ah",
     "",
+    SOCKET,
     "FromSocket(SOCKTYPE, ADDR [, PORT, ...]) -- the packets of a capture that stands for what comes by a socket\n\nNo socket is opened: which capture is told by --map NAME=FILE, with the element's \
      name. What else Click's element takes has no effect.",
     Facts::READER
@@ -137,6 +174,7 @@ device!(
     "1/0-1",
     "a/h",
     "",
+    SOCKET,
     "ToSocket(SOCKTYPE, ADDR [, PORT, ...]) -- writes packets into a capture that stands for what goes by a socket\n\nNo socket is opened: which capture is told by --map NAME=FILE, with the element's \
      name. What else Click's element takes has no effect.",
     Facts::WRITER
@@ -150,45 +188,33 @@ const KEYWORDS: &[&str] = &[
     "ALLOC", "INTERNAL_TX_QUEUE_SIZE", "USE_Q", "CAPACITY", "TIMESTAMP", "MEM_POOL", "FROM_PROC", "TO_PROC", "NUMA_ZONE", "N_QUEUE", "MODE", "FLOW_RULES_FILE", "FLOW_RULES_CACHE", "FLOW_RULES_ISOLATE", "PAUSE", "IPCO", "SNAPLEN", "ENCAP",
 ];
 
-fn arguments(class: &str, arguments: &[String]) -> Result<Args, ElementError> {
-    let positional: &[&str] = match class {
-        "KernelTun" | "KernelTap" => &["ADDR", "GATEWAY"],
-        "FromDPDKDevice" | "ToDPDKDevice" => &["PORT", "QUEUE", "N_QUEUES", "PROMISC"],
-        "FromDPDKRing" | "ToDPDKRing" => &["MEM_POOL"],
-        "FromNetmapDevice" | "ToNetmapDevice" => &["DEVNAME", "QUEUE", "N_QUEUES", "PROMISC"],
-        "ToSimDevice" => &["DEVNAME", "ENCAP"],
-        "FromSocket" | "ToSocket" => &["SOCKTYPE", "ADDR", "SOCKPORT"],
-        "FromHost" => &["DEVNAME", "PREFIX"],
-        _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
-    };
-    Args::parse(arguments, positional, KEYWORDS)
-}
-
-/// The device that an element of one of these classes has. FromDevice and ToDevice without arguments have the device 0, as in ClickOS.
-pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<String> {
-    match class {
-        "FromDevice" | "PollDevice" | "ToDevice" => return given.iter().all(|argument| argument.trim().is_empty()).then(|| "0".to_owned()),
-        "FromHost" | "KernelTun" | "KernelTap" | "FromDPDKDevice" | "ToDPDKDevice" => {}
-        "FromDPDKRing" | "ToDPDKRing" | "FromNetmapDevice" | "ToNetmapDevice" | "FromSimDevice" | "ToSimDevice" => {}
-        "FromSocket" | "ToSocket" => return Some(element.to_owned()),
-        _ => return None,
+impl Form {
+    fn arguments(&self, given: &[String]) -> Result<Args, ElementError> {
+        let args = Args::parse(given, self.positional, KEYWORDS)?;
+        self.positional.first().map_or(Ok(String::new()), |first| args.required(first))?;
+        Ok(args)
     }
-    let args = arguments(class, given).ok()?;
-    let named = ["DEVNAME", "DEV_NAME", "PORT", "FROM_PROC", "MEM_POOL"].iter().find_map(|name| args.text(name));
-    named.or_else(|| Some(element.to_owned()))
+
+    fn device_of(&self, element: &str, given: &[String]) -> Option<String> {
+        let args = Args::parse(given, self.positional, KEYWORDS).ok()?;
+        let named = self.device.iter().find_map(|name| args.text(name));
+        named.or_else(|| Some(element.to_owned()))
+    }
 }
 
-fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
-    let args = arguments(setup.class, setup.arguments)?;
-    let wanted = match setup.class {
-        "KernelTun" | "KernelTap" => "ADDR",
-        "FromHost" | "FromNetmapDevice" | "ToNetmapDevice" | "FromSimDevice" | "ToSimDevice" => "DEVNAME",
-        "FromDPDKRing" | "ToDPDKRing" => "MEM_POOL",
-        "FromSocket" | "ToSocket" => "SOCKTYPE",
-        _ => "PORT",
-    };
-    args.required(wanted)?;
-    let name = device_name(setup.name, setup.class, setup.arguments).ok_or("there is no device")?;
+/// The device that an element has by its name, its class and its arguments, where no argument by position says it.
+pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<String> {
+    (super::facts(class).device)(element, given)
+}
+
+/// The device of FromDevice and ToDevice without arguments is 0, as in ClickOS.
+pub(super) fn first_device(_: &str, given: &[String]) -> Option<String> {
+    given.iter().all(|argument| argument.trim().is_empty()).then(|| "0".to_owned())
+}
+
+fn make(setup: &Setup<'_>, form: &Form) -> Result<Box<dyn Native>, ElementError> {
+    form.arguments(setup.arguments)?;
+    let name = form.device_of(setup.name, setup.arguments).ok_or("there is no device")?;
     let part = [super::super::text::quoted(name.as_bytes())];
     let of = |class, inputs, outputs| Setup {
         node: setup.node,
@@ -205,10 +231,9 @@ fn make(setup: &Setup<'_>) -> Result<Box<dyn Native>, ElementError> {
     };
     let source = || (fromdump::FROM_DEVICE.make)(&of("FromDevice", 0, setup.outputs));
     let sink = || (todump::TO_DEVICE.make)(&of("ToDevice", setup.inputs, 0));
-    match setup.class {
-        "FromHost" | "FromDPDKDevice" | "FromDPDKRing" | "FromNetmapDevice" | "FromSimDevice" | "FromSocket" => source(),
-        "ToDPDKDevice" | "ToDPDKRing" | "ToNetmapDevice" | "ToSimDevice" | "ToSocket" => sink(),
-        _ if setup.inputs == 0 => source(),
+    match (super::facts(setup.class), setup.inputs) {
+        (Facts { reads: None, .. }, _) => sink(),
+        (_, 0) => source(),
         _ => Ok(Box::new(Both { source: source()?, sink: sink()? })),
     }
 }

@@ -80,7 +80,7 @@ mod unqueue;
 mod window;
 
 pub use context::{Ctx, Ready};
-pub use facts::{Cut, Facts, Medium, Shared};
+pub use facts::{Calling, Cut, Facts, Medium, Shared};
 pub use hostdevice::device_name;
 pub use infinitesource::{burst as made_burst, data as made_data};
 pub use live::DeviceStats;
@@ -168,6 +168,9 @@ pub fn facts(name: &str) -> &'static Facts {
 
 /// Classes of elements that read devices.
 pub static READERS: LazyLock<Vec<&'static str>> = LazyLock::new(|| named(|facts| facts.reads == Some(Medium::Device)));
+/// Classes of elements that call handlers, with the classes in C that they are in the place of.
+pub static CALLING: LazyLock<Vec<(&'static str, Calling)>> =
+    LazyLock::new(|| ALL.iter().filter_map(|class| Some((class.name, class.facts.calling?))).collect());
 /// Classes of elements that write them.
 pub static WRITERS: LazyLock<Vec<&'static str>> = LazyLock::new(|| named(|facts| facts.writes == Some(Medium::Device)));
 

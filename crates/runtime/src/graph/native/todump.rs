@@ -30,7 +30,7 @@ pub(super) static TO_DEVICE: NativeClass = NativeClass {
     ports: "1/0-2",
     processing: "a/h",
     flow: "",
-    facts: Facts { looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
+    facts: Facts { device: super::hostdevice::first_device, looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
     manual: "ToDevice(DEVNAME, ...) -- sends packets by an interface, or writes them into a capture that stands for one\n\n--map DEVNAME=dev:IF, gso:IF, xdp:IF and tap:NAME make it live: \
              what the interface does not take at once stays in the queue before this element, and packets that are pushed are dropped and counted. A capture is told by --map DEVNAME=FILE for a device that no FromDevice \
              reads, or by --map DEVNAME=IN,OUT; without, packets are taken and counted. Several elements may write one device: packets are in the capture in the order in which they came. SNAPLEN (all bytes without it), ENCAP (without it what the packets came with), USE_ENCAP_FROM, EXTRA_LENGTH and NANO are as \

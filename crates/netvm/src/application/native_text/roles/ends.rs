@@ -2,7 +2,7 @@
 
 use super::{Around, End, Made, Ready, Role, refuse};
 use ::compiler::backends::c::quoted::string;
-use runtime::graph::native::{SINK_KEYWORDS, SOURCE_KEYWORDS, link_type, source_positional};
+use runtime::graph::native::{self, Medium, SINK_KEYWORDS, SOURCE_KEYWORDS, link_type, source_positional};
 use runtime::graph::{Args, ElementError};
 use runtime::io::LinkType;
 
@@ -14,7 +14,7 @@ pub(super) fn source(around: &Around<'_>) -> Made {
     refuse(&args, "END_CALL")?;
     refuse(&args, "FILEPOS")?;
     let pulled = around.is_pulled_from();
-    let is_device = around.class != "FromDump";
+    let is_device = native::facts(around.class).reads == Some(Medium::Device);
     let longest = longest(&args, 0)?.min(netil::exec::MAX_PACKET);
     let value = format!(
         "{{\n    {}, .window = {}, .sample = {:?}, .seed = {}u,\n    .longest = {longest}, .idle = {}, .pulled = {pulled}, .stops = {}\n}}",
@@ -76,7 +76,7 @@ fn named(is_device: bool, args: &Args, argument: &str) -> Result<String, Element
 }
 
 pub(super) fn sink(around: &Around<'_>) -> Made {
-    let is_device = around.class != "ToDump";
+    let is_device = native::facts(around.class).writes == Some(Medium::Device);
     let (called, positional) = if is_device { ("DEVNAME", &["DEVNAME"][..]) } else { ("FILENAME", &["FILENAME", "SNAPLEN", "ENCAP"][..]) };
     let args = around.args(positional, SINK_KEYWORDS)?;
     let (link, longest) = (link(&args, is_device)?, longest(&args, if is_device { 0 } else { 2000 })?);
