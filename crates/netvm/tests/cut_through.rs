@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Configurations, with what is read from them afterwards and the queues that are cut through.
-const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 11] = [
+const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 15] = [
     (
         "a router with a queue on the way of all packets",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> d :: Discard;
@@ -36,6 +36,31 @@ const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 11] = [
         "FromDump(IN, STOP true) -> Paint(1) -> q :: Queue(3) -> u :: Unqueue -> d :: Delay(0.01) -> g :: Gate(2, 0.03) -> o :: Queue(3) -> ToDump(OUT0); g[1] -> Strip(4) -> o;",
         &["d.length", "g.periods", "u.count"],
         &["q", "u"],
+    ),
+    (
+        "timers that are due when packets come, before a queue that a task empties whose turn is before",
+        "o :: Queue(3) -> ToDump(OUT0); FromDump(IN, STOP true) -> Paint(1) -> q :: Queue(3) -> u :: Unqueue -> g :: Gate(3, 0.001) -> d :: Delay(0.001, MOST 3) -> o; g[1] -> Strip(3) -> o;",
+        &["o.drops", "d.length", "g.periods", "u.count"],
+        &["q", "u"],
+    ),
+    (
+        "timers that are due at once, before a queue that a task empties whose turn is before",
+        "o :: Queue(1) -> ToDump(OUT0); FromDump(IN, STOP true) -> q :: Queue(3) -> u :: Unqueue -> t :: Tee; t[1] -> Strip(1) -> o; t[0] -> Delay(0) -> o;",
+        &["o.drops", "u.count"],
+        &["q", "u"],
+    ),
+    (
+        "the same where its turn is behind",
+        "FromDump(IN, STOP true) -> q :: Queue(3) -> u :: Unqueue -> t :: Tee; t[1] -> Strip(1) -> o :: Queue(1) -> ToDump(OUT0); t[0] -> Delay(0) -> o;",
+        &["o.drops", "u.count"],
+        &["q", "u"],
+    ),
+    (
+        "timers that are due at once or before the next packet, behind a queue that is not cut through",
+        "o :: Queue(3) -> ToDump(OUT0); FromDump(IN, STOP true) -> Paint(1) -> q :: Queue(2) -> u :: Unqueue -> g :: Gate(2, 0.0002); g[1] -> Discard;
+         g[0] -> t :: Tee; t[1] -> Strip(2) -> o; t[0] -> h :: HashSwitch(26, 2); h[0] -> Delay(0) -> o; h[1] -> Delay(0.00001) -> o;",
+        &["o.drops", "u.count", "g.periods"],
+        &[],
     ),
     (
         "two sources, one of which ends the run, and a queue straight behind them",

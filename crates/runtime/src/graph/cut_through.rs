@@ -1,6 +1,8 @@
 //! Elements of the runtime that a cluster goes through: queues that packets leave as soon as they have come, and what is around them ([`netil::cut_through`]).
 //!
 //! Invariant: the cluster runs only while all of them pass packets on. Where one does not (a handler has stopped a task, a queue holds packets), elements run one after the other.
+//! A packet that comes when a timer is due goes element by element: its task has its turn before the timer, and tasks before that one have theirs after it, which full queues would show. A packet that sets a
+//! timer that is due at once has gone on already: the next round begins [behind its task](Turns).
 //! What a shaper keeps is in one place at a time: in the data memory of its program while a cluster runs, and else, or while the element itself does something meanwhile, in the element.
 
 use super::clock::Clock;
@@ -11,7 +13,7 @@ use super::{Body, Graph};
 use netil::cluster::Plan;
 use netil::cut_through::Role;
 use netil::exec::State;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Those elements.
 #[derive(Default)]
@@ -24,6 +26,22 @@ pub(super) struct Through {
     keep: Vec<Kept>,
     /// How many clusters are running, one within another.
     running: u32,
+    turns: Turns,
+}
+
+/// Turns of the tasks that a cluster goes through, in the order of all tasks.
+#[derive(Default)]
+struct Turns {
+    /// The first task behind these.
+    next: usize,
+    /// Elements that arrivals come to behind such a task.
+    behind: BTreeSet<usize>,
+    /// Some that set timers are among them, and it cannot be told whose turn is before.
+    unclear: bool,
+    /// An arrival is on its way.
+    arriving: bool,
+    /// It has gone through a task, and a timer that it has set is due.
+    had: bool,
 }
 
 impl Through {
@@ -98,7 +116,55 @@ impl Graph {
         let kept = |node: usize| Some(Kept { node, state: Box::new(role(node)?.state()?), is_there: false, begun: Vec::new() });
         let keep = told.keys().filter_map(|node| kept(*node)).filter(|kept| !kept.state.data.is_empty()).collect();
         let state = Role::Queue.state().map(Box::new);
-        self.fusion.through = Through { told, state, keep, running: 0 };
+        let turns = self.turns_of(&told);
+        self.fusion.through = Through { told, state, keep, running: 0, turns };
+    }
+
+    /// The turns of the tasks among elements that a cluster goes through.
+    fn turns_of(&self, through: &BTreeMap<usize, u64>) -> Turns {
+        let is_through = |node: &usize| through.contains_key(node);
+        let tasks = self.topology.tasks.iter();
+        let places: Vec<usize> = (0..).zip(tasks).filter(|(_, node)| is_through(node)).map(|(place, _)| place).collect();
+        let (Some(first), Some(last)) = (places.first(), places.last()) else { return Turns::default() };
+        let behind = self.reached_from(places.iter().map(|place| self.topology.tasks[*place]), &|_| false);
+        let beside = self.reached_from(self.topology.sources.iter().copied(), &|node| is_through(&node));
+        let between = last - first >= places.len();
+        let unclear = |node: &usize| self.sets_timers(*node) && (between || beside.contains(node));
+        Turns { next: last + 1, unclear: behind.iter().any(unclear), behind, ..Turns::default() }
+    }
+
+    /// Elements that packets come to from some, but not behind those where they end.
+    fn reached_from(&self, from: impl Iterator<Item = usize>, ends: &dyn Fn(usize) -> bool) -> BTreeSet<usize> {
+        let (mut reached, mut work): (_, Vec<usize>) = (BTreeSet::new(), from.collect());
+        while let Some(at) = work.pop() {
+            let to = self.core.nodes[at].outputs.iter().flatten().map(|way| way.to.instance as usize);
+            work.extend(to.filter(|to| !ends(at) && reached.insert(*to)));
+        }
+        reached
+    }
+
+    /// An arrival is on its way, or is so no longer.
+    pub(super) fn arriving(&mut self, is_on_its_way: bool) {
+        self.fusion.through.turns.arriving = is_on_its_way;
+    }
+
+    /// An element has set a timer while a cluster ran.
+    pub(super) fn note_turn(&mut self, node: usize) {
+        let due = self.first_due() <= self.core.clock.now();
+        let turns = &mut self.fusion.through.turns;
+        turns.had |= turns.arriving && due && turns.behind.contains(&node);
+    }
+
+    /// The task that the next round begins with.
+    pub(super) fn next_task(&mut self) -> usize {
+        let turns = &mut self.fusion.through.turns;
+        if std::mem::take(&mut turns.had) { turns.next } else { 0 }
+    }
+
+    /// Whether a timer is due when a packet of that time arrives, so that it does not go through.
+    pub(super) fn meets_timer(&self, time: Option<u64>) -> bool {
+        let time = time.unwrap_or(0).max(self.core.clock.now());
+        !self.fusion.through.is_empty() && self.first_due() <= time
     }
 
     /// A cluster begins to run: what elements keep that it goes through is where its members find it. Clusters that run meanwhile find it there, too, and the elements
@@ -151,7 +217,12 @@ impl Graph {
         };
         // What was asked for when the arrival was looked for is done while its packet waits in a queue.
         let in_time = !self.fusion.through.goes_by_time() || !self.core.clock.is_simulated();
-        self.fusion.through.is_empty() || in_time && !self.is_asked() && self.fusion.through.told.keys().all(passes)
+        self.fusion.through.is_empty()
+            || in_time
+                && !self.is_asked()
+                && !self.fusion.through.turns.unclear
+                && !self.meets_timer(None)
+                && self.fusion.through.told.keys().all(passes)
     }
 
     /// Tells an element how many packets have gone by, before it is asked.

@@ -212,7 +212,7 @@ impl Graph {
         !self.fusion.through.is_empty() || (0..self.core.nodes.len()).any(|node| self.sets_timers(node) || self.is_copy(node))
     }
 
-    fn sets_timers(&self, node: usize) -> bool {
+    pub(super) fn sets_timers(&self, node: usize) -> bool {
         matches!(&self.core.nodes[node].body, Body::Program(program) if program.sets_timers())
     }
 
@@ -274,7 +274,7 @@ impl Graph {
     /// Runs arrivals that were taken, up to a timer.
     pub(super) fn run_linked(&mut self, mut linked: Box<Linked>) {
         // The time of the run is that of the packet then, whichever packets come to an element.
-        if self.fusion.through.goes_by_time() && !linked.course.is_in_order() {
+        if self.fusion.through.goes_by_time() && !linked.course.is_in_order() || self.meets_timer(linked.course.next()) {
             self.arrive_alone(linked);
             return;
         }
@@ -455,14 +455,17 @@ impl Graph {
         result
     }
 
-    /// All tasks until none has work but that which makes the packets, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end.
+    /// All tasks until none has work but that which makes the packets, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end. Behind each round
+    /// come timers that were set for the present.
     pub(super) fn run_tasks(&mut self) {
         let mut worked = true;
-        while std::mem::take(&mut worked) && std::mem::take(&mut self.core.restless) {
-            for index in 0..self.topology.tasks.len() {
+        while std::mem::take(&mut worked) {
+            let tasks = if std::mem::take(&mut self.core.restless) { self.topology.tasks.len() } else { 0 };
+            for index in 0..tasks {
                 let task = self.topology.tasks[index];
                 worked |= !self.is_maker(task) && self.task(task);
             }
+            worked |= self.due_timers();
         }
         self.core.restless |= self.fusion.maker.is_some();
     }

@@ -94,14 +94,16 @@ impl Graph {
         self.fusion.maker.iter_mut().for_each(|maker| maker.ends = false);
     }
 
-    /// Each task once, in the order of declaration. True if one had work.
+    /// Each task once, in the order of declaration, but those that have had their turn. True if one had work.
     pub(super) fn round(&mut self) -> bool {
+        let first = self.next_task();
         if !std::mem::take(&mut self.core.restless) {
             return false;
         }
+        self.core.restless = first > 0;
         self.share_recording();
         let mut worked = false;
-        for index in 0..self.topology.tasks.len() {
+        for index in first..self.topology.tasks.len() {
             worked |= self.task(self.topology.tasks[index]);
             if self.requests.ended || self.requests.stops > 0 {
                 self.core.restless = true;
@@ -153,7 +155,7 @@ impl Graph {
     }
 
     /// Runs the timers that are due, in the order of their times. True if there was one.
-    fn due_timers(&mut self) -> bool {
+    pub(super) fn due_timers(&mut self) -> bool {
         let mut worked = false;
         // Each at most once in a turn, so that timers that set themselves for the present do not keep tasks waiting.
         for _ in 0..self.core.nodes.len().max(16) {
@@ -310,11 +312,13 @@ impl Graph {
 
     fn arrive(&mut self, node: usize, time: u64) {
         self.share_recording();
+        self.arriving(true);
         if !self.arrive_many(node) {
             self.arrive_one(node, time);
             self.arrive_linked(node);
             self.settle();
         }
+        self.arriving(false);
     }
 
     /// The next packet of a source is on its way.

@@ -256,6 +256,8 @@ impl Host for Serving<'_> {
         self.with_pool(pool, |graph| Self::settle_left(graph, outer));
         self.look();
         self.run_tasks(pool);
+        // Tasks may have sent packets to elements that set timers.
+        self.look();
         if self.graph.are_behind(&self.plan.members) || !self.graph.passes_on() {
             self.along.stop();
         }
@@ -268,6 +270,7 @@ impl Host for Serving<'_> {
             program.look_at_timers(time_ns, now);
         }
         self.graph.note_timers(node);
+        self.graph.note_turn(node);
         let several = self.along.several;
         self.look();
         let alone = several && !self.along.several;

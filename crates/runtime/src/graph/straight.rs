@@ -146,7 +146,9 @@ impl Graph {
             self.core.clock.arrive(last);
         }
         (self.outside.horizon, self.core.busy_rounds, self.fusion.straight.runs) = (Some(until), 0, true);
+        self.arriving(true);
         self.run_linked(linked);
+        self.arriving(false);
         self.fusion.straight.runs = false;
         self.fusion.straight.unchanged = self.fusion.straight.known && self.is_quiet(until);
         self.fusion.straight.unchanged
