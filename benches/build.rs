@@ -1,5 +1,6 @@
-//! Builds the C sides: hand-written filters always, and what there are tools for: the same by clang, libpcap's side, XDP programs (clang), DPDK's
-//! side (libdpdk-dev and libpcap). Optimised whatever the profile, for this machine.
+//! Builds the C sides: hand-written filters always, and what there are tools for: the same by
+//! clang, libpcap's side, XDP programs (clang), DPDK's side (libdpdk-dev and libpcap). Optimised
+//! whatever the profile, for this machine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -56,7 +57,8 @@ fn by_clang() {
 fn xdp_programs() -> bool {
     let object = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("xdp_filters.o");
     let mut command = Command::new("clang");
-    // Debian keeps the headers of the machine's architecture in a folder that the BPF target does not look into.
+    // Debian keeps the headers of the machine's architecture in a folder that the BPF target does
+    // not look into.
     command.args(["-target", "bpf", "-mcpu=v3", "-O2", "-Wall", "-Wextra", "-I/usr/include/x86_64-linux-gnu"]);
     command.args(["-c", "c/xdp_filters.c", "-o"]).arg(object).status().is_ok_and(|s| s.success())
 }

@@ -1,7 +1,8 @@
-//! The fuzz target of limits: what reading, checking and compiling take is bounded by the size of the input, whatever is in it.
+//! The fuzz target of limits: what reading, checking and compiling take is bounded by the size of
+//! the input, whatever is in it.
 //!
-//! The first byte chooses what the rest is. Time is that of this thread on a processor, memory the most that the process has had; both as Linux tells them, and nothing is measured
-//! elsewhere.
+//! The first byte chooses what the rest is. Time is that of this thread on a processor, memory the
+//! most that the process has had; both as Linux tells them, and nothing is measured elsewhere.
 
 use frontends::c::{self, InfoLayout, Instance, Source};
 use frontends::click;
@@ -13,8 +14,9 @@ use netil::module::HandlerKind;
 use netil::{Module, verify};
 use std::collections::BTreeMap;
 
-/// What an input may take, however small it is, and for each of its bytes more: nanoseconds. An init handler may take its whole budget, each of four emitters runs it, and the
-/// interpreter takes a second for that where a fuzzer watches it.
+/// What an input may take, however small it is, and for each of its bytes more: nanoseconds. An
+/// init handler may take its whole budget, each of four emitters runs it, and the interpreter takes
+/// a second for that where a fuzzer watches it.
 const TIME: [u64; 2] = [6_000_000_000, 200_000];
 /// The same of memory, in bytes.
 const MEMORY: [u64; 2] = [200 << 20, 8 << 10];
@@ -42,7 +44,8 @@ pub fn bounded(bytes: &[u8]) {
     }
 }
 
-/// A module is verified, and what verifies is optimised and written as C, for one packet and for many at once.
+/// A module is verified, and what verifies is optimised and written as C, for one packet and for
+/// many at once.
 fn compiled(module: Module) {
     let Ok(program) = verify(module) else { return };
     for kind in [HandlerKind::Push, HandlerKind::Pull] {

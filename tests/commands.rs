@@ -14,7 +14,8 @@ fn program() -> Pipeline {
     MADE.get_or_init(|| p4::compile(Path::new("controller.p4"), PROGRAM, reading).unwrap_or_else(|e| panic!("{}", e.first()))).clone()
 }
 
-/// Lines are commands: each is done or refused with a message, and packets are forwarded behind them.
+/// Lines are commands: each is done or refused with a message, and packets are forwarded behind
+/// them.
 pub fn p4_entries(bytes: &[u8]) {
     let mut switch = Switch::start(program(), &engines::ALL[0], Settings::default()).unwrap_or_else(|e| panic!("{e}"));
     for line in String::from_utf8_lossy(bytes).lines().take(64) {

@@ -1,5 +1,6 @@
-//! The element library: every element is plain C11 for gcc and clang, without a warning, has a manual and one class of its name, and does what its script
-//! says: compiled by gcc and run as a program of its own, and compiled and run by netvm.
+//! The element library: every element is plain C11 for gcc and clang, without a warning, has a
+//! manual and one class of its name, and does what its script says: compiled by gcc and run as a
+//! program of its own, and compiled and run by netvm.
 
 #[path = "elements/constants.rs"]
 mod constants;
@@ -203,7 +204,8 @@ fn scripts_hold_on_machine_code() {
     hold_on("jit", |_| usize::MAX);
 }
 
-/// All cases of a class are one function of C, and C compilers take long for large ones: of large classes only the first cases are linked.
+/// All cases of a class are one function of C, and C compilers take long for large ones: of large
+/// classes only the first cases are linked.
 #[test]
 fn scripts_hold_linked() {
     hold_on("aot", |class| match class {

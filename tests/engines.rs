@@ -1,4 +1,5 @@
-//! Targets that take modules: the loader, the verifier with the interpreter, the JIT beside the interpreter.
+//! Targets that take modules: the loader, the verifier with the interpreter, the JIT beside the
+//! interpreter.
 
 #[cfg(feature = "jit")]
 use jit::JitEngine;
@@ -17,8 +18,9 @@ use std::sync::Arc;
 /// Backward branches and calls of one run: enough to reach everything, too few to wait for.
 const BUDGET: u32 = 300;
 
-/// The loader takes only what the encoder writes, and neither it nor the verifier panics or takes much memory. Bytes are loaded as they
-/// are and with the length and checksum that they should have, as hardly anything else passes the header.
+/// The loader takes only what the encoder writes, and neither it nor the verifier panics or takes
+/// much memory. Bytes are loaded as they are and with the length and checksum that they should
+/// have, as hardly anything else passes the header.
 pub fn module_loader(bytes: &[u8]) {
     load(bytes);
     sealed(bytes).as_deref().into_iter().for_each(load);
@@ -37,7 +39,8 @@ fn load(bytes: &[u8]) {
     }
 }
 
-/// A copy with magic, version, length and checksum of a whole module; `None` where not even the header is there.
+/// A copy with magic, version, length and checksum of a whole module; `None` where not even the
+/// header is there.
 fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let body = bytes.get(HEADER..)?;
     let length = u32::try_from(body.len()).ok()?;
@@ -64,8 +67,8 @@ fn common<'a>(all: Vec<&'a [u8]>, some: Vec<&[u8]>) -> (Vec<&'a [u8]>, Vec<&'a [
     all.into_iter().partition(|section| next.next_if(|s| s == section).is_some())
 }
 
-/// What verifies runs without a panic and within its budget, with the real coprocessors. The first byte chooses between the binary form
-/// and the generator.
+/// What verifies runs without a panic and within its budget, with the real coprocessors. The first
+/// byte chooses between the binary form and the generator.
 pub fn verify_run(bytes: &[u8]) {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let module = match choice & 1 {

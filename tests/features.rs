@@ -1,5 +1,6 @@
-//! `make install` builds the C library of the very crates that the program is built of: it compiles nothing twice, which takes minutes. Cargo builds a crate again where
-//! its features differ, so what the library depends on must have the features that it has in the program.
+//! `make install` builds the C library of the very crates that the program is built of: it compiles
+//! nothing twice, which takes minutes. Cargo builds a crate again where its features differ, so
+//! what the library depends on must have the features that it has in the program.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,5 +1,6 @@
-//! The elements that the runtime knows itself: each has a script in `tests/graphs`, and does what that says, on every engine. Classes in C have one there for what
-//! scripts of a single element cannot say: arguments that are refused, handlers of tables.
+//! The elements that the runtime knows itself: each has a script in `tests/graphs`, and does what
+//! that says, on every engine. Classes in C have one there for what scripts of a single element
+//! cannot say: arguments that are refused, handlers of tables.
 //!
 //! `NETVM_SCENARIO=Queue cargo test -p netvm-tests --test graphs` runs those whose name begins so.
 

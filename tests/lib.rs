@@ -1,7 +1,9 @@
-//! What the fuzz targets run on their bytes: here, so that plain tests replay every input that once failed (`regressions.rs`).
+//! What the fuzz targets run on their bytes: here, so that plain tests replay every input that once
+//! failed (`regressions.rs`).
 //!
-//! To add a target: a function here, its row in [`TARGETS`], a file of three lines in `fuzz/fuzz_targets/`, a `[[bin]]` in
-//! `fuzz/Cargo.toml`. An input that fails goes to `tests/regressions/<target>/`.
+//! To add a target: a function here, its row in [`TARGETS`], a file of three lines in
+//! `fuzz/fuzz_targets/`, a `[[bin]]` in `fuzz/Cargo.toml`. An input that fails goes to
+//! `tests/regressions/<target>/`.
 #![forbid(unsafe_code)]
 
 mod bounded;
@@ -53,7 +55,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("verify_run", verify_run),
 ];
 
-/// A capture gives the same packets and the same damage from memory and from a pipe that gives a few bytes at a time.
+/// A capture gives the same packets and the same damage from memory and from a pipe that gives a
+/// few bytes at a time.
 pub fn capture_reader(bytes: &[u8]) {
     let whole = read(Capture::from_bytes(bytes.to_vec()), 4096);
     let piecewise = read(Capture::from_reader(Trickle(Cursor::new(bytes.to_vec()))), 7);

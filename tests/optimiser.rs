@@ -16,9 +16,10 @@ const MOST_DISABLED: usize = 3;
 /// Packets of a burst: more than a word of bits.
 const BURST: u64 = 70;
 
-/// Whatever passes run, in whatever order, the program means the same. The first byte chooses the kind of program, the target, and whether the
-/// pipeline runs without some passes or up to one of them, or passes run in an order of their own; the next ones say which; the
-/// others are the program.
+/// Whatever passes run, in whatever order, the program means the same. The first byte chooses the
+/// kind of program, the target, and whether the pipeline runs without some passes or up to one of
+/// them, or passes run in an order of their own; the next ones say which; the others are the
+/// program.
 pub fn passes_agree(bytes: &[u8]) {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let (passes, rest) = chosen(*choice, rest);

@@ -1,17 +1,20 @@
-//! The fuzz target of what prints packets as lines: no panic, bounded text, nothing but printable ASCII, line ends and tabs.
+//! The fuzz target of what prints packets as lines: no panic, bounded text, nothing but printable
+//! ASCII, line ends and tabs.
 
 use netvm_cli::print::{Dump, Packet, Printer, Style, Zone};
 use runtime::io::{LinkType, Timestamp};
 
 /// Link types that have printers.
 const LINKS: [u32; 12] = [1, 1, 101, 101, 0, 108, 113, 276, 9, 50, 107, 104];
-/// More text than any packet of so many bytes may give: a TLV of two bytes has a line, and packets are within packets.
+/// More text than any packet of so many bytes may give: a TLV of two bytes has a line, and packets
+/// are within packets.
 const TEXT_PER_BYTE: usize = 200;
 /// A line's beginning.
 const TEXT: usize = 4000;
 
-/// The first byte chooses the link type, the second the style, the third how much of the packet was not captured; the rest is the packet. It is
-/// printed twice, since a printer remembers connections.
+/// The first byte chooses the link type, the second the style, the third how much of the packet was
+/// not captured; the rest is the packet. It is printed twice, since a printer remembers
+/// connections.
 pub fn print_packet(bytes: &[u8]) {
     let [link, style, missing, packet @ ..] = bytes else { return };
     let dumps = [Dump::None, Dump::None, Dump::Hex { link: true }, Dump::Both { link: false }];

@@ -1,4 +1,5 @@
-//! Replays `tests/regressions/<target>/*`: inputs on which a fuzz target once failed, and the seeds that it starts from.
+//! Replays `tests/regressions/<target>/*`: inputs on which a fuzz target once failed, and the seeds
+//! that it starts from.
 
 use std::fs;
 use std::panic::catch_unwind;

@@ -1,4 +1,5 @@
-//! Targets that take text: NetIL source, filter expressions, Click configurations, element classes in C, P4 programs.
+//! Targets that take text: NetIL source, filter expressions, Click configurations, element classes
+//! in C, P4 programs.
 
 use frontends::c::{self, InfoLayout, Instance, Source};
 use frontends::click;
@@ -15,7 +16,8 @@ use std::sync::Arc;
 /// The link types that a filter can be for, and one that it cannot.
 const LINKS: [u32; 13] = [0, 1, 9, 12, 50, 51, 101, 108, 113, 228, 229, 276, 147];
 
-/// Any text assembles or is refused with messages; what assembles is disassembled to text of the same module.
+/// Any text assembles or is refused with messages; what assembles is disassembled to text of the
+/// same module.
 pub fn asm_text(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match assemble(text, "fuzz.netil") {
@@ -29,8 +31,9 @@ pub fn asm_text(bytes: &[u8]) {
     }
 }
 
-/// Any expression is compiled or refused with messages, on every link type; what is compiled verifies, and its code gives the verdict that
-/// plain evaluation gives. The packet follows the expression after a zero byte.
+/// Any expression is compiled or refused with messages, on every link type; what is compiled
+/// verifies, and its code gives the verdict that plain evaluation gives. The packet follows the
+/// expression after a zero byte.
 pub fn filter_parser(bytes: &[u8]) {
     let mut parts = bytes.splitn(2, |b| *b == 0);
     let Ok(source) = std::str::from_utf8(parts.next().unwrap_or_default()) else { return };
@@ -53,7 +56,8 @@ fn same_verdict(filter: &Filter, packet: &[u8]) {
     assert_eq!(selection.get(0), filter.matches(packet, wire_len));
 }
 
-/// A Click configuration either has faults that can be drawn, or means the same when it is printed without its shorthand.
+/// A Click configuration either has faults that can be drawn, or means the same when it is printed
+/// without its shorthand.
 pub fn click_text(bytes: &[u8]) {
     let source = String::from_utf8_lossy(bytes);
     let flat = |text: &str| click::flatten(text, &BTreeMap::new());
@@ -78,8 +82,9 @@ fn header(name: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The text of an element class either has faults that can be drawn, or becomes a program that verifies, and runs. Three lines of text are as good as an
-/// element of many; values of parameters are the defaults, so what requires one is only described.
+/// The text of an element class either has faults that can be drawn, or becomes a program that
+/// verifies, and runs. Three lines of text are as good as an element of many; values of parameters
+/// are the defaults, so what requires one is only described.
 pub fn element_text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let source = Source { name: "fuzz.c", text: &text };
@@ -110,7 +115,8 @@ fn run_element(module: netil::Module, bytes: &[u8]) {
     engine.run(HandlerKind::Push, &mut packets, &mut state, &mut Outcome::default());
 }
 
-/// A P4 program is refused with messages that can be drawn, or what is made of it verifies, with marks and without.
+/// A P4 program is refused with messages that can be drawn, or what is made of it verifies, with
+/// marks and without.
 pub fn p4_text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for marks in [false, true] {

@@ -1,5 +1,6 @@
-//! Rules of the repository as tests: which crate may know which, where unsafe code may be, how a file begins and how long it gets, how long
-//! ARCHITECTURE.md gets, and that links in Markdown lead somewhere.
+//! Rules of the repository as tests: which crate may know which, where unsafe code may be, how a
+//! file begins and how long it gets, how long ARCHITECTURE.md gets, and that links in Markdown lead
+//! somewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("benches", &["netvm", "rings"]),
     ("xtask", &[]),
 ];
-/// Parts of crates, in the order in which they may know each other: each only those before it in its list.
+/// Parts of crates, in the order in which they may know each other: each only those before it in
+/// its list.
 const PARTS: &[(&str, &[&str])] = &[("crates/compiler/src", &["mir", "analysis", "passes", "vector", "cluster", "backends"])];
 /// Words that are no terms of the field, which files and types of these crates are not named after.
 const PRIVATE: &[&str] = &[
@@ -43,7 +45,8 @@ const UNSAFE_PARTS: &[&str] = &["crates/runtime/src/io/sys/"];
 const TABLES: &[&str] = &[];
 /// The most lines of any other file.
 const MAX_LINES: usize = 600;
-/// The most places where an error is a text alone: where nobody decides by it, such as options and lines that are read for people.
+/// The most places where an error is a text alone: where nobody decides by it, such as options and
+/// lines that are read for people.
 const MOST_TEXT_ERRORS: usize = 60;
 /// The most words of the page that people who change netvm read first, each with a letter or digit.
 const MOST_WORDS: usize = 4000;

@@ -1,8 +1,11 @@
-//! Applications on packets in memory: netvm's engines, the same elements compiled by a C compiler (`netvm compile --emit native`), and C written by hand in bursts.
+//! Applications on packets in memory: netvm's engines, the same elements compiled by a C compiler
+//! (`netvm compile --emit native`), and C written by hand in bursts.
 //!
-//! All sides get the same packets, copied into their buffers, and must send the same ones: order and bytes are compared port by port before anything is timed. A
-//! time is the processor's, of a run without its first pass over the trace, in which tables fill and memory is first touched; sides take turns. That pass has a time of its own: on all sides tables
-//! have room for as many entries, and no page of them was touched before.
+//! All sides get the same packets, copied into their buffers, and must send the same ones: order
+//! and bytes are compared port by port before anything is timed. A time is the processor's, of a
+//! run without its first pass over the trace, in which tables fill and memory is first touched;
+//! sides take turns. That pass has a time of its own: on all sides tables have room for as many
+//! entries, and no page of them was touched before.
 
 pub mod bmv2;
 pub mod cores;
@@ -56,7 +59,8 @@ pub struct Timing {
 
 /// Packets that are timed in a round, about: of sides that take bursts, and of others.
 const TIMED: [usize; 2] = [2_000_000, 100_000];
-/// And passes at least, of sides that take bursts: what the first pass takes is taken off, and must not outweigh the rest.
+/// And passes at least, of sides that take bursts: what the first pass takes is taken off, and must
+/// not outweigh the rest.
 const PASSES: usize = 8;
 /// From one packet to the next, in nanoseconds.
 const INTERVAL: u64 = 1000;
@@ -69,7 +73,8 @@ type Medians = (Option<f64>, Option<f64>);
 /// What is measured: a name, what makes it with so many entries, and these numbers.
 type Measured<'a, C> = (&'a str, fn(usize) -> C, &'a [usize]);
 
-/// Those with these names, or everything if there are none; what cannot be run is left out, and told.
+/// Those with these names, or everything if there are none; what cannot be run is left out, and
+/// told.
 pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
     let makers: [Measured<'_, Case>; 31] = [
         ("router", router, &ROUTES),
@@ -160,7 +165,8 @@ fn rows<C, T>(makers: &[Measured<'_, C>], only: &[String], row: impl Fn(C, usize
 
 fn row(case: Case, entries: usize, rounds: usize) -> Result<Row, String> {
     let (application, packets) = (case.application, case.packets.len());
-    // Where ports get different numbers of packets, sides begin their second passes in different orders.
+    // Where ports get different numbers of packets, sides begin their second passes in different
+    // orders.
     let alike = (0..case.inputs.len())
         .map(|port| case.packets.iter().filter(|packet| packet.port as usize == port).count())
         .all(|n| n == 0 || n * case.inputs.len() == packets);
@@ -275,7 +281,8 @@ fn mixed(application: &'static str, case: Case, mix: Mix) -> Case {
     Case { application, packets: varied::mixed(&case.packets, mix), ..case }
 }
 
-/// With ARP, options, errors, fragments, on packets that arrive at all ports; next hops have told their addresses before.
+/// With ARP, options, errors, fragments, on packets that arrive at all ports; next hops have told
+/// their addresses before.
 fn full_router(application: &'static str, entries: usize, ports: u32) -> Case {
     let routes = traffic::routes(entries);
     let packets = [traffic::answers(ports), traffic::routed(&routes, Some(ports))].concat();
@@ -356,7 +363,8 @@ fn switch(entries: usize) -> Case {
 /// Stations of a switch that floods.
 const FLOODING: usize = 4096;
 
-/// Of every hundred frames so many are for stations that nobody knows: they leave by all ports but the one that they came by.
+/// Of every hundred frames so many are for stations that nobody knows: they leave by all ports but
+/// the one that they came by.
 fn floods(percent: usize) -> Case {
     let mut case = of_file("switch, % flooded", "apps/switch/switch.click", "elements", traffic::flooded(FLOODING, percent as u64));
     case.parameters.insert("STATIONS".to_owned(), (2 * FLOODING).to_string());
@@ -394,7 +402,8 @@ fn balancer(entries: usize) -> Case {
     case
 }
 
-/// Flows of which nothing is known beforehand: what is looked for in the first segments, and followed in later ones.
+/// Flows of which nothing is known beforehand: what is looked for in the first segments, and
+/// followed in later ones.
 fn classifier(entries: usize) -> Case {
     let mut case = of_file("classifier", "apps/classifier/classifier.click", "apps/classifier/elements", traffic::translated(entries));
     (case.inputs, case.outputs) = (vec!["in".to_owned()], vec!["out".to_owned()]);

@@ -1,7 +1,9 @@
-//! Applications within another program: packets go in and out by calls, so many at a time, as they come from a device that is more or less busy.
+//! Applications within another program: packets go in and out by calls, so many at a time, as they
+//! come from a device that is more or less busy.
 //!
-//! Times are the processor's, of all that is done: packets copied in, run, and looked at where they leave. The first pass over the trace, in which tables fill, does not count. C by hand has packets
-//! copied in as well, up to 256 at a time, and leaves them in queues.
+//! Times are the processor's, of all that is done: packets copied in, run, and looked at where they
+//! leave. The first pass over the trace, in which tables fill, does not count. C by hand has
+//! packets copied in as well, up to 256 at a time, and leaves them in queues.
 
 use crate::applications::{nat_by_hand, router_by_hand};
 use crate::hand::{BURST, Hand, Trace};
@@ -72,7 +74,8 @@ fn cases() -> [Case; 2] {
     [router, nat]
 }
 
-/// All of them, on the engines that programs have, or those that are named by words: application, engine, packets at a time.
+/// All of them, on the engines that programs have, or those that are named by words: application,
+/// engine, packets at a time.
 ///
 /// # Errors
 /// A configuration cannot be read.

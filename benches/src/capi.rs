@@ -32,7 +32,8 @@ impl Filter {
     pub fn compile(expression: &str, single: bool) -> Option<Self> {
         let expression = CString::new(expression).ok()?;
         let mut filter = ptr::null_mut();
-        // SAFETY: the text ends with a zero byte, and the place for the filter is valid; others may be null (netvm.h).
+        // SAFETY: the text ends with a zero byte, and the place for the filter is valid; others may
+        // be null (netvm.h).
         unsafe { netvm_filter_compile(expression.as_ptr(), 1, ptr::null(), &raw mut filter, ptr::null_mut()) };
         Some(Self { filter: NonNull::new(filter)?, single })
     }
@@ -45,7 +46,8 @@ impl Filter {
             return;
         }
         assert!(packets.len() <= 64 * bits.len());
-        // SAFETY: the filter lives, packets are laid out as the header's (native::CPacket), and there are bits enough for them.
+        // SAFETY: the filter lives, packets are laid out as the header's (native::CPacket), and
+        // there are bits enough for them.
         unsafe { netvm_filter_select(self.filter.as_ptr(), packets.as_ptr(), packets.len(), bits.as_mut_ptr()) };
     }
 

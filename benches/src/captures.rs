@@ -1,11 +1,13 @@
-//! The packets that applications are measured with, as files: captures (classic, little-endian, a packet a microsecond), routes and rules as text.
-//! A trace that arrives at several ports is a capture for each.
+//! The packets that applications are measured with, as files: captures (classic, little-endian, a
+//! packet a microsecond), routes and rules as text. A trace that arrives at several ports is a
+//! capture for each.
 
 use crate::traffic::{self, LENGTH, PORTS, Packet, connections, six};
 use std::fs;
 use std::path::Path;
 
-/// Routes of a router, flows of a translator, stations of a switch, rules of a filter: small, of a usual size, large.
+/// Routes of a router, flows of a translator, stations of a switch, rules of a filter: small, of a
+/// usual size, large.
 pub const ROUTES: [usize; 3] = [1_000, 64_000, 900_000];
 /// See [`ROUTES`].
 pub const FLOWS: [usize; 3] = [1_000, 56_000, 1_000_000];
@@ -42,7 +44,8 @@ pub fn write_all(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What whole routers are measured with: packets at all ports, which are output 1 and so on; next hops' answers come first.
+/// What whole routers are measured with: packets at all ports, which are output 1 and so on; next
+/// hops' answers come first.
 fn write_routers(folder: &Path, n: usize) -> Result<(), String> {
     let routes = traffic::routes(n);
     for ports in [PORTS, 16] {

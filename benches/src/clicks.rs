@@ -1,7 +1,10 @@
-//! netvm beside Click: one configuration, the same captures, whole programs. Both read with FromDump and write with ToDump, which is what configurations of Click's users have.
+//! netvm beside Click: one configuration, the same captures, whole programs. Both read with
+//! FromDump and write with ToDump, which is what configurations of Click's users have.
 //!
-//! Each row runs a million packets and four million: the former as it is, the difference as nanoseconds a packet without start and end. What left is compared packet by packet, as sets, without ARP's requests, which
-//! depend on how sources take turns. Rows `router, …` are the whole router with one more element on the way of all packets.
+//! Each row runs a million packets and four million: the former as it is, the difference as
+//! nanoseconds a packet without start and end. What left is compared packet by packet, as sets,
+//! without ARP's requests, which depend on how sources take turns. Rows `router, …` are the whole
+//! router with one more element on the way of all packets.
 
 mod cases;
 
@@ -104,7 +107,8 @@ fn in_folder(case: &Case, programs: &Programs<'_>, rounds: usize, folder: &Path)
     Ok(Row { what: case.name, sides, left, differing })
 }
 
-/// Packets that leave by Click, and the most that one of the two sends and the other does not. Caches are filled afterwards.
+/// Packets that leave by Click, and the most that one of the two sends and the other does not.
+/// Caches are filled afterwards.
 fn compare(case: &Case, commands: &[Command<'_>], folder: &Path) -> Result<(usize, usize), String> {
     commands[0].run(case, folder)?;
     let wanted = outputs(case, folder)?;

@@ -1,4 +1,5 @@
-//! How long it takes from the text of a filter to something that runs: netvm's machine code, libpcap's bytecode.
+//! How long it takes from the text of a filter to something that runs: netvm's machine code,
+//! libpcap's bytecode.
 
 use crate::filters;
 use crate::native::Bpf;

@@ -1,7 +1,9 @@
-//! DPDK's side: libpcap's program converted by `rte_bpf_convert` and compiled by `rte_bpf`, where libdpdk-dev was there at build time.
+//! DPDK's side: libpcap's program converted by `rte_bpf_convert` and compiled by `rte_bpf`, where
+//! libdpdk-dev was there at build time.
 //!
-//! Its environment is begun once, without devices and huge pages. Known of DPDK 22.11: loads of single bytes and of words at a variable place, once
-//! converted, read elsewhere (pairs of bytes are right), so filters like `tcp[13] & 2 != 0` judge packets wrongly. That is told.
+//! Its environment is begun once, without devices and huge pages. Known of DPDK 22.11: loads of
+//! single bytes and of words at a variable place, once converted, read elsewhere (pairs of bytes
+//! are right), so filters like `tcp[13] & 2 != 0` judge packets wrongly. That is told.
 
 #[cfg(dpdk)]
 pub use with_dpdk::{Program, version};
@@ -23,11 +25,13 @@ mod with_dpdk {
         fn dpdk_run(program: *const c_void, packets: *const CPacket<'_>, n: usize, bits: *mut u64);
     }
 
-    /// Whether DPDK's environment is there. It keeps the thread that begins it on a processor: on that where it runs.
+    /// Whether DPDK's environment is there. It keeps the thread that begins it on a processor: on
+    /// that where it runs.
     static BEGUN: LazyLock<bool> = LazyLock::new(|| {
         let before = rustix::thread::sched_getaffinity(None);
         let processor = CString::new(rustix::thread::sched_getcpu().to_string()).unwrap_or_default();
-        // SAFETY: the text is valid and ends with a zero byte; the lock sees to it that this is called once.
+        // SAFETY: the text is valid and ends with a zero byte; the lock sees to it that this is
+        // called once.
         let begun = unsafe { dpdk_begin(processor.as_ptr()) } != 0;
         if let Ok(before) = before {
             let _ = rustix::thread::sched_setaffinity(None, &before);
@@ -54,7 +58,8 @@ mod with_dpdk {
         /// Calls it for each packet; a bit per packet.
         pub fn run(&self, packets: &[CPacket<'_>], bits: &mut [u64]) {
             assert!(packets.len() <= bits.len() * 64);
-            // SAFETY: the program lives as long as self; the packets are valid slices; the assertion leaves a bit for each.
+            // SAFETY: the program lives as long as self; the packets are valid slices; the
+            // assertion leaves a bit for each.
             unsafe { dpdk_run(self.0, packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
         }
     }

@@ -182,7 +182,8 @@ pub fn measure_own(name: &str, expression: &str, trace: &Trace<'_>, rounds: usiz
     timed(name.to_owned(), ours(expression)?, trace, rounds)
 }
 
-/// Measures a filter with its terms as they are written beside the same with its terms ordered by a profile.
+/// Measures a filter with its terms as they are written beside the same with its terms ordered by a
+/// profile.
 ///
 /// # Errors
 /// As [`measure`].
@@ -224,7 +225,8 @@ fn timing(engine: &'static str, mut times: Vec<f64>, wrong: Option<u64>) -> Timi
     Timing { engine, median_ns: times[times.len() / 2], minimum_ns: times[0], wrong }
 }
 
-/// Holds every side's verdicts against the first one's: how many packets are selected, and for each side how many it judges wrongly.
+/// Holds every side's verdicts against the first one's: how many packets are selected, and for each
+/// side how many it judges wrongly.
 fn compare(filter: &str, sides: &mut [Side], trace: &Trace<'_>) -> Result<(u64, Vec<Option<u64>>), String> {
     let expected = sides[0].verdicts(trace);
     let reference = sides[0].name();

@@ -1,4 +1,5 @@
-//! The filters measured, and for each a packet that it selects. f1 to f5 are those of the NetVM paper (section 6.3.1).
+//! The filters measured, and for each a packet that it selects. f1 to f5 are those of the NetVM
+//! paper (section 6.3.1).
 
 /// Number of filters.
 pub const COUNT: usize = 9;

@@ -1,4 +1,5 @@
-//! Applications written by hand in C behind safe functions ([c/burst.h](../c/burst.h)): a router, a translator, a switch, and what P4 programs do.
+//! Applications written by hand in C behind safe functions ([c/burst.h](../c/burst.h)): a router, a
+//! translator, a switch, and what P4 programs do.
 
 #![allow(unsafe_code, reason = "calling C is what this file is for")]
 
@@ -156,7 +157,8 @@ impl Hand {
         Self::new(stations, stations_run)
     }
 
-    /// A translator to so many external addresses, a power of 2; `headers` are destination and source of frames of either port.
+    /// A translator to so many external addresses, a power of 2; `headers` are destination and
+    /// source of frames of either port.
     pub fn nat(mappings: usize, timeout: u64, first: u32, addresses: u32, headers: &[[u8; 12]; 2]) -> Self {
         assert!(addresses.is_power_of_two());
         // SAFETY: headers are twenty-four bytes; gives a translator, or ends the program.
@@ -178,7 +180,8 @@ impl Hand {
 
     fn run_on(&mut self, trace: &Trace, passes: u64) -> [u64; 2] {
         assert!(trace.ports.iter().all(|port| u32::from(*port) < PORTS));
-        // SAFETY: application and ports are those that C gave; the trace has as many slots and ports as it says, and ports that there are.
+        // SAFETY: application and ports are those that C gave; the trace has as many slots and
+        // ports as it says, and ports that there are.
         unsafe { (self.run)(self.app.as_ptr(), self.ports.as_ptr(), &trace.as_c(), passes) }
         let (mut sent, mut dropped) = ([0; PORTS as usize], 0);
         // SAFETY: there is room for as many counts as there are ports.
@@ -192,7 +195,8 @@ impl Hand {
         let room = trace.ports.len() * passes as usize;
         let mut memory: Vec<Vec<u8>> = (0..PORTS).map(|_| vec![0; room * SLOT]).collect();
         let mut kept: Vec<CKept> = memory.iter_mut().map(|memory| CKept { packets: memory.as_mut_ptr(), count: 0, room }).collect();
-        // SAFETY: as many places as ports, each with that room, which live until the ports are reset below.
+        // SAFETY: as many places as ports, each with that room, which live until the ports are
+        // reset below.
         unsafe { ports_reset(self.ports.as_ptr(), kept.as_mut_ptr()) }
         self.run_on(trace, passes);
         // SAFETY: these are the ports of this application.

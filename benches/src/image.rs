@@ -1,8 +1,9 @@
 //! Machine code of the kernel's eBPF compiler, made fit to run in a process.
 //!
-//! The code of a program that calls nothing needs nothing of the kernel but its way to return: with mitigations against return prediction the last
-//! jump goes to a thunk of the kernel's. That becomes a plain return, which is quicker than what the kernel runs: the comparison
-//! favours the kernel. All else that leaves the code, or could, is refused. x86-64 only.
+//! The code of a program that calls nothing needs nothing of the kernel but its way to return: with
+//! mitigations against return prediction the last jump goes to a thunk of the kernel's. That
+//! becomes a plain return, which is quicker than what the kernel runs: the comparison favours the
+//! kernel. All else that leaves the code, or could, is refused. x86-64 only.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 

@@ -1,9 +1,11 @@
-//! The kernel's side: `c/xdp_filters.c`, verified and compiled by the kernel, its machine code run in this process.
+//! The kernel's side: `c/xdp_filters.c`, verified and compiled by the kernel, its machine code run
+//! in this process.
 //!
-//! Having the kernel test-run a program costs more than a filter takes, so its code is fetched (`bpf(2)`, `BPF_OBJ_GET_INFO_BY_FD`), checked by
-//! `crate::image`, and called with the beginning of a `struct xdp_buff`, whose first two words are where the packet begins and
-//! ends. The comparison of verdicts shows that the kernel has them there. Needs root, the kernel's compiler (`net.core.bpf_jit_enable`), and
-//! clang when this is built.
+//! Having the kernel test-run a program costs more than a filter takes, so its code is fetched
+//! (`bpf(2)`, `BPF_OBJ_GET_INFO_BY_FD`), checked by `crate::image`, and called with the beginning
+//! of a `struct xdp_buff`, whose first two words are where the packet begins and ends. The
+//! comparison of verdicts shows that the kernel has them there. Needs root, the kernel's compiler
+//! (`net.core.bpf_jit_enable`), and clang when this is built.
 
 #[cfg(xdp)]
 pub use with_clang::Program;
@@ -22,7 +24,8 @@ mod with_clang {
 
     const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/xdp_filters.o"));
     const INSTRUCTION: usize = 8;
-    /// A page-aligned bound of the code's length; the largest of the filters takes less than one page.
+    /// A page-aligned bound of the code's length; the largest of the filters takes less than one
+    /// page.
     const ROOM: usize = 1 << 16;
 
     unsafe extern "C" {
@@ -37,7 +40,8 @@ mod with_clang {
         /// Filter number `which` (from 0).
         ///
         /// # Errors
-        /// The kernel refuses it, does not show its machine code, or that code cannot run elsewhere.
+        /// The kernel refuses it, does not show its machine code, or that code cannot run
+        /// elsewhere.
         pub fn compile(which: usize) -> Result<Self, String> {
             let code = image::made_local(compiled(&section(which)?)?)?;
             Self::mapped(&code).map_err(|e| format!("no memory for machine code: {e}"))
@@ -59,8 +63,9 @@ mod with_clang {
         /// Calls it for each packet; a bit per packet.
         pub fn run(&self, packets: &[CPacket<'_>], bits: &mut [u64]) {
             assert!(packets.len() <= bits.len() * 64);
-            // SAFETY: the kernel verified that the program reads nothing but its packet, and `made_local` that it leaves by returning only; the
-            // packets are valid slices; the assertion leaves a bit for each.
+            // SAFETY: the kernel verified that the program reads nothing but its packet, and
+            // `made_local` that it leaves by returning only; the packets are valid slices; the
+            // assertion leaves a bit for each.
             unsafe { kernel_run(self.0, packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
         }
     }

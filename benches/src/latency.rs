@@ -1,8 +1,10 @@
 //! How long packets stay in the router while it is loaded: NRTE paper, Figure 4.
 //!
-//! The forward path of apps/router runs within this program. Packets are due at even times of the machine's clock, at a part of the rate that the router takes at most; all that are due go in, the router
-//! runs, and what leaves has stayed since it was due. So waiting counts, for packets before it as for whatever else the machine does. The most is measured first, with bursts of [`BURST`].
-//! Packets are told by their order: the router has one way, and drops none of these.
+//! The forward path of apps/router runs within this program. Packets are due at even times of the
+//! machine's clock, at a part of the rate that the router takes at most; all that are due go in,
+//! the router runs, and what leaves has stayed since it was due. So waiting counts, for packets
+//! before it as for whatever else the machine does. The most is measured first, with bursts of
+//! [`BURST`]. Packets are told by their order: the router has one way, and drops none of these.
 
 use crate::traffic::{self, PORTS, Packet};
 use netvm::application::{Application, Embedded, Lent, Reading, Settings, Silent};
@@ -32,7 +34,8 @@ pub struct Row {
     pub load: u32,
     /// Millions of packets a second that came.
     pub mpps: f64,
-    /// How long packets stayed, in microseconds: the median, and what 90, 99 and 99.9 percent stay less than.
+    /// How long packets stayed, in microseconds: the median, and what 90, 99 and 99.9 percent stay
+    /// less than.
     pub us: [f64; 4],
     /// Packets that did not leave.
     pub lost: u64,
@@ -68,7 +71,8 @@ impl Router {
         Ok(Self { embedded, packets: traffic::routed(&routes, None), input, outputs })
     }
 
-    /// So many packets go in, the first of which is that one of all, and the router runs; how many left.
+    /// So many packets go in, the first of which is that one of all, and the router runs; how many
+    /// left.
     fn run(&mut self, first: u64, count: usize) -> u64 {
         for n in first..first + count as u64 {
             let bytes = &self.packets[n as usize % self.packets.len()].bytes;

@@ -33,7 +33,8 @@ unsafe extern "C" {
 /// Looks flows up in netvm's table of them (104 bits of key, 11 bytes of value, a timeout).
 pub fn flows(parts: Parts<'_>, keys: &[Flow], now: u64, timeout: u64) -> u64 {
     assert!(keys.len().is_multiple_of(BURST) && parts.head[head::STASHED] == 0 && timeout > 0);
-    // SAFETY: the parts are those of a table of that layout, which leaves room for as many probes as are made behind every bucket; whole bursts.
+    // SAFETY: the parts are those of a table of that layout, which leaves room for as many probes
+    // as are made behind every bucket; whole bursts.
     unsafe { netvm_flows(parts.head.as_mut_ptr(), parts.slots.as_mut_ptr(), keys.as_ptr(), keys.len(), now, timeout) }
 }
 
@@ -41,7 +42,8 @@ pub fn flows(parts: Parts<'_>, keys: &[Flow], now: u64, timeout: u64) -> u64 {
 pub fn routes(parts: &Parts<'_>, keys: &[u32]) -> u64 {
     assert!(keys.len().is_multiple_of(BURST) && !parts.index.is_empty());
     let (head, values) = (parts.head.as_ptr(), parts.slots.as_ptr());
-    // SAFETY: the parts are those of a table of that layout, whose slots have numbers of groups and values that there are; whole bursts.
+    // SAFETY: the parts are those of a table of that layout, whose slots have numbers of groups and
+    // values that there are; whole bursts.
     unsafe { netvm_routes(head, values, parts.index.as_ptr(), parts.groups.as_ptr(), keys.as_ptr(), keys.len()) }
 }
 

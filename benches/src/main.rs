@@ -1,9 +1,18 @@
-//! `netvm-bench`: netvm beside libpcap, tcpdump, the kernel's and DPDK's compilers, and hand-written C, all from one run.
+//! `netvm-bench`: netvm beside libpcap, tcpdump, the kernel's and DPDK's compilers, and
+//! hand-written C, all from one run.
 //!
-//! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor, after their verdicts were compared packet by
-//! packet; `compile` times what it takes until a filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures in
-//! memory; `applications` times routers, translators, switches, firewalls, counting and a balancer, `cores` the same on several threads; `moves` moves threads while packets flow, `swaps` replaces their configuration; `queues` what threads hand packets over with and what it gains to pin them; `latency` how long packets stay in the router under load; `p4` what each optimisation of P4 programs gains, how long they take to start, packet sizes, and the switch around them beside BMv2; `bursts` times embedded ones by how many packets come at a time, `runs` whole runs of configurations, and `click` the same beside Click. Engines take turns, round by round, and medians are told: machines are noisy, so compare ratios of one run.
-//! `--record` keeps the figures under `benches/records/` with machine and revision.
+//! Sections: `single` and `mixed` time filters f1 to f9 on packets in memory, on one processor,
+//! after their verdicts were compared packet by packet; `compile` times what it takes until a
+//! filter runs; `tables` times lookups in tables; `programs` times whole programs on large captures
+//! in memory; `applications` times routers, translators, switches, firewalls, counting and a
+//! balancer, `cores` the same on several threads; `moves` moves threads while packets flow, `swaps`
+//! replaces their configuration; `queues` what threads hand packets over with and what it gains to
+//! pin them; `latency` how long packets stay in the router under load; `p4` what each optimisation
+//! of P4 programs gains, how long they take to start, packet sizes, and the switch around them
+//! beside BMv2; `bursts` times embedded ones by how many packets come at a time, `runs` whole runs
+//! of configurations, and `click` the same beside Click. Engines take turns, round by round, and
+//! medians are told: machines are noisy, so compare ratios of one run. `--record` keeps the figures
+//! under `benches/records/` with machine and revision.
 
 mod applications;
 mod bursts;
@@ -54,7 +63,8 @@ struct Args {
     #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = 1..=9, value_parser = clap::value_parser!(u32).range(1..=9))]
     filters: Vec<u32>,
 
-    /// Applications of the section `applications`, by the names that benches/records/README.md has, all sizes of each; rows of the sections `click` and `bursts`, by how their names begin
+    /// Applications of the section `applications`, by the names that benches/records/README.md has,
+    /// all sizes of each; rows of the sections `click` and `bursts`, by how their names begin
     #[arg(long, value_name = "NAME,NAME…", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -66,7 +76,8 @@ struct Args {
     #[arg(long, value_name = "N,N…", value_delimiter = ',', default_values_t = [2_usize])]
     replicas: Vec<usize>,
 
-    /// Sides of the sections `cores` and `swaps`, by words in their names, such as `analysed,lock` [default: all]
+    /// Sides of the sections `cores` and `swaps`, by words in their names, such as `analysed,lock`
+    /// [default: all]
     #[arg(long, value_name = "WORD,WORD…", value_delimiter = ',')]
     sides: Vec<String>,
 
@@ -86,7 +97,8 @@ struct Args {
     #[arg(long)]
     record: bool,
 
-    /// A folder with BMv2's programs, for the section `p4`: simple_switch, simple_switch_CLI, and JSON of benches/p4/*.p4 or p4c-bm2-ss
+    /// A folder with BMv2's programs, for the section `p4`: simple_switch, simple_switch_CLI, and
+    /// JSON of benches/p4/*.p4 or p4c-bm2-ss
     #[arg(long, value_name = "FOLDER")]
     bmv2: Option<PathBuf>,
 
@@ -94,7 +106,8 @@ struct Args {
     #[arg(long, value_name = "FILE")]
     click: Option<PathBuf>,
 
-    /// Measure nothing, but write the packets, routes and rules that applications are measured with into a folder; with the section `click` its configurations and captures
+    /// Measure nothing, but write the packets, routes and rules that applications are measured with
+    /// into a folder; with the section `click` its configurations and captures
     #[arg(long, value_name = "FOLDER")]
     write_traffic: Option<PathBuf>,
 }
@@ -126,13 +139,16 @@ enum Section {
     Cores,
     /// Threads moved from core to core, and replicas that come and go, while packets in memory flow
     Moves,
-    /// Another version of a running translator, on one thread and on several, while packets in memory flow
+    /// Another version of a running translator, on one thread and on several, while packets in
+    /// memory flow
     Swaps,
-    /// A queue under a lock beside a ring for each pair of threads, what a stage boundary costs, and threads pinned and not
+    /// A queue under a lock beside a ring for each pair of threads, what a stage boundary costs,
+    /// and threads pinned and not
     Queues,
     /// How long packets stay in the router, by load
     Latency,
-    /// P4 programs: what each optimisation gains, how long it takes until they run, packet sizes, and the switch around them beside BMv2
+    /// P4 programs: what each optimisation gains, how long it takes until they run, packet sizes,
+    /// and the switch around them beside BMv2
     P4,
     /// A router and a translator within another program, 1 to 768 packets at a time
     Bursts,

@@ -75,7 +75,8 @@ impl Hand {
     pub fn run(self, packets: &[CPacket<'_>], bits: &mut [u64]) {
         assert!(self.which <= F9_SWITCH && packets.len() <= bits.len() * 64);
         let run = self.function();
-        // SAFETY: there are F9_SWITCH + 1 filters; the packets are valid slices as long as they are borrowed; the assertion leaves a bit for each.
+        // SAFETY: there are F9_SWITCH + 1 filters; the packets are valid slices as long as they are
+        // borrowed; the assertion leaves a bit for each.
         unsafe { run(self.which as u32, packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
     }
 
@@ -91,14 +92,17 @@ impl Hand {
     }
 }
 
-/// Touches one byte of each packet, asking for later ones ahead: what no filter can be quicker than.
+/// Touches one byte of each packet, asking for later ones ahead: what no filter can be quicker
+/// than.
 pub fn touch(packets: &[CPacket<'_>], bits: &mut [u64]) {
     assert!(packets.len() <= bits.len() * 64);
-    // SAFETY: the packets are valid slices as long as they are borrowed, and are read within their length; the assertion leaves a bit for each.
+    // SAFETY: the packets are valid slices as long as they are borrowed, and are read within their
+    // length; the assertion leaves a bit for each.
     unsafe { touch_each(packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
 }
 
-/// Zeros, in large pages where the system has them to give: small ones make every packet a miss of the address cache.
+/// Zeros, in large pages where the system has them to give: small ones make every packet a miss of
+/// the address cache.
 pub fn huge(size: usize) -> Vec<u8> {
     const PAGE: usize = 2 << 20;
     let mut bytes: Vec<u8> = Vec::with_capacity(size);
@@ -144,7 +148,8 @@ mod with_libpcap {
         /// Runs `bpf_filter` on each packet; a bit per packet.
         pub fn run(&self, packets: &[CPacket<'_>], bits: &mut [u64]) {
             assert!(packets.len() <= bits.len() * 64);
-            // SAFETY: the program lives as long as self; the packets are valid slices; the assertion leaves a bit for each.
+            // SAFETY: the program lives as long as self; the packets are valid slices; the
+            // assertion leaves a bit for each.
             unsafe { libpcap_run(self.0, packets.as_ptr(), packets.len(), bits.as_mut_ptr()) }
         }
     }

@@ -1,4 +1,5 @@
-//! A picture of a run for the README: what f1 to f9 cost on the mixed trace, engines side by side, on a logarithmic scale.
+//! A picture of a run for the README: what f1 to f9 cost on the mixed trace, engines side by side,
+//! on a logarithmic scale.
 
 use crate::engines::Row;
 use plotters::prelude::*;

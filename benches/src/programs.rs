@@ -1,6 +1,8 @@
-//! Whole programs on large captures: `netvm filter`, on all processors and on one thread, beside tcpdump; in turns, every output a fresh
-//! file in memory. One capture has the mix of sizes, one only its small packets, of which there are some twelve million in a gigabyte. Both are read
-//! from the page cache: of a file system in memory, which keeps files in small pages, and of the disk's, after the file was read from there once.
+//! Whole programs on large captures: `netvm filter`, on all processors and on one thread, beside
+//! tcpdump; in turns, every output a fresh file in memory. One capture has the mix of sizes, one
+//! only its small packets, of which there are some twelve million in a gigabyte. Both are read from
+//! the page cache: of a file system in memory, which keeps files in small pages, and of the disk's,
+//! after the file was read from there once.
 
 use crate::filters;
 use netvm::io::synth::Mix;
@@ -80,7 +82,8 @@ impl Drop for Place {
     }
 }
 
-/// Runs all tasks on captures of at least that many bytes; nothing, with a line that says why, if tcpdump is missing.
+/// Runs all tasks on captures of at least that many bytes; nothing, with a line that says why, if
+/// tcpdump is missing.
 ///
 /// # Errors
 /// A program failed, or two wrote different files.
@@ -103,7 +106,8 @@ pub fn measure(netvm: &Path, bytes: u64, rounds: usize) -> Result<Vec<Report>, S
     Ok(reports)
 }
 
-/// Lets the page cache have a file as it has one that was read, not written; in memory nothing changes.
+/// Lets the page cache have a file as it has one that was read, not written; in memory nothing
+/// changes.
 fn read_again(path: &Path) -> std::io::Result<()> {
     let mut file = fs::File::open(path)?;
     file.sync_all()?;

@@ -1,14 +1,20 @@
-//! What threads hand packets over with: a queue that they share under a lock beside a ring for each pair (NRTE paper, Figure 1), and what a stage boundary costs.
+//! What threads hand packets over with: a queue that they share under a lock beside a ring for each
+//! pair (NRTE paper, Figure 1), and what a stage boundary costs.
 //!
-//! One producer, one to three consumers, numbers of 64 bits. The queue under a lock is a ring of the same size; numbers go in and out one by one, as in the paper, or in bursts. Rings are
-//! those of the library rtrb, one by one and in chunks, and netvm's own, which know bursts only. Times are those of the clock on the wall and of all processors together: with fewer
-//! processors than threads only the latter tell.
+//! One producer, one to three consumers, numbers of 64 bits. The queue under a lock is a ring of
+//! the same size; numbers go in and out one by one, as in the paper, or in bursts. Rings are those
+//! of the library rtrb, one by one and in chunks, and netvm's own, which know bursts only. Times
+//! are those of the clock on the wall and of all processors together: with fewer processors than
+//! threads only the latter tell.
 //!
-//! Threads on cores of their own beside threads that the system places (NRTE paper, section 5: 12.04 against 16.19 s): a pipeline of an input, two stages of which one has two replicas, and a last one,
-//! each of which works on every byte of a packet.
+//! Threads on cores of their own beside threads that the system places (NRTE paper, section 5:
+//! 12.04 against 16.19 s): a pipeline of an input, two stages of which one has two replicas, and a
+//! last one, each of which works on every byte of a packet.
 //!
-//! A stage boundary is measured as a difference: packets of 60 bytes go from an input to a stage that looks at each, on one core; then with a stage between that hands them on, on the same core or
-//! on another (two boundaries more, but no packet's bytes go to another core), and with the input on another core, so that all of them do.
+//! A stage boundary is measured as a difference: packets of 60 bytes go from an input to a stage
+//! that looks at each, on one core; then with a stage between that hands them on, on the same core
+//! or on another (two boundaries more, but no packet's bytes go to another core), and with the
+//! input on another core, so that all of them do.
 
 use netvm::stages::{Burst, Outlets, Packet, Pipeline, Stage, Turn};
 use rings::{Bell, Got, Inputs, Pushed, ring};
@@ -109,7 +115,8 @@ pub fn measure(rounds: usize) -> Vec<Row> {
     rows
 }
 
-/// A pipeline that works on all bytes in each stage: the input, one with two replicas, one more, and the last.
+/// A pipeline that works on all bytes in each stage: the input, one with two replicas, one more,
+/// and the last.
 fn placed(pinned: bool) -> Took {
     let works = |_| {
         |burst: &mut Burst, out: &mut Outlets| {

@@ -1,4 +1,5 @@
-//! Numbers at random that are the same in every run: SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+//! Numbers at random that are the same in every run: SplitMix64 (Steele, Lea, Flood: Fast
+//! splittable pseudorandom number generators, 2014).
 
 /// A generator; its number is the seed.
 pub struct Random(pub u64);

@@ -156,7 +156,8 @@ fn whole_applications(out: &mut String, rows: &[applications::Row]) {
     }
 }
 
-/// What optimisations of P4 programs gain, with the increments of packets in a second that each brings, or costs by its absence.
+/// What optimisations of P4 programs gain, with the increments of packets in a second that each
+/// brings, or costs by its absence.
 fn of_p4(out: &mut String, results: &Results) {
     let _ = writeln!(out, "\nthe application of the PVPP paper, 1,000 routes: ns/packet, million packets a second (median)");
     let mpps = |row: &applications::gains::Row| 1e3 / row.median_ns;

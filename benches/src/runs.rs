@@ -1,4 +1,5 @@
-//! `netvm run` as people call it: an endless source, from capture to capture, and compiled C that is not in the cache yet. Times are those of the wall, of the whole program.
+//! `netvm run` as people call it: an endless source, from capture to capture, and compiled C that
+//! is not in the cache yet. Times are those of the wall, of the whole program.
 
 use crate::captures;
 use crate::traffic;

@@ -1,6 +1,8 @@
-//! Lookups in tables: netvm's by C over their memory, as compiled programs do it, and by calls, beside tables written by hand and well-kept crates.
+//! Lookups in tables: netvm's by C over their memory, as compiled programs do it, and by calls,
+//! beside tables written by hand and well-kept crates.
 //!
-//! Keys are drawn at random from what was entered, so that tables larger than the caches miss them. All ways find the same values, or nothing is told.
+//! Keys are drawn at random from what was entered, so that tables larger than the caches miss them.
+//! All ways find the same values, or nothing is told.
 
 use crate::captures::{FLOWS, ROUTES};
 use crate::lookups::{self, Flow, HandFlows, HandRoutes};

@@ -1,9 +1,11 @@
 //! Packets in memory: one repeated, or a mix in random order.
 //!
-//! [`Memory::mixed`] and [`Memory::single`]: packets lie 128 bytes apart, cut to that, and are visited through references in random order: 131,072 of
-//! them, far more than a branch predictor remembers, to 8,192 packets, of whose 1 MiB the filters touch the first half of each 128 bytes.
-//! [`Memory::large`]: 131,072 whole packets, each at the beginning of a cache line, in random order: more than a last-level cache holds.
-//! [`Memory::cold`]: 655,360 packets in buffers of 2,048 bytes, one after the other, as a network card fills them: 1.3 GB.
+//! [`Memory::mixed`] and [`Memory::single`]: packets lie 128 bytes apart, cut to that, and are
+//! visited through references in random order: 131,072 of them, far more than a branch predictor
+//! remembers, to 8,192 packets, of whose 1 MiB the filters touch the first half of each 128 bytes.
+//! [`Memory::large`]: 131,072 whole packets, each at the beginning of a cache line, in random
+//! order: more than a last-level cache holds. [`Memory::cold`]: 655,360 packets in buffers of 2,048
+//! bytes, one after the other, as a network card fills them: 1.3 GB.
 
 use crate::native::{self, CPacket};
 use netvm::io::synth::mixed_trace;
@@ -25,7 +27,8 @@ pub struct Memory {
 
 /// How packets lie in memory.
 struct Layout {
-    /// Bytes between the beginnings of packets; none if each begins with the cache line after the one before.
+    /// Bytes between the beginnings of packets; none if each begins with the cache line after the
+    /// one before.
     stride: Option<usize>,
     /// How often all packets are there.
     copies: usize,

@@ -1,9 +1,13 @@
-//! What applications are measured with: routes, flows, stations and rules, and packets of 60 bytes for them. All of it comes from seeds.
+//! What applications are measured with: routes, flows, stations and rules, and packets of 60 bytes
+//! for them. All of it comes from seeds.
 //!
-//! Shapes: routes have the lengths of the Internet's table of 2024 and 64 next hops over all ports; every packet has a route. A translator's flows come from
-//! endpoints inside, no two of one external address with the same port, so that all can keep theirs. A switch's stations are spread over four ports, and each sends in
-//! the trace, so that all are known after its first pass. A filter's rules are tested in order, and packets are decided by any of them alike.
-//! Packets are in random order, so that tables larger than the caches miss them. `six` has IPv6, `connections` what a firewall remembers.
+//! Shapes: routes have the lengths of the Internet's table of 2024 and 64 next hops over all ports;
+//! every packet has a route. A translator's flows come from endpoints inside, no two of one
+//! external address with the same port, so that all can keep theirs. A switch's stations are spread
+//! over four ports, and each sends in the trace, so that all are known after its first pass. A
+//! filter's rules are tested in order, and packets are decided by any of them alike. Packets are in
+//! random order, so that tables larger than the caches miss them. `six` has IPv6, `connections`
+//! what a firewall remembers.
 
 pub mod connections;
 pub mod six;
@@ -100,7 +104,8 @@ pub fn routes(n: usize) -> Vec<Route> {
     routes
 }
 
-/// Routes as text, one a line: `PREFIX/LENGTH GATEWAY OUTPUT`, over so many ports, the first of which is that output.
+/// Routes as text, one a line: `PREFIX/LENGTH GATEWAY OUTPUT`, over so many ports, the first of
+/// which is that output.
 pub fn routes_text(routes: &[Route], ports: u32, first: u32) -> String {
     let mut text = String::new();
     for Route { prefix, length, hop } in routes {
@@ -131,7 +136,8 @@ pub fn answers(ports: u32) -> Vec<Packet> {
     (0..HOPS).map(answer).collect()
 }
 
-/// Where packets arrive that a router with so many ports is to forward to a next hop: at any port but the one that they leave by.
+/// Where packets arrive that a router with so many ports is to forward to a next hop: at any port
+/// but the one that they leave by.
 fn elsewhere(hop: u32, ports: u32, random: &mut Random) -> u32 {
     (hop + 1 + random.below(u64::from(ports) - 1) as u32) % ports
 }
@@ -146,7 +152,8 @@ fn packets_of(entries: usize) -> usize {
 pub enum Popularity {
     /// All alike.
     Uniform,
-    /// The k-th one 1/k times as often as the first (Zipf): few destinations have most of the packets.
+    /// The k-th one 1/k times as often as the first (Zipf): few destinations have most of the
+    /// packets.
     Zipf,
 }
 
@@ -178,7 +185,8 @@ impl Drawn {
     }
 }
 
-/// UDP packets that arrive at port 0, or if so wanted at any of so many ports but the one that they leave by; each has a route.
+/// UDP packets that arrive at port 0, or if so wanted at any of so many ports but the one that they
+/// leave by; each has a route.
 pub fn routed(routes: &[Route], at: Option<u32>) -> Vec<Packet> {
     routed_by(routes, at, Popularity::Uniform)
 }
@@ -197,7 +205,8 @@ pub fn routed_by(routes: &[Route], at: Option<u32>, popularity: Popularity) -> V
     (0..packets_of(routes.len())).map(packet).collect()
 }
 
-/// A packet of IPv4 with so many bytes: zeros behind its own, and a header that says so. None is shorter than it was.
+/// A packet of IPv4 with so many bytes: zeros behind its own, and a header that says so. None is
+/// shorter than it was.
 pub fn lengthened(packet: &Packet, length: usize) -> Vec<u8> {
     let mut bytes = packet.bytes.to_vec();
     if length > LENGTH {
@@ -238,7 +247,8 @@ fn murmur(word: u32) -> u32 {
     h ^ h >> 16
 }
 
-/// Flows of so many endpoints inside. Those that get the same external address have different ports, so that each can keep its own.
+/// Flows of so many endpoints inside. Those that get the same external address have different
+/// ports, so that each can keep its own.
 pub fn flows(endpoints: usize) -> Vec<Flow> {
     let mut used = vec![0u64; externals(endpoints) as usize];
     let flow = |n: u64| {
@@ -272,7 +282,8 @@ fn segments(count: usize, to: Option<u32>) -> Vec<Packet> {
     each(count, PACKETS, 34_567).into_iter().map(packet).collect()
 }
 
-/// Numbers below `n` in random order: each of them, some more than once if that makes `count` of them.
+/// Numbers below `n` in random order: each of them, some more than once if that makes `count` of
+/// them.
 fn each(n: usize, count: usize, seed: u64) -> Vec<usize> {
     let mut random = Random(seed);
     let more = (n..count).map(|_| random.below(n as u64) as usize).collect::<Vec<_>>();
@@ -287,7 +298,8 @@ pub fn station(n: usize) -> [u8; 6] {
     [2, a, 1, b, c, d]
 }
 
-/// Frames between so many stations, a multiple of the ports; each arrives at the port that its sender is at, and the ports take turns.
+/// Frames between so many stations, a multiple of the ports; each arrives at the port that its
+/// sender is at, and the ports take turns.
 pub fn switched(stations: usize) -> Vec<Packet> {
     flooded(stations, 0)
 }

@@ -1,6 +1,7 @@
-//! Tells the linker the name under which programs will look for the shared library, as `scripts/install-lib` installs it: `libnetvm.so.0.1`,
-//! the part of the version within which programs need not be linked anew. And that the library stays once it is loaded: threads of
-//! its own may compile filters when a program would unload it.
+//! Tells the linker the name under which programs will look for the shared library, as
+//! `scripts/install-lib` installs it: `libnetvm.so.0.1`, the part of the version within which
+//! programs need not be linked anew. And that the library stays once it is loaded: threads of its
+//! own may compile filters when a program would unload it.
 #![forbid(unsafe_code)]
 
 fn main() {

@@ -1,4 +1,5 @@
-//! The library of elements as the program has it: each file compressed, which is a third of a megabyte less.
+//! The library of elements as the program has it: each file compressed, which is a third of a
+//! megabyte less.
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;

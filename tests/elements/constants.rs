@@ -1,6 +1,8 @@
-//! C text of arguments, for the native run of element scripts: constants, lists, and what fills tables.
+//! C text of arguments, for the native run of element scripts: constants, lists, and what fills
+//! tables.
 
-/// The parts between separators that are not inside parentheses or quotes, trimmed; empty ones left out.
+/// The parts between separators that are not inside parentheses or quotes, trimmed; empty ones left
+/// out.
 pub fn split(text: &str, separator: char) -> Vec<String> {
     let (mut parts, mut depth, mut quoted) = (vec![String::new()], 0, false);
     for c in text.chars() {
@@ -116,7 +118,8 @@ pub fn list(ty: &str, name: &str, texts: &[String]) -> String {
     format!("static const {ty} {name}[] = {{ {values} }};\nenum {{ {name}_count = {} }};\n", texts.len())
 }
 
-/// A constructor that enters a table's rows; it stands behind the element, whose table is set up before.
+/// A constructor that enters a table's rows; it stands behind the element, whose table is set up
+/// before.
 ///
 /// # Errors
 /// The argument that cannot be read.

@@ -1,9 +1,11 @@
-//! Runs element scripts on elements compiled by the system's C compiler: makes an application with an instance for each case, as a generator would, and hands
-//! the case's actions to `elements/native/script.c`.
+//! Runs element scripts on elements compiled by the system's C compiler: makes an application with
+//! an instance for each case, as a generator would, and hands the case's actions to
+//! `elements/native/script.c`.
 //!
-//! Reads the declarations of an element by their macros, and arguments in the plainest form only: numbers, addresses, words. It is the yardstick
-//! that netvm's own compiler is held against, so it shares nothing with it. Classes whose arguments are a language of their own (classifiers)
-//! are left out.
+//! Reads the declarations of an element by their macros, and arguments in the plainest form only:
+//! numbers, addresses, words. It is the yardstick that netvm's own compiler is held against, so it
+//! shares nothing with it. Classes whose arguments are a language of their own (classifiers) are
+//! left out.
 
 use std::fs;
 use std::io::Write as _;
@@ -62,7 +64,8 @@ impl Native {
         declared.iter().all(|(name, arguments)| name != "CONFIG" || plain.contains(&arguments[0].as_str()))
     }
 
-    /// The class's text and that of the headers that are part of it, as they are not for all classes at once.
+    /// The class's text and that of the headers that are part of it, as they are not for all
+    /// classes at once.
     fn source(&self, class: &str) -> String {
         self.with_headers(fs::read_to_string(self.elements.join(format!("{class}.c"))).unwrap())
     }
@@ -182,7 +185,8 @@ fn instance(n: usize, file: &Path, source: &str, names: &[String], case: &Case) 
     ))
 }
 
-/// The names at file level of an element: those of parameters, tables, constants, tags, data and functions.
+/// The names at file level of an element: those of parameters, tables, constants, tags, data and
+/// functions.
 fn file_level(source: &str, declared: &[Declaration]) -> Vec<String> {
     let mut names: Vec<String> = ["init", "packet", "push", "timer", "pull"].map(String::from).to_vec();
     for (kind, words) in declared {

@@ -1,7 +1,8 @@
 //! Click's test files: a shell script, files for it, and what it is to write.
 //!
-//! Sections begin with a line `%name`; `%expect` compares line by line, blank lines and blanks at ends left out, `{{…}}` being a regular expression and `{{?…}}` a
-//! remark. Source: clicktest(1). Leaves out: `%file -e` (base64), subtests.
+//! Sections begin with a line `%name`; `%expect` compares line by line, blank lines and blanks at
+//! ends left out, `{{…}}` being a regular expression and `{{?…}}` a remark. Source: clicktest(1).
+//! Leaves out: `%file -e` (base64), subtests.
 
 use fancy_regex::Regex;
 
@@ -130,7 +131,8 @@ impl Test {
         Ok(())
     }
 
-    /// The first difference between what a file holds and what it is to hold; `None` if there is none.
+    /// The first difference between what a file holds and what it is to hold; `None` if there is
+    /// none.
     pub fn difference(&self, expectation: &Expectation, actual: &str) -> Result<Option<String>, String> {
         if expectation.kind == Kind::Exact {
             return Ok((expectation.text != actual).then(|| format!("{}: not the same bytes", expectation.name)));

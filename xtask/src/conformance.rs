@@ -1,10 +1,12 @@
-//! Click's own tests, run on netvm: which pass, which fail, and which need something that is not there.
+//! Click's own tests, run on netvm: which pass, which fail, and which need something that is not
+//! there.
 //!
-//! Each test runs in a folder of its own, with `click` and `click-flatten` on the path being netvm ([`super::clicktest`] reads the files). A test needs something that
-//! is not there if its `%require` fails, or if it fails and a class of elements, an option or a program was missed.
+//! Each test runs in a folder of its own, with `click` and `click-flatten` on the path being netvm
+//! ([`super::clicktest`] reads the files). A test needs something that is not there if its
+//! `%require` fails, or if it fails and a class of elements, an option or a program was missed.
 //!
-//! Besides, configurations that come with Click are checked and run as they are, which is counted apart; of those in its folder `conf` the summary of `netvm check` tells how many
-//! are accepted.
+//! Besides, configurations that come with Click are checked and run as they are, which is counted
+//! apart; of those in its folder `conf` the summary of `netvm check` tells how many are accepted.
 
 use crate::clicktest::{self, Test};
 use std::collections::BTreeMap;
@@ -38,7 +40,8 @@ const CONFIGURATIONS: &[(&str, &[(&str, &str)])] = &[(
     ],
 )];
 
-/// Runs the tests under `click`/test whose names contain one of `names`, or all, with that netvm, and the configurations. True if just those failed that are known to.
+/// Runs the tests under `click`/test whose names contain one of `names`, or all, with that netvm,
+/// and the configurations. True if just those failed that are known to.
 pub fn run(netvm: &Path, click: &Path, names: &[&str]) -> io::Result<bool> {
     let tests = files(&click.join("test"))?;
     let scratch = std::env::temp_dir().join(format!("netvm-conformance-{}", std::process::id()));
@@ -195,13 +198,15 @@ fn one(path: &Path, work: &Path, tools: &Path) -> io::Result<Result> {
     Ok(judge(&test, went_well, work))
 }
 
-/// The shell that runs scripts: bash where there is one, since some tests print bytes as `\xd4`, which not every `printf` does.
+/// The shell that runs scripts: bash where there is one, since some tests print bytes as `\xd4`,
+/// which not every `printf` does.
 fn shell_name() -> &'static str {
     let found = Command::new("bash").args(["-c", "true"]).status().is_ok_and(|status| status.success());
     if found { "bash" } else { "sh" }
 }
 
-/// Runs a script as clicktest does: every command must succeed. Its streams are the files `stdout` and `stderr`.
+/// Runs a script as clicktest does: every command must succeed. Its streams are the files `stdout`
+/// and `stderr`.
 fn shell(script: &str, name: &str, work: &Path, tools: &Path) -> io::Result<bool> {
     let file = work.join(format!(".{name}.sh"));
     fs::write(&file, clicktest::bytes(script))?;

@@ -1,7 +1,9 @@
-//! libpcap's own tests of filters held against netvm: the "apply" blocks of `testprogs/TESTrun`, each a filter, a capture of `tests/filter` and which of its
-//! packets the filter selects. What comes out otherwise is listed with the reason in `conformance-filters.txt`.
+//! libpcap's own tests of filters held against netvm: the "apply" blocks of `testprogs/TESTrun`,
+//! each a filter, a capture of `tests/filter` and which of its packets the filter selects. What
+//! comes out otherwise is listed with the reason in `conformance-filters.txt`.
 //!
-//! The blocks belong to libpcap's newest version, and some hold of no released one: how many the installed tcpdump comes out right on is told beside.
+//! The blocks belong to libpcap's newest version, and some hold of no released one: how many the
+//! installed tcpdump comes out right on is told beside.
 
 use std::fs;
 use std::io;
@@ -21,7 +23,8 @@ struct Block {
     selected: Vec<bool>,
 }
 
-/// Runs the blocks whose names contain one of `names`, or all. True if just those came out otherwise that are known to.
+/// Runs the blocks whose names contain one of `names`, or all. True if just those came out
+/// otherwise that are known to.
 pub fn run(netvm: &Path, libpcap: &Path, names: &[&str]) -> io::Result<bool> {
     let blocks = blocks(&fs::read_to_string(libpcap.join("testprogs/TESTrun"))?);
     if blocks.is_empty() {

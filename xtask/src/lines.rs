@@ -1,8 +1,8 @@
-//! Lines of `netvm filter -n -r` held against those of tcpdump, over a folder of captures: the share that is the same, by protocol, and
-//! what differs most often.
+//! Lines of `netvm filter -n -r` held against those of tcpdump, over a folder of captures: the
+//! share that is the same, by protocol, and what differs most often.
 //!
-//! Used by `make compare-print` and by the test `lines_are_those_of_tcpdump` of the command line. A packet counts as the same if all of
-//! its text is.
+//! Used by `make compare-print` and by the test `lines_are_those_of_tcpdump` of the command line. A
+//! packet counts as the same if all of its text is.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -83,7 +83,8 @@ pub fn packets(text: &str) -> Vec<String> {
     packets
 }
 
-/// What a line is about: for TCP also what it carries, for UDP and others the first word behind the addresses.
+/// What a line is about: for TCP also what it carries, for UDP and others the first word behind the
+/// addresses.
 fn protocol(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().get(16..).unwrap_or_default();
     if line.contains("Flags [") {

@@ -1,5 +1,8 @@
-//! Holds netvm against others: `conformance NETVM CLICK [NAME…]` runs Click's own tests on netvm, `conformance-p4
-//! NETVM P4C [NAME…]` those of p4c, `conformance-p4-json NETVM P4C BMV2 [NAME…]` the same by BMv2's JSON, `conformance-tutorials NETVM DIR TESTS` our tests on the programs of p4lang/tutorials, `conformance-filters NETVM LIBPCAP [NAME…]` libpcap's tests of filters, `compare-print NETVM DIR [FLAG…]` compares printed lines with tcpdump's.
+//! Holds netvm against others: `conformance NETVM CLICK [NAME…]` runs Click's own tests on netvm,
+//! `conformance-p4 NETVM P4C [NAME…]` those of p4c, `conformance-p4-json NETVM P4C BMV2 [NAME…]`
+//! the same by BMv2's JSON, `conformance-tutorials NETVM DIR TESTS` our tests on the programs of
+//! p4lang/tutorials, `conformance-filters NETVM LIBPCAP [NAME…]` libpcap's tests of filters,
+//! `compare-print NETVM DIR [FLAG…]` compares printed lines with tcpdump's.
 #![forbid(unsafe_code)]
 
 mod clicktest;

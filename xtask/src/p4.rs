@@ -1,5 +1,7 @@
-//! p4c's tests held against netvm: the STF tests of programs for v1model and PSA in `p4_16_samples` and of the translated ones of `p4_14_samples`; all samples for both,
-//! which `netvm check` accepts; and the programs of `p4_16_errors`, which it refuses. What comes out otherwise is listed with the reason in `conformance-p4.txt`.
+//! p4c's tests held against netvm: the STF tests of programs for v1model and PSA in `p4_16_samples`
+//! and of the translated ones of `p4_14_samples`; all samples for both, which `netvm check`
+//! accepts; and the programs of `p4_16_errors`, which it refuses. What comes out otherwise is
+//! listed with the reason in `conformance-p4.txt`.
 
 use std::fs;
 use std::io;
@@ -76,7 +78,8 @@ fn reason(kind: Kind, name: &str) -> Option<&'static str> {
     OTHERWISE.lines().find_map(line)
 }
 
-/// Runs the tests whose names contain one of `names`, or all. True if just those came out otherwise that are known to.
+/// Runs the tests whose names contain one of `names`, or all. True if just those came out otherwise
+/// that are known to.
 pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
     let data = p4c.join("testdata");
     let wanted = |program: &Path| names.is_empty() || names.iter().any(|wanted| name(program).contains(wanted));
@@ -118,7 +121,8 @@ pub fn run(netvm: &Path, p4c: &Path, names: &[&str]) -> io::Result<bool> {
     Ok(rows.iter().all(|(_, _, tally)| tally.untrue == 0))
 }
 
-/// The programs of p4lang/tutorials: all are accepted, and do what the tests in `tests/p4/tutorials` say that have their names. True if that is so.
+/// The programs of p4lang/tutorials: all are accepted, and do what the tests in
+/// `tests/p4/tutorials` say that have their names. True if that is so.
 pub fn tutorials(netvm: &Path, folder: &Path, tests: &Path) -> io::Result<bool> {
     let (mut accepted, mut passed, mut wrong) = (0, 0, 0);
     // What a student begins with is not whole.
@@ -176,7 +180,8 @@ fn kind_of(warning: &str) -> String {
     words.split(" of parser").next().unwrap_or_default().to_owned() + if words.contains(" of parser") { " is never reached" } else { "" }
 }
 
-/// Whether `netvm check` accepts a program, with its warnings; why not. Anything else than acceptance or refusal is an error of its own.
+/// Whether `netvm check` accepts a program, with its warnings; why not. Anything else than
+/// acceptance or refusal is an error of its own.
 fn check(netvm: &Path, program: &Path) -> io::Result<Result<Vec<String>, String>> {
     let output = Command::new("timeout").arg(TIME).arg(netvm).arg("check").arg(program).stdin(Stdio::null()).output()?;
     let told = String::from_utf8_lossy(&output.stderr);
@@ -187,7 +192,8 @@ fn check(netvm: &Path, program: &Path) -> io::Result<Result<Vec<String>, String>
     }
 }
 
-/// Samples of which p4c's P4Info is there, in the order of their names. Those for PSA on DPDK are left out.
+/// Samples of which p4c's P4Info is there, in the order of their names. Those for PSA on DPDK are
+/// left out.
 fn infos_of(data: &Path) -> io::Result<Vec<(PathBuf, PathBuf, Arch)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(data.join("p4_16_samples_outputs"))? {
@@ -207,7 +213,8 @@ fn infos_of(data: &Path) -> io::Result<Vec<(PathBuf, PathBuf, Arch)>> {
     Ok(found)
 }
 
-/// How the P4Info of a program is another than the expected one, if it is. The order of objects of one kind does not count.
+/// How the P4Info of a program is another than the expected one, if it is. The order of objects of
+/// one kind does not count.
 fn p4info(netvm: &Path, program: &Path, expected: &Path) -> io::Result<Option<String>> {
     let arguments = ["compile", "--emit", "p4info"];
     let output = Command::new("timeout").arg(TIME).arg(netvm).args(arguments).arg(program).stdin(Stdio::null()).output()?;
@@ -222,7 +229,8 @@ fn p4info(netvm: &Path, program: &Path, expected: &Path) -> io::Result<Option<St
     Ok(missing.or(more).map(|why| why.replace('\n', " ").chars().take(200).collect()))
 }
 
-/// The objects of a P4Info in protobuf's text format: all lines from one that begins at the margin to the next.
+/// The objects of a P4Info in protobuf's text format: all lines from one that begins at the margin
+/// to the next.
 fn objects(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
@@ -258,7 +266,8 @@ pub(super) fn tests(testdata: &Path) -> io::Result<Vec<(PathBuf, PathBuf, Arch)>
     Ok(found)
 }
 
-/// The architecture of a program: that of the file which it, or a file beside it that it includes, includes. PSA's declarations for DPDK are others.
+/// The architecture of a program: that of the file which it, or a file beside it that it includes,
+/// includes. PSA's declarations for DPDK are others.
 fn arch(program: &Path) -> Option<Arch> {
     let text = fs::read_to_string(program).ok()?;
     let included = text.lines().filter_map(|l| l.trim().strip_prefix("#include \"")).filter_map(|l| l.split('"').next());

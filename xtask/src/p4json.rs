@@ -1,4 +1,5 @@
-//! p4c's STF tests for v1model and PSA by BMv2's JSON: p4c makes it of each program, and netvm runs the test on it. What comes out otherwise is listed with the reason in `conformance-p4.txt`.
+//! p4c's STF tests for v1model and PSA by BMv2's JSON: p4c makes it of each program, and netvm runs
+//! the test on it. What comes out otherwise is listed with the reason in `conformance-p4.txt`.
 
 use crate::p4::{Arch, Kind, Tally, name, one, tests};
 use std::fs;
@@ -10,7 +11,8 @@ const JSON: Kind = Kind { word: "json", happens: "fails by its JSON" };
 /// Compilers, and what they compile.
 const COMPILERS: [(Arch, &str, &str); 2] = [(Arch::V1model, "p4c-bm2-ss", "v1model"), (Arch::Psa, "p4c-bm2-psa", "PSA")];
 
-/// Runs the tests whose names contain one of `names`, or all, with the compilers of a folder. True if just those came out otherwise that are known to.
+/// Runs the tests whose names contain one of `names`, or all, with the compilers of a folder. True
+/// if just those came out otherwise that are known to.
 pub fn run(netvm: &Path, p4c: &Path, bmv2: &Path, names: &[&str]) -> io::Result<bool> {
     let folder = std::env::temp_dir().join(format!("netvm-p4-json-{}", std::process::id()));
     fs::create_dir_all(&folder)?;

@@ -1,8 +1,10 @@
 //! BMv2's simple_switch beside netvm, where somebody has built it: `--bmv2 DIR`.
 //!
-//! DIR has `simple_switch` and `simple_switch_CLI`, there, in `bin` or in `targets/simple_switch`, and for each program of the benchmark its JSON, `NAME.json`, or p4c's `p4c-bm2-ss`, which makes
-//! it. The switch reads packets from captures, which it does as fast as it can, after a while in which its tables are filled. A time is that of its process, all threads, from the
-//! first packet on; what it sends is compared. Source: BMv2, `docs/runtime_CLI.md`, the option `--use-files`.
+//! DIR has `simple_switch` and `simple_switch_CLI`, there, in `bin` or in `targets/simple_switch`,
+//! and for each program of the benchmark its JSON, `NAME.json`, or p4c's `p4c-bm2-ss`, which makes
+//! it. The switch reads packets from captures, which it does as fast as it can, after a while in
+//! which its tables are filled. A time is that of its process, all threads, from the first packet
+//! on; what it sends is compared. Source: BMv2, `docs/runtime_CLI.md`, the option `--use-files`.
 
 use super::p4::Whole;
 use super::sides;
@@ -176,7 +178,8 @@ fn said(command: &mut Command) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// What a process has had of all processors, in nanoseconds: the 14th and 15th number of its line, in hundredths of a second (proc(5)).
+/// What a process has had of all processors, in nanoseconds: the 14th and 15th number of its line,
+/// in hundredths of a second (proc(5)).
 fn processor_ns(process: u32) -> Result<u64, String> {
     let line = std::fs::read_to_string(format!("/proc/{process}/stat")).map_err(|error| format!("simple_switch has ended: {error}"))?;
     of_line(&line).ok_or_else(|| format!("/proc/{process}/stat says {line}"))

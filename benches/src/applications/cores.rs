@@ -1,9 +1,12 @@
-//! Applications on several threads beside one: replicas that keep the order of all packets, with state in order or replicated, and those that keep the order of flows, with each way to
-//! share state.
+//! Applications on several threads beside one: replicas that keep the order of all packets, with
+//! state in order or replicated, and those that keep the order of flows, with each way to share
+//! state.
 //!
-//! Times are those of the clock on the wall: threads run at the same time. The time of processors, all threads together, tells on a busy machine what the wall does not: where it is that of
-//! one thread, two are twice as fast when each has a processor to itself. Sides with nothing in common must send as many packets as one thread; how many a switch floods, and how
-//! many packets wait for ARP, depends on the order of flows where it is not kept.
+//! Times are those of the clock on the wall: threads run at the same time. The time of processors,
+//! all threads together, tells on a busy machine what the wall does not: where it is that of one
+//! thread, two are twice as fast when each has a processor to itself. Sides with nothing in common
+//! must send as many packets as one thread; how many a switch floods, and how many packets wait for
+//! ARP, depends on the order of flows where it is not kept.
 
 use super::sides::{Case, Silent};
 use netvm::application::{Application, Cores, Placement, PlacementError, Policies, Policy, Reading, Replay, Settings, Stats};
@@ -32,7 +35,8 @@ pub struct Row {
 pub struct Timing {
     /// Which.
     pub side: &'static str,
-    /// How many replicas: threads that have elements, beside sources and what is in order where the order of all packets is kept.
+    /// How many replicas: threads that have elements, beside sources and what is in order where the
+    /// order of all packets is kept.
     pub replicas: usize,
     /// On the wall, per packet; none if it is wrong.
     pub median_ns: Option<f64>,
@@ -145,7 +149,8 @@ pub(super) struct Bench {
     pub(super) packets: usize,
 }
 
-/// The sides: one thread, and each way with each number of replicas. Nothing is replicated where all elements with state are found by flow, or none has any.
+/// The sides: one thread, and each way with each number of replicas. Nothing is replicated where
+/// all elements with state are found by flow, or none has any.
 fn sides(bench: &Bench, chosen: &Chosen<'_>) -> Result<Vec<(&'static str, Way, usize)>, String> {
     let replicates = !bench.placement(Way::Replicate)?.replayed.is_empty();
     let is_chosen = |side: &str| chosen.sides.is_empty() || chosen.sides.iter().any(|word| side.contains(word.as_str()));

@@ -1,4 +1,5 @@
-//! The router's forward path with something on the way, or beside, that is no program: what that costs. The same by hand is the router alone.
+//! The router's forward path with something on the way, or beside, that is no program: what that
+//! costs. The same by hand is the router alone.
 
 use super::sides::{Case, scratch};
 

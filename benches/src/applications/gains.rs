@@ -1,7 +1,9 @@
-//! What optimisations of P4 programs gain, as Table 1 of the PVPP paper tells it: the paper's application without any, with one more each time, and with all but one. Then how
-//! long it takes until a program runs.
+//! What optimisations of P4 programs gain, as Table 1 of the PVPP paper tells it: the paper's
+//! application without any, with one more each time, and with all but one. Then how long it takes
+//! until a program runs.
 //!
-//! Ways take turns, round by round; what they send is compared with what the interpreter sends before.
+//! Ways take turns, round by round; what they send is compared with what the interpreter sends
+//! before.
 
 use super::sides::{Case, Silent};
 use super::{p4, sides};
@@ -13,7 +15,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The optimisations in the order in which they are added: names, and whether they are of the front end of P4.
+/// The optimisations in the order in which they are added: names, and whether they are of the front
+/// end of P4.
 const STEPS: [(&str, bool); 7] =
     [("tables", true), ("metadata", true), ("slices", false), ("actions", true), ("ports", false), ("paths", false), ("echoes", false)];
 /// Routes.

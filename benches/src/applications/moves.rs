@@ -1,8 +1,11 @@
-//! Moves of threads from core to core, and replicas that come and go, while packets in memory flow: for how long each stops a thread.
+//! Moves of threads from core to core, and replicas that come and go, while packets in memory flow:
+//! for how long each stops a thread.
 //!
-//! A run on two replicas; between two epochs of the last stage a thread is moved to another core, in turn, and every sixteenth time the number of replicas changes between one and three. All packets must
-//! arrive and leave, whatever is moved. The pause of a move is the time in which the thread does nothing else; who asks for it waits longer, until the thread has come to the end of its batch.
-//! The run ends with the last move, and the one without moves takes as long.
+//! A run on two replicas; between two epochs of the last stage a thread is moved to another core,
+//! in turn, and every sixteenth time the number of replicas changes between one and three. All
+//! packets must arrive and leave, whatever is moved. The pause of a move is the time in which the
+//! thread does nothing else; who asks for it waits longer, until the thread has come to the end of
+//! its batch. The run ends with the last move, and the one without moves takes as long.
 
 use super::cores::Bench;
 use super::sides::{Case, Silent};

@@ -1,4 +1,5 @@
-//! P4 programs as elements: forwarding and a switch beside C by hand, the application of the PVPP paper, routes with an access list, state.
+//! P4 programs as elements: forwarding and a switch beside C by hand, the application of the PVPP
+//! paper, routes with an access list, state.
 
 use super::sides::{self, Case};
 use super::{devices, in_repository, of_file};
@@ -151,7 +152,8 @@ pub fn whole_acl(entries: usize) -> Whole {
     Whole { application: "P4 routes and rules", name: "acl", size: entries, commands, packets, inputs: 1 }
 }
 
-/// A rule of one of four shapes; what it denies does not come. Of two that match the one with the lower number wins.
+/// A rule of one of four shapes; what it denies does not come. Of two that match the one with the
+/// lower number wins.
 fn rule(n: usize) -> String {
     let mut random = Random(90_123 + n as u64);
     let mut net = |first: u64| format!("0x{:08x}", first << 24 | random.below(1 << 16) << 8);

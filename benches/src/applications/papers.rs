@@ -1,4 +1,5 @@
-//! The applications of the NetTM paper (Table 1) with the traffic that it describes: few flows, which threads contend for, and many.
+//! The applications of the NetTM paper (Table 1) with the traffic that it describes: few flows,
+//! which threads contend for, and many.
 
 use super::cores::Subject;
 use super::{INTERVAL, in_repository};

@@ -265,7 +265,8 @@ impl Side {
         }
     }
 
-    /// Nanoseconds of the processor's per packet: of passes over the trace after a first one, and of that one where it fills what is empty.
+    /// Nanoseconds of the processor's per packet: of passes over the trace after a first one, and
+    /// of that one where it fills what is empty.
     ///
     /// # Errors
     /// It cannot run.
@@ -297,7 +298,8 @@ impl ByHand {
 }
 
 impl Netvm {
-    /// Nanoseconds of the processor's per packet, of those that come behind the first pass, and of that; not a number if none do.
+    /// Nanoseconds of the processor's per packet, of those that come behind the first pass, and of
+    /// that; not a number if none do.
     fn run(&self, passes: u64, outputs: BTreeMap<String, PathBuf>) -> Result<(f64, f64), String> {
         let common = &self.common;
         let replay = |(port, device): (usize, &String)| {

@@ -1,7 +1,9 @@
-//! P4 forwarding by packet size, as Fig. 5 of the PVPP paper has it: the application of the paper as an element, in compiled C and in machine code. Nodes, one or several, are those of
-//! VPP: `make vpp-forms` measures them.
+//! P4 forwarding by packet size, as Fig. 5 of the PVPP paper has it: the application of the paper
+//! as an element, in compiled C and in machine code. Nodes, one or several, are those of VPP:
+//! `make vpp-forms` measures them.
 //!
-//! Packets are copied in, so that long ones cost what memory costs. What compiled C sends is compared with what the interpreter sends.
+//! Packets are copied in, so that long ones cost what memory costs. What compiled C sends is
+//! compared with what the interpreter sends.
 
 use super::p4;
 use netvm::engines::{self, EngineInfo};

@@ -1,9 +1,13 @@
-//! Another version of a running configuration (`netvm ctl replace`) while packets in memory flow: for how long no packet is handled.
+//! Another version of a running configuration (`netvm ctl replace`) while packets in memory flow:
+//! for how long no packet is handled.
 //!
-//! The translator's forward path is run on one thread, on two replicas with the order of all packets, and with the order of flows. Versions are prepared on a thread beside it, as `netvm run` does. Two pairs of versions take turns:
-//! in one an element without state comes and goes, so that the translator goes on as it is; in the other its timeout changes, so that it is made anew and gets the entries of its tables. In a third row each version has tables for more
-//! entries than the one before. All packets must leave, and no entry may be lost.
-//! Swaps begin when all flows are known.
+//! The translator's forward path is run on one thread, on two replicas with the order of all
+//! packets, and with the order of flows. Versions are prepared on a thread beside it, as
+//! `netvm run` does. Two pairs of versions take turns: in one an element without state comes and
+//! goes, so that the translator goes on as it is; in the other its timeout changes, so that it is
+//! made anew and gets the entries of its tables. In a third row each version has tables for more
+//! entries than the one before. All packets must leave, and no entry may be lost. Swaps begin when
+//! all flows are known.
 
 use super::cores::Bench;
 use super::moves::spread;

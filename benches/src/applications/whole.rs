@@ -1,7 +1,9 @@
-//! P4 programs by themselves, with the switch around them that clones, multicasts and takes packets round: one packet after the other and in bursts; as elements of a graph; and beside
-//! BMv2 where it is built ([`super::bmv2`]).
+//! P4 programs by themselves, with the switch around them that clones, multicasts and takes packets
+//! round: one packet after the other and in bursts; as elements of a graph; and beside BMv2 where
+//! it is built ([`super::bmv2`]).
 //!
-//! Both ways of the switch must send the same before they are timed, and elements on all engines. A time is the processor's.
+//! Both ways of the switch must send the same before they are timed, and elements on all engines. A
+//! time is the processor's.
 
 use super::bmv2::{self, Bmv2};
 use super::p4::{self, Whole};

@@ -49,7 +49,8 @@ pub fn all() -> Vec<Case> {
     cases
 }
 
-/// The router alone, and with one more element: what stands between its checks and its routes, and beside it.
+/// The router alone, and with one more element: what stands between its checks and its routes, and
+/// beside it.
 const VARIANTS: [(&str, &str, &str); 7] = [
     ("router", "", ""),
     ("router, Tee", "tee :: Tee ->", "tee[1] -> Discard;"),
@@ -64,7 +65,8 @@ fn plain(name: &'static str, text: &str) -> Case {
     Case { name, text: text.to_owned(), parameters: Vec::new(), inputs: Vec::new(), outputs: Vec::new() }
 }
 
-/// A router of two networks with all that may befall a packet, which a source that never ends sends UDP through: errors are printed, others answered.
+/// A router of two networks with all that may befall a packet, which a source that never ends sends
+/// UDP through: errors are printed, others answered.
 fn endless_router() -> String {
     let way = |n: usize| {
         format!(
@@ -137,7 +139,8 @@ fn switch() -> Case {
     Case { inputs, outputs, ..plain("EtherSwitch, 4,096 stations", &text) }
 }
 
-/// apps/router/router.click as it is, with routes in the place of their parameter, which Click does not read from files.
+/// apps/router/router.click as it is, with routes in the place of their parameter, which Click does
+/// not read from files.
 fn router(name: &'static str, change: &str, more: &str) -> Case {
     let routes = traffic::routes(ROUTES);
     let listed = traffic::routes_text(&routes, PORTS, 1).trim_end().replace('\n', ",\n");

@@ -1,7 +1,10 @@
-//! TCP connections through a firewall that remembers them, both ways: half of them begun from inside, at port 0, half from outside, at port 1.
+//! TCP connections through a firewall that remembers them, both ways: half of them begun from
+//! inside, at port 0, half from outside, at port 1.
 //!
-//! First come all SYNs, then all answers to them, then data in random order. Both ports have as many packets, and what is the k-th of one arrives when the k-th of the
-//! other does: so an answer comes when the SYN has long passed. In later passes SYNs are retransmissions of connections that stand.
+//! First come all SYNs, then all answers to them, then data in random order. Both ports have as
+//! many packets, and what is the k-th of one arrives when the k-th of the other does: so an answer
+//! comes when the SYN has long passed. In later passes SYNs are retransmissions of connections that
+//! stand.
 
 use super::{ACK, Flow, Frame, PACKETS, Packet, SYN, TCP, flows};
 use crate::random::Random;

@@ -1,7 +1,8 @@
 //! IPv6: routes and packets of 60 bytes for them.
 //!
-//! Routes have lengths as in the Internet's table of 2024 and lie in what the five registries give out. What is behind a packet's header is not looked at by routers
-//! and six bytes long, so it says that there is no next header (RFC 8200, 4.7).
+//! Routes have lengths as in the Internet's table of 2024 and lie in what the five registries give
+//! out. What is behind a packet's header is not looked at by routers and six bytes long, so it says
+//! that there is no next header (RFC 8200, 4.7).
 
 use super::{Frame, HOPS, LENGTH, Packet, elsewhere, packets_of, place};
 use crate::random::Random;
@@ -64,7 +65,8 @@ pub fn gateway(hop: u32, ports: u32) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xdb8, port, 0, 0, 0, 0, n)
 }
 
-/// Routes as text, one a line: `PREFIX/LENGTH GATEWAY OUTPUT`, over so many ports, the first of which is that output.
+/// Routes as text, one a line: `PREFIX/LENGTH GATEWAY OUTPUT`, over so many ports, the first of
+/// which is that output.
 pub fn routes_text(routes: &[Route], ports: u32, first: u32) -> String {
     let mut text = String::new();
     for Route { prefix, length, hop } in routes {

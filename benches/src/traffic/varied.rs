@@ -6,12 +6,13 @@ use crate::random::Random;
 /// How a trace differs from one in which all packets are alike in number, shape and turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mix {
-    /// The k-th packet comes 1/k times as often as the first (Zipf): few flows have most of the packets.
+    /// The k-th packet comes 1/k times as often as the first (Zipf): few flows have most of the
+    /// packets.
     Zipf,
     /// A packet comes several times in a row, as segments of one flow do: 1 to 15 times.
     Trains,
-    /// Of ten packets one is none of those that are mostly meant: its time to live ends, its checksum is wrong, it is a fragment, it is no IP, or it is for a group of
-    /// stations.
+    /// Of ten packets one is none of those that are mostly meant: its time to live ends, its
+    /// checksum is wrong, it is a fragment, it is no IP, or it is for a group of stations.
     Odd,
 }
 

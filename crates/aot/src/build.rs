@@ -1,8 +1,9 @@
 //! Runs the system's C compiler.
 //!
-//! The compiler is what `NETVM_CC` names (with arguments, if any), else the first of `cc`, `gcc` and `clang` that can be run. It reads the text from its
-//! standard input and writes a shared object; it is stopped after `PATIENCE`, and earlier when it takes more processor time or
-//! memory than the length of the text allows.
+//! The compiler is what `NETVM_CC` names (with arguments, if any), else the first of `cc`, `gcc`
+//! and `clang` that can be run. It reads the text from its standard input and writes a shared
+//! object; it is stopped after `PATIENCE`, and earlier when it takes more processor time or memory
+//! than the length of the text allows.
 
 use crate::{AotError, io_error};
 use compiler::backends::c::fused::{PART, Part};
@@ -17,15 +18,18 @@ use std::time::{Duration, Instant};
 
 /// How long a compiler may take.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Processor seconds that each program of a compiler may take: so many, and one for every so many bytes of text.
+/// Processor seconds that each program of a compiler may take: so many, and one for every so many
+/// bytes of text.
 const SECONDS: (u64, u64) = (10, 4096);
 /// Bytes of memory that each may take: so many, and so many for each byte of text.
 const MEMORY: (u64, u64) = (1 << 30, 1 << 10);
 /// The options every compiler gets.
 pub const FLAGS: &[&str] = &["-std=gnu11", "-O2", "-fPIC", "-fno-strict-aliasing", "-w"];
-/// Of a text in two parts each is compiled from so many bytes on: before, starting another compiler takes longer than it saves.
+/// Of a text in two parts each is compiled from so many bytes on: before, starting another compiler
+/// takes longer than it saves.
 const IN_PARTS: usize = 200_000;
-/// What rarely runs needs no more optimisation: a translator's slow form takes half the time to compile.
+/// What rarely runs needs no more optimisation: a translator's slow form takes half the time to
+/// compile.
 const SLOW: &[&str] = &["-O1"];
 
 /// Further ones for code that runs on this machine alone.
@@ -119,12 +123,14 @@ impl Compiler {
     /// Compiles C text to a shared object, with further options.
     ///
     /// # Errors
-    /// It cannot be run, does not take the text, or takes too long or too much memory for its length.
+    /// It cannot be run, does not take the text, or takes too long or too much memory for its
+    /// length.
     pub fn compile(&self, text: &str, more: &[&str], output: &Path) -> Result<(), AotError> {
         self.compile_within(Limits::of(text.len()), text, &[&["-shared"], more].concat(), output)
     }
 
-    /// The same for a text in two [`Part`]s: if it is a long one, both are compiled at the same time.
+    /// The same for a text in two [`Part`]s: if it is a long one, both are compiled at the same
+    /// time.
     ///
     /// # Errors
     /// See [`Compiler::compile`].

@@ -1,5 +1,6 @@
-//! What compiled code of fused elements sees of a burst: the structures of `fused.c` (compiler), field by field, and numbers that mean the same on both sides. The text of C asserts that they are
-//! the same ([`assertions`]), so that a mistake is an error of the C compiler.
+//! What compiled code of fused elements sees of a burst: the structures of `fused.c` (compiler),
+//! field by field, and numbers that mean the same on both sides. The text of C asserts that they
+//! are the same ([`assertions`]), so that a mistake is an error of the C compiler.
 
 use netil::layout::{self, head, shapes};
 use netil::pool::{COPY, Detail, ENTRY, Expected, Line, Pool, Slot};

@@ -2,8 +2,8 @@
 //!
 //! - The directory has mode 0700 and belongs to the effective user; otherwise it is not used.
 //! - A file that does not belong to the effective user, or that others may write, is refused.
-//! - A file gets its name when it is complete; until then its name begins with a dot. Whatever a compilation that was ended leaves under such a
-//!   name goes when it is older than `STALE`.
+//! - A file gets its name when it is complete; until then its name begins with a dot. Whatever a
+//!   compilation that was ended leaves under such a name goes when it is older than `STALE`.
 //! - The least recently used files go when all together are larger than `LIMIT`.
 
 use crate::{AotError, io_error};
@@ -86,7 +86,8 @@ impl Cache {
         }
     }
 
-    /// Where that is which is kept under a key, if anything is. Nobody else can put another file in its place: the directory is this user's.
+    /// Where that is which is kept under a key, if anything is. Nobody else can put another file in
+    /// its place: the directory is this user's.
     ///
     /// # Errors
     /// It is there, but not only this user can have written it.
@@ -101,7 +102,8 @@ impl Cache {
         if !meta.is_file() || meta.uid() != geteuid().as_raw() || meta.mode() & 0o022 != 0 {
             return Err(wrong(io::Error::new(io::ErrorKind::PermissionDenied, "not a file that only this user can write")));
         }
-        // The time of last use decides what goes first; a cache on a read-only file system works as well.
+        // The time of last use decides what goes first; a cache on a read-only file system works as
+        // well.
         let _ = OpenOptions::new().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         Ok(Some(path))
     }
@@ -203,7 +205,8 @@ mod tests {
         assert_eq!([there("a"), there("b"), there("c")], [true, false, true]);
     }
 
-    /// A process that was killed has left directories, and the system gives numbers of processes again.
+    /// A process that was killed has left directories, and the system gives numbers of processes
+    /// again.
     #[test]
     fn what_others_left_is_passed_over() {
         let number = |cache: &Cache| cache.directory.to_str().unwrap().rsplit_once('-').unwrap().1.parse::<u32>().unwrap();

@@ -33,7 +33,8 @@ pub(crate) type Select = unsafe extern "C" fn(*const Burst);
 pub struct Options {
     /// Do not use the user's cache.
     pub no_cache: bool,
-    /// Use this form: `scalar` or the name of one of [`LANES`]. A program that does not have it gets `scalar`. For tests and measurements.
+    /// Use this form: `scalar` or the name of one of [`LANES`]. A program that does not have it
+    /// gets `scalar`. For tests and measurements.
     pub form: Option<&'static str>,
 }
 
@@ -124,12 +125,14 @@ fn optimised(program: &Verified) -> Result<Func, c::Unsupported> {
     Ok(func)
 }
 
-/// What a filter costs as C for many packets at once, to compare forms of one filter with; `None` where it is not for that.
+/// What a filter costs as C for many packets at once, to compare forms of one filter with; `None`
+/// where it is not for that.
 pub fn weight(program: &Verified) -> Option<f64> {
     c::weight(program, &optimised(program).ok()?).ok()?
 }
 
-/// Whether code of a form, or of the one chosen where none is named, treats many packets at once on this processor.
+/// Whether code of a form, or of the one chosen where none is named, treats many packets at once on
+/// this processor.
 pub fn treats_many(form: Option<&str>) -> bool {
     let many = |lanes: &c::Lanes| form.map_or(lanes.name != "any", |form| form == lanes.name) && has(lanes.name);
     LANES.iter().any(many)
@@ -159,10 +162,12 @@ unsafe impl Send for Library {}
 unsafe impl Sync for Library {}
 
 impl Library {
-    /// Loads a file of a cache. The loader knows files by their names: two with one name would be one.
+    /// Loads a file of a cache. The loader knows files by their names: two with one name would be
+    /// one.
     pub(crate) fn open(path: &Path) -> Result<Self, AotError> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|e| io_error("a path")(e.into()))?;
-        // SAFETY: the path is a C string. The object's only code that runs now is what the compiler adds to every object.
+        // SAFETY: the path is a C string. The object's only code that runs now is what the compiler
+        // adds to every object.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         NonNull::new(handle).map(Self).ok_or_else(|| AotError::Load(last_error()))
     }

@@ -9,7 +9,8 @@ use netil::module::HandlerKind;
 use std::ptr::null;
 use std::sync::Arc;
 
-/// An engine whose filters are compiled by the system's compiler. The other engine runs what is not a filter's burst, and programs that are not for C.
+/// An engine whose filters are compiled by the system's compiler. The other engine runs what is not
+/// a filter's burst, and programs that are not for C.
 pub struct AotEngine {
     program: Arc<Verified>,
     code: Option<Arc<Code>>,
@@ -91,13 +92,15 @@ impl Engine for AotEngine {
             data: self.program.module().data.as_ptr(),
             budget: state.budget,
         };
-        // SAFETY: the code was compiled for this program and takes this structure, whose pointers are to memory that lives until the end of this
-        // function and is used by nobody else: `selected` has a word for every 64 packets, the other arrays an entry for each.
+        // SAFETY: the code was compiled for this program and takes this structure, whose pointers
+        // are to memory that lives until the end of this function and is used by nobody else:
+        // `selected` has a word for every 64 packets, the other arrays an entry for each.
         unsafe { (code.select)(&raw const burst) };
     }
 }
 
-/// Compiled code reads `[&[u8]]` as pairs of address and length, which the language does not promise: see that it is so.
+/// Compiled code reads `[&[u8]]` as pairs of address and length, which the language does not
+/// promise: see that it is so.
 fn check_slices() -> Result<(), AotError> {
     let slice: &[u8] = &[1, 2, 3];
     // SAFETY: a reference to a slice has the size of two addresses and any bits of it are numbers.

@@ -1,10 +1,12 @@
 //! Fused elements, compiled: see `compiler::cluster` and `compiler::backends::c::fused`.
 //!
-//! A burst of packets, which lie in a pool, goes through the compiled function. What became of each, the function notes in its slot. It calls back for what it
-//! does not do itself; where such work is on the packet, that is an exchange buffer meanwhile.
+//! A burst of packets, which lie in a pool, goes through the compiled function. What became of
+//! each, the function notes in its slot. It calls back for what it does not do itself; where such
+//! work is on the packet, that is an exchange buffer meanwhile.
 //!
-//! Invariants: while compiled code runs, nobody else uses the pool and states; while a call from it runs, it does not. A place that compiled code gives a packet is
-//! looked at through slices of the pool's memory only; builds with assertions see that it lies there.
+//! Invariants: while compiled code runs, nobody else uses the pool and states; while a call from it
+//! runs, it does not. A place that compiled code gives a packet is looked at through slices of the
+//! pool's memory only; builds with assertions see that it lies there.
 
 mod calls;
 
@@ -85,7 +87,8 @@ pub struct Fused {
     /// Where among them each list lies: those of exits, and behind them of what members drop.
     places: Vec<u32>,
     dropped: Vec<Ended>,
-    /// The most copies of an arrival that compiled code makes, and free slots for them during a burst.
+    /// The most copies of an arrival that compiled code makes, and free slots for them during a
+    /// burst.
     copies: usize,
     /// Slots may be in several lists.
     shared: bool,
@@ -105,7 +108,8 @@ pub struct Fused {
     _library: Library,
 }
 
-// SAFETY: the addresses in units, tables and lists are those of the last burst; they are written anew before compiled code sees them again.
+// SAFETY: the addresses in units, tables and lists are those of the last burst; they are written
+// anew before compiled code sees them again.
 unsafe impl Send for Fused {}
 
 /// What calls from compiled code work on.
@@ -118,7 +122,8 @@ struct Running<'r> {
     packets: usize,
     places: &'r [u32],
     dropped: &'r [Ended],
-    /// Packets that went no further, and that left at once, by member; those that left by each exit.
+    /// Packets that went no further, and that left at once, by member; those that left by each
+    /// exit.
     stayed: &'r mut [u64],
     left: &'r mut [u64],
     copies: Vec<CloneOut>,
@@ -135,7 +140,8 @@ struct Running<'r> {
 
 /// Slots that are taken for copies at a time.
 const SPARE: usize = 256;
-/// Packets of a burst of which members say when they run: it takes ten times as long as not to say it.
+/// Packets of a burst of which members say when they run: it takes ten times as long as not to say
+/// it.
 const TOLD: u32 = 64;
 
 impl Fused {
@@ -251,8 +257,11 @@ impl Cluster for Fused {
             failed: Deferred::default(),
         };
         burst.running = (&raw mut running).cast();
-        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers are to memory of pool and states, to what is expected, and to lines that
-        // `late` keeps as they are, of each source as many as it has packets in the burst (`in_turns`); all live until the end of this function; `call` and `leave` bring the pointers up to date where they change them. Each list has room for the burst.
+        // SAFETY: the code was compiled for these programs and takes this structure. Its pointers
+        // are to memory of pool and states, to what is expected, and to lines that `late` keeps as
+        // they are, of each source as many as it has packets in the burst (`in_turns`); all live
+        // until the end of this function; `call` and `leave` bring the pointers up to date where
+        // they change them. Each list has room for the burst.
         unsafe { (self.run)(&raw mut burst) };
         running.failed.go_on();
         running.hand_over(&mut burst);
@@ -290,7 +299,8 @@ impl Running<'_> {
         slots
     }
 
-    /// Finds slots for an arrival's copies: false if there are too few, or copies are the runtime's.
+    /// Finds slots for an arrival's copies: false if there are too few, or copies are the
+    /// runtime's.
     fn refill(&mut self, burst: &mut Burst) -> bool {
         let plain = burst.tell.is_some() || !self.pool.is_alike() || self.host.records();
         let slots = &mut *self.spare.slots;
@@ -303,7 +313,8 @@ impl Running<'_> {
         !plain && slots.len() >= self.spare.most
     }
 
-    /// Gives back the slots that no copy was made in, so that the next burst finds them in the same order.
+    /// Gives back the slots that no copy was made in, so that the next burst finds them in the same
+    /// order.
     fn give_back(&mut self, burst: &Burst) {
         let slots = &mut *self.spare.slots;
         slots.drain(..slots.len() - burst.left());
@@ -371,27 +382,31 @@ fn listed<'l>(list: &mut List) -> &'l [u32] {
     if end == list.slots {
         return &[];
     }
-    // SAFETY: both are places in one vector; compiled code has moved the end on by what it has written.
+    // SAFETY: both are places in one vector; compiled code has moved the end on by what it has
+    // written.
     let count = unsafe { end.offset_from_unsigned(list.slots) };
-    // SAFETY: compiled code has written that many slots' numbers, and does not write to the list before what is made of it is gone: the function that runs it,
-    // or the one that it calls, ends first. The room was made for the burst and stays until then.
+    // SAFETY: compiled code has written that many slots' numbers, and does not write to the list
+    // before what is made of it is gone: the function that runs it, or the one that it calls, ends
+    // first. The room was made for the burst and stays until then.
     unsafe { std::slice::from_raw_parts(list.slots, count) }
 }
 
-/// What compiled code made of packets' places. The pool looks at its memory through slices whatever these are; so this finds mistakes, and is not needed for what
-/// is right.
+/// What compiled code made of packets' places. The pool looks at its memory through slices whatever
+/// these are; so this finds mistakes, and is not needed for what is right.
 fn check(pool: &Pool, slots: &[u32]) {
     debug_assert!(pool.check(slots), "compiled code has moved a packet out of its memory");
 }
 
 impl Fused {
-    /// How many slots a list may have of so many packets: each slot once, and again for each copy that is in its packet's.
+    /// How many slots a list may have of so many packets: each slot once, and again for each copy
+    /// that is in its packet's.
     fn longest(&self, packets: usize, pool: &Pool) -> usize {
         let slots = if self.copies > 0 { pool.size() } else { packets };
         slots + if self.shared { packets * self.copies } else { 0 }
     }
 
-    /// Lists with room for a burst, which are empty behind each: what it gives is that of what goes no further.
+    /// Lists with room for a burst, which are empty behind each: what it gives is that of what goes
+    /// no further.
     fn empty_lists(&mut self, packets: usize) -> List {
         let packets = packets.max(1);
         if self.lists.last().is_some_and(|last| last.len() < packets) {
@@ -404,7 +419,8 @@ impl Fused {
         List::at(self.lists.last_mut().map_or(null_mut(), |last| last.as_mut_ptr()))
     }
 
-    /// What of a burst is about packets that come next, and about its own that are still to be copied.
+    /// What of a burst is about packets that come next, and about its own that are still to be
+    /// copied.
     fn coming(&mut self, slots: &[u32], pool: &mut Pool) -> Burst {
         let beyond = self.find_late(slots, pool);
         pool.take_expected(&mut self.expected);
@@ -412,8 +428,9 @@ impl Fused {
         Burst { expected, nothing, late: self.lines.as_ptr(), turns: self.lines.len() as u64, beyond, ..EMPTY }
     }
 
-    /// Finds the packets that the pool leaves to compiled code to copy, and how far it is from one to that of the next burst. It has those of whole bursts for which sources take
-    /// turns, as it is but where a source begins anew.
+    /// Finds the packets that the pool leaves to compiled code to copy, and how far it is from one
+    /// to that of the next burst. It has those of whole bursts for which sources take turns, as it
+    /// is but where a source begins anew.
     fn find_late(&mut self, slots: &[u32], pool: &mut Pool) -> u64 {
         pool.take_late(&mut self.late);
         self.lines.clear();

@@ -1,4 +1,5 @@
-//! Filters as C, compiled ahead of time by the system's compiler and loaded: the best code, ready after some tenths of a second.
+//! Filters as C, compiled ahead of time by the system's compiler and loaded: the best code, ready
+//! after some tenths of a second.
 //!
 //! ```text
 //! Verified ──compiler::backends::c──▶ C ──cc──▶ shared object in the cache ──dlopen──▶ Code ──▶ AotEngine
@@ -10,7 +11,8 @@
 //! - [`fused`]: elements of an application that run fused
 //! - [`engine`]: the engine, with another one for what C is not made for
 //!
-//! What is loaded runs as part of this process: only files that this user made, in a directory that is this user's alone, are.
+//! What is loaded runs as part of this process: only files that this user made, in a directory that
+//! is this user's alone, are.
 #![allow(unsafe_code, reason = "loading compiled code and calling it")]
 
 pub mod build;

@@ -1,5 +1,6 @@
-//! Compiled C gives the interpreter's verdicts, in every form that this machine can run: on made-up filters in NetIL, of shapes that no front
-//! end makes (loops, switches, traps, odd widths), and on packets cut at every length.
+//! Compiled C gives the interpreter's verdicts, in every form that this machine can run: on made-up
+//! filters in NetIL, of shapes that no front end makes (loops, switches, traps, odd widths), and on
+//! packets cut at every length.
 //!
 //! `NETVM_CASES` sets the number of filters, `NETVM_SEED` the first.
 
@@ -46,7 +47,8 @@ fn made_up_filters() {
         let source = Source::text(seed);
         let program = program(&source);
         let wanted = select(&mut Interpreter::new(Arc::clone(&program)), &packets);
-        // The form for any machine has the logic of the others and compiles in a fraction of their time.
+        // The form for any machine has the logic of the others and compiles in a fraction of their
+        // time.
         for form in forms.iter().filter(|form| **form == "any" || seed % 4 == 0) {
             let mut engine = engine(&program, form);
             let made = engine.code().unwrap_or_else(|| panic!("seed {seed}: no C\n{source}")).form;

@@ -1,5 +1,5 @@
-//! The same C on other machines: compiled by Debian's cross compilers, run by QEMU's user emulation, and held against the interpreter. Where they are
-//! missing the test says so.
+//! The same C on other machines: compiled by Debian's cross compilers, run by QEMU's user
+//! emulation, and held against the interpreter. Where they are missing the test says so.
 
 #[path = "../../../tests/needs.rs"]
 mod needs;

@@ -1,7 +1,8 @@
-//! The table of the interface: macros that define what C programs see and, from the same text, the rows of the header.
+//! The table of the interface: macros that define what C programs see and, from the same text, the
+//! rows of the header.
 //!
-//! Invariant: a declaration in `include/netvm.h` has the types of the definition in Rust, since both come from one row; nothing unwinds out of
-//! a function of the table.
+//! Invariant: a declaration in `include/netvm.h` has the types of the definition in Rust, since
+//! both come from one row; nothing unwinds out of a function of the table.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -161,7 +162,8 @@ impl<T> OnPanic for *const T {
 
 /// Runs the body of a function; a panic ends here.
 ///
-/// What it left behind is safe to use and to free, but may give wrong answers: the header says to free the filter.
+/// What it left behind is safe to use and to free, but may give wrong answers: the header says to
+/// free the filter.
 pub(crate) fn guard<T: OnPanic>(body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(T::VALUE)
 }

@@ -1,4 +1,5 @@
-//! What a `netvm_application` is: a configuration of elements whose devices are queues of the caller.
+//! What a `netvm_application` is: a configuration of elements whose devices are queues of the
+//! caller.
 
 use crate::Packet;
 use crate::filter::no_engine;
@@ -40,7 +41,8 @@ impl Running {
     /// Lets packets come in by a device; how many there was room for.
     ///
     /// # Safety
-    /// Pointers are null, or there are so many packets with their bytes, so many times, and a string.
+    /// Pointers are null, or there are so many packets with their bytes, so many times, and a
+    /// string.
     pub(crate) unsafe fn push(
         &mut self,
         device: *const c_char,
@@ -78,7 +80,8 @@ impl Running {
     /// Takes packets that were sent by a device, their bytes into the caller's room; how many.
     ///
     /// # Safety
-    /// Pointers are null, or there is room for so many bytes, packets and times, to which nothing else points, and a string.
+    /// Pointers are null, or there is room for so many bytes, packets and times, to which nothing
+    /// else points, and a string.
     pub(crate) unsafe fn take(
         &mut self,
         device: *const c_char,

@@ -1,7 +1,7 @@
 //! Coprocessors of C programs: what is registered calls back.
 //!
-//! Invariants: a unit is used by one thread at a time, and freed once; it sees as many registers as its descriptor says. Names are kept as long as the process lives, as the
-//! registration is.
+//! Invariants: a unit is used by one thread at a time, and freed once; it sees as many registers as
+//! its descriptor says. Names are kept as long as the process lives, as the registration is.
 
 use crate::pointers::{Fault, array, text};
 use crate::{Seen, Unit};
@@ -50,7 +50,8 @@ enum Run {
     Views(unsafe extern "C" fn(*mut c_void, u32, *mut u32, *const Seen) -> c_int),
 }
 
-// SAFETY: the header says that units are made by any thread, so the caller has seen to it that `make` and `context` can be used by all.
+// SAFETY: the header says that units are made by any thread, so the caller has seen to it that
+// `make` and `context` can be used by all.
 unsafe impl Send for Calls {}
 // SAFETY: as above.
 unsafe impl Sync for Calls {}
@@ -63,7 +64,8 @@ struct Called {
     given: DefaultHasher,
 }
 
-// SAFETY: the header says that a unit may be used by any thread, one at a time, which `&mut self` sees to.
+// SAFETY: the header says that a unit may be used by any thread, one at a time, which `&mut self`
+// sees to.
 unsafe impl Send for Called {}
 
 impl Calls {
@@ -79,7 +81,8 @@ impl Coprocessor for Called {
         data.hash(&mut self.given);
         match self.calls.init {
             _ if self.unit.is_null() => NOT_MADE,
-            // SAFETY: the unit was made by `make` and is not freed yet; the bytes are there for the call.
+            // SAFETY: the unit was made by `make` and is not freed yet; the bytes are there for the
+            // call.
             Some(init) => unsafe { init(self.unit, data.as_ptr(), data.len()) },
             None => 0,
         }
@@ -92,7 +95,8 @@ impl Coprocessor for Called {
         }
         let (seen, registers) = (Seen::of(views), registers.as_mut_ptr());
         let result = match self.calls.run {
-            // SAFETY: the unit was made by `make` and is not freed yet; the packet and all registers are there for the call.
+            // SAFETY: the unit was made by `make` and is not freed yet; the packet and all
+            // registers are there for the call.
             Run::Packet(run) => unsafe { run(self.unit, operation, registers, seen.packet, seen.packet_len) },
             // SAFETY: as above, and so are the views.
             Run::Views(run) => unsafe { run(self.unit, operation, registers, &raw const seen) },

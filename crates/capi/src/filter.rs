@@ -10,7 +10,8 @@ use netvm::{Compiled, Filter, engines};
 use std::ffi::c_char;
 use std::mem::take;
 
-/// Packets that the engine gets at a time: a multiple of 64, and few enough for their slices to stay in the first-level cache.
+/// Packets that the engine gets at a time: a multiple of 64, and few enough for their slices to
+/// stay in the first-level cache.
 const CHUNK: usize = 512;
 
 /// A compiled filter: `netvm_filter` in C.
@@ -59,7 +60,8 @@ impl Handle {
     /// A bit per packet.
     ///
     /// # Safety
-    /// The arrays are null, or there are so many packets, their bytes, and words for their bits, to which nothing else points.
+    /// The arrays are null, or there are so many packets, their bytes, and words for their bits, to
+    /// which nothing else points.
     pub(crate) unsafe fn select(&mut self, packets: *const Packet, count: usize, words: *mut u64) -> Result<(), Fault> {
         // SAFETY: as this function's.
         let packets = unsafe { array(packets, count, "the array of packets") }?;
@@ -105,7 +107,8 @@ impl Handle {
     }
 }
 
-/// The room of a vector for slices that live otherwise: collecting what was a vector of the same size keeps its memory.
+/// The room of a vector for slices that live otherwise: collecting what was a vector of the same
+/// size keeps its memory.
 fn emptied<'b>(mut room: Vec<&[u8]>) -> Vec<&'b [u8]> {
     room.clear();
     room.into_iter().map(|_| -> &'b [u8] { &[] }).collect()

@@ -1,7 +1,7 @@
 //! `include/netvm.h`, made of the table of the interface (`abi.rs`).
 //!
-//! The test in `tests/header.rs` compares the result with the file in the repository, and writes that file when the environment says
-//! `NETVM_BLESS=1`.
+//! The test in `tests/header.rs` compares the result with the file in the repository, and writes
+//! that file when the environment says `NETVM_BLESS=1`.
 
 use crate::abi::{Constant, Function, Struct, Variable};
 use crate::{CONSTANTS, FUNCTIONS, STRUCTS};
@@ -111,7 +111,8 @@ fn variable(of: &Variable) -> String {
     format!("{}{}", (of.of)(), of.name)
 }
 
-/// Lines, each of which begins with a space, as a comment; what is code in the documentation of Rust has no marks in C.
+/// Lines, each of which begins with a space, as a comment; what is code in the documentation of
+/// Rust has no marks in C.
 fn comment(indent: &str, lines: &[&str]) -> String {
     let lines: Vec<_> = lines.iter().map(|line| line.trim_end().replace('`', "")).collect();
     format!("{indent}/*{} */\n", lines.join(&format!("\n{indent} *")))

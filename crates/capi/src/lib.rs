@@ -1,13 +1,15 @@
-//! The C interface of netvm: filters, applications and pipelines of stages for programs in C and whatever calls C.
+//! The C interface of netvm: filters, applications and pipelines of stages for programs in C and
+//! whatever calls C.
 //!
 //! ```text
 //! abi!: one row per function ──┬──▶ the functions ──▶ libnetvm.so, libnetvm.a
 //!                              └──[`header::text`]──▶ include/netvm.h
 //! ```
 //!
-//! Installed by `make install` as `libnetvm` with `netvm.h` and `netvm.pc`; `examples/count.c` shows the use. Invariants: no function unwinds
-//! into its caller, none follows a null pointer, and within a minor version (0.x) or major one (later) functions, structures and
-//! constants only are added. Leaves out: captures, NetIL programs by themselves, live devices.
+//! Installed by `make install` as `libnetvm` with `netvm.h` and `netvm.pc`; `examples/count.c`
+//! shows the use. Invariants: no function unwinds into its caller, none follows a null pointer, and
+//! within a minor version (0.x) or major one (later) functions, structures and constants only are
+//! added. Leaves out: captures, NetIL programs by themselves, live devices.
 #![allow(unsafe_code, reason = "pointers come from callers in C")]
 
 mod abi;
@@ -49,11 +51,13 @@ structures! {
         data: *const u8,
         /// Their number.
         len: u32,
-        /// The number of bytes it had on the wire, for `len`, `greater` and `less`; 0 says that it was captured whole.
+        /// The number of bytes it had on the wire, for `len`, `greater` and `less`; 0 says that it
+        /// was captured whole.
         wire_len: u32,
     }
 
-    /// A coprocessor for `netvm_coprocessor_register`: what programs may ask of it, and who answers. All of it is copied but `context`.
+    /// A coprocessor for `netvm_coprocessor_register`: what programs may ask of it, and who
+    /// answers. All of it is copied but `context`.
     struct Unit as "netvm_coprocessor" {
         /// Its name in programs, such as `.use_coprocessor NAME`.
         name: *const c_char,
@@ -69,7 +73,8 @@ structures! {
         cost: u32,
         /// Handed to `make`.
         context: *mut c_void,
-        /// Each program that uses the coprocessor has a unit of its own, which one thread uses at a time.
+        /// Each program that uses the coprocessor has a unit of its own, which one thread uses at a
+        /// time.
         make: coprocessor::Make,
         /// Null if there is nothing to initialise: data are then good.
         init: coprocessor::Init,
@@ -79,13 +84,15 @@ structures! {
         free: coprocessor::Free,
     }
 
-    /// What an operation of a coprocessor sees, for reading and for the time of the call. Fields may be added behind the last one.
+    /// What an operation of a coprocessor sees, for reading and for the time of the call. Fields
+    /// may be added behind the last one.
     struct Seen as "netvm_views" {
         /// The packet; null if the program did not show it.
         packet: *const u8,
         /// Its length.
         packet_len: usize,
-        /// The packet's annotations, as many bytes as the program declares (`.info_size`); null if the program did not show the packet.
+        /// The packet's annotations, as many bytes as the program declares (`.info_size`); null if
+        /// the program did not show the packet.
         info: *const u8,
         /// Their number.
         info_len: usize,
@@ -105,12 +112,13 @@ structures! {
         tag: u64,
     }
 
-    /// A stage for `netvm_pipeline_stage`: a function, or a configuration of elements. All of it is copied but `context`.
+    /// A stage for `netvm_pipeline_stage`: a function, or a configuration of elements. All of it is
+    /// copied but `context`.
     struct StageOf as "netvm_stage" {
         /// Its name.
         name: *const c_char,
-        /// The names of the stages that it sends to, which have been registered: its outputs, from 0. Nothing of a configuration, whose
-        /// devices say it: `ToDevice(c)` sends to the stage c.
+        /// The names of the stages that it sends to, which have been registered: its outputs, from
+        /// 0. Nothing of a configuration, whose devices say it: `ToDevice(c)` sends to the stage c.
         to: *const *const c_char,
         /// Their number.
         to_count: u32,
@@ -118,11 +126,13 @@ structures! {
         replicas: u32,
         /// If more than `replicas`, their number may change up to this while packets flow.
         most: u32,
-        /// Tells the flow of a packet: packets of one flow come to one replica, in order. Null: those between the same two IP addresses.
+        /// Tells the flow of a packet: packets of one flow come to one replica, in order. Null:
+        /// those between the same two IP addresses.
         flow: pipeline::Flow,
         /// Handed to `make` and `flow`.
         context: *mut c_void,
-        /// Makes the unit of a replica, in its thread; null if `run` gets the context itself, in all replicas.
+        /// Makes the unit of a replica, in its thread; null if `run` gets the context itself, in
+        /// all replicas.
         make: pipeline::Make,
         /// The work; null of a configuration.
         run: pipeline::Run,
@@ -159,11 +169,13 @@ functions! {
         const { concat!(env!("CARGO_PKG_VERSION"), "\0") }.as_ptr().cast()
     }
 
-    /// Compiles an expression for packets of a link type (DLT, such as 1 for Ethernet) and puts the filter into `*filter`, to be freed
-    /// by `netvm_filter_free`. `engine` is the name of an engine (`interp`, `jit`, `aot`), or null for the one that suits.
+    /// Compiles an expression for packets of a link type (DLT, such as 1 for Ethernet) and puts the
+    /// filter into `*filter`, to be freed by `netvm_filter_free`. `engine` is the name of an engine
+    /// (`interp`, `jit`, `aot`), or null for the one that suits.
     ///
-    /// On failure `*filter` is null, and `*error` what is wrong, in lines for people that end with a newline, to be freed by
-    /// `netvm_string_free`. On success `*error` is null. `error` itself may be null.
+    /// On failure `*filter` is null, and `*error` what is wrong, in lines for people that end with
+    /// a newline, to be freed by `netvm_string_free`. On success `*error` is null. `error` itself
+    /// may be null.
     fn netvm_filter_compile(
         expression: *const c_char,
         link_type: u32,
@@ -177,8 +189,8 @@ functions! {
         unsafe { give(made, filter, error) }
     }
 
-    /// Makes the same filter for another thread and puts it into `*other`, to be freed by `netvm_filter_free` like the first, in
-    /// any order. `*error` is as in `netvm_filter_compile`.
+    /// Makes the same filter for another thread and puts it into `*other`, to be freed by
+    /// `netvm_filter_free` like the first, in any order. `*error` is as in `netvm_filter_compile`.
     fn netvm_filter_another(filter: *const Handle, other: *mut *mut Handle, error: *mut *mut c_char) -> c_int {
         // SAFETY: null, or a filter that nobody changes meanwhile.
         let filter = unsafe { filter.as_ref() };
@@ -187,9 +199,11 @@ functions! {
         unsafe { give(made, other, error) }
     }
 
-    /// Selects packets of a burst: bit i % 64 of `words[i / 64]` is set if packet i matches, and clear if not. `words` has room for
-    /// `NETVM_WORDS(count)` words; what is in them before does not matter, and bits past the last packet are clear afterwards. If the
-    /// function fails, the words say nothing. Both arrays may be null if `count` is 0. Some hundred packets at a time are best.
+    /// Selects packets of a burst: bit i % 64 of `words[i / 64]` is set if packet i matches, and
+    /// clear if not. `words` has room for `NETVM_WORDS(count)` words; what is in them before does
+    /// not matter, and bits past the last packet are clear afterwards. If the function fails, the
+    /// words say nothing. Both arrays may be null if `count` is 0. Some hundred packets at a time
+    /// are best.
     fn netvm_filter_select(filter: *mut Handle, packets: *const Packet, count: usize, words: *mut u64) -> c_int {
         // SAFETY: null, or a filter that is this thread's for the call.
         let filter = unsafe { filter.as_mut() };
@@ -206,7 +220,8 @@ functions! {
         verdict.map_or(NETVM_ARGUMENT, |verdict| verdict.map_or_else(|fault| fault.status, c_int::from))
     }
 
-    /// What runs the filter at the moment, in words, such as "jit", to be freed by `netvm_string_free`; null if `filter` is null.
+    /// What runs the filter at the moment, in words, such as "jit", to be freed by
+    /// `netvm_string_free`; null if `filter` is null.
     fn netvm_filter_detail(filter: *const Handle) -> *mut c_char {
         // SAFETY: null, or a filter that nobody changes meanwhile.
         let filter = unsafe { filter.as_ref() };
@@ -221,8 +236,9 @@ functions! {
         }
     }
 
-    /// Lets NetIL programs, also those that are elements (`NetIL(FILE)`), use a coprocessor of the caller's, as long as the process lives.
-    /// At most 64 can be registered, and names differ. `*error` is as in `netvm_filter_compile`.
+    /// Lets NetIL programs, also those that are elements (`NetIL(FILE)`), use a coprocessor of the
+    /// caller's, as long as the process lives. At most 64 can be registered, and names differ.
+    /// `*error` is as in `netvm_filter_compile`.
     fn netvm_coprocessor_register(coprocessor: *const Unit, error: *mut *mut c_char) -> c_int {
         // SAFETY: null, or a structure that is there for the call.
         let unit = unsafe { coprocessor.as_ref() }.ok_or(Fault::null("the coprocessor"));
@@ -232,7 +248,8 @@ functions! {
         unsafe { told(done, error) }
     }
 
-    /// The same for a coprocessor whose operations see more than the packet: `invoke` runs them in place of the structure's, which may be null.
+    /// The same for a coprocessor whose operations see more than the packet: `invoke` runs them in
+    /// place of the structure's, which may be null.
     fn netvm_coprocessor_register_views(
         coprocessor: *const Unit,
         invoke: coprocessor::InvokeViews,
@@ -247,10 +264,11 @@ functions! {
         unsafe { told(done, error) }
     }
 
-    /// Reads a configuration of elements in Click's language and puts what runs it into `*application`, to be freed by
-    /// `netvm_application_free`. Its devices are queues: packets for `FromDevice(NAME)` come by `netvm_application_push`, those that
-    /// `ToDevice(NAME)` sends are taken by `netvm_application_take`. `engine` and `*error` are as in `netvm_filter_compile`. An
-    /// application is for one thread at a time.
+    /// Reads a configuration of elements in Click's language and puts what runs it into
+    /// `*application`, to be freed by `netvm_application_free`. Its devices are queues: packets for
+    /// `FromDevice(NAME)` come by `netvm_application_push`, those that `ToDevice(NAME)` sends are
+    /// taken by `netvm_application_take`. `engine` and `*error` are as in `netvm_filter_compile`.
+    /// An application is for one thread at a time.
     fn netvm_application_open(
         configuration: *const c_char,
         engine: *const c_char,
@@ -263,9 +281,10 @@ functions! {
         unsafe { give(made, application, error) }
     }
 
-    /// Lets packets come by a device, in order; they wait for `netvm_application_run`. `times` has when each comes, in nanoseconds
-    /// since 1970; a time before that of an earlier packet is that packet's, and `times` may be null. How many packets were taken,
-    /// fewer than `count` if the queue is full; negative on failure. Nothing of the packets is kept by reference.
+    /// Lets packets come by a device, in order; they wait for `netvm_application_run`. `times` has
+    /// when each comes, in nanoseconds since 1970; a time before that of an earlier packet is that
+    /// packet's, and `times` may be null. How many packets were taken, fewer than `count` if the
+    /// queue is full; negative on failure. Nothing of the packets is kept by reference.
     fn netvm_application_push(
         application: *mut Running,
         device: *const c_char,
@@ -280,16 +299,18 @@ functions! {
         taken.map_or(NETVM_ARGUMENT, |taken| taken.unwrap_or_else(|fault| fault.status))
     }
 
-    /// Runs all packets that have come, and timers that are due at that time or the last packet's, whichever is later; 0 stands for
-    /// the last packet's. 1 if an element has ended the run, 0 if not, negative on failure.
+    /// Runs all packets that have come, and timers that are due at that time or the last packet's,
+    /// whichever is later; 0 stands for the last packet's. 1 if an element has ended the run, 0 if
+    /// not, negative on failure.
     fn netvm_application_run(application: *mut Running, until: u64) -> c_int {
         // SAFETY: null, or an application that is this thread's for the call.
         unsafe { application.as_mut() }.map_or(NETVM_ARGUMENT, |application| application.run(until))
     }
 
-    /// Takes packets that were sent by a device, in order, as many as there is room for: `count` packets, and `size` bytes at `room`
-    /// into which `packets[i].data` points then. `times`, which may be null, gets when each came. How many were taken, negative on
-    /// failure; a packet has 65,535 bytes at most.
+    /// Takes packets that were sent by a device, in order, as many as there is room for: `count`
+    /// packets, and `size` bytes at `room` into which `packets[i].data` points then. `times`, which
+    /// may be null, gets when each came. How many were taken, negative on failure; a packet has
+    /// 65,535 bytes at most.
     fn netvm_application_take(
         application: *mut Running,
         device: *const c_char,
@@ -306,8 +327,8 @@ functions! {
         taken.map_or(NETVM_ARGUMENT, |taken| taken.unwrap_or_else(|fault| fault.status))
     }
 
-    /// What a handler such as "counter.count" says, asked about a text that may be null; `*text` gets it, or what is wrong, to be freed
-    /// by `netvm_string_free`.
+    /// What a handler such as "counter.count" says, asked about a text that may be null; `*text`
+    /// gets it, or what is wrong, to be freed by `netvm_string_free`.
     fn netvm_application_read(
         application: *mut Running,
         handler: *const c_char,
@@ -353,14 +374,15 @@ functions! {
         }
     }
 
-    /// Makes a pipeline without stages, to be freed by `netvm_pipeline_free`. It is for one thread at a time.
+    /// Makes a pipeline without stages, to be freed by `netvm_pipeline_free`. It is for one thread
+    /// at a time.
     fn netvm_pipeline_open(pipeline: *mut *mut Pipe, error: *mut *mut c_char) -> c_int {
         // SAFETY: the caller's pointers are null or point to variables.
         unsafe { give(Ok(Pipe::new()), pipeline, error) }
     }
 
-    /// Registers a stage with the queue before it; stages are registered from the last to the first. `*error` is as in
-    /// `netvm_filter_compile`, also below.
+    /// Registers a stage with the queue before it; stages are registered from the last to the
+    /// first. `*error` is as in `netvm_filter_compile`, also below.
     fn netvm_pipeline_stage(pipeline: *mut Pipe, stage: *const StageOf, error: *mut *mut c_char) -> c_int {
         // SAFETY: null, or a pipeline that is this thread's for the call.
         let pipe = unsafe { pipeline.as_mut() }.ok_or(Fault::null("the pipeline"));
@@ -370,7 +392,8 @@ functions! {
         unsafe { told(done, error) }
     }
 
-    /// Registers an input, which sends to so many stages; `function` is called by a thread of its own, with `context`.
+    /// Registers an input, which sends to so many stages; `function` is called by a thread of its
+    /// own, with `context`.
     fn netvm_pipeline_input(
         pipeline: *mut Pipe,
         name: *const c_char,
@@ -388,7 +411,8 @@ functions! {
         unsafe { told(done, error) }
     }
 
-    /// Begins a thread for each input and each replica, and lets packets flow when all are ready. A pipeline starts once.
+    /// Begins a thread for each input and each replica, and lets packets flow when all are ready. A
+    /// pipeline starts once.
     fn netvm_pipeline_start(pipeline: *mut Pipe, error: *mut *mut c_char) -> c_int {
         // SAFETY: null, or a pipeline that is this thread's for the call.
         let pipe = unsafe { pipeline.as_mut() }.ok_or(Fault::null("the pipeline"));
@@ -396,8 +420,9 @@ functions! {
         unsafe { told(pipe.and_then(Pipe::start), error) }
     }
 
-    /// Lets an input (replica 0) or a replica of a stage run on one core only, or on any if `core` is negative, while packets flow. For
-    /// how many nanoseconds it did nothing else comes to `*pause`, which may be null.
+    /// Lets an input (replica 0) or a replica of a stage run on one core only, or on any if `core`
+    /// is negative, while packets flow. For how many nanoseconds it did nothing else comes to
+    /// `*pause`, which may be null.
     fn netvm_pipeline_move(
         pipeline: *const Pipe,
         stage: *const c_char,
@@ -415,7 +440,8 @@ functions! {
         unsafe { told_pause(took, pause, error) }
     }
 
-    /// So many replicas of a stage get packets from now on. For that the inputs wait until nothing is on the way, for `*pause` nanoseconds.
+    /// So many replicas of a stage get packets from now on. For that the inputs wait until nothing
+    /// is on the way, for `*pause` nanoseconds.
     fn netvm_pipeline_replicas(
         pipeline: *const Pipe,
         stage: *const c_char,
@@ -430,8 +456,9 @@ functions! {
         unsafe { told_pause(took, pause, error) }
     }
 
-    /// Packets for a stage go to its replicas by that function, with `context`, from now on; null: by their two IP addresses. For that the inputs wait
-    /// until nothing is on the way, for `*pause` nanoseconds. What replicas keep of flows stays where it is.
+    /// Packets for a stage go to its replicas by that function, with `context`, from now on; null:
+    /// by their two IP addresses. For that the inputs wait until nothing is on the way, for
+    /// `*pause` nanoseconds. What replicas keep of flows stays where it is.
     fn netvm_pipeline_flow(
         pipeline: *const Pipe,
         stage: *const c_char,
@@ -521,8 +548,8 @@ functions! {
         pipe.and_then(|pipe| Ok(c_int::from(pipe.runs()?.has_ended()))).unwrap_or_else(|fault| fault.status)
     }
 
-    /// Waits until everything has gone through, which it does when all inputs have ended. Then the pipeline still tells its counts, and
-    /// nothing else.
+    /// Waits until everything has gone through, which it does when all inputs have ended. Then the
+    /// pipeline still tells its counts, and nothing else.
     fn netvm_pipeline_wait(pipeline: *mut Pipe, error: *mut *mut c_char) -> c_int {
         // SAFETY: null, or a pipeline that is this thread's for the call.
         let pipe = unsafe { pipeline.as_mut() }.ok_or(Fault::null("the pipeline"));
@@ -538,8 +565,8 @@ functions! {
         }
     }
 
-    /// Sends a packet of the burst that a stage was called with, by its place, as it is then; its bytes are copied. Waits as long as there
-    /// is no room.
+    /// Sends a packet of the burst that a stage was called with, by its place, as it is then; its
+    /// bytes are copied. Waits as long as there is no room.
     fn netvm_outlets_forward(outlets: *mut Sends, output: u32, index: usize) -> c_int {
         // SAFETY: null, or what the calling function was called with.
         let sends = unsafe { outlets.as_mut() }.ok_or_else(|| Fault::null("the outlets"));
@@ -547,8 +574,8 @@ functions! {
         status(sends.and_then(|sends| unsafe { sends.forward(output, index) }))
     }
 
-    /// Sends all packets of the burst that a stage was called with, as they are then. To a single replica they are not copied. The burst
-    /// is empty afterwards.
+    /// Sends all packets of the burst that a stage was called with, as they are then. To a single
+    /// replica they are not copied. The burst is empty afterwards.
     fn netvm_outlets_forward_all(outlets: *mut Sends, output: u32) -> c_int {
         // SAFETY: null, or what the calling function was called with.
         let sends = unsafe { outlets.as_mut() }.ok_or_else(|| Fault::null("the outlets"));

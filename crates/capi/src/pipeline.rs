@@ -1,7 +1,8 @@
-//! What a `netvm_pipeline` is: stages of C functions and configurations, with queues between them, on threads.
+//! What a `netvm_pipeline` is: stages of C functions and configurations, with queues between them,
+//! on threads.
 //!
-//! Invariants: a stage's function is called by one thread at a time with its own unit; what it may send is what lies in its burst at that moment, and nothing of the burst is kept after the
-//! call.
+//! Invariants: a stage's function is called by one thread at a time with its own unit; what it may
+//! send is what lies in its burst at that moment, and nothing of the burst is kept after the call.
 
 use crate::coprocessor::Free;
 use crate::filter::no_engine;
@@ -60,7 +61,8 @@ struct Calls {
     free: Free,
 }
 
-// SAFETY: the header says that the functions are called by several threads, so the caller has seen to it that they and the context can be used by all.
+// SAFETY: the header says that the functions are called by several threads, so the caller has seen
+// to it that they and the context can be used by all.
 unsafe impl Send for Calls {}
 // SAFETY: as above.
 unsafe impl Sync for Calls {}
@@ -114,7 +116,8 @@ impl Work for Unit {
         self.items.extend(burst.iter_mut().map(item));
         let (items, count) = (self.items.as_mut_ptr(), self.items.len());
         let mut sends = Sends { outlets, burst, items };
-        // SAFETY: the caller's function, with the unit that it made; the packets are there for the call.
+        // SAFETY: the caller's function, with the unit that it made; the packets are there for the
+        // call.
         unsafe { (self.calls.run)(self.unit, items, count, &mut sends) }
     }
 }
@@ -162,7 +165,8 @@ impl Sends {
     /// # Safety
     /// As [`Self::item`].
     pub(crate) unsafe fn forward_all(&mut self, output: u32) -> Result<(), Fault> {
-        // SAFETY: null, or the burst of the call, to which nothing else points while it is used here.
+        // SAFETY: null, or the burst of the call, to which nothing else points while it is used
+        // here.
         let burst = unsafe { self.burst.as_mut() }.ok_or_else(|| Fault::refused("an input has no burst to forward packets of"))?;
         // SAFETY: the outlets of the call, likewise.
         let outlets = unsafe { &mut *self.outlets };
@@ -278,7 +282,8 @@ fn classifier(flow: Flow, context: *mut c_void) -> Option<impl Fn(&Packet<'_>) -
         let (flow, context) = shared.get();
         let (data, len) = (packet.bytes.as_ptr().cast_mut(), packet.bytes.len() as u32);
         let item = Item { data, len, wire_len: packet.on_wire(), time: packet.time_ns, tag: packet.tag };
-        // SAFETY: the caller's function, with the caller's context; the packet is there for the call, and is not written to, as it is handed over as constant.
+        // SAFETY: the caller's function, with the caller's context; the packet is there for the
+        // call, and is not written to, as it is handed over as constant.
         unsafe { flow(context, &item) }
     })
 }
@@ -332,7 +337,8 @@ impl Pipe {
         let turn = move |outlets: &mut Outlets| {
             let (function, context) = shared.get();
             let mut sends = Sends { outlets, burst: std::ptr::null_mut(), items: std::ptr::null_mut() };
-            // SAFETY: the caller's function, with the caller's context; the outlets are there for the call.
+            // SAFETY: the caller's function, with the caller's context; the outlets are there for
+            // the call.
             match unsafe { function(context, &mut sends) } {
                 1.. => Turn::More,
                 0 => Turn::Idle,

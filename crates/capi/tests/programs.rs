@@ -1,5 +1,6 @@
-//! The library as C programs have it: installed by `scripts/install-lib`, found by `pkg-config` where that is there, linked shared and
-//! static, by a C compiler that warns of everything. Skipped, and says so, without a C compiler.
+//! The library as C programs have it: installed by `scripts/install-lib`, found by `pkg-config`
+//! where that is there, linked shared and static, by a C compiler that warns of everything.
+//! Skipped, and says so, without a C compiler.
 
 #[path = "../../../tests/needs.rs"]
 mod needs;
@@ -199,7 +200,8 @@ fn programs_are_linked_without_any_shared_library() {
     let flags = pkg_config(prefix, &["--cflags", "--libs", "--static"]);
     let all: Vec<String> = ["-static"].into_iter().chain(flags.split_whitespace()).map(str::to_owned).collect();
     compile("tests/abi.c", &program, &all);
-    // Compiled C is loaded as shared libraries, which programs without a loader cannot; they go on without.
+    // Compiled C is loaded as shared libraries, which programs without a loader cannot; they go on
+    // without.
     let status = Command::new(&program).env("NETVM_NO_CACHE", "1").status().unwrap();
     assert!(status.success(), "tests/abi.c, line: {status}");
 }

@@ -1,4 +1,5 @@
-//! Filters for several threads, made one of the other, by way of the functions that C programs call.
+//! Filters for several threads, made one of the other, by way of the functions that C programs
+//! call.
 #![allow(unsafe_code, reason = "calling what C programs call")]
 
 use netvm_capi::{Handle, NETVM_OK, Packet};

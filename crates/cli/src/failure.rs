@@ -1,4 +1,5 @@
-//! How the program ends when not everything went well: a message for people, an exit status for programs.
+//! How the program ends when not everything went well: a message for people, an exit status for
+//! programs.
 
 use netvm::io::WriteError;
 use netvm::{Error, Status};

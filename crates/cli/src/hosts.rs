@@ -1,4 +1,5 @@
-//! Names of hosts from a file of the user's, in the form of /etc/hosts: an address, then names; `#` begins a comment.
+//! Names of hosts from a file of the user's, in the form of /etc/hosts: an address, then names; `#`
+//! begins a comment.
 //!
 //! Only the first name of an address is kept, and nothing is ever looked up elsewhere.
 

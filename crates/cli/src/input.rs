@@ -1,4 +1,5 @@
-//! Captures in a row: opened before anything is done, read one after the other, damage told and counted.
+//! Captures in a row: opened before anything is done, read one after the other, damage told and
+//! counted.
 
 use crate::failure::{self, Failure, Outcome};
 use crate::progress;
@@ -87,7 +88,8 @@ impl Inputs {
         self.captures.iter().map(|(_, capture)| capture.info()).collect()
     }
 
-    /// Feeds everything to a consumer. True if nothing was damaged; damage is told, and the next capture follows.
+    /// Feeds everything to a consumer. True if nothing was damaged; damage is told, and the next
+    /// capture follows.
     pub(crate) fn feed(&mut self, consumer: &mut impl Consumer, signals: &Signals, bar: &mut progress::Progress) -> Outcome<bool> {
         let mut whole = true;
         for (number, (path, capture)) in self.captures.iter_mut().enumerate() {
@@ -111,13 +113,15 @@ struct Lane {
     number: usize,
     /// When its next packet was captured.
     time: Timestamp,
-    /// Packets that are asked for: few while the captures alternate, since those that are not due are looked at again.
+    /// Packets that are asked for: few while the captures alternate, since those that are not due
+    /// are looked at again.
     ask: usize,
 }
 
 impl Inputs {
-    /// Feeds the packets of all captures in the order of their times; those of one keep their order, and of equal times the earlier capture's come
-    /// first, as with mergecap. True if nothing was damaged.
+    /// Feeds the packets of all captures in the order of their times; those of one keep their
+    /// order, and of equal times the earlier capture's come first, as with mergecap. True if
+    /// nothing was damaged.
     pub(crate) fn merge(&mut self, consumer: &mut impl Consumer, signals: &Signals, bar: &mut progress::Progress) -> Outcome<bool> {
         let mut whole = true;
         let mut lanes = Vec::new();
@@ -153,7 +157,8 @@ impl Inputs {
         Ok(whole)
     }
 
-    /// Takes a capture among those being merged while it has packets; false if it is damaged, which is told.
+    /// Takes a capture among those being merged while it has packets; false if it is damaged, which
+    /// is told.
     fn lane(&mut self, number: usize, ask: usize, lanes: &mut Vec<Lane>) -> bool {
         let (path, capture) = &mut self.captures[number];
         match capture.peek_time() {

@@ -2,10 +2,12 @@
 //!
 //! - `commands`: one file per subcommand: its arguments (clap), its help, what it does
 //! - [`mod@print`]: packets as lines, the way tcpdump writes them
-//! - `failure`, `out`, `input`, `hosts`, `signals`, `progress`: exit statuses, standard output, captures in a row, names from a file, ^C, the bar
+//! - `failure`, `out`, `input`, `hosts`, `signals`, `progress`: exit statuses, standard output,
+//!   captures in a row, names from a file, ^C, the bar
 //! - `slips`: what is meant by command lines of other programs
 //!
-//! The library exists for [`command`], from which manual pages and shell completions are generated, and for tests.
+//! The library exists for [`command`], from which manual pages and shell completions are generated,
+//! and for tests.
 #![forbid(unsafe_code)]
 
 mod commands;
@@ -89,7 +91,8 @@ pub fn completions(shell: clap_complete::Shell) -> Vec<u8> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command(), "netvm", &mut text);
     if shell == clap_complete::Shell::Fish {
-        // A short option `#` begins a comment in fish unless it is quoted, which clap_complete does not do.
+        // A short option `#` begins a comment in fish unless it is quoted, which clap_complete does
+        // not do.
         text = String::from_utf8_lossy(&text).replace(" -s # ", " -s '#' ").into_bytes();
     }
     text

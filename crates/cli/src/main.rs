@@ -1,4 +1,5 @@
-//! The `netvm` program; everything is in the library beside it, where tests and the documentation generator reach it.
+//! The `netvm` program; everything is in the library beside it, where tests and the documentation
+//! generator reach it.
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {

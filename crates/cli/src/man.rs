@@ -1,4 +1,5 @@
-//! Manual pages: what clap_mangen makes of options, and sections of our own where lines must stay lines.
+//! Manual pages: what clap_mangen makes of options, and sections of our own where lines must stay
+//! lines.
 
 use clap::Command;
 use clap_mangen::Man;
@@ -86,7 +87,8 @@ fn section(out: &mut Vec<u8>, title: &str, text: &str) -> io::Result<()> {
     writeln!(out, ".fi")
 }
 
-/// Text that roff takes for text: a full stop or an apostrophe at a line's beginning would be a request.
+/// Text that roff takes for text: a full stop or an apostrophe at a line's beginning would be a
+/// request.
 fn escaped(line: &str) -> String {
     let line = line.replace('\\', r"\e").replace('-', r"\-");
     if line.starts_with(['.', '\'']) { format!(r"\&{line}") } else { line }

@@ -1,5 +1,5 @@
-//! ^C and requests to terminate: noted, and looked at between bursts, so that outputs end properly. A second one ends the program at
-//! once.
+//! ^C and requests to terminate: noted, and looked at between bursts, so that outputs end properly.
+//! A second one ends the program at once.
 
 use crate::failure::{Failure, Outcome};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -120,7 +120,8 @@ impl Signals {
         Ok(())
     }
 
-    /// From now on the end of the terminal is a request to end, too, unless whoever started the program wants it to outlive that (nohup).
+    /// From now on the end of the terminal is a request to end, too, unless whoever started the
+    /// program wants it to outlive that (nohup).
     pub(crate) fn end_with_terminal(&self) -> Outcome {
         if !is_ignored(SIGHUP) {
             signal_hook::flag::register_usize(SIGHUP, Arc::clone(&self.came), SIGHUP as usize).map_err(Failure::failed)?;

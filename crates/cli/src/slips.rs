@@ -1,4 +1,5 @@
-//! What is meant by command lines that other programs would take: hints for faults that the parser of arguments can only call unexpected.
+//! What is meant by command lines that other programs would take: hints for faults that the parser
+//! of arguments can only call unexpected.
 
 use crate::failure::Failure;
 use clap::error::{ContextKind, ContextValue};

@@ -1,7 +1,10 @@
-//! The program fails in the middle of a run: a coprocessor panics, which only a program that embeds netvm can have. So this test is such a program: called with a subcommand, it registers the coprocessor
-//! and is `netvm`; else it calls itself, and looks at exit statuses, messages and what is left behind.
+//! The program fails in the middle of a run: a coprocessor panics, which only a program that embeds
+//! netvm can have. So this test is such a program: called with a subcommand, it registers the
+//! coprocessor and is `netvm`; else it calls itself, and looks at exit statuses, messages and what
+//! is left behind.
 //!
-//! On every engine the coprocessor is called in another way: by the interpreter, from machine code of one handler or of fused ones, from compiled C of fused ones.
+//! On every engine the coprocessor is called in another way: by the interpreter, from machine code
+//! of one handler or of fused ones, from compiled C of fused ones.
 
 #[path = "../../../tests/needs.rs"]
 mod needs;

@@ -1,5 +1,6 @@
-//! Pages that are true word for word: the README's tour, and the guide to the element language. What stands in a block with a file's name is written there,
-//! every command of a `console` block is run, and must print what stands behind it. `NETVM_BLESS=1` writes what is printed.
+//! Pages that are true word for word: the README's tour, and the guide to the element language.
+//! What stands in a block with a file's name is written there, every command of a `console` block
+//! is run, and must print what stands behind it. `NETVM_BLESS=1` writes what is printed.
 
 use netvm::io::synth::Mix;
 use netvm::io::{LinkType, Plan, Writer};
@@ -43,7 +44,8 @@ impl Drop for Place {
     }
 }
 
-/// The page with the output of every command as it is now, all in order; how many files were written, and commands run.
+/// The page with the output of every command as it is now, all in order; how many files were
+/// written, and commands run.
 fn rerun(page: &str, place: &Place) -> (String, usize, usize) {
     let (mut now, mut files, mut commands) = (String::new(), 0, 0);
     let mut lines = page.lines();

@@ -1,4 +1,5 @@
-//! The runtime's side of calls from compiled code of all kinds: the interpreter's [`Machine`] and digests.
+//! The runtime's side of calls from compiled code of all kinds: the interpreter's [`Machine`] and
+//! digests.
 
 use crate::mir::{Call, Helper};
 use netil::budget::Budget;
@@ -8,7 +9,8 @@ use netil::machine::{self, Machine};
 use netil::module::HandlerKind;
 use netil::{Verified, digest, wide};
 
-/// Does the work of a call with operands of any width. Operands are in `slot`, a limb each or as many as they are wide; a wide result goes there, too.
+/// Does the work of a call with operands of any width. Operands are in `slot`, a limb each or as
+/// many as they are wide; a wide result goes there, too.
 ///
 /// # Errors
 /// The trap that the instruction makes.
@@ -103,7 +105,8 @@ impl Host<'_, '_> {
     }
 }
 
-/// Work on coprocessors for a host that has the packet in another form: `views` gives what a unit may see, if it is among those that were `shown`. `None` of other helpers.
+/// Work on coprocessors for a host that has the packet in another form: `views` gives what a unit
+/// may see, if it is among those that were `shown`. `None` of other helpers.
 pub fn coprocessors<'v>(
     state: &mut State,
     (helper, operand): (Helper, u32),

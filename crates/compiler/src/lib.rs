@@ -6,11 +6,13 @@
 //!
 //! - [`mir`]: the intermediate representation, its printer and its checker
 //! - [`translate`]: bytecode to MIR
-//! - `analysis`: what is found out about a function: ranges, effects, liveness, branch probability, costs, keys of tables
+//! - `analysis`: what is found out about a function: ranges, effects, liveness, branch probability,
+//!   costs, keys of tables
 //! - [`passes`]: the optimiser
 //! - [`cluster`]: elements that run fused; `vector`: filters for many packets at once
 //! - [`backends`]: C, eBPF
-//! - [`sets`], [`switches`]: how a set is tested and a switch is lowered, chosen by size and density
+//! - [`sets`], [`switches`]: how a set is tested and a switch is lowered, chosen by size and
+//!   density
 #![forbid(unsafe_code)]
 mod analysis;
 pub mod backends;
@@ -45,7 +47,8 @@ pub fn optimised(
     Ok(Some((func, timings)))
 }
 
-/// The same for code that makes copies of packets itself: where a handler sends copies, loops that count to a constant are unrolled, so that it is known how many there may be.
+/// The same for code that makes copies of packets itself: where a handler sends copies, loops that
+/// count to a constant are unrolled, so that it is known how many there may be.
 ///
 /// # Errors
 /// The handler is too large.

@@ -1,14 +1,16 @@
 //! How a read-only set is tested, chosen by its size and density.
 //!
-//! The choice and its tables are made here, once for all back ends; they emit the test. Up to 64 bits of width; wider sets are searched by the
-//! runtime. Every form answers for every value of the width.
+//! The choice and its tables are made here, once for all back ends; they emit the test. Up to 64
+//! bits of width; wider sets are searched by the runtime. Every form answers for every value of the
+//! width.
 //!
 //! - a few ranges: compare with each;
 //! - a span of at most 64 values: one shift of a constant;
 //! - a span of at most [`BITMAP_SPAN`] values: one bit of a table;
-//! - single values: a perfect hash, one multiplication, at most two loads, one comparison (hash and displace: Belazzougui, Botelho,
-//!   Dietzfelbinger, "Hash, displace, and compress", 2009);
-//! - else: a table by the highest bits says where to begin, and a short binary search without branches finds the range.
+//! - single values: a perfect hash, one multiplication, at most two loads, one comparison (hash and
+//!   displace: Belazzougui, Botelho, Dietzfelbinger, "Hash, displace, and compress", 2009);
+//! - else: a table by the highest bits says where to begin, and a short binary search without
+//!   branches finds the range.
 
 use netil::set::Set;
 
@@ -16,7 +18,8 @@ use netil::set::Set;
 pub const COMPARE_RANGES: usize = 4;
 /// The largest span of a bitmap in values: 8 KiB of bits.
 pub const BITMAP_SPAN: u64 = 1 << 16;
-/// Probes for a slot of a hash, per key, before a search is built instead; a few are enough for keys that nobody chose to collide.
+/// Probes for a slot of a hash, per key, before a search is built instead; a few are enough for
+/// keys that nobody chose to collide.
 const PROBES: u64 = 256;
 /// log2 of the most buckets of an index.
 const MOST_BUCKETS: u16 = 16;
@@ -52,8 +55,8 @@ pub enum Plan {
     Search(Search),
 }
 
-/// `at = index[v >> shift]`; then, for each power of two from `step` down to 1, `at` goes that far on if the low end there is not above v; v is in the set
-/// if `lows[at] <= v <= highs[at]`.
+/// `at = index[v >> shift]`; then, for each power of two from `step` down to 1, `at` goes that far
+/// on if the low end there is not above v; v is in the set if `lows[at] <= v <= highs[at]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
     /// Width less log2 of the index's size.
@@ -66,9 +69,11 @@ pub struct Search {
     pub lows: Vec<u64>,
     /// High ends; then the last one again.
     pub highs: Vec<u64>,
-    /// For code that would rather look once: `v >> state_shift` is a bucket, and two bits say what the set has of it: [`NONE`], [`ALL`] or [`SOME`].
+    /// For code that would rather look once: `v >> state_shift` is a bucket, and two bits say what
+    /// the set has of it: [`NONE`], [`ALL`] or [`SOME`].
     pub state_shift: u32,
-    /// Sixteen buckets a word of 32 bits, the first lowest; empty if one would have to search too often.
+    /// Sixteen buckets a word of 32 bits, the first lowest; empty if one would have to search too
+    /// often.
     pub states: Vec<u64>,
 }
 
@@ -83,8 +88,9 @@ const STATES: usize = 64;
 /// One bucket in so many may be [`SOME`]; if more are, looking there first is in vain.
 const SELDOM: usize = 32;
 
-/// A perfect hash: `slot = ((v ^ displace[(v · multiplier) >> bucket_shift]) · multiplier) >> slot_shift`, modulo 2^bits, and v is in the set if
-/// `keys[slot] = v`.
+/// A perfect hash:
+/// `slot = ((v ^ displace[(v · multiplier) >> bucket_shift]) · multiplier) >> slot_shift`, modulo
+/// 2^bits, and v is in the set if `keys[slot] = v`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hash {
     /// 32 for sets of at most 32 bits, so that a vector holds many; else 64.
@@ -124,7 +130,8 @@ impl Plan {
         })
     }
 
-    /// A form with smaller tables for code that holds them in registers: more work, less to fetch. None where there is none.
+    /// A form with smaller tables for code that holds them in registers: more work, less to fetch.
+    /// None where there is none.
     pub fn compact(&self, set: &Set) -> Option<Self> {
         let Self::Hash(hash @ Hash { bits: 32, .. }) = self else { return None };
         let keys: Vec<u64> = set.small_ranges().flat_map(|(a, b)| a..=b).collect();
@@ -187,7 +194,8 @@ fn bitmap(ranges: &[(u64, u64)], low: u64, words: usize) -> Vec<u64> {
     bits
 }
 
-/// The values, if they are few enough to be worth a hash: ranges count as their values up to a factor of four.
+/// The values, if they are few enough to be worth a hash: ranges count as their values up to a
+/// factor of four.
 fn singles(ranges: &[(u64, u64)]) -> Option<Vec<u64>> {
     let total = ranges.iter().try_fold(0u64, |sum, (a, b)| sum.checked_add(b - a)?.checked_add(1))?;
     (total <= 4 * ranges.len() as u64 && total <= MOST_HASHED).then(|| ranges.iter().flat_map(|(a, b)| *a..=*b).collect())
@@ -246,8 +254,8 @@ fn states(ranges: &[(u64, u64)], width: u16) -> (u32, Vec<u64>) {
 }
 
 impl Hash {
-    /// Tries without displacement first, then buckets; gives up after a bounded number of multipliers and of probes, as keys may be chosen
-    /// to collide.
+    /// Tries without displacement first, then buckets; gives up after a bounded number of
+    /// multipliers and of probes, as keys may be chosen to collide.
     fn new(keys: &[u64], bits: u32) -> Option<Self> {
         const MULTIPLIERS: u64 = 64;
         let multipliers = (1..=MULTIPLIERS).map(|i| multiplier(i, bits));
@@ -263,7 +271,8 @@ impl Hash {
         multipliers.into_iter().find_map(|m| Self::displaced(keys, bits, m, &mut probes))
     }
 
-    /// Without displacement, in as few slots as some multipliers find, at most eight times the fewest: for switches on 32 bits.
+    /// Without displacement, in as few slots as some multipliers find, at most eight times the
+    /// fewest: for switches on 32 bits.
     pub fn small(keys: &[u64]) -> Option<Self> {
         let fewest = (2 * keys.len()).next_power_of_two();
         (0..4).map(|k| fewest << k).find_map(|slots| (1..=64).find_map(|i| Self::direct(keys, 32, multiplier(i, 32), slots)))

@@ -1,15 +1,18 @@
 //! How a switch is lowered, chosen by its size and density.
 //!
-//! The choice is made here, once for all back ends; the pass `switches` puts it in place in MIR. Keys next to each other that lead to the same place
-//! count as one range.
+//! The choice is made here, once for all back ends; the pass `switches` puts it in place in MIR.
+//! Keys next to each other that lead to the same place count as one range.
 //!
 //! - a few ranges: an if-chain;
-//! - few places: a set test for each, whose form [`crate::sets`] chooses (bit test, bitmap, perfect hash …);
+//! - few places: a set test for each, whose form [`crate::sets`] chooses (bit test, bitmap, perfect
+//!   hash …);
 //! - dense keys: a jump table;
-//! - many scattered keys: a perfect hash, whose slot is looked up in a jump table and then compared with its one key;
+//! - many scattered keys: a perfect hash, whose slot is looked up in a jump table and then compared
+//!   with its one key;
 //! - else: a binary search.
 //!
-//! Source: Sayle, "A Superoptimizer Analysis of Multiway Branch Code Generation" (2008). Left out: choosing differently for parts of a switch.
+//! Source: Sayle, "A Superoptimizer Analysis of Multiway Branch Code Generation" (2008). Left out:
+//! choosing differently for parts of a switch.
 
 use crate::sets::Hash;
 use std::collections::BTreeSet;
@@ -25,7 +28,8 @@ const TABLE: u64 = 1024;
 const HASHED: usize = 16;
 /// The most keys in a hash.
 const MOST_HASHED: usize = 64;
-/// A switch of more ranges stays what it is: back ends search it, and blocks for each step would only take time.
+/// A switch of more ranges stays what it is: back ends search it, and blocks for each step would
+/// only take time.
 const MOST_RANGES: usize = 1024;
 
 /// Keys from `low` to `high` that lead to one place.

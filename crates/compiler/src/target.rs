@@ -10,15 +10,17 @@ pub struct Target {
     pub order: Order,
     /// Bits of the widest register; where packets run in lanes, of a lane.
     pub word: u16,
-    /// Many packets run at once, each in a lane: a branch divides the set of lanes, and a block that no lane reaches is stepped over.
+    /// Many packets run at once, each in a lane: a branch divides the set of lanes, and a block
+    /// that no lane reaches is stepped over.
     pub lanes: bool,
-    /// A load of several bytes is one only at a multiple of their number, for which packets count from two bytes before they begin: what
-    /// follows an Ethernet header is aligned.
+    /// A load of several bytes is one only at a multiple of their number, for which packets count
+    /// from two bytes before they begin: what follows an Ethernet header is aligned.
     pub aligned: bool,
-    /// Places in the packet are constants of the code: packets whose heads have moved by different numbers of bytes need ways of their own,
-    /// whatever code that takes.
+    /// Places in the packet are constants of the code: packets whose heads have moved by different
+    /// numbers of bytes need ways of their own, whatever code that takes.
     pub ways: bool,
-    /// Of so many ports or more, that by which a packet leaves is looked up by its number; fewer are tested for.
+    /// Of so many ports or more, that by which a packet leaves is looked up by its number; fewer
+    /// are tested for.
     pub numbered_ports: u32,
     /// What the machine charges for.
     pub costs: CostModel,

@@ -1,6 +1,8 @@
-//! XDP programs give the interpreter's verdicts: every filter expression of the front end's tests on a mixed trace, by `BPF_PROG_TEST_RUN`.
+//! XDP programs give the interpreter's verdicts: every filter expression of the front end's tests
+//! on a mixed trace, by `BPF_PROG_TEST_RUN`.
 //!
-//! Where the process may not use the system call `bpf` the tests say so; with `NETVM_BPF=required` they fail then.
+//! Where the process may not use the system call `bpf` the tests say so; with `NETVM_BPF=required`
+//! they fail then.
 #![cfg(target_os = "linux")]
 
 #[path = "../../aot/tests/support/mod.rs"]
@@ -128,7 +130,8 @@ fn action(disposition: Disposition) -> u32 {
     }
 }
 
-/// One packet after the other, with the state that they leave: dispositions, packets, and at the end data memory.
+/// One packet after the other, with the state that they leave: dispositions, packets, and at the
+/// end data memory.
 ///
 /// False if the kernel's verifier gives up on loops, which nobody knows before.
 fn runs_alike(what: &str, program: &Arc<Verified>, made: &Program, packets: &[Vec<u8>]) -> bool {
@@ -154,7 +157,8 @@ fn runs_alike(what: &str, program: &Arc<Verified>, made: &Program, packets: &[Ve
         let tried = loaded.test(packet, 1).unwrap_or_else(|error| panic!("{what}: packet {i}: {error}"));
         let place = |what: &str| format!("{what}: packet {i}: {wanted:?}, {packet:02x?}\n{}", disassemble(program.module()));
         if tried.action == ABORTED && resizes(program) && !matches!(wanted, Disposition::Trap(_)) {
-            // The kernel has no packets shorter than an Ethernet header, and little room before and behind them.
+            // The kernel has no packets shorter than an Ethernet header, and little room before and
+            // behind them.
             return true;
         }
         assert_eq!(tried.action, action(wanted), "{}", place(what));
@@ -233,7 +237,8 @@ fn ports_apart(program: &Verified) -> Options {
     Options { ports, trap: Action::Aborted, world: World::Map, ..Options::default() }
 }
 
-/// Modules that the generator makes: each is refused with a reason, or the kernel takes it and it does what the interpreter does.
+/// Modules that the generator makes: each is refused with a reason, or the kernel takes it and it
+/// does what the interpreter does.
 #[test]
 fn generated_modules() {
     if !permitted() {
@@ -265,7 +270,8 @@ fn generated_modules() {
     assert!(made * 8 > count, "{made} of {count}");
 }
 
-/// Programs that decide much by few fields: many ways that meet again, which the kernel's verifier must not follow one by one.
+/// Programs that decide much by few fields: many ways that meet again, which the kernel's verifier
+/// must not follow one by one.
 #[test]
 fn decisions() {
     if !permitted() {

@@ -1,8 +1,10 @@
 //! Our eBPF against clang's for the same function: instructions of filters, counted.
 //!
-//! clang gets each filter in C as people write XDP (ebpf_clang/hand.c). What is counted is instructions that are executed for a packet, on the same packets, and those of the program; both give the interpreter's verdicts.
-//! `cargo test -p netvm-compiler --test ebpf_clang -- --nocapture` prints the table of docs/targets.md.
-//! Executed are they by a small machine here, which has what filters need: no calls, no maps, no stack.
+//! clang gets each filter in C as people write XDP (ebpf_clang/hand.c). What is counted is
+//! instructions that are executed for a packet, on the same packets, and those of the program; both
+//! give the interpreter's verdicts. `cargo test -p netvm-compiler --test ebpf_clang -- --nocapture`
+//! prints the table of docs/targets.md. Executed are they by a small machine here, which has what
+//! filters need: no calls, no maps, no stack.
 
 #[path = "ebpf_clang/machine.rs"]
 mod machine;
@@ -36,7 +38,8 @@ const FILTERS: &[&str] = &[
     "portrange 6000-6010",
 ];
 
-/// Filters whose programs are longer than by hand, because what follows the IPv4 and the IPv6 header is two pieces of code: fewer instructions are executed so.
+/// Filters whose programs are longer than by hand, because what follows the IPv4 and the IPv6
+/// header is two pieces of code: fewer instructions are executed so.
 const LONGER: [&str; 3] = ["tcp port 80", "tcp port 80 or tcp port 443 or udp port 53", "portrange 6000-6010"];
 
 /// Instructions of the filter that clang makes of hand.c; none where there is no clang.
@@ -63,7 +66,8 @@ fn clang(number: usize) -> Option<Vec<[u8; 8]>> {
     Some(insts)
 }
 
-/// Packets that filters take and that they do not take, at each of their tests, one of five cut anywhere.
+/// Packets that filters take and that they do not take, at each of their tests, one of five cut
+/// anywhere.
 fn traffic() -> Vec<Vec<u8>> {
     let mut state = 5u64;
     let mut random = |below: usize| {

@@ -1,8 +1,9 @@
-//! Programs of `tests/filetests/mir`: the push handler after translation and after every pass that changes it, as text, compared with the file
-//! beside the program. `NETVM_BLESS=1` writes those files.
+//! Programs of `tests/filetests/mir`: the push handler after translation and after every pass that
+//! changes it, as text, compared with the file beside the program. `NETVM_BLESS=1` writes those
+//! files.
 //!
-//! A first line `; passes: a b` shows only those passes; the others run unseen. `lanes` among them optimises for, and shows at the end, a filter as
-//! it is run for many packets at once.
+//! A first line `; passes: a b` shows only those passes; the others run unseen. `lanes` among them
+//! optimises for, and shows at the end, a filter as it is run for many packets at once.
 
 use netil::asm::assemble;
 use netil::module::HandlerKind;

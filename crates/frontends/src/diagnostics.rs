@@ -1,6 +1,8 @@
-//! What is wrong with a source text of several lines or files, and where: drawn as rustc draws it, by `annotate-snippets`.
+//! What is wrong with a source text of several lines or files, and where: drawn as rustc draws it,
+//! by `annotate-snippets`.
 //!
-//! Invariant: rendering clamps spans to the source, so a wrong pairing of diagnostics and sources draws a wrong place and never panics.
+//! Invariant: rendering clamps spans to the source, so a wrong pairing of diagnostics and sources
+//! draws a wrong place and never panics.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::fmt;
@@ -29,7 +31,8 @@ impl Span {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 
-    /// The part that is drawn, on character boundaries of the source: not all of what lies in one very long line.
+    /// The part that is drawn, on character boundaries of the source: not all of what lies in one
+    /// very long line.
     fn clamped(self, source: &str) -> Range<usize> {
         let end = source.floor_char_boundary((self.end as usize).min(source.len()));
         let start = source.floor_char_boundary((self.start as usize).min(end));
@@ -147,7 +150,8 @@ impl fmt::Display for Diagnostics {
 impl std::error::Error for Diagnostics {}
 
 impl Diagnostics {
-    /// Draws every fault: message, file and line, source with carets, notes, remedy. `color` adds ANSI colours and changes nothing else.
+    /// Draws every fault: message, file and line, source with carets, notes, remedy. `color` adds
+    /// ANSI colours and changes nothing else.
     #[must_use]
     pub fn render(&self, name: &str, source: &str, color: bool) -> String {
         drawn(&self.0, color, "error", |_| source.len(), |fault| report(fault, name, source))
@@ -156,7 +160,8 @@ impl Diagnostics {
 
 /// Faults that are drawn, at most; the others are counted.
 const DRAWN: usize = 100;
-/// Bytes of sources that are read to draw faults: each fault's source is read as a whole. The first fault is drawn in any case.
+/// Bytes of sources that are read to draw faults: each fault's source is read as a whole. The first
+/// fault is drawn in any case.
 const READ: usize = 8 << 20;
 
 /// Draws the first faults and counts those left out. `size` is that of a fault's source in bytes.
@@ -182,8 +187,8 @@ fn drawn<'a>(
     text
 }
 
-/// Texts that belong together, such as a file and what it includes. Spans count through all of them: each text begins one byte after
-/// the end of the one before.
+/// Texts that belong together, such as a file and what it includes. Spans count through all of
+/// them: each text begins one byte after the end of the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources(Vec<Text>);
 
@@ -248,7 +253,8 @@ impl Sources {
         start
     }
 
-    /// Says where the parts of the text that was added last come from: from which byte on from where, in the order of bytes. [`Self::place`] tells that.
+    /// Says where the parts of the text that was added last come from: from which byte on from
+    /// where, in the order of bytes. [`Self::place`] tells that.
     pub fn made_of(&mut self, origins: Vec<(u32, Option<Arc<Origin>>)>) {
         if let Some(last) = self.0.last_mut() {
             last.origins = origins;
@@ -274,8 +280,8 @@ impl Sources {
         (&file.name, 1 + file.ends.partition_point(|end| *end < at - file.start) as u32)
     }
 
-    /// Name and line of an offset as the text itself says them where a preprocessor has made it: by markers, `# 12 "name"` or `#line 12 "name"`, each of which tells
-    /// of the line behind it.
+    /// Name and line of an offset as the text itself says them where a preprocessor has made it: by
+    /// markers, `# 12 "name"` or `#line 12 "name"`, each of which tells of the line behind it.
     #[must_use]
     pub fn marked_line(&self, at: u32) -> (&str, u32) {
         let (name, line) = self.line(at);
@@ -285,7 +291,8 @@ impl Sources {
         marker.map_or((name, line), |(there, (says, of))| (of, says.saturating_add(line - there - 1)))
     }
 
-    /// Name of the text that holds an offset, the line there, and the column, counted in characters; both from 1.
+    /// Name of the text that holds an offset, the line there, and the column, counted in
+    /// characters; both from 1.
     #[must_use]
     pub fn place(&self, at: u32) -> (&str, u32, u32) {
         let (name, line) = self.line(at);

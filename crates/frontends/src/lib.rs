@@ -1,7 +1,7 @@
 //! Front ends: source languages → [`netil`].
 //!
-//! Each language is one directory that ends in a [`netil::Module`]; nothing here knows what becomes of it. A front end gives errors
-//! as lists with places in the source, which it can draw.
+//! Each language is one directory that ends in a [`netil::Module`]; nothing here knows what becomes
+//! of it. A front end gives errors as lists with places in the source, which it can draw.
 //!
 //! ```
 //! use netvm_frontends::pcap_filter::{self, LinkType, Options};

@@ -1,7 +1,8 @@
-//! Random programs in what C and the element language share give the same results when gcc compiles them (`-fwrapv`) and when they are an element on
-//! the interpreter.
+//! Random programs in what C and the element language share give the same results when gcc compiles
+//! them (`-fwrapv`) and when they are an element on the interpreter.
 //!
-//! `NETVM_CASES` is the number of programs, `NETVM_SEED` the first seed. Without a C compiler the test says that it is skipped.
+//! `NETVM_CASES` is the number of programs, `NETVM_SEED` the first seed. Without a C compiler the
+//! test says that it is skipped.
 
 #[path = "../../../tests/needs.rs"]
 mod needs;
@@ -85,7 +86,8 @@ fn element(program: &Program) -> String {
     line
 }
 
-/// What C says of these is easily missed: layout, initial values, enums. Each is `u64 f(u64 a, u64 b, u64 c)`.
+/// What C says of these is easily missed: layout, initial values, enums. Each is
+/// `u64 f(u64 a, u64 b, u64 c)`.
 const WRITTEN: &[(&str, &str)] = &[
     ("anonymous", "struct s { u8 first; struct { u16 p; struct { u8 q; }; }; u8 last; };
       static u64 anonymous(u64 a, u64 b, u64 c)

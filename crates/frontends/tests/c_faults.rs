@@ -1,8 +1,11 @@
-//! What is wrong with element classes, as people see it: files of `tests/filetests/c`, each with cases that begin with a line `=== title`, compared
-//! with the file beside it. `NETVM_BLESS=1` writes those files.
+//! What is wrong with element classes, as people see it: files of `tests/filetests/c`, each with
+//! cases that begin with a line `=== title`, compared with the file beside it. `NETVM_BLESS=1`
+//! writes those files.
 //!
-//! A case is the text of a class; lines from `--- name.h` on are a header, `--- values` has lines `name number` for parameters of the instance and
-//! `--- generated` what CONFIG makes; `--- ports` has a line such as `lh/l` for inputs and outputs that pull (`l`) and push. A case without these is described and then compiled with one input and one output that push.
+//! A case is the text of a class; lines from `--- name.h` on are a header, `--- values` has lines
+//! `name number` for parameters of the instance and `--- generated` what CONFIG makes; `--- ports`
+//! has a line such as `lh/l` for inputs and outputs that pull (`l`) and push. A case without these
+//! is described and then compiled with one input and one output that push.
 
 use netvm_frontends::c::{self, InfoLayout, Instance, Source, Value};
 use netvm_frontends::click::processing::Kind;

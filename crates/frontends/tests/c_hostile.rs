@@ -1,4 +1,5 @@
-//! No text makes the front end panic or take long: nesting, bombs, soups of tokens, classes with parts changed. What comes out verifies.
+//! No text makes the front end panic or take long: nesting, bombs, soups of tokens, classes with
+//! parts changed. What comes out verifies.
 //!
 //! `NETVM_CASES` is the number of random texts, `NETVM_SEED` the first seed.
 
@@ -10,7 +11,8 @@ use netvm_frontends::click::processing::Kind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The longest that any text may take in a test that is not optimised, on a machine that does other things.
+/// The longest that any text may take in a test that is not optimised, on a machine that does other
+/// things.
 const LONGEST: Duration = Duration::from_secs(20);
 
 fn include(name: &str) -> Option<String> {

@@ -1,7 +1,9 @@
-//! Classic BPF: run by libpcap's machine and by the kernel's, it gives the verdicts of the filter it is made of; the kernel's checker takes
-//! it; and how long it is beside libpcap's optimised code.
+//! Classic BPF: run by libpcap's machine and by the kernel's, it gives the verdicts of the filter
+//! it is made of; the kernel's checker takes it; and how long it is beside libpcap's optimised
+//! code.
 //!
-//! `NETVM_RANDOM_FILTERS` sets how many random filters there are. A table of lengths is printed with `--nocapture`.
+//! `NETVM_RANDOM_FILTERS` sets how many random filters there are. A table of lengths is printed
+//! with `--nocapture`.
 
 mod oracle;
 

@@ -1,5 +1,6 @@
-//! The generated NetIL: it verifies, it never traps, and the interpreter's verdicts are those of plain evaluation.
-//! (That plain evaluation is libpcap's meaning is shown in pcap_filter_oracle.rs.)
+//! The generated NetIL: it verifies, it never traps, and the interpreter's verdicts are those of
+//! plain evaluation. (That plain evaluation is libpcap's meaning is shown in
+//! pcap_filter_oracle.rs.)
 
 mod oracle;
 

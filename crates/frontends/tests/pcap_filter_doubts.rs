@@ -1,4 +1,5 @@
-//! Filters that reject or accept everything, and terms that can never hold, beside what libpcap says of them.
+//! Filters that reject or accept everything, and terms that can never hold, beside what libpcap
+//! says of them.
 
 mod oracle;
 
@@ -34,7 +35,8 @@ fn the_term_is_underlined() {
     assert_eq!(drawn("ip or not ip"), "warning: expression matches every packet\n1 | ip or not ip\n  | ^^^^^^^^^^^^\n");
 }
 
-/// Values that no field has: too large, outside a mask, or against what is known of some of the field's bits.
+/// Values that no field has: too large, outside a mask, or against what is known of some of the
+/// field's bits.
 #[test]
 fn values_that_no_field_has_are_told() {
     let whole = ["ip[0] = 300", "ip proto 300", "tcp[13] & 2 = 1", "tcp[0:2] > 70000", "ip[0] & 0xf0 = 5", "(ip[0] & 0xf) << 2 = 62"];

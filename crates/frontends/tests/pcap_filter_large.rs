@@ -1,4 +1,5 @@
-//! Long and deep filters: verdicts against libpcap's unoptimised code, size of the code, and no source that overflows anything.
+//! Long and deep filters: verdicts against libpcap's unoptimised code, size of the code, and no
+//! source that overflows anything.
 
 mod oracle;
 
@@ -11,7 +12,8 @@ fn compile(text: &str) -> Filter {
     Filter::compile(text, LinkType::ETHERNET, &Options::default()).unwrap_or_else(|e| panic!("{}", e.render(text, false)))
 }
 
-/// `count` terms, each one of `kinds` in turn, over addresses that include those of the made-up packets.
+/// `count` terms, each one of `kinds` in turn, over addresses that include those of the made-up
+/// packets.
 fn list(kinds: &[&str], count: usize, join: &str) -> String {
     let term = |i: usize| {
         let n = i / kinds.len();
@@ -102,7 +104,8 @@ fn very_long_lists_keep_their_meaning() {
     }
 }
 
-/// IPv6 addresses that begin alike, on packets that end inside an address: the order of the list decides.
+/// IPv6 addresses that begin alike, on packets that end inside an address: the order of the list
+/// decides.
 #[test]
 fn lists_of_ipv6_addresses_on_packets_cut_inside_one() {
     let Some(mut oracle) = Oracle::start() else { return };
@@ -134,8 +137,8 @@ fn lists_of_ipv6_addresses_on_packets_cut_inside_one() {
     }
 }
 
-/// Terms that end alike on packets that end inside an address: where something may still accept the packet, a term that is cut off differs
-/// from one that is false.
+/// Terms that end alike on packets that end inside an address: where something may still accept the
+/// packet, a term that is cut off differs from one that is false.
 #[test]
 fn common_parts_on_packets_cut_inside_an_address() {
     let Some(mut oracle) = Oracle::start() else { return };
@@ -220,7 +223,8 @@ fn alternating_chains_have_no_depth() {
     assert!(!compile(&text).matches(&[0; 60], 60));
 }
 
-/// Random bytes, random words and broken filters: errors, never a panic, and spans inside the source.
+/// Random bytes, random words and broken filters: errors, never a panic, and spans inside the
+/// source.
 #[test]
 fn no_source_text_panics() {
     let words: Vec<&str> = include_str!("data/expressions.txt").split_whitespace().collect();

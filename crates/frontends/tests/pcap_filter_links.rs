@@ -1,5 +1,7 @@
-//! Link types besides those of the other tests, against the installed libpcap: 802.11 with the headers that radios put before it, SLIP, Cisco
-//! HDLC, Frame Relay, FDDI, token ring, ARCnet, PFLOG, SS7, and those of which only bytes and lengths can be asked for. All forms of each filter are compared, on made-up packets, whole and cut short at every length.
+//! Link types besides those of the other tests, against the installed libpcap: 802.11 with the
+//! headers that radios put before it, SLIP, Cisco HDLC, Frame Relay, FDDI, token ring, ARCnet,
+//! PFLOG, SS7, and those of which only bytes and lengths can be asked for. All forms of each filter
+//! are compared, on made-up packets, whole and cut short at every length.
 
 mod oracle;
 
@@ -192,7 +194,8 @@ fn messages_of_ss7() {
     }
 }
 
-/// NFLOG, USB, Bluetooth, CAN, 802.15.4: bytes and lengths can be asked for, as in libpcap, and protocols cannot.
+/// NFLOG, USB, Bluetooth, CAN, 802.15.4: bytes and lengths can be asked for, as in libpcap, and
+/// protocols cannot.
 #[test]
 fn links_without_protocols() {
     let Some(mut oracle) = Oracle::start() else { return };

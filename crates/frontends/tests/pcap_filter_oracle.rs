@@ -1,7 +1,9 @@
-//! Filters of tests/data against the installed libpcap, on real captures and made-up packets, on every link type.
+//! Filters of tests/data against the installed libpcap, on real captures and made-up packets, on
+//! every link type.
 //!
-//! A verdict must be that of libpcap's code without or with its optimiser; where those differ it is counted.
-//! More: `NETVM_ORACLE_PACKETS` (packets of each capture), `NETVM_ORACLE_MADE` (made-up ones per link type).
+//! A verdict must be that of libpcap's code without or with its optimiser; where those differ it is
+//! counted. More: `NETVM_ORACLE_PACKETS` (packets of each capture), `NETVM_ORACLE_MADE` (made-up
+//! ones per link type).
 
 mod oracle;
 
@@ -16,7 +18,8 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 const EXPRESSIONS: &str = include_str!("data/expressions.txt");
 const REFUSED: &str = include_str!("data/refused.txt");
 
-/// libpcap's machine reads registers before they are set where a packet that is not Geneve gets past `geneve`.
+/// libpcap's machine reads registers before they are set where a packet that is not Geneve gets
+/// past `geneve`.
 fn reads_unset_registers(filter: &str) -> bool {
     filter.contains("geneve") && (filter.contains("or geneve") || filter.contains("geneve or") || filter.contains("not geneve"))
 }

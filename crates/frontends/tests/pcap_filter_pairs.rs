@@ -1,5 +1,5 @@
-//! Lists of terms in which several things must hold together, `(host a and port p) or …`: against libpcap on packets cut at every
-//! length, and how the code and the time to make it grow.
+//! Lists of terms in which several things must hold together, `(host a and port p) or …`: against
+//! libpcap on packets cut at every length, and how the code and the time to make it grow.
 
 mod oracle;
 

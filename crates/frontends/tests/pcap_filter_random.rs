@@ -1,7 +1,8 @@
-//! Random filters against libpcap: plain evaluation, the graph and the generated NetIL, the last two also with terms ordered by some
-//! of the packets; with packets cut at every length.
+//! Random filters against libpcap: plain evaluation, the graph and the generated NetIL, the last
+//! two also with terms ordered by some of the packets; with packets cut at every length.
 //!
-//! `NETVM_RANDOM_FILTERS` sets how many, `NETVM_RANDOM_SEED` where to start; a failure prints the seed of its filter.
+//! `NETVM_RANDOM_FILTERS` sets how many, `NETVM_RANDOM_SEED` where to start; a failure prints the
+//! seed of its filter.
 
 mod oracle;
 
@@ -18,7 +19,8 @@ fn reads_unset_registers(filter: &str) -> bool {
     filter.contains("geneve") && joined_otherwise
 }
 
-/// What a filter is compared for: on how many packets libpcap's optimiser changes the verdict, and whether a profile changes the program.
+/// What a filter is compared for: on how many packets libpcap's optimiser changes the verdict, and
+/// whether a profile changes the program.
 #[derive(Default)]
 struct Compared {
     differing: usize,

@@ -1,7 +1,9 @@
-//! libpcap's verdicts on made-up packets, recorded, so that they are held against ours also where libpcap is not installed.
+//! libpcap's verdicts on made-up packets, recorded, so that they are held against ours also where
+//! libpcap is not installed.
 //!
-//! tests/data/verdicts.txt has a line for each filter: for each link type a hash of libpcap's verdicts (without its optimiser), or
-//! `-` if it refuses the filter. `NETVM_BLESS=1` records what the installed libpcap says.
+//! tests/data/verdicts.txt has a line for each filter: for each link type a hash of libpcap's
+//! verdicts (without its optimiser), or `-` if it refuses the filter. `NETVM_BLESS=1` records what
+//! the installed libpcap says.
 
 mod oracle;
 

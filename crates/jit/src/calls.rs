@@ -1,4 +1,5 @@
-//! The functions that compiled code calls: raw pointers in, [`crate::host`] behind them. Nothing unwinds out of them: a panic is kept, with what it has changed in its place again, until
+//! The functions that compiled code calls: raw pointers in, [`crate::host`] behind them. Nothing
+//! unwinds out of them: a panic is kept, with what it has changed in its place again, until
 //! compiled code has returned ([`netil::fault`]).
 
 use crate::frame::Frame;
@@ -19,10 +20,12 @@ pub(crate) type Panic = Box<dyn std::any::Any + Send>;
 /// See [`crate::frame::CallFn`].
 ///
 /// # Safety
-/// Called only by compiled code: `frame` is the frame it was given, `index` a call of its table, `args` holds that call's
-/// arguments; those of a wide call are in a slot of [`ARGUMENTS`] bytes, which the result goes to.
+/// Called only by compiled code: `frame` is the frame it was given, `index` a call of its table,
+/// `args` holds that call's arguments; those of a wide call are in a slot of [`ARGUMENTS`] bytes,
+/// which the result goes to.
 pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u32) -> u64 {
-    // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
+    // SAFETY: the frame outlives the call of compiled code, which does not run while this function
+    // does.
     let frame = unsafe { &mut *frame };
     // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
@@ -30,7 +33,8 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
         Call::Helper(helper, n) => (n, helper.leaves_packet()),
         Call::Random(_) => (0, true),
         Call::Wide(helper, widths, result) => {
-            // SAFETY: the lowering made a slot of 1,024 bytes, aligned for 64-bit limbs, that nothing else uses during the call.
+            // SAFETY: the lowering made a slot of 1,024 bytes, aligned for 64-bit limbs, that
+            // nothing else uses during the call.
             let slot = unsafe { std::slice::from_raw_parts_mut(args.cast::<u64>(), ARGUMENTS / 8) };
             return wide(frame, host, (helper, widths, result), slot);
         }
@@ -42,7 +46,8 @@ pub(crate) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
     let args = unsafe { std::slice::from_raw_parts(args, n) };
     let packet: &[u8] = match host.host.machine {
         Some(_) => &[],
-        // SAFETY: a filter's packet and its length; the burst that holds it outlives the call of compiled code.
+        // SAFETY: a filter's packet and its length; the burst that holds it outlives the call of
+        // compiled code.
         None => unsafe { std::slice::from_raw_parts(frame.packet, frame.packet_len as usize) },
     };
     let mut budget = Budget(frame.budget);
@@ -66,7 +71,8 @@ fn given(result: Result<Result<u32, TrapKind>, Panic>, host: &mut Host<'_, '_>) 
     }
 }
 
-/// A call with operands of any width. A result that there is not is 0, which is no entry of a table: where calls cannot trap, compiled code goes on with it.
+/// A call with operands of any width. A result that there is not is 0, which is no entry of a
+/// table: where calls cannot trap, compiled code goes on with it.
 fn wide(frame: &mut Frame, host: &mut Host<'_, '_>, (helper, widths, result): (Helper, [u16; 2], u16), slot: &mut [u64]) -> u64 {
     if host.failed.is_there() {
         slot.fill(0);
@@ -94,9 +100,11 @@ pub(crate) fn refresh(frame: &mut Frame, buffer: &mut netil::exec::ExchangeBuffe
 /// See [`crate::frame::EntryFn`].
 ///
 /// # Safety
-/// Called only by compiled code: `frame` is the frame it was given, of a handler other than a filter, `table` one of its program's.
+/// Called only by compiled code: `frame` is the frame it was given, of a handler other than a
+/// filter, `table` one of its program's.
 pub(crate) unsafe extern "C" fn entry(frame: *mut Frame, table: u32, entry: u32) -> *mut u8 {
-    // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
+    // SAFETY: the frame outlives the call of compiled code, which does not run while this function
+    // does.
     let frame = unsafe { &mut *frame };
     // SAFETY: as in `call`.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
@@ -119,10 +127,11 @@ pub(crate) fn value_of(state: &mut State, table: u32, entry: u32) -> *mut u8 {
 /// See [`crate::frame::WideFn`].
 ///
 /// # Safety
-/// Called only by compiled code: `frame` is the frame it was given, `index` a job of its table, `operands` holds the addresses of that job's
-/// operands and `result` has room for its result.
+/// Called only by compiled code: `frame` is the frame it was given, `index` a job of its table,
+/// `operands` holds the addresses of that job's operands and `result` has room for its result.
 pub(crate) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands: *const *const u64, result: *mut u64) -> u32 {
-    // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
+    // SAFETY: the frame outlives the call of compiled code, which does not run while this function
+    // does.
     let frame = unsafe { &*frame };
     // SAFETY: `Jit::enter` stored a host that nothing else uses before compiled code returns.
     let host = unsafe { &mut *frame.host.cast::<Host<'_, '_>>() };
@@ -139,7 +148,8 @@ pub(crate) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands
 /// Does a job on operands at these addresses.
 ///
 /// # Safety
-/// There is an address for each operand, of as many limbs as it is wide, and `result` has room for the job's result.
+/// There is an address for each operand, of as many limbs as it is wide, and `result` has room for
+/// the job's result.
 pub(crate) unsafe fn run_job(job: Job, sets: &[Set], operands: *const *const u64, result: *mut u64) -> u32 {
     let widths = job.operands();
     // SAFETY: the caller stored one address per operand.
@@ -152,7 +162,8 @@ pub(crate) unsafe fn run_job(job: Job, sets: &[Set], operands: *const *const u64
     match job.run(&values, sets) {
         Err(flag) => flag.into(),
         Ok(limbs) => {
-            // SAFETY: the result's slot has as many limbs as its width takes, and the operands are no longer used.
+            // SAFETY: the result's slot has as many limbs as its width takes, and the operands are
+            // no longer used.
             unsafe { std::ptr::copy_nonoverlapping(limbs.as_ptr(), result, limbs.len()) };
             0
         }

@@ -36,12 +36,14 @@ pub struct JitEngine {
 #[derive(Clone)]
 struct Handler {
     func: Arc<Func>,
-    /// The same for all engines that were made of one; `None` if it cannot be compiled, and is left to the interpreter.
+    /// The same for all engines that were made of one; `None` if it cannot be compiled, and is left
+    /// to the interpreter.
     run: Arc<OnceLock<Option<Unit>>>,
 }
 
 impl JitEngine {
-    /// Compiles a program: a filter in the shape for bursts, other handlers in the shape for one packet.
+    /// Compiles a program: a filter in the shape for bursts, other handlers in the shape for one
+    /// packet.
     pub fn new(program: Arc<Verified>) -> Result<Self, JitError> {
         Self::with_options(program, &passes::Options::default())
     }
@@ -128,14 +130,15 @@ impl Engine for JitEngine {
             HandlerKind::Pull => self.pull.as_ref(),
             HandlerKind::Init => None,
         };
-        // A filter whose one-packet shape cannot be built runs in the interpreter; so does a kind that the program lacks.
+        // A filter whose one-packet shape cannot be built runs in the interpreter; so does a kind
+        // that the program lacks.
         let Some(unit) = handler.and_then(|h| h.unit(&self.program)) else {
             return self.interpreter.run(kind, burst, state, out);
         };
         out.clear();
         state.fit(&self.program);
-        // Compiled code and calls from it use the state in turn. The exception table, which lies in it, is compiled code's alone: a copy
-        // keeps what both hold apart.
+        // Compiled code and calls from it use the state in turn. The exception table, which lies in
+        // it, is compiled code's alone: a copy keeps what both hold apart.
         let mut exceptions = state.exceptions;
         for (i, buffer) in burst.iter_mut().enumerate() {
             state.number(buffer);
@@ -184,8 +187,9 @@ impl Engine for JitEngine {
         frame.host = (&raw mut host).cast();
         // SAFETY: the code was compiled in the shape that takes a frame and gives nothing.
         let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame)>(unit.code.entry()) };
-        // SAFETY: everything the frame points to lives until the end of this function and is used by nobody else; `bits` has a word for
-        // every 64 packets, `frames`, `wire_lens` and `times` an entry for each.
+        // SAFETY: everything the frame points to lives until the end of this function and is used
+        // by nobody else; `bits` has a word for every 64 packets, `frames`, `wire_lens` and `times`
+        // an entry for each.
         unsafe { code(&raw mut frame) };
         host.failed.go_on();
     }
@@ -231,8 +235,8 @@ fn one(
     frame.host = (&raw mut host).cast();
     // SAFETY: the code was compiled in the shape that takes a frame and gives a number.
     let code = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Frame) -> u64>(unit.code.entry()) };
-    // SAFETY: everything the frame points to lives until the end of this function; compiled code and `call` use it in turn, and a program
-    // that writes packets has a buffer of its own.
+    // SAFETY: everything the frame points to lives until the end of this function; compiled code
+    // and `call` use it in turn, and a program that writes packets has a buffer of its own.
     let result = unsafe { code(&raw mut frame) };
     host.failed.go_on();
     disposition(result, kind, frame.trap_site)
@@ -253,7 +257,8 @@ pub(crate) fn disposition(result: u64, kind: HandlerKind, inst: u32) -> Disposit
     }
 }
 
-/// Compiled code reads `[&[u8]]` as pairs of address and length, which the language does not promise: see that it is so.
+/// Compiled code reads `[&[u8]]` as pairs of address and length, which the language does not
+/// promise: see that it is so.
 ///
 /// # Errors
 /// It is not so.

@@ -1,4 +1,5 @@
-//! What compiled code sees: one frame, at fixed offsets. Compiled code has no globals and no embedded addresses.
+//! What compiled code sees: one frame, at fixed offsets. Compiled code has no globals and no
+//! embedded addresses.
 
 use netil::pool::{Detail, Slot};
 use netil::rows;
@@ -7,7 +8,8 @@ use std::ptr::{null, null_mut};
 
 macro_rules! frame {
     (($($param:ident: $of:ty),*) $($(#[$doc:meta])* $field:ident $(@ $offset:ident)?: $ty:ty = $empty:expr;)*) => {
-        /// The state of one call of compiled code. Pointers are valid, and nothing else uses what they point to, while the call lasts.
+        /// The state of one call of compiled code. Pointers are valid, and nothing else uses what
+        /// they point to, while the call lasts.
         #[repr(C)]
         pub(crate) struct Frame {
             $($(#[$doc])* pub $field: $ty,)*
@@ -24,7 +26,8 @@ macro_rules! frame {
     };
 }
 
-// A row per field: its name, that of its offset for compiled code, its type, and what it is in an empty frame.
+// A row per field: its name, that of its offset for compiled code, its type, and what it is in an
+// empty frame.
 frame! {
     (call: CallFn, wide: WideFn, entry: EntryFn, budget: u32)
     packet @ PACKET: *mut u8 = null_mut();
@@ -56,7 +59,8 @@ frame! {
     bits @ BITS: *mut u64 = null_mut();
     wire_lens @ WIRE_LENS: *const u32 = null();
     times @ TIMES: *const u64 = null();
-    /// What follows is for handlers that run fused. Where the packet's memory begins, and where its first byte would be had nothing been pulled or pushed.
+    /// What follows is for handlers that run fused. Where the packet's memory begins, and where its
+    /// first byte would be had nothing been pulled or pushed.
     memory @ MEMORY: *mut u8 = null_mut();
     /// See `memory`.
     origin @ ORIGIN: *mut u8 = null_mut();
@@ -68,7 +72,8 @@ frame! {
     size @ SIZE: u32 = 0;
     /// The member that has the packet, or the one that it goes to next.
     member @ MEMBER: u32 = 0;
-    /// Of the member's run: copies sent, coprocessors that were shown the packet, whether it has set a timer.
+    /// Of the member's run: copies sent, coprocessors that were shown the packet, whether it has
+    /// set a timer.
     sent @ SENT: u32 = 0;
     /// See `sent`.
     shown @ SHOWN: u32 = 0;
@@ -129,7 +134,8 @@ pub(crate) struct Unit {
     pub member: u32,
 }
 
-/// A packet that goes no further: what the function gives for it, the site of a trap, the member, the slot.
+/// A packet that goes no further: what the function gives for it, the site of a trap, the member,
+/// the slot.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gone {
@@ -142,12 +148,15 @@ pub(crate) struct Gone {
 /// A packet comes to a member, or a member has set timers: frame, member.
 pub(crate) type EventFn = unsafe extern "C" fn(*mut Frame, u32);
 
-/// Calls the runtime: frame, index of the call, its 32-bit arguments; gives the value, and a trap code in the high half.
+/// Calls the runtime: frame, index of the call, its 32-bit arguments; gives the value, and a trap
+/// code in the high half.
 pub(crate) type CallFn = unsafe extern "C" fn(*mut Frame, u32, *mut u32) -> u64;
-/// Wide arithmetic in the runtime: frame, index of the job, addresses of the operands, address of the result; gives a flag.
+/// Wide arithmetic in the runtime: frame, index of the job, addresses of the operands, address of
+/// the result; gives a flag.
 pub(crate) type WideFn = unsafe extern "C" fn(*mut Frame, u32, *const *const u64, *mut u64) -> u32;
 
-/// Finds a table's entry: frame, table, entry; gives the address of its value, or null if there is none.
+/// Finds a table's entry: frame, table, entry; gives the address of its value, or null if there is
+/// none.
 pub(crate) type EntryFn = unsafe extern "C" fn(*mut Frame, u32, u32) -> *mut u8;
 
 /// Nobody asks for it.

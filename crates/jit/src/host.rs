@@ -1,4 +1,5 @@
-//! Arithmetic on values that registers do not hold, in safe Rust; and what the runtime's side of a call from machine code works on.
+//! Arithmetic on values that registers do not hold, in safe Rust; and what the runtime's side of a
+//! call from machine code works on.
 
 use compiler::host;
 use netil::fault::Deferred;

@@ -1,13 +1,15 @@
-//! Machine code for verified programs, by way of Cranelift: ready in well under a millisecond for a filter.
+//! Machine code for verified programs, by way of Cranelift: ready in well under a millisecond for a
+//! filter.
 //!
 //! ```text
 //! mir::Func ──lower──▶ Cranelift IR ──▶ machine code ──memory──▶ pages that are executable and not writable
 //! ```
 //!
-//! [`JitEngine`] gives what the interpreter gives: results, memory effects, and traps at the same instruction. The init handler runs
-//! in the interpreter, once. This crate holds unsafe code, in three places: calling compiled code (`engine`), what compiled code
-//! calls (`calls`), and the frame that both share. Compiled code touches only what the frame points to, and each of its accesses to
-//! packet and memories rests on a check or on the verifier.
+//! [`JitEngine`] gives what the interpreter gives: results, memory effects, and traps at the same
+//! instruction. The init handler runs in the interpreter, once. This crate holds unsafe code, in
+//! three places: calling compiled code (`engine`), what compiled code calls (`calls`), and the
+//! frame that both share. Compiled code touches only what the frame points to, and each of its
+//! accesses to packet and memories rests on a check or on the verifier.
 #![allow(unsafe_code, reason = "calling machine code, and being called by it, is what this crate is for")]
 
 mod calls;

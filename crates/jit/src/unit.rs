@@ -13,10 +13,12 @@ use cranelift_codegen::{Context, control::ControlPlane};
 use netil::module::HandlerKind;
 use netil::{Module, Verified};
 
-/// The most stack that a function may take, whatever a hostile program spills: an eighth of what Rust gives a thread.
+/// The most stack that a function may take, whatever a hostile program spills: an eighth of what
+/// Rust gives a thread.
 const MAX_STACK: u32 = 256 << 10;
 
-/// The most stack of a pull handler: pull handlers run within one another, 128 deep (`MAX_PULL_DEPTH` of the graph), and threads have 1 MiB of stack or more.
+/// The most stack of a pull handler: pull handlers run within one another, 128 deep
+/// (`MAX_PULL_DEPTH` of the graph), and threads have 1 MiB of stack or more.
 const MAX_PULL_STACK: u32 = 2 << 10;
 
 /// Machine code and what it refers to by number.
@@ -31,7 +33,8 @@ pub(crate) struct Unit {
 
 // SAFETY: the pointers are to `_tables`, which moves with them and is never written.
 unsafe impl Send for Unit {}
-// SAFETY: nothing of it is written after `new`: compiled code writes only through the frame it is given.
+// SAFETY: nothing of it is written after `new`: compiled code writes only through the frame it is
+// given.
 unsafe impl Sync for Unit {}
 
 impl Unit {
@@ -67,7 +70,8 @@ pub enum Emit {
     Asm,
 }
 
-/// A stage of a handler as text: of the shape that a filter's bursts take if the program is a filter.
+/// A stage of a handler as text: of the shape that a filter's bursts take if the program is a
+/// filter.
 pub fn emit(program: &Verified, kind: HandlerKind, func: &Func, stage: Emit) -> Result<String, JitError> {
     let shape = if program.is_filter() && kind == HandlerKind::Push { Shape::Select } else { Shape::Run };
     let isa = isa(Effort::of(weight(func)))?;
@@ -78,7 +82,8 @@ pub fn emit(program: &Verified, kind: HandlerKind, func: &Func, stage: Emit) -> 
     }
 }
 
-/// How hard Cranelift tries. Its optimiser and its good register allocator take time that grows with the square of some functions.
+/// How hard Cranelift tries. Its optimiser and its good register allocator take time that grows
+/// with the square of some functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effort {
     /// The best code.
@@ -87,7 +92,8 @@ enum Effort {
     Quick,
 }
 
-/// The weight from which functions are compiled quickly: far above what filters written or generated for people have.
+/// The weight from which functions are compiled quickly: far above what filters written or
+/// generated for people have.
 const QUICK: usize = 1 << 13;
 
 impl Effort {

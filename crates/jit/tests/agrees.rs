@@ -1,6 +1,8 @@
-//! The JIT gives what the interpreter gives: dispositions, clones, packets, memories and the place of a trap.
+//! The JIT gives what the interpreter gives: dispositions, clones, packets, memories and the place
+//! of a trap.
 //!
-//! `NETVM_CASES` sets the number of generated modules (the quick suite takes a few thousand), `NETVM_SEED` the first.
+//! `NETVM_CASES` sets the number of generated modules (the quick suite takes a few thousand),
+//! `NETVM_SEED` the first.
 
 mod support;
 
@@ -28,7 +30,8 @@ fn generated_modules() {
     assert!(failures.is_empty(), "{} failures, the shortest: {shortest}", failures.len());
 }
 
-/// Functions that are compiled quickly rather than well: the same modules behind much code that no packet runs.
+/// Functions that are compiled quickly rather than well: the same modules behind much code that no
+/// packet runs.
 #[test]
 fn large_modules() {
     for seed in 0..6 {

@@ -1,5 +1,6 @@
-//! Range facts and merged checks, at the edge: generated programs of loads and stores at values plus constants, with and without length tests,
-//! loops and changes of geometry before them. The JIT must give what the interpreter gives, the place of a trap included.
+//! Range facts and merged checks, at the edge: generated programs of loads and stores at values
+//! plus constants, with and without length tests, loops and changes of geometry before them. The
+//! JIT must give what the interpreter gives, the place of a trap included.
 //!
 //! `NETVM_CASES` sets the number of programs, `NETVM_SEED` the first.
 
@@ -43,7 +44,8 @@ impl Random {
     }
 }
 
-/// A program's text. The stack holds one number throughout; locals 0 to 2 are addresses, 3 to 5 count the loops.
+/// A program's text. The stack holds one number throughout; locals 0 to 2 are addresses, 3 to 5
+/// count the loops.
 struct Text {
     random: Random,
     text: String,
@@ -251,7 +253,8 @@ fn differs(jit: &mut JitEngine, packets: &[Vec<u8>]) -> Option<String> {
     (program.is_filter() && wanted != got).then(|| format!("selected by interpreter {wanted:x?}, by jit {got:x?}"))
 }
 
-/// One length test, then on each side of it other length tests and an access, all within two bytes of the first.
+/// One length test, then on each side of it other length tests and an access, all within two bytes
+/// of the first.
 fn tight(test: &str, swapped: bool, base: &str, by: i32) -> String {
     const AT: i32 = 10;
     let operand = |n: i32| format!("{base} push {n} add");

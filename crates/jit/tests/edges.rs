@@ -1,5 +1,6 @@
-//! Every operation on values of every kind of width, at the edges: numbers next to 0, to the sign and to the greatest one; shifts next to the width and
-//! to multiples of it, known and not. The JIT must give what the interpreter gives, with all passes and with none.
+//! Every operation on values of every kind of width, at the edges: numbers next to 0, to the sign
+//! and to the greatest one; shifts next to the width and to multiples of it, known and not. The JIT
+//! must give what the interpreter gives, with all passes and with none.
 //!
 //! Operands come from the packet, so that nothing is known of them before; results go there.
 
@@ -144,7 +145,8 @@ fn amounts(width: u32) -> [u32; 14] {
     [0, 1, width - 1, width, width + 1, 2 * width - 1, 2 * width, 31, 32, 33, 64, 128, 1 << 31, u32::MAX]
 }
 
-/// 32 bytes, of which a value is the last ones: the numbers at the edges of a width, as they stand in a packet.
+/// 32 bytes, of which a value is the last ones: the numbers at the edges of a width, as they stand
+/// in a packet.
 fn numbers(width: u32) -> Vec<Vec<u8>> {
     let bytes = width.div_ceil(8) as usize;
     let top = 1u8 << ((width - 1) % 8);
@@ -201,7 +203,8 @@ fn agrees(program: &Arc<Verified>, passes: &Passes, width: u32) {
     assert!(trapped > 0 && trapped < wanted.len(), "width {width}: {trapped} divisions by zero");
 }
 
-/// Wide values that change places around a loop, which are in memory: all are read before one is written.
+/// Wide values that change places around a loop, which are in memory: all are read before one is
+/// written.
 #[test]
 fn wide_values_change_places_at_once() {
     let text = "segment .push .local 0, 256 .local 1, 256 .local 2, 256 .local 3, 32 .maxstacksize 4 pop

@@ -1,4 +1,5 @@
-//! What a hostile program asks of the compiler, and a caller of compiled code: an answer in bounded time, memory and stack, the interpreter's.
+//! What a hostile program asks of the compiler, and a caller of compiled code: an answer in bounded
+//! time, memory and stack, the interpreter's.
 
 use netil::Engine;
 use netil::arbitrary::mixer;
@@ -24,7 +25,8 @@ fn verified(module: Module) -> Arc<Verified> {
     Arc::new(verify(module).unwrap_or_else(|e| panic!("{}", e[0])))
 }
 
-/// For how long the calling thread has been on a core: however busy the machine is, that is what the work takes. Elsewhere than on Linux, the time since the first call.
+/// For how long the calling thread has been on a core: however busy the machine is, that is what
+/// the work takes. Elsewhere than on Linux, the time since the first call.
 fn worked() -> Duration {
     static BEGUN: OnceLock<Instant> = OnceLock::new();
     let own = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -32,7 +34,8 @@ fn worked() -> Duration {
     nanoseconds.map_or_else(|| BEGUN.get_or_init(Instant::now).elapsed(), Duration::from_nanos)
 }
 
-/// Compiles, or says that the program is too large, within a time on a core that leaves room for a debug build.
+/// Compiles, or says that the program is too large, within a time on a core that leaves room for a
+/// debug build.
 fn soon(what: &str, module: Module) -> Result<JitEngine, JitError> {
     let program = verified(module);
     let start = worked();
@@ -120,7 +123,8 @@ fn many_branches() {
     }
 }
 
-/// Chains of equalities that are neither a switch nor a set, and tests of a large set by many values.
+/// Chains of equalities that are neither a switch nor a set, and tests of a large set by many
+/// values.
 #[test]
 fn long_chains() {
     for n in [10_000, 40_000] {
@@ -200,7 +204,8 @@ fn calls_in_calls() {
     let _ = soon("calls", push(code, 1));
 }
 
-/// What a run with that budget leaves: disposition, packet, info memory, data, shared memory, clones.
+/// What a run with that budget leaves: disposition, packet, info memory, data, shared memory,
+/// clones.
 fn left(engine: &mut dyn Engine, budget: u32) -> impl PartialEq + std::fmt::Debug + use<> {
     let mut state = State::new(&Arc::clone(engine.program()), &mixer).unwrap();
     state.budget = budget;

@@ -1,5 +1,5 @@
-//! Every pass keeps the meaning: the JIT agrees with the interpreter with any one pass left out, with the pipeline cut after any pass, and with
-//! passes in any order.
+//! Every pass keeps the meaning: the JIT agrees with the interpreter with any one pass left out,
+//! with the pipeline cut after any pass, and with passes in any order.
 
 mod support;
 

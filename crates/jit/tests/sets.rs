@@ -1,5 +1,6 @@
-//! Every form of a set's test, on sets at both ends of what their width holds: the JIT must give what the interpreter gives for each number next to an
-//! end of a range, and for those at which a difference wraps around.
+//! Every form of a set's test, on sets at both ends of what their width holds: the JIT must give
+//! what the interpreter gives for each number next to an end of a range, and for those at which a
+//! difference wraps around.
 
 use compiler::passes::{ALL, Options as Passes};
 use compiler::sets::Plan;

@@ -1,7 +1,9 @@
-//! How often packets near each other touch the same state, and what critical sections are made of: whether a machine gains by running sections side by side.
+//! How often packets near each other touch the same state, and what critical sections are made of:
+//! whether a machine gains by running sections side by side.
 //!
-//! Two packets conflict if one writes a word of state that the other reads or writes. For a window of n packets, the figure is the part of all pairs of
-//! packets fewer than n apart that conflict: figure 1 of the NetTM paper.
+//! Two packets conflict if one writes a word of state that the other reads or writes. For a window
+//! of n packets, the figure is the part of all pairs of packets fewer than n apart that conflict:
+//! figure 1 of the NetTM paper.
 
 use crate::steps::{Step, Work};
 use std::collections::HashSet;

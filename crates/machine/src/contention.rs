@@ -1,7 +1,10 @@
-//! What packets near each other conflict about: the tables with their keys and the variables, and the lines of the source that access them.
+//! What packets near each other conflict about: the tables with their keys and the variables, and
+//! the lines of the source that access them.
 //!
-//! As in [`crate::conflicts`], two packets conflict if one writes what the other reads or writes. A lookup reads its key; an insertion, a deletion, and a use that keeps an entry from its
-//! timeout write it, and so do stores into entries. Of a variable all is one. Left out: shared memory, and tables that several elements have together, which are each element's own here.
+//! As in [`crate::conflicts`], two packets conflict if one writes what the other reads or writes. A
+//! lookup reads its key; an insertion, a deletion, and a use that keeps an entry from its timeout
+//! write it, and so do stores into entries. Of a variable all is one. Left out: shared memory, and
+//! tables that several elements have together, which are each element's own here.
 
 use crate::steps::kept;
 use crate::trace::{Event, PacketTrace, Trace};
@@ -28,7 +31,8 @@ pub struct Place {
 enum Thing {
     /// Element, table, hash of the key.
     Key(u32, u32, u64),
-    /// Element, and the variable's number in the trace's data, or the first byte of a word that belongs to none.
+    /// Element, and the variable's number in the trace's data, or the first byte of a word that
+    /// belongs to none.
     Variable(u32, Result<usize, u32>),
 }
 
@@ -57,7 +61,8 @@ pub fn places(trace: &Trace, window: usize, most: usize) -> Vec<Place> {
     all.into_iter().map(|(thing, pairs)| told(trace, thing, pairs)).collect()
 }
 
-/// What a packet touches, and whether it writes that. `keys`: by element, table and entry, the hash of the key that led to it last.
+/// What a packet touches, and whether it writes that. `keys`: by element, table and entry, the hash
+/// of the key that led to it last.
 fn touched(
     trace: &Trace,
     packet: &PacketTrace,

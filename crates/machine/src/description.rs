@@ -1,6 +1,7 @@
 //! A machine as data, read from TOML; the built-in machines.
 //!
-//! A built-in file says beside each number where it is from, or that it is estimated. Limits keep a file from asking for memory or time without bound.
+//! A built-in file says beside each number where it is from, or that it is estimated. Limits keep a
+//! file from asking for memory or time without bound.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -252,7 +253,8 @@ pub struct Search {
     pub bytes: f64,
     /// The memory where the automaton is, or `register`.
     pub memory: String,
-    /// Instructions to have a unit search the whole packet, which asks the memory once for all bytes; 0: the core searches, piece by piece.
+    /// Instructions to have a unit search the whole packet, which asks the memory once for all
+    /// bytes; 0: the core searches, piece by piece.
     #[serde(default)]
     pub command: f64,
     /// The core does other work meanwhile, and the scheduler brings the packet back.

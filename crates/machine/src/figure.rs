@@ -176,7 +176,8 @@ mod tests {
         assert_eq!(figure.text(), "a & b (%)\n             paper      ours\nNAT           6.00         -\nUDHCP        -54.2         0\n");
         let svg = figure.svg();
         assert!(svg.contains("a &amp; b") && svg.matches("<title>").count() == 3, "{svg}");
-        // Lines each 10 from -60 up to 10: 240 points for 70. Zero lies 34.3 below the top at 56, and 6 is a bar of 20.6 above it.
+        // Lines each 10 from -60 up to 10: 240 points for 70. Zero lies 34.3 below the top at 56,
+        // and 6 is a bar of 20.6 above it.
         assert!(svg.contains("height=\"20.6\"") && svg.contains("y=\"90.3\""), "{svg}");
         assert_eq!([60.25, 1579.0, 0.0, 17.0].map(step), [10.0, 200.0, 1.0, 2.0]);
     }

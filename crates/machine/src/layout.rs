@@ -1,8 +1,12 @@
-//! Which memory each table and variable of a program lies in, on a machine that has a choice (`[scope]`).
+//! Which memory each table and variable of a program lies in, on a machine that has a choice
+//! (`[scope]`).
 //!
-//! A class declares who has a table or variable (NP-Click paper, section 4.2.1), and the description of a machine says for each scope which memories come into question, the best one first. What is accessed most for its
-//! size is placed first, in the first of its memories that has room. An element that is run by several threads is one element with several instances: what it keeps from packet to packet is regional, although its class does
-//! not say so. Variables that no run reads before it writes them are local: each thread has its own.
+//! A class declares who has a table or variable (NP-Click paper, section 4.2.1), and the
+//! description of a machine says for each scope which memories come into question, the best one
+//! first. What is accessed most for its size is placed first, in the first of its memories that has
+//! room. An element that is run by several threads is one element with several instances: what it
+//! keeps from packet to packet is regional, although its class does not say so. Variables that no
+//! run reads before it writes them are local: each thread has its own.
 //!
 //! On a machine without a choice, and for bytes that have no name, `[place]` says where they are.
 

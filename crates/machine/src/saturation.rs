@@ -1,7 +1,10 @@
-//! The highest rate at which no packet is dropped: packets arrive evenly, and the search halves the interval between a rate that is sustained and one that is not.
+//! The highest rate at which no packet is dropped: packets arrive evenly, and the search halves the
+//! interval between a rate that is sustained and one that is not.
 //!
-//! A rate is sustained if nine of ten runs drop nothing; each run begins at another packet of the trace. The NetTM paper says so of runs of five seconds; how long they
-//! are is for the caller to say. The trace is repeated; a run ends early when the machine comes to a state in which it was before, because what follows has been seen without a drop.
+//! A rate is sustained if nine of ten runs drop nothing; each run begins at another packet of the
+//! trace. The NetTM paper says so of runs of five seconds; how long they are is for the caller to
+//! say. The trace is repeated; a run ends early when the machine comes to a state in which it was
+//! before, because what follows has been seen without a drop.
 
 use crate::description::Machine;
 use crate::model::signature::Signature;
@@ -11,7 +14,8 @@ use crate::steps::Work;
 /// Runs at one rate, and how many of them may drop packets.
 const RUNS: usize = 10;
 const MAY_DROP: usize = 1;
-/// Halvings: the rate is found within a part in a thousand of what the machine does with packets always there.
+/// Halvings: the rate is found within a part in a thousand of what the machine does with packets
+/// always there.
 const STEPS: usize = 10;
 
 /// What was found.
@@ -71,7 +75,8 @@ mod tests {
         let found = search(&machine, &work, Scheme::Locks, 0.002);
         assert!((235_000.0..=255_000.0).contains(&found.packets_per_second), "{}", found.packets_per_second);
         assert_eq!(found.report.dropped, 0);
-        // All packets of one flow are for one thread, which issues at most each fourth cycle when others do, and each cycle when none does.
+        // All packets of one flow are for one thread, which issues at most each fourth cycle when
+        // others do, and each cycle when none does.
         let one: Vec<Work> = work.iter().map(|work| Work { flow: 1, ..work.clone() }).collect();
         let affine = search(&machine, &one, Scheme::ThreadAffinity, 0.002);
         assert!((110_000.0..=128_000.0).contains(&affine.packets_per_second), "{}", affine.packets_per_second);

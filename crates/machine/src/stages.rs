@@ -1,4 +1,5 @@
-//! A packet's work by element: what each core of a pipeline is given, and what one core alone needs for it.
+//! A packet's work by element: what each core of a pipeline is given, and what one core alone needs
+//! for it.
 //!
 //! Source: NetVM paper, sections 5.4 and 6.3.5 (figure 14).
 
@@ -70,7 +71,8 @@ fn own(events: &[Event], element: u32) -> Vec<Event> {
     kept
 }
 
-/// By packet, cycles of one core in each of so many elements, if it does everything: caches hold what earlier packets left in them. The core has read the packet's first bytes when it begins,
+/// By packet, cycles of one core in each of so many elements, if it does everything: caches hold
+/// what earlier packets left in them. The core has read the packet's first bytes when it begins,
 /// and does other work while a unit searches.
 pub fn by_element(packets: &[Parts], elements: usize, machine: &Machine) -> Vec<Vec<u64>> {
     let (mut memories, mut now) = (Memories::new(machine), 0);

@@ -1,11 +1,15 @@
-//! A trace in the terms of one machine: cycles of a thread, accesses to its memories, critical sections.
+//! A trace in the terms of one machine: cycles of a thread, accesses to its memories, critical
+//! sections.
 //!
-//! NetIL has no locks: one packet runs at a time. A machine that runs several needs them where elements change what they keep. A critical section
-//! goes from the first to the last access of an element's run to its state (data memory, shared memory, tables), if the element's program can change
-//! any of it; each element has a lock of its own. This is where a compiler that sees the run would put them; one that places them before it runs can be worse.
+//! NetIL has no locks: one packet runs at a time. A machine that runs several needs them where
+//! elements change what they keep. A critical section goes from the first to the last access of an
+//! element's run to its state (data memory, shared memory, tables), if the element's program can
+//! change any of it; each element has a lock of its own. This is where a compiler that sees the run
+//! would put them; one that places them before it runs can be worse.
 //!
-//! Bytes of data memory that no run reads before it writes them, or that none writes, carry nothing from packet to packet: each thread has its own, as the NetTM paper's programs have, and they
-//! are no state.
+//! Bytes of data memory that no run reads before it writes them, or that none writes, carry nothing
+//! from packet to packet: each thread has its own, as the NetTM paper's programs have, and they are
+//! no state.
 
 use crate::description::{Lookup, Machine, REGISTER};
 use crate::layout::Layout;
@@ -20,7 +24,8 @@ pub const WORD: u64 = 4;
 
 /// Bytes of a search that are one step.
 const PIECE: u32 = 64;
-/// Bytes from one packet's buffer to the next, and where its annotations are. Longer packets lie in several buffers.
+/// Bytes from one packet's buffer to the next, and where its annotations are. Longer packets lie in
+/// several buffers.
 const BUFFER: u64 = 2176;
 const INFO: u64 = 2048;
 /// The number of the region of packets, and bits of an address within a region.
@@ -79,7 +84,8 @@ pub struct Work {
     pub bytes: u32,
 }
 
-/// All packets. Tables and variables that the memories of their scopes have no room for are where `[place]` says.
+/// All packets. Tables and variables that the memories of their scopes have no room for are where
+/// `[place]` says.
 pub fn of(trace: &Trace, machine: &Machine) -> Vec<Work> {
     placed(trace, machine, &Layout::of(trace, machine).unwrap_or_default())
 }
@@ -96,7 +102,8 @@ pub fn placed(trace: &Trace, machine: &Machine, layout: &Layout) -> Vec<Work> {
     trace.packets.iter().enumerate().map(make).collect()
 }
 
-/// The machine's instructions that a program takes in a control store: each of its own once, lookups as calls.
+/// The machine's instructions that a program takes in a control store: each of its own once,
+/// lookups as calls.
 pub fn size(program: &Verified, machine: &Machine) -> u64 {
     let handlers = HandlerKind::ALL.into_iter().filter_map(|kind| program.module().handler(kind));
     let weight = |op: Op| match op.row().sem {
@@ -109,7 +116,8 @@ pub fn size(program: &Verified, machine: &Machine) -> u64 {
     handlers.flat_map(|handler| &handler.code).map(|inst| weight(inst.op)).sum::<f64>().ceil() as u64
 }
 
-/// Whether a program can change what it keeps. A lookup that refreshes an entry changes it, if entries end.
+/// Whether a program can change what it keeps. A lookup that refreshes an entry changes it, if
+/// entries end.
 fn changes_state(program: &Verified) -> bool {
     let module = program.module();
     let handlers = [HandlerKind::Push, HandlerKind::Pull].into_iter().filter_map(|kind| module.handler(kind));
@@ -127,7 +135,8 @@ fn is_state(space: Space) -> bool {
     matches!(space, Space::Data | Space::Shared)
 }
 
-/// Bytes of data memory that carry something from one run to another, by element: some run reads them before it writes them, and some run writes them.
+/// Bytes of data memory that carry something from one run to another, by element: some run reads
+/// them before it writes them, and some run writes them.
 pub(crate) fn kept(trace: &Trace) -> HashSet<(u32, u32)> {
     let (mut carried, mut changed) = (HashSet::new(), HashSet::new());
     for packet in &trace.packets {
@@ -365,7 +374,8 @@ impl<'m> Maker<'m> {
         self.runs.last().map_or(0, |run| run.element)
     }
 
-    /// Where a memory of an element begins in the one space of addresses; what elements share begins at the same place.
+    /// Where a memory of an element begins in the one space of addresses; what elements share
+    /// begins at the same place.
     fn region(&self, region: u32, shared: bool) -> u64 {
         let element = if shared { 0 } else { self.element() };
         (u64::from(element) * 256 + u64::from(region % 256)) << REGION

@@ -1,7 +1,9 @@
-//! What a program did for each packet: a watcher of the interpreter writes it down, in terms of no machine.
+//! What a program did for each packet: a watcher of the interpreter writes it down, in terms of no
+//! machine.
 //!
-//! A log is shared by the watchers of an application's elements. Everything from a packet's arrival to the next one's is that packet's: where packets wait in
-//! queues, what a later packet wakes is counted as its own. A trace has a limit; what comes later is counted and not kept.
+//! A log is shared by the watchers of an application's elements. Everything from a packet's arrival
+//! to the next one's is that packet's: where packets wait in queues, what a later packet wakes is
+//! counted as its own. A trace has a limit; what comes later is counted and not kept.
 
 use netil::exec::Disposition;
 use netil::interp::{Moment, Watch};
@@ -128,7 +130,8 @@ pub struct Element {
 pub struct Trace {
     /// The elements, by number.
     pub elements: Vec<Element>,
-    /// Tables and variables of elements (by the elements' numbers here), as far as their classes declare them.
+    /// Tables and variables of elements (by the elements' numbers here), as far as their classes
+    /// declare them.
     pub data: Vec<netil::app::Datum>,
     /// The packets in their order.
     pub packets: Vec<PacketTrace>,
@@ -136,7 +139,8 @@ pub struct Trace {
     pub left_out: u64,
     /// Keys of tables by their hashes, so many as are kept.
     pub keys: HashMap<u64, Box<[u64]>>,
-    /// By element and table, the lines of its source whose instructions look keys up or look at entries.
+    /// By element and table, the lines of its source whose instructions look keys up or look at
+    /// entries.
     pub lines: BTreeMap<(u32, u32), BTreeSet<u32>>,
     /// By element and address in its data memory, the lines whose instructions access that.
     pub data_lines: BTreeMap<(u32, u32), BTreeSet<u32>>,
@@ -211,7 +215,8 @@ impl Recorder {
     }
 }
 
-/// A number for what netvm takes for a flow: addresses, protocol and ports, the same in both directions; other packets by their first 14 bytes.
+/// A number for what netvm takes for a flow: addresses, protocol and ports, the same in both
+/// directions; other packets by their first 14 bytes.
 pub fn flow(packet: &[u8]) -> u64 {
     let at = |from: usize, to: usize| packet.get(from..to).unwrap_or_default();
     let is_v4 = at(12, 14) == [8, 0] && at(14, 15).first().is_some_and(|byte| byte >> 4 == 4);
@@ -381,7 +386,8 @@ impl Watcher {
         });
     }
 
-    /// Whether a coprocessor looks for patterns; then the whole packet is taken for what it looks at.
+    /// Whether a coprocessor looks for patterns; then the whole packet is taken for what it looks
+    /// at.
     fn searches(&self, unit: u32) -> bool {
         let declared = self.program.module().coprocessors.get(unit as usize);
         declared.is_some_and(|unit| matches!(unit.name.as_str(), "stringmatching" | "regexp"))
@@ -415,7 +421,8 @@ fn kind(kind: TableKind) -> Kind {
     }
 }
 
-/// The class of an instruction with a meaning of its own; what a trace counts by its operands is one of arithmetic here.
+/// The class of an instruction with a meaning of its own; what a trace counts by its operands is
+/// one of arithmetic here.
 pub(crate) fn class(own: Own) -> Class {
     match own {
         Own::Push | Own::Push2 | Own::PushC0 | Own::PushC1 | Own::PushC2 | Own::PushCm1 | Own::WPush => Class::Stack,

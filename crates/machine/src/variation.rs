@@ -1,6 +1,8 @@
-//! How much the work for a packet varies, and how uneven the stages of a pipeline are: what speaks against pipelines. Figures 3(a) and 3(b) of the NetTM paper.
+//! How much the work for a packet varies, and how uneven the stages of a pipeline are: what speaks
+//! against pipelines. Figures 3(a) and 3(b) of the NetTM paper.
 //!
-//! The paper cuts programs between basic blocks. Here an element is the smallest piece: stages are runs of elements in the order in which packets come to them, cut so that the slowest stage is as
+//! The paper cuts programs between basic blocks. Here an element is the smallest piece: stages are
+//! runs of elements in the order in which packets come to them, cut so that the slowest stage is as
 //! fast as it can be.
 
 use crate::stages::Parts;
@@ -16,7 +18,8 @@ pub struct Variation {
     pub deviation: f64,
     /// Stages that there are, each with its elements and its part of all instructions.
     pub stages: Vec<Stage>,
-    /// How many times slower the slowest stage is than the average of as many stages as were asked for.
+    /// How many times slower the slowest stage is than the average of as many stages as were asked
+    /// for.
     pub imbalance: f64,
 }
 

@@ -80,7 +80,8 @@ fn row(name: &str, scope: Scope, bytes: u64, memory: &str) -> (String, Scope, u6
 #[test]
 fn scopes_choose_memories() {
     let trace = trace(&three(0));
-    // What every run writes before it reads it is in each thread's registers; an element's counters are there for all threads. The one with most accesses comes first.
+    // What every run writes before it reads it is in each thread's registers; an element's counters
+    // are there for all threads. The one with most accesses comes first.
     let all = places(&trace, &machine(3072, 1 << 20));
     let local = row("scratch", Scope::Local, 4 * 24, "register");
     assert_eq!(all, [row("sum", Scope::Regional, 4, "scratch"), row("count", Scope::Regional, 4, "scratch"), local.clone()]);
@@ -97,7 +98,8 @@ fn the_steps_ask_the_memories_of_the_layout() {
         let count = |name: &str| work[0].steps.iter().filter_map(memory).filter(|memory| *memory == name).count();
         [count("scratch"), count("sram")]
     };
-    // Of the first element five accesses to counters, and two to registers; of the second one, whose variables have no names, seven.
+    // Of the first element five accesses to counters, and two to registers; of the second one,
+    // whose variables have no names, seven.
     assert_eq!(asked(&machine(3072, 1 << 20)), [5 + 7, 0]);
     assert_eq!(asked(&machine(7, 1 << 20)), [3 + 7, 2]);
 }

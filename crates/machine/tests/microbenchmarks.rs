@@ -65,7 +65,8 @@ fn interleaved_threads_share_the_core_evenly() {
 fn a_bus_saturates() {
     let machine = machine(6, 1, "swap", "latency = 10\nservice = 0\nbus = \"b\"", WIDE_OPEN, "bus = { b = { service = 4 } }");
     let report = run(&machine, &[work(&[access(false, None)], 0)], 60, Scheme::Locks);
-    // Six cores ask every 15 cycles, the bus takes 24 for them: it never rests after the first cycle.
+    // Six cores ask every 15 cycles, the bus takes 24 for them: it never rests after the first
+    // cycle.
     assert_eq!(report.cycles, 1 + 60 * 4 + 10);
     assert!((report.buses[0].utilisation - 240.0 / 251.0).abs() < 1e-12);
 }
@@ -110,14 +111,16 @@ fn a_lock_makes_a_convoy() {
 fn transactions_that_conflict_run_one_after_the_other() {
     let steps = [Step::Enter(0), access(true, Some((7, 1))), Step::Compute(10), Step::Leave(0)];
     let report = sections(&steps, 2, 4, Scheme::Transactions);
-    // The first core wins each time; the second begins again after each commit, and has its turn when no packet is left for the first.
+    // The first core wins each time; the second begins again after each commit, and has its turn
+    // when no packet is left for the first.
     assert_eq!((report.cycles, report.sections.aborts), (4 * 11, 3));
     assert!((report.sections.commit_rate - 0.75).abs() < 1e-12);
 }
 
 #[test]
 fn an_abort_undoes_what_was_written() {
-    // The first core reads word 7 late; the second has read it, and writes 1 and 2 before it writes 7.
+    // The first core reads word 7 late; the second has read it, and writes 1 and 2 before it writes
+    // 7.
     let first = work(&[Step::Enter(0), access(false, Some((7, 1))), Step::Compute(20), Step::Leave(0)], 0);
     let writes = [access(true, Some((1, 1))), access(true, Some((2, 1))), access(true, Some((7, 1)))];
     let second = work(&[&[Step::Enter(0)], &writes[..], &[Step::Leave(0)]].concat(), 0);
@@ -133,7 +136,8 @@ fn packets_leave_in_order() {
     let machine = machine(2, 1, "swap", "latency = 0\nservice = 0", "slots = 2\nin_order = true\nbytes_per_cycle = 1", "");
     let (long, short) = (work(&[Step::Compute(100)], 10), work(&[Step::Compute(10)], 10));
     let report = run(&machine, &[long, short], 4, Scheme::Locks);
-    // 0 is sent until 110; 1 was ready at 10 and is sent until 120, 2 until 130; 3 is ready at 110 and waits for the entry of 1 until 120.
+    // 0 is sent until 110; 1 was ready at 10 and is sent until 120, 2 until 130; 3 is ready at 110
+    // and waits for the entry of 1 until 120.
     assert_eq!(report.cycles, 140);
     assert!(report.threads.output > 0.0);
 }
@@ -144,22 +148,26 @@ fn packets_that_find_the_input_full_are_dropped() {
     machine.receive.slots = 2;
     let options = Options { scheme: Scheme::Locks, packets: 6, first: 0, interval: Some(10.0), until_drop: false, until_repeat: false };
     let report = simulate(&machine, &[work(&[Step::Compute(30)], 0)], &options);
-    // At 0 and 10 they are taken in; at 20 there is no room; at 30 one has left; 40 and 50 find none.
+    // At 0 and 10 they are taken in; at 20 there is no room; at 30 one has left; 40 and 50 find
+    // none.
     assert_eq!((report.packets, report.dropped, report.cycles), (3, 3, 90));
 }
 
-/// Computing threads take turns whether their turns are events or computed: what wakes a thread in between is seen in its cycle.
+/// Computing threads take turns whether their turns are events or computed: what wakes a thread in
+/// between is seen in its cycle.
 #[test]
 fn turns_that_are_computed_are_turns() {
     let machine = |threads| machine(1, threads, "interleave", "latency = 10\nservice = 0", WIDE_OPEN, "");
     let (long, short) = (work(&[Step::Compute(100)], 0), work(&[access(false, None), Step::Compute(10)], 0));
-    // 0: the long one; 1: the read, which is there at 12, when the long one has issued 11 (0 and 2 to 11). Then they take turns: the short one issues at 13, 15 … 31.
+    // 0: the long one; 1: the read, which is there at 12, when the long one has issued 11 (0 and 2
+    // to 11). Then they take turns: the short one issues at 13, 15 … 31.
     let report = run(&machine(2), &[long, short], 2, Scheme::Locks);
     assert_eq!((report.cycles, report.instructions), (111, 111));
     assert!((report.latency - f64::from(111 + 32) / 2.0).abs() <= 0.5, "{}", report.latency);
 }
 
-/// A machine whose state repeats is not run on, and the run that ends so has dropped what the long one drops.
+/// A machine whose state repeats is not run on, and the run that ends so has dropped what the long
+/// one drops.
 #[test]
 fn what_repeats_is_not_run_again() {
     let machine = named_netthreads();

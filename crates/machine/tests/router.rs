@@ -13,7 +13,8 @@ fn nothing() -> Vec<Work> {
     vec![Work { steps: vec![Step::Compute(1)], flow: 0, bytes: 64 }]
 }
 
-/// One port of 100 Mb/s, frames of 64 bytes: 84 bytes on the wire are 1,344 cycles at 200 MHz, so 148,809 frames a second.
+/// One port of 100 Mb/s, frames of 64 bytes: 84 bytes on the wire are 1,344 cycles at 200 MHz, so
+/// 148,809 frames a second.
 #[test]
 fn a_port_at_its_rate() {
     let machine = named("ixp1200").unwrap();
@@ -37,7 +38,8 @@ fn a_port_at_its_rate() {
     assert!((499..=501).contains(&half.received), "{half:?}");
 }
 
-/// A thread that needs 2,000 cycles for a packet handles 100,000 packets a second at 200 MHz, of 148,809 that come: 67 %.
+/// A thread that needs 2,000 cycles for a packet handles 100,000 packets a second at 200 MHz, of
+/// 148,809 that come: 67 %.
 #[test]
 fn a_thread_that_is_too_slow_bounds_the_rate() {
     let machine = named("ixp1200").unwrap();
@@ -54,11 +56,13 @@ fn a_thread_that_is_too_slow_bounds_the_rate() {
         queued: 0,
     };
     let (load, report) = search(&setup, &one);
-    // 1,800, 30 for the cell, 20 for the packet, 4, and requests of 12 to 60 cycles each: 2,000 to 2,150.
+    // 1,800, 30 for the cell, 20 for the packet, 4, and requests of 12 to 60 cycles each: 2,000 to
+    // 2,150.
     assert!((0.60..=0.68).contains(&load), "{load} {report:?}");
 }
 
-/// The FIFO waits at an entry that is never filled: of sixteen ports each has sent one cell at most when it comes to the seventeenth entry.
+/// The FIFO waits at an entry that is never filled: of sixteen ports each has sent one cell at most
+/// when it comes to the seventeenth entry.
 #[test]
 fn the_fifo_waits_in_order() {
     let machine = named("ixp1200").unwrap();
@@ -103,8 +107,9 @@ fn equal_setups_give_equal_reports_and_wrong_files_are_told() {
     assert_eq!(wrong("0.1 forward 0").to_string(), "line 1: `0.1 forward 0`: receive or transmit, and ports");
 }
 
-/// A policy of one's own: an entry for each port, for which a thread waits. It gives what the one that goes on to the next port gives if each
-/// thread has one port; with many it is slower, as threads stand at an entry that the FIFO has not come to.
+/// A policy of one's own: an entry for each port, for which a thread waits. It gives what the one
+/// that goes on to the next port gives if each thread has one port; with many it is slower, as
+/// threads stand at an entry that the FIFO has not come to.
 #[test]
 fn policies_are_data() {
     let text = machine::description::built_in().find(|(name, _)| *name == "ixp1200").unwrap().1;
@@ -131,8 +136,11 @@ fn policies_are_data() {
     assert!(wrong("entries = 16 ", "entries = 15 ").contains("arbitration.partition: 15 entries"));
 }
 
-/// An entry for each port, and frames that leave by any port: the FIFO sends each port as many cells as the one that has got fewest, so what is left in the queues is how far that one is behind. Of N frames for each
-/// port the least of sixteen normal numbers is 1.77 deviations, 1.77 √N, behind, give or take half of that; after four times as long it is twice as much. With frames in each queue at the beginning all leave that come.
+/// An entry for each port, and frames that leave by any port: the FIFO sends each port as many
+/// cells as the one that has got fewest, so what is left in the queues is how far that one is
+/// behind. Of N frames for each port the least of sixteen normal numbers is 1.77 deviations, 1.77
+/// √N, behind, give or take half of that; after four times as long it is twice as much. With frames
+/// in each queue at the beginning all leave that come.
 #[test]
 fn an_entry_for_each_port_leaves_behind_what_is_uneven() {
     let machine = named("ixp1200").unwrap();
@@ -154,7 +162,9 @@ fn an_entry_for_each_port_leaves_behind_what_is_uneven() {
     assert!(stocked.mbits >= stocked.offered && stocked.dropped == 0, "{stocked:?}");
 }
 
-/// Packets of all threads go through one section of 1,000 cycles, which takes 18 more to hand over: 196,000 packets a second of the 2.38 million that come, 8.2 %. Without the section 16 threads do 16 times as much, or all.
+/// Packets of all threads go through one section of 1,000 cycles, which takes 18 more to hand over:
+/// 196,000 packets a second of the 2.38 million that come, 8.2 %. Without the section 16 threads do
+/// 16 times as much, or all.
 #[test]
 fn threads_wait_for_critical_sections() {
     let machine = named("ixp1200").unwrap();
@@ -204,8 +214,9 @@ fn checksum(header: &[u8]) -> u16 {
     ((sum & 0xffff) + (sum >> 16)) as u16
 }
 
-/// The router by hand does what it is for: the longest prefix, the next hop's addresses, one less to live with the checksum for that. It costs what it does: an access to SRAM for each byte of the address that it looks at
-/// and one for the next hop, and two to SDRAM.
+/// The router by hand does what it is for: the longest prefix, the next hop's addresses, one less
+/// to live with the checksum for that. It costs what it does: an access to SRAM for each byte of
+/// the address that it looks at and one for the next hop, and two to SDRAM.
 #[test]
 fn the_router_by_hand_routes() {
     let machine = named("ixp1200").unwrap();

@@ -1,4 +1,5 @@
-//! Caches of cores and the work scheduler: small programs whose cycles can be computed by hand; each test says how.
+//! Caches of cores and the work scheduler: small programs whose cycles can be computed by hand;
+//! each test says how.
 
 use netvm_machine::Machine;
 use netvm_machine::model::{Options, Report, Scheme, simulate};
@@ -6,7 +7,8 @@ use netvm_machine::scheduler::{self, Group, Plan};
 use netvm_machine::stages::{self, Parts};
 use netvm_machine::steps::{Access, Step, Work};
 
-/// Each core has a cache of two lines of 32 bytes before a shared one, before a memory. Memories are numbered by their names: `dfa`, `l1`, `l2`, `ram`.
+/// Each core has a cache of two lines of 32 bytes before a shared one, before a memory. Memories
+/// are numbered by their names: `dfa`, `l1`, `l2`, `ram`.
 fn machine(cores: u32, receive: &str, scheduler: &str, rest: &str) -> Machine {
     let text = format!(
         "name = \"test\"\ndescription = \"\"\nclock_mhz = 100\n{rest}\n\
@@ -90,7 +92,8 @@ fn what_another_core_stores_is_no_longer_in_a_cache() {
 
 #[test]
 fn arriving_packets_are_in_the_cache_for_arrivals() {
-    // Both packets have the same buffer, so the second is not what the core's own cache holds of the first.
+    // Both packets have the same buffer, so the second is not what the core's own cache holds of
+    // the first.
     let machine = machine(1, "into = \"l2\"\nbuffers = 1", FREE, "");
     let read: &[Step] = &[at(0, false), at(8, false)];
     let mut one = machine.clone();
@@ -116,7 +119,8 @@ fn three() -> Parts {
 fn the_slowest_group_bounds_a_pipeline() {
     let machine = machine(4, "", "get_work = 3\nsubmit = 2\nswitch = 0\narrival = \"untagged\"", "");
     let simulate = |plan: &Plan| scheduler::simulate(&machine, &[three()], plan, false, 100).unwrap();
-    // The first packet is through after 3 + 10 + 2, 3 + 60 + 2 and 3 + 30; each further one 65 later.
+    // The first packet is through after 3 + 10 + 2, 3 + 60 + 2 and 3 + 30; each further one 65
+    // later.
     let each = simulate(&Plan::each(3));
     assert_eq!(each.cycles, 15 + 65 + 33 + 99 * 65);
     assert_eq!(each.taken, [100, 100, 100]);
@@ -134,10 +138,12 @@ fn an_atomic_tag_makes_a_convoy() {
     let machine = |switch: u32| machine(4, "", &format!("get_work = 0\nsubmit = 0\nswitch = {switch}\narrival = \"untagged\""), "");
     let packets = [parts(&[&steps], 0)];
     let four = scheduler::simulate(&machine(0), &packets, &Plan::completion(1, 4), false, 40).unwrap();
-    // After the first ten cycles one entry always has the tag; those that wait leave their cores to others.
+    // After the first ten cycles one entry always has the tag; those that wait leave their cores to
+    // others.
     assert_eq!(four.cycles, 10 + 40 * 30);
     assert_eq!((four.switches, four.waited), (80, 39));
-    // If the state is kept by flow, only packets of the same flow wait: of two flows two are run at a time.
+    // If the state is kept by flow, only packets of the same flow wait: of two flows two are run at
+    // a time.
     let flows = [parts(&[&steps], 0), parts(&[&steps], 1)];
     let by_flow = scheduler::simulate(&machine(0), &flows, &Plan::completion(1, 4), true, 40).unwrap();
     assert_eq!(by_flow.cycles, 20 * 40);
@@ -156,7 +162,8 @@ fn tags_decide_which_packets_wait_for_each_other() {
     };
     // Each is done when it is done: at 104 and 14.
     assert_eq!(with("untagged", [1, 1]), (104, 59.0, 0));
-    // The short one is done at 14, and may leave when the long one has given its tag up at 105; a core takes it again for that.
+    // The short one is done at 14, and may leave when the long one has given its tag up at 105; a
+    // core takes it again for that.
     assert_eq!(with("ordered", [1, 1]), (109, 107.0, 1));
     // It may begin only then: 105 + 4 + 10 + 1.
     assert_eq!(with("atomic", [1, 1]), (120, 112.5, 0));
@@ -177,7 +184,8 @@ fn a_core_works_while_a_unit_searches() {
     };
     // A core that waits: 20, a cycle to ask, 100 cycles for ten bytes, 20.
     assert_eq!(cycles(false), 2 * 141);
-    // Else it begins with the second packet at 21; the unit has done with the first at 121, and with the second at 221.
+    // Else it begins with the second packet at 21; the unit has done with the first at 121, and
+    // with the second at 221.
     assert_eq!(cycles(true), 221 + 20);
 }
 

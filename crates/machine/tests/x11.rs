@@ -1,4 +1,5 @@
-//! Slot programs do what the interpreter does: filters of the front end's tests, and NetIL of the corpus.
+//! Slot programs do what the interpreter does: filters of the front end's tests, and NetIL of the
+//! corpus.
 
 use frontends::pcap_filter::{self, LinkType};
 use machine::x11::{self, Element, Link, Made, Pipeline, Refused};
@@ -135,7 +136,8 @@ fn netil(name: &str) -> Arc<Verified> {
     Arc::new(verify(module).unwrap_or_else(|e| panic!("{e:?}")))
 }
 
-/// What the paper has numbers for, or says that it wrote by hand: a name, and elements one behind the other.
+/// What the paper has numbers for, or says that it wrote by hand: a name, and elements one behind
+/// the other.
 fn by_hand() -> Vec<(&'static str, Vec<Arc<Verified>>)> {
     let one = |text: &str| vec![filter(text).unwrap()];
     vec![
@@ -241,18 +243,21 @@ fn an_increment_is_one_operation_and_loses_nothing_in_lock_step() {
     let mut pipeline = Pipeline::new(&made.program, elements).unwrap();
     let (done, cycles) = pipeline.lock_step(all.iter().map(|p| ExchangeBuffer::borrowed(p)), &machine);
     assert_eq!(pipeline.states[1].data, wanted.to_le_bytes());
-    // Stages 0 to 10, of which the last is an access point of 4 cycles; a packet enters each 4 cycles.
+    // Stages 0 to 10, of which the last is an access point of 4 cycles; a packet enters each 4
+    // cycles.
     assert_eq!(made.program.size().stages, 11, "{}", made.program);
     assert_eq!((done.len(), cycles), (all.len(), 4 * (all.len() as u64 - 1) + 10 + 4));
 }
 
-/// Frames of one station that nobody knows, so many cycles apart: in the window each of them finds it unknown.
+/// Frames of one station that nobody knows, so many cycles apart: in the window each of them finds
+/// it unknown.
 #[test]
 fn the_learners_window_is_what_the_warning_says() {
     let program = netil("learner.netil");
     let made = chained(&[Arc::clone(&program)]);
     let [hazard] = &made.hazards[..] else { panic!("one hazard: {:?}", made.hazards) };
-    // The lookup at stage 10 takes 4 cycles, ten instructions lie before the insertion at stage 21: 14 cycles, in which 3.5 packets come.
+    // The lookup at stage 10 takes 4 cycles, ten instructions lie before the insertion at stage 21:
+    // 14 cycles, in which 3.5 packets come.
     assert_eq!((hazard.stages, hazard.packets, hazard.table), ((10, 21), 4, Some(0)));
     let mut frame = vec![0; 60];
     frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
@@ -281,7 +286,8 @@ fn what_the_machine_cannot_do_is_told_with_the_place() {
     assert_eq!(small.unwrap_err().to_string(), "4 stages; the pipeline has 3");
 }
 
-/// Some packets have other beginnings; all that are left read, add and store behind moves of the packet's ends.
+/// Some packets have other beginnings; all that are left read, add and store behind moves of the
+/// packet's ends.
 fn moving(moves: &str) -> Arc<Verified> {
     let text = format!(
         "segment .push\n pop\n push 12\n upload.16\n push 0x0800\n jcmp.neq other\n push 14\n upload.8\n push 13\n pstore.8\n{moves}\
@@ -336,7 +342,8 @@ fn plain(code: &str) -> Arc<Verified> {
     Arc::new(verify(asm::assemble(&text, "plain.netil").unwrap_or_else(|why| panic!("{why}\n{text}"))).unwrap())
 }
 
-/// Checksums of an IPv4 header's length, of constant ranges (odd ones too), with words added and taken out; and a tail cut by a computed number of bytes.
+/// Checksums of an IPv4 header's length, of constant ranges (odd ones too), with words added and
+/// taken out; and a tail cut by a computed number of bytes.
 #[test]
 fn checksums_are_sums_of_words() {
     let length = "push 14 upload.8 push 15 and push 2 shl";

@@ -1,7 +1,8 @@
 //! An application: instances of elements, and the wires between their ports.
 //!
-//! Ports are counted per side, as Click does: a program's input k is its port k, its output k the port behind its inputs with that number.
-//! An application is what front ends make and the runtime executes; nothing in it has a name of a source language.
+//! Ports are counted per side, as Click does: a program's input k is its port k, its output k the
+//! port behind its inputs with that number. An application is what front ends make and the runtime
+//! executes; nothing in it has a name of a source language.
 //!
 //! Source: NetVM paper, section 3.1 (NetPEs and their connections); NP-Click paper, section 4.
 
@@ -23,43 +24,54 @@ pub struct Application {
     pub info: Vec<InfoField>,
     /// Its size in bytes, which every program declares.
     pub info_size: u32,
-    /// Tables that are one: each list has those that several instances have together, made as the first is declared.
+    /// Tables that are one: each list has those that several instances have together, made as the
+    /// first is declared.
     pub shared: Vec<Vec<TableOf>>,
-    /// Pieces of programs' shared memories that are one: each list has those that several instances have together. All bytes are 0 at first.
+    /// Pieces of programs' shared memories that are one: each list has those that several instances
+    /// have together. All bytes are 0 at first.
     pub pieces: Vec<Vec<PieceOf>>,
     /// What the configuration says of each instance, for people; programs know nothing of it.
     pub arguments: Vec<Vec<String>>,
     /// Variables of each instance's data memory, for people.
     pub variables: Vec<Vec<Variable>>,
-    /// What keys and values of each instance's tables are made of, in the order of the tables, for people; none where that is not known.
+    /// What keys and values of each instance's tables are made of, in the order of the tables, for
+    /// people; none where that is not known.
     pub layouts: Vec<Vec<Layout>>,
-    /// Tables and variables in shared memory with their scopes, for whoever places them in memories; variables of data memory are local.
+    /// Tables and variables in shared memory with their scopes, for whoever places them in
+    /// memories; variables of data memory are local.
     pub data: Vec<Datum>,
-    /// Files that what instances print goes to instead of standard error. The configuration names them: programs cannot.
+    /// Files that what instances print goes to instead of standard error. The configuration names
+    /// them: programs cannot.
     pub files: Vec<(u32, String)>,
-    /// Instances that find what they keep of packets by keys that have both addresses of a packet's IP header or, of an ICMP error, of the header that it quotes: their
-    /// classes say so.
+    /// Instances that find what they keep of packets by keys that have both addresses of a packet's
+    /// IP header or, of an ICMP error, of the header that it quotes: their classes say so.
     pub by_flow: Vec<u32>,
-    /// Instances that find what they keep of packets by keys that have the port of one of a packet's ends: their classes say so, too.
+    /// Instances that find what they keep of packets by keys that have the port of one of a
+    /// packet's ends: their classes say so, too.
     pub by_port: Vec<ByPort>,
     /// Instances whose arguments are patterns: handlers show each of them.
     pub patterned: BTreeSet<u32>,
     /// Instances that are run by themselves only: their state is not one graph's.
     pub apart: BTreeSet<u32>,
-    /// Instances whose state is a copy of another's, which may change when a packet has left: a burst may then end before its last packet.
+    /// Instances whose state is a copy of another's, which may change when a packet has left: a
+    /// burst may then end before its last packet.
     pub copies: BTreeSet<u32>,
-    /// Packets have numbers ([`crate::number`]) although no program here may draw random numbers: those of other parts do.
+    /// Packets have numbers ([`crate::number`]) although no program here may draw random numbers:
+    /// those of other parts do.
     pub numbered: bool,
 }
 
-/// An instance whose state can be divided by ports: what it keeps of a packet is found by a port of the packet, and the ports that it gives out can be restricted to a part of all.
+/// An instance whose state can be divided by ports: what it keeps of a packet is found by a port of
+/// the packet, and the ports that it gives out can be restricted to a part of all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByPort {
     /// The instance's number.
     pub instance: u32,
-    /// Where in data memory its part stands, two words of 32 bits: its number, and of how many parts, or 0 and 0 for all.
+    /// Where in data memory its part stands, two words of 32 bits: its number, and of how many
+    /// parts, or 0 and 0 for all.
     pub part: u32,
-    /// By input: the end whose port counts. An ICMP error is of the flow that it quotes, which went the other way.
+    /// By input: the end whose port counts. An ICMP error is of the flow that it quotes, which went
+    /// the other way.
     pub inputs: Vec<Toward>,
 }
 
@@ -114,7 +126,8 @@ pub enum Kept {
 
 /// What keys and values of a table are made of; nothing where that has no names.
 ///
-/// Scalars are numbers, addresses too: in keys the most significant byte stands first, in values, which lie in memory, the least significant one.
+/// Scalars are numbers, addresses too: in keys the most significant byte stands first, in values,
+/// which lie in memory, the least significant one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Scalars of the key, counted from its most significant byte.
@@ -239,7 +252,8 @@ pub enum AppError {
     NoPort(End),
     /// A program's info memory is not the application's.
     Info(u32),
-    /// That table is not there, is not like those it is one with, or its instance has that one already.
+    /// That table is not there, is not like those it is one with, or its instance has that one
+    /// already.
     Shared(TableOf),
     /// That piece is not there, or not as long as those it is one with, or overlaps another.
     Piece(PieceOf),
@@ -268,7 +282,8 @@ impl Application {
         self.numbered || self.instances.iter().filter_map(Instance::program).any(|program| program.uses().random)
     }
 
-    /// Checks that wires end at ports, that all programs see the same info memory, and that tables and pieces of memory which are one are alike.
+    /// Checks that wires end at ports, that all programs see the same info memory, and that tables
+    /// and pieces of memory which are one are alike.
     ///
     /// # Errors
     /// The first thing that is not so.
@@ -345,7 +360,8 @@ impl Instance {
         self.pushes_with(Op::PktSendDup)
     }
 
-    /// Whether packets may come from it though none has come to it: copies, or what it sends by a timer.
+    /// Whether packets may come from it though none has come to it: copies, or what it sends by a
+    /// timer.
     pub fn sends_by_itself(&self) -> bool {
         self.copies() || self.pushes_with(Op::TimerSet)
     }

@@ -1,16 +1,22 @@
-//! Arbitrary modules that pass the verifier, for differential tests, round trips and fuzz targets of every crate.
+//! Arbitrary modules that pass the verifier, for differential tests, round trips and fuzz targets
+//! of every crate.
 //!
-//! A module is a function of a byte string ([`arbitrary_module`], for fuzzers: similar strings give similar modules) or of a seed
-//! ([`seeded_module`]). The generator keeps the types of the stack and of the locals as it emits code, so that what it emits verifies; this is
-//! a test, not an assumption (`tests/arbitrary.rs`, which also counts that every instruction occurs).
+//! A module is a function of a byte string ([`arbitrary_module`], for fuzzers: similar strings give
+//! similar modules) or of a seed ([`seeded_module`]). The generator keeps the types of the stack
+//! and of the locals as it emits code, so that what it emits verifies; this is a test, not an
+//! assumption (`tests/arbitrary.rs`, which also counts that every instruction occurs).
 //!
-//! - Constants lean to boundaries: 0, 1, −1, both ends of the sign, powers of two, one off; widths to 1, 8, 31…33, 63…65, 128, 2047, 2048.
-//! - Control flow is structured: branches of every kind, `switch`, counted loops, subroutines with arguments and results, early ends.
-//!   About one loop in fifty runs until the budget ends it.
-//! - Results are stored, not popped, most of the time, so that a wrong one shows in packet, info, data or shared memory or in the verdict.
-//! - What may trap (addresses, divisors, checked arithmetic, geometry) does so now and then, not at every second instruction.
+//! - Constants lean to boundaries: 0, 1, −1, both ends of the sign, powers of two, one off; widths
+//!   to 1, 8, 31…33, 63…65, 128, 2047, 2048.
+//! - Control flow is structured: branches of every kind, `switch`, counted loops, subroutines with
+//!   arguments and results, early ends. About one loop in fifty runs until the budget ends it.
+//! - Results are stored, not popped, most of the time, so that a wrong one shows in packet, info,
+//!   data or shared memory or in the verdict.
+//! - What may trap (addresses, divisors, checked arithmetic, geometry) does so now and then, not at
+//!   every second instruction.
 //!
-//! Not generated: unreachable code apart from subroutines nobody calls, and anything that the verifier refuses.
+//! Not generated: unreachable code apart from subroutines nobody calls, and anything that the
+//! verifier refuses.
 
 mod body;
 mod choices;
@@ -57,7 +63,8 @@ pub fn seeded_module(seed: u64, options: &Options) -> Module {
     Builder::new(Choices::of_seed(seed), options).module()
 }
 
-/// The packet with that number: 0 to 1,514 bytes, mostly few, of the lengths at which programs go wrong.
+/// The packet with that number: 0 to 1,514 bytes, mostly few, of the lengths at which programs go
+/// wrong.
 pub fn seeded_packet(seed: u64) -> Vec<u8> {
     let mut c = Choices::of_seed(!seed);
     let len = match c.below(8) {
@@ -70,7 +77,8 @@ pub fn seeded_packet(seed: u64) -> Vec<u8> {
     (0..len).map(|i| if plain { i as u8 } else { c.byte() }).collect()
 }
 
-/// A coprocessor for tests: every operation mixes the registers, all that it sees and what it did before; now and then it refuses.
+/// A coprocessor for tests: every operation mixes the registers, all that it sees and what it did
+/// before; now and then it refuses.
 #[derive(Debug, Default)]
 pub struct Mixer {
     state: u64,

@@ -1,14 +1,17 @@
 //! The assembler: NetIL source text to a [`Module`].
 //!
-//! Source is a sequence of tokens; as in the original, ends of lines only end comments. The one exception is ours: in `ret n`, which
-//! stands for `push n` and `ret` (Fig. 2a of the NetVM paper), the operand must be on `ret`'s line.
+//! Source is a sequence of tokens; as in the original, ends of lines only end comments. The one
+//! exception is ours: in `ret n`, which stands for `push n` and `ret` (Fig. 2a of the NetVM paper),
+//! the operand must be on `ret`'s line.
 //!
-//! One pass over the tokens builds the module and notes what may be declared later (labels, ports, coprocessors, sets, places in data); a
-//! second resolves those notes. Constants (`equ`) are defined before they are used in a declaration, as in the original.
-//! Errors are collected, at most [`MAX_ERRORS`], and an error skips to the next line.
+//! One pass over the tokens builds the module and notes what may be declared later (labels, ports,
+//! coprocessors, sets, places in data); a second resolves those notes. Constants (`equ`) are
+//! defined before they are used in a declaration, as in the original. Errors are collected, at most
+//! [`MAX_ERRORS`], and an error skips to the next line.
 //!
-//! Hostile text costs memory in proportion to its length and no deep recursion: expressions are parsed with an explicit stack.
-//! The module is not verified here. The syntax is described in `docs/netil.md`.
+//! Hostile text costs memory in proportion to its length and no deep recursion: expressions are
+//! parsed with an explicit stack. The module is not verified here. The syntax is described in
+//! `docs/netil.md`.
 
 mod code;
 mod error;
@@ -38,7 +41,8 @@ pub const MAX_LOCALS: u32 = 1 << 16;
 const RESERVED: [&str; 11] =
     ["segment", "ends", "equ", "db", "dw", "dd", "default", "push_input", "push_output", "pull_input", "pull_output"];
 
-/// The module that the source describes. `file_name` is for messages and becomes [`Module::source`].
+/// The module that the source describes. `file_name` is for messages and becomes
+/// [`Module::source`].
 ///
 /// # Errors
 /// Everything that is wrong with the source, in its order.

@@ -1,13 +1,13 @@
 //! The watchdog: what one run of a handler may still spend.
 //!
-//! A backward branch and a call cost 1. An instruction that handles bytes by the run, however many, costs 1 for every [`PIECE`] of them that
-//! it begins; what the manual calls bulk instructions. The charge comes when operands and bounds are known to be good and before any
-//! effect, so that a trap for it leaves nothing half done, and it depends on operands and lengths alone, not on how an engine does the
-//! work. So a run handles at most `PIECE` bytes for each unit of its budget.
+//! A backward branch and a call cost 1. An instruction that handles bytes by the run, however many,
+//! costs 1 for every [`PIECE`] of them that it begins; what the manual calls bulk instructions. The
+//! charge comes when operands and bounds are known to be good and before any effect, so that a trap
+//! for it leaves nothing half done, and it depends on operands and lengths alone, not on how an
+//! engine does the work. So a run handles at most `PIECE` bytes for each unit of its budget.
 //!
-//! An instruction on values of more than 128 bits, which engines do limb by limb, has a [`price`] that
-//! its widths decide. It is paid before anything else that the
-//! instruction does.
+//! An instruction on values of more than 128 bits, which engines do limb by limb, has a [`price`]
+//! that its widths decide. It is paid before anything else that the instruction does.
 
 use crate::exec::TrapKind;
 use crate::module::Inst;
@@ -22,8 +22,9 @@ const FREE_BITS: u32 = 128;
 /// Products of so many limbs with limbs for 1.
 const PRODUCTS: u32 = 32;
 
-/// What an instruction costs for the width of its values: nothing up to 128 bits. Above, a division costs the square of the limbs (it goes bit by bit), a
-/// multiplication 1 for every 32 of that, a shift or rotation its limbs, and all else 1.
+/// What an instruction costs for the width of its values: nothing up to 128 bits. Above, a division
+/// costs the square of the limbs (it goes bit by bit), a multiplication 1 for every 32 of that, a
+/// shift or rotation its limbs, and all else 1.
 pub fn price(inst: &Inst) -> u32 {
     let bits = match inst.op.row().sem {
         Sem::WideBin(_) | Sem::WideUn(_) | Sem::WideCmp(_) | Sem::WideLoad(_) | Sem::WideStore(_) => inst.imm[0],

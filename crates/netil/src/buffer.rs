@@ -1,7 +1,8 @@
 //! Exchange buffers: a packet with its info memory, port, time and length on the wire.
 //!
-//! A packet is borrowed until something writes to it. Bytes pulled from its head stay in memory and can come back, as far as they were not
-//! overwritten; where the head is, counted from where it was when the packet came into being, is known too, so that places can be kept.
+//! A packet is borrowed until something writes to it. Bytes pulled from its head stay in memory and
+//! can come back, as far as they were not overwritten; where the head is, counted from where it was
+//! when the packet came into being, is known too, so that places can be kept.
 //!
 //! Source: NetVM paper, section 3.1.2 (exchange buffers).
 
@@ -30,7 +31,8 @@ pub struct ExchangeBuffer<'a> {
     pub port: u32,
     /// Arrival time in nanoseconds since 1970.
     pub time_ns: u64,
-    /// Bytes behind its end that were not captured: its length on the wire less its own. Whatever becomes of the packet, they are missing still.
+    /// Bytes behind its end that were not captured: its length on the wire less its own. Whatever
+    /// becomes of the packet, they are missing still.
     pub missing: u32,
     /// The packet's number ([`crate::number`]); without a packet that of the run.
     pub number: u64,
@@ -65,7 +67,8 @@ enum Store<'a> {
 }
 
 impl<'a> ExchangeBuffer<'a> {
-    /// A packet read in place; what lies behind its first 2^32 − 1 bytes is left out, as addresses have 32 bits.
+    /// A packet read in place; what lies behind its first 2^32 − 1 bytes is left out, as addresses
+    /// have 32 bits.
     pub fn borrowed(bytes: &'a [u8]) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
         Self {
@@ -176,13 +179,15 @@ impl<'a> ExchangeBuffer<'a> {
         self.store = Store::Gone;
     }
 
-    /// The packet with all that belongs to it; none is left here, and what is left has a number of its own.
+    /// The packet with all that belongs to it; none is left here, and what is left has a number of
+    /// its own.
     pub fn take(&mut self) -> Self {
         let rest = Self { time_ns: self.time_ns, number: number::rest(self.number), ..Self::none() };
         std::mem::replace(self, rest)
     }
 
-    /// Where the packet is in memory of its own, which it gets if it has none: the memory, and the packet's place in it. Without a packet the memory is empty.
+    /// Where the packet is in memory of its own, which it gets if it has none: the memory, and the
+    /// packet's place in it. Without a packet the memory is empty.
     pub fn place(&mut self) -> (&mut [u8], Place) {
         self.own();
         let (front, moved) = (self.front, self.moved);
@@ -192,7 +197,8 @@ impl<'a> ExchangeBuffer<'a> {
         }
     }
 
-    /// Moves the packet within its memory; false, and nothing is changed, where that is no place in it.
+    /// Moves the packet within its memory; false, and nothing is changed, where that is no place in
+    /// it.
     pub fn set_place(&mut self, to: Place) -> bool {
         let Store::Owned { buffer, head, len } = &mut self.store else { return to.len == 0 };
         let inside = to.head.checked_add(to.len).is_some_and(|end| end <= buffer.len());
@@ -220,7 +226,8 @@ impl<'a> ExchangeBuffer<'a> {
         ExchangeBuffer { store, front, moved, info, port, time_ns, missing, number }
     }
 
-    /// Becomes a packet of those bytes with so many bytes of info memory, all 0, and uses the memory again that it has.
+    /// Becomes a packet of those bytes with so many bytes of info memory, all 0, and uses the
+    /// memory again that it has.
     pub fn refill(&mut self, bytes: &[u8], info: usize) {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
         let mut buffer =
@@ -300,8 +307,9 @@ impl<'a> ExchangeBuffer<'a> {
         Ok(())
     }
 
-    /// Sees that so many bytes are free before and after the packet. Where they are not, the packet moves to a new buffer of just that
-    /// size and [`ROOM`], so that a buffer stays small however often its packet grows and shrinks.
+    /// Sees that so many bytes are free before and after the packet. Where they are not, the packet
+    /// moves to a new buffer of just that size and [`ROOM`], so that a buffer stays small however
+    /// often its packet grows and shrinks.
     fn make_room(&mut self, before: usize, after: usize) {
         let Store::Owned { buffer, head, len } = &mut self.store else { return };
         if *head >= before && buffer.len() - *head - *len >= after {

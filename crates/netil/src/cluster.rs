@@ -1,8 +1,10 @@
 //! Elements of an application that run as one over a burst, and which of them may.
 //!
-//! A cluster's members are programs that packets are pushed through. Each packet goes as far as members lead it before the next one starts, as one at a time
-//! would; so a cluster is right whatever its members keep. What leaves it is either handed over when the burst has been run ([`Way::Exit`]), where no member is behind or
-//! the exit is the only way to all that is behind it, or at once ([`Way::AtOnce`]).
+//! A cluster's members are programs that packets are pushed through. Each packet goes as far as
+//! members lead it before the next one starts, as one at a time would; so a cluster is right
+//! whatever its members keep. What leaves it is either handed over when the burst has been run
+//! ([`Way::Exit`]), where no member is behind or the exit is the only way to all that is behind it,
+//! or at once ([`Way::AtOnce`]).
 //!
 //! Source: NetVM paper, section 5.2; architecture, "Bursts".
 
@@ -21,18 +23,21 @@ pub struct Ended {
     pub disposition: Disposition,
 }
 
-/// Who has the members' states, and takes what leaves. The slots that it is told of are its own from then on.
+/// Who has the members' states, and takes what leaves. The slots that it is told of are its own
+/// from then on.
 pub trait Host {
     /// A member's state.
     fn state(&mut self, member: u32) -> &mut State;
 
-    /// The first packet of a burst comes to a member, with that time; asked for where a cluster is for [single packets](Cluster::another), too.
+    /// The first packet of a burst comes to a member, with that time; asked for where a cluster is
+    /// for [single packets](Cluster::another), too.
     fn comes(&mut self, member: u32, time_ns: u64) {
         let _ = (member, time_ns);
     }
 
-    /// Whether the next burst's members are to say, of the first packets, each time that they begin and end, and before each packet the number of members in the same way, though nothing is
-    /// run between: what takes so long is the saying.
+    /// Whether the next burst's members are to say, of the first packets, each time that they begin
+    /// and end, and before each packet the number of members in the same way, though nothing is run
+    /// between: what takes so long is the saying.
     fn measures(&self) -> bool {
         false
     }
@@ -47,10 +52,13 @@ pub trait Host {
         let _ = member;
     }
 
-    /// Packets that went out by an exit, in their order, copies before their packet ([`Detail::value`](crate::pool::Detail::value)): when the burst has been run, or before a later packet leaves at once.
+    /// Packets that went out by an exit, in their order, copies before their packet
+    /// ([`Detail::value`](crate::pool::Detail::value)): when the burst has been run, or before a
+    /// later packet leaves at once.
     fn exit(&mut self, exit: u32, slots: &[u32], pool: &mut Pool);
 
-    /// Packets that went no further, all in the same way, likewise. Where they are and what their annotations are, nobody knows any more.
+    /// Packets that went no further, all in the same way, likewise. Where they are and what their
+    /// annotations are, nobody knows any more.
     fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool);
 
     /// The same of packets that are there, as it is known.
@@ -63,22 +71,30 @@ pub trait Host {
         false
     }
 
-    /// A packet whose element has sent copies, which come first, or that goes where the next packet may be influenced; before the next one is run.
+    /// A packet whose element has sent copies, which come first, or that goes where the next packet
+    /// may be influenced; before the next one is run.
     fn leave(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, pool: &mut Pool);
 
-    /// Whether copies may go through members by themselves, each all its way before the next one and before its packet; then this host is told of what of them leaves at once by
-    /// [`Self::leave_early`], and the others are among those of [`Self::exit`] and [`Self::ended`]. Of an arrival `most` are made so at most; asked before an arrival, and behind what has left early.
+    /// Whether copies may go through members by themselves, each all its way before the next one
+    /// and before its packet; then this host is told of what of them leaves at once by
+    /// [`Self::leave_early`], and the others are among those of [`Self::exit`] and [`Self::ended`].
+    /// Of an arrival `most` are made so at most; asked before an arrival, and behind what has left
+    /// early.
     fn takes_copies(&self, most: u32) -> bool {
         let _ = most;
         false
     }
 
-    /// [`Self::exit`] while others of the arrival that these are of are still on their way, and where some of them have left at once: tasks, and what leads back, wait for [`Self::arrival_over`].
+    /// [`Self::exit`] while others of the arrival that these are of are still on their way, and
+    /// where some of them have left at once: tasks, and what leads back, wait for
+    /// [`Self::arrival_over`].
     fn exit_early(&mut self, exit: u32, slots: &[u32], pool: &mut Pool) {
         self.exit(exit, slots, pool);
     }
 
-    /// A packet, with copies that go before it, leaves at once while others of its arrival, that in the slot `of`, are still on their way, as in [`Self::exit_early`]. `made` copies of that arrival have been made in slots since this was told last.
+    /// A packet, with copies that go before it, leaves at once while others of its arrival, that in
+    /// the slot `of`, are still on their way, as in [`Self::exit_early`]. `made` copies of that
+    /// arrival have been made in slots since this was told last.
     fn leave_early(&mut self, ended: Ended, slot: u32, copies: Vec<CloneOut>, (of, made): (u32, u32), pool: &mut Pool) {
         let _ = (of, made);
         self.leave(ended, slot, copies, pool);
@@ -94,8 +110,9 @@ pub trait Host {
         let _ = made;
     }
 
-    /// A member has set timers while it had this packet, or a copy of it, which is on its way still and came to it with that time. True if one is due at once: then what has
-    /// left before is handed over, and [`Self::settle`] called.
+    /// A member has set timers while it had this packet, or a copy of it, which is on its way still
+    /// and came to it with that time. True if one is due at once: then what has left before is
+    /// handed over, and [`Self::settle`] called.
     fn set_timers(&mut self, member: u32, slot: u32, time_ns: u64) -> bool {
         let _ = (member, slot, time_ns);
         false
@@ -106,13 +123,14 @@ pub trait Host {
         let _ = pool;
     }
 
-    /// Whether the members' states are those of the last burst, where they were then, and nobody but the cluster has changed them since.
+    /// Whether the members' states are those of the last burst, where they were then, and nobody
+    /// but the cluster has changed them since.
     fn is_unchanged(&self) -> bool {
         false
     }
 
-    /// How many of the burst's packets are run, this one among them: a timer may be due before the next. It changes when a packet leaves at once or a member
-    /// sets a timer, and only then.
+    /// How many of the burst's packets are run, this one among them: a timer may be due before the
+    /// next. It changes when a packet leaves at once or a member sets a timer, and only then.
     fn most(&self) -> usize {
         usize::MAX
     }
@@ -120,8 +138,9 @@ pub trait Host {
 
 /// Members made ready to run as one.
 pub trait Cluster: Send {
-    /// Runs the packets in these slots, each from the entry that its slot says ([`enter`](crate::pool::Slots::enter)), in order, and gives them to the host: all, or as many as it
-    /// says ([`Host::most`]). `budget` is each member's.
+    /// Runs the packets in these slots, each from the entry that its slot says
+    /// ([`enter`](crate::pool::Slots::enter)), in order, and gives them to the host: all, or as
+    /// many as it says ([`Host::most`]). `budget` is each member's.
     fn run(&mut self, slots: &[u32], budget: u32, pool: &mut Pool, host: &mut dyn Host);
 
     /// Whether [`Self::run`] copies packets that are [late](crate::pool::Late).
@@ -134,7 +153,8 @@ pub trait Cluster: Send {
         false
     }
 
-    /// Another of the same for single packets, if it is worth its while to run one: it shares code, not what it counts. One runs while another does.
+    /// Another of the same for single packets, if it is worth its while to run one: it shares code,
+    /// not what it counts. One runs while another does.
     fn another(&self) -> Option<Box<dyn Cluster>> {
         None
     }
@@ -170,13 +190,16 @@ pub struct Plan {
     pub ways: Vec<Vec<(u32, Way)>>,
     /// Inputs that packets come in by from elsewhere: member, port's id.
     pub entries: Vec<(u32, u32)>,
-    /// Where exits lead. No element is behind two of them, but where one exit is behind the other: it must see packets in their order.
+    /// Where exits lead. No element is behind two of them, but where one exit is behind the other:
+    /// it must see packets in their order.
     pub exits: Vec<End>,
 }
 
 impl Plan {
-    /// All programs that may be linked and that are pushed into. `links` says which instances may, `looks` which native ones look at annotations, `prompt` of which it can be told that they
-    /// run later than others: those that set timers, print, share state, or send to a device that others send to.
+    /// All programs that may be linked and that are pushed into. `links` says which instances may,
+    /// `looks` which native ones look at annotations, `prompt` of which it can be told that they
+    /// run later than others: those that set timers, print, share state, or send to a device that
+    /// others send to.
     pub fn new(app: &Application, links: &dyn Fn(u32) -> bool, looks: &dyn Fn(u32) -> bool, prompt: &dyn Fn(u32) -> bool) -> Self {
         let pushed = |n: &u32| app.instances[*n as usize].program().is_some_and(|p| p.module().port_kind(0) == Some(PortKind::PushInput));
         let members: Vec<u32> = (0..app.instances.len() as u32).filter(|n| pushed(n) && links(*n)).collect();
@@ -190,7 +213,8 @@ impl Plan {
         Self { ways, entries, ..plan }
     }
 
-    /// Packets may also come in by themselves where members lead that copy packets or send by timers.
+    /// Packets may also come in by themselves where members lead that copy packets or send by
+    /// timers.
     pub fn admit_singles(&mut self, app: &Application) {
         let sends =
             |wire: &&Wire| self.member(wire.from.instance).is_some() && app.instances[wire.from.instance as usize].sends_by_itself();
@@ -219,7 +243,8 @@ impl Plan {
         found
     }
 
-    /// Inputs of native elements that members lead to and that lead to none, if nothing is behind one that is behind another, too; and those that are the only way to all that is behind them.
+    /// Inputs of native elements that members lead to and that lead to none, if nothing is behind
+    /// one that is behind another, too; and those that are the only way to all that is behind them.
     fn exits(&self, app: &Application, returning: &BTreeSet<u32>, prompt: &dyn Fn(u32) -> bool) -> Vec<End> {
         let native = |end: &End| matches!(app.instances[end.instance as usize].body, Body::Native(_));
         let out = app.wires.iter().filter(|w| !w.recirculates && self.member(w.from.instance).is_some()).map(|w| w.to);
@@ -230,7 +255,8 @@ impl Plan {
         let alone = |behind: &BTreeSet<u32>| behind.iter().all(|instance| times[*instance as usize] == 1);
         let is_program = |n: &u32| app.instances[*n as usize].program().is_some() && self.member(*n).is_none();
         let programs: Vec<u32> = (0..app.instances.len() as u32).filter(|n| is_program(n) && prompt(*n)).collect();
-        // Among several programs it could be told that packets come to some later; the only one sees them in their order.
+        // Among several programs it could be told that packets come to some later; the only one
+        // sees them in their order.
         let hurries = |behind: &BTreeSet<u32>| {
             let natives = behind.iter().any(|n| matches!(app.instances[*n as usize].body, Body::Native(_)) && prompt(*n));
             natives || programs.iter().any(|n| behind.contains(n)) && programs.iter().any(|n| !behind.contains(n))
@@ -270,7 +296,8 @@ fn is_looked_at(app: &Application, instance: u32, looks: &dyn Fn(u32) -> bool) -
     behind(app, instance).into_iter().any(|at| app.instances[at as usize].program().is_some() || looks(at))
 }
 
-/// Whether packets come to what is behind an input by that alone, none is led back there or from there, and nothing there is `prompt`. Then each element there sees the same packets in the same
+/// Whether packets come to what is behind an input by that alone, none is led back there or from
+/// there, and nothing there is `prompt`. Then each element there sees the same packets in the same
 /// order, whenever they are handed over.
 fn is_only_way(app: &Application, end: End, prompt: &dyn Fn(u32) -> bool) -> bool {
     let behind = behind(app, end.instance);
@@ -310,7 +337,8 @@ mod tests {
     use crate::verify;
     use std::sync::Arc;
 
-    /// Instances: programs with two inputs and two outputs (`p`), or native ones (`n`); wires `from.port > to.port`, `~` for those that lead back.
+    /// Instances: programs with two inputs and two outputs (`p`), or native ones (`n`); wires
+    /// `from.port > to.port`, `~` for those that lead back.
     fn app(bodies: &str, wires: &[(u32, u32, u32, u32, bool)]) -> Application {
         let text = "segment .ports push_input a, b push_output c, d ends segment .push ret ends";
         let program = Arc::new(verify(assemble(text, "test").unwrap()).unwrap());
@@ -373,7 +401,8 @@ mod tests {
             Plan::new(&app, &|_| true, &|_| true, prompt).exits.iter().map(|end| end.instance).collect::<Vec<_>>()
         };
         assert_eq!(exits(&[], &|_| false), [1, 4, 5]);
-        // Another way, one that leads back, one that leads on to what is reached by another, and an element of which it can be told.
+        // Another way, one that leads back, one that leads on to what is reached by another, and an
+        // element of which it can be told.
         assert_eq!(exits(&[(0, 2, 3, 1, false)], &|_| false), [4, 5]);
         assert_eq!(exits(&[(3, 1, 0, 1, true)], &|_| false), [4, 5]);
         assert_eq!(exits(&[(3, 1, 1, 1, true)], &|_| false), [4, 5]);

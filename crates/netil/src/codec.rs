@@ -18,12 +18,14 @@
 //! text     = u32 length, UTF-8        all numbers little-endian
 //! ```
 //!
-//! An instruction is its opcode (one byte of the original's, or 0xef and a second byte) and its immediates. Displacements count from the
-//! end of the instruction. `switch` is i32 default displacement, i32 n, n × (u32 key, i32 displacement), as in the original.
+//! An instruction is its opcode (one byte of the original's, or 0xef and a second byte) and its
+//! immediates. Displacements count from the end of the instruction. `switch` is i32 default
+//! displacement, i32 n, n × (u32 key, i32 displacement), as in the original.
 //!
-//! A module has one encoding and decoding accepts no other, so both directions are identities (but skipped sections are lost and a `jump` out
-//! of reach becomes `jump.w`). Decoding never allocates for a count that the bytes behind it cannot fill or that [`DecodeLimits`] forbids. It
-//! says nothing about whether the module may run: that is [`mod@crate::verify`]'s task.
+//! A module has one encoding and decoding accepts no other, so both directions are identities (but
+//! skipped sections are lost and a `jump` out of reach becomes `jump.w`). Decoding never allocates
+//! for a count that the bytes behind it cannot fill or that [`DecodeLimits`] forbids. It says
+//! nothing about whether the module may run: that is [`mod@crate::verify`]'s task.
 
 mod decode;
 mod encode;
@@ -91,7 +93,8 @@ impl Module {
     /// The binary form. A `jump` past its 8-bit range is written as `jump.w`, see [`relax`].
     ///
     /// # Errors
-    /// A module built by hand may have targets outside its code or immediates that do not fit their fields.
+    /// A module built by hand may have targets outside its code or immediates that do not fit their
+    /// fields.
     pub fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
         encode::module(self)
     }
@@ -112,7 +115,8 @@ pub fn relax(handler: &mut Handler) {
         let mut changed = false;
         for i in 0..handler.code.len() {
             let inst = &handler.code[i];
-            // Each round widens only what is out of reach; the last one whatever is left, so that hostile code ends here too.
+            // Each round widens only what is out of reach; the last one whatever is left, so that
+            // hostile code ends here too.
             if inst.op == Op::Jump && (round == 32 || !in_reach(&starts, i, inst.imm[0])) {
                 handler.code[i].op = Op::JumpW;
                 changed = true;

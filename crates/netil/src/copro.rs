@@ -1,8 +1,9 @@
 //! Virtual coprocessors: what a program may ask of them, and what an implementation must give.
 //!
-//! A coprocessor is a black box with 32-bit registers and numbered operations (NetVM paper, section 3.1.3). The verifier knows
-//! it by its [`Descriptor`]; the implementations are in the runtime. New ones need no new instruction, and programs that use this library may
-//! [`register`] their own, which are then known to assembler and verifier by their names.
+//! A coprocessor is a black box with 32-bit registers and numbered operations (NetVM paper, section
+//! 3.1.3). The verifier knows it by its [`Descriptor`]; the implementations are in the runtime. New
+//! ones need no new instruction, and programs that use this library may [`register`] their own,
+//! which are then known to assembler and verifier by their names.
 
 pub mod patterns;
 
@@ -27,7 +28,8 @@ pub struct Descriptor {
     pub operations: &'static [&'static str],
     /// Typical cost of one operation in cycles, for cost models.
     pub cost: u32,
-    /// Its operations write text for people ([`Coprocessor::drain`]). Whoever runs a handler takes the text after each run, so elements that invoke it do not run fused.
+    /// Its operations write text for people ([`Coprocessor::drain`]). Whoever runs a handler takes
+    /// the text after each run, so elements that invoke it do not run fused.
     pub prints: bool,
     /// Description for the manual.
     pub doc: &'static str,
@@ -36,8 +38,9 @@ pub struct Descriptor {
 /// The registers of one coprocessor.
 pub type Registers = [u32; MAX_REGISTERS];
 
-/// The descriptors of the coprocessors that every netvm has: those of the original NetVM with the meaning that its programs rely on and
-/// with an answer where it went astray, and one for messages. Numbers in initialised data are little-endian, whatever the packet's are.
+/// The descriptors of the coprocessors that every netvm has: those of the original NetVM with the
+/// meaning that its programs rely on and with an answer where it went astray, and one for messages.
+/// Numbers in initialised data are little-endian, whatever the packet's are.
 pub const BUILTIN: &[Descriptor] = &[LOOKUP, LOOKUPNEW, LOOKUP_EX, ASSOCIATIVE, STRINGMATCHING, REGEXP, CONSOLE];
 
 /// Exact lookup, key built word by word.
@@ -159,7 +162,8 @@ static REGISTERED: RwLock<Vec<&'static Descriptor>> = RwLock::new(Vec::new());
 /// Why a coprocessor cannot be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterError {
-    /// A name that assembler text cannot have: letters, digits and `_` are allowed, and the first is no digit; or operations that share one.
+    /// A name that assembler text cannot have: letters, digits and `_` are allowed, and the first
+    /// is no digit; or operations that share one.
     BadName,
     /// There is one of that name.
     Taken,
@@ -217,8 +221,10 @@ pub fn find(name: &str) -> Option<&'static Descriptor> {
     builtin(name).or_else(registered)
 }
 
-/// What an operation sees of the handler's memories, for reading: parts of the exchange buffer that `copro.exbuf` showed, as they are when the operation runs. A program's data and
-/// shared memory are its own, and are seen by no unit; what that needs of them is passed in registers. Other views may be added.
+/// What an operation sees of the handler's memories, for reading: parts of the exchange buffer that
+/// `copro.exbuf` showed, as they are when the operation runs. A program's data and shared memory
+/// are its own, and are seen by no unit; what that needs of them is passed in registers. Other
+/// views may be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Views<'a> {
@@ -249,28 +255,30 @@ impl<'a> Views<'a> {
 
 /// An instance of a coprocessor. Its registers are kept by the engine and passed in.
 pub trait Coprocessor: Send {
-    /// Takes the coprocessor's initialised data, from the offset that `copro.init` names to the end of the module's; returns
-    /// 0 if it is good, else a number that says why not.
+    /// Takes the coprocessor's initialised data, from the offset that `copro.init` names to the end
+    /// of the module's; returns 0 if it is good, else a number that says why not.
     fn init(&mut self, data: &[u8]) -> u32;
 
     /// Runs an operation, which sees what the handler showed it.
     fn invoke(&mut self, operation: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError>;
 
-    /// What [`Self::init`] would cost on that data, in bytes handled in bulk: the handler pays for them before ([`crate::budget`]).
-    /// 0 where it takes a short time whatever the data.
+    /// What [`Self::init`] would cost on that data, in bytes handled in bulk: the handler pays for
+    /// them before ([`crate::budget`]). 0 where it takes a short time whatever the data.
     fn init_work(&self, data: &[u8]) -> u64 {
         let _ = data;
         0
     }
 
-    /// What [`Self::invoke`] would cost with those registers and views, in bytes handled in bulk: the handler pays for them before.
-    /// 0 where the operation takes a short time whatever the packet. Must depend on nothing but what the instance remembers and is given.
+    /// What [`Self::invoke`] would cost with those registers and views, in bytes handled in bulk:
+    /// the handler pays for them before. 0 where the operation takes a short time whatever the
+    /// packet. Must depend on nothing but what the instance remembers and is given.
     fn work(&self, operation: u32, registers: &Registers, views: Views<'_>) -> u64 {
         let _ = (operation, registers, views);
         0
     }
 
-    /// What it has written for people since it was last asked. A unit that writes says so in its descriptor: [`Descriptor::prints`].
+    /// What it has written for people since it was last asked. A unit that writes says so in its
+    /// descriptor: [`Descriptor::prints`].
     fn drain(&mut self) -> Vec<u8> {
         Vec::new()
     }

@@ -1,12 +1,16 @@
-//! Queues that every packet leaves as soon as it has come: they are cut through, so that elements before and behind them run as one.
+//! Queues that every packet leaves as soon as it has come: they are cut through, so that elements
+//! before and behind them run as one.
 //!
-//! A queue whose only reader is a task that empties it holds at most the packet of one arrival, if nothing before it can send two packets for one arrival, or one without an
-//! arrival. For a cluster, queue and task are then a program that passes packets on ([`Role::program`]). The runtime looks before each burst whether they still do only
-//! that (a handler can stop the task), and else runs elements one after the other. Shapers between queue and task are programs that take a token for each packet, while there are
-//! tokens for a whole burst.
+//! A queue whose only reader is a task that empties it holds at most the packet of one arrival, if
+//! nothing before it can send two packets for one arrival, or one without an arrival. For a
+//! cluster, queue and task are then a program that passes packets on ([`Role::program`]). The
+//! runtime looks before each burst whether they still do only that (a handler can stop the task),
+//! and else runs elements one after the other. Shapers between queue and task are programs that
+//! take a token for each packet, while there are tokens for a whole burst.
 //!
-//! Invariant: between the arrival and the task's turn nothing else happens that could be seen, so that the packet goes on in the same state, at the same time, in the same order; and the tasks behind have their turns
-//! in the same order.
+//! Invariant: between the arrival and the task's turn nothing else happens that could be seen, so
+//! that the packet goes on in the same state, at the same time, in the same order; and the tasks
+//! behind have their turns in the same order.
 
 use crate::app::{Application, Body, Wire};
 use crate::asm::assemble;
@@ -26,14 +30,16 @@ pub enum Role {
     Queue,
     /// Drops packets by the length of the queue behind it, and passes those on that find it empty.
     Early,
-    /// Lets packets be pulled at a rate from what is before it: those that its bucket has tokens for.
+    /// Lets packets be pulled at a rate from what is before it: those that its bucket has tokens
+    /// for.
     Shaper,
     /// Takes all packets out of what is before it and sends them on.
     Task,
 }
 
 impl Role {
-    /// What an element of this role does where all packets pass: a program that passes them on from its only input to its only output.
+    /// What an element of this role does where all packets pass: a program that passes them on from
+    /// its only input to its only output.
     pub fn program(self) -> Option<&'static Arc<Verified>> {
         const PASSES: &str = "segment .ports push_input in push_output out ends segment .push pop pkt.send out ret ends";
         static PROGRAMS: OnceLock<[Option<Arc<Verified>>; 2]> = OnceLock::new();
@@ -79,7 +85,8 @@ const TAKES: &str = "
         ret
     ends";
 
-/// A token bucket as the program of a shaper has it in its data memory. A token is a billion units, so that a rate in tokens a second is one in units a nanosecond.
+/// A token bucket as the program of a shaper has it in its data memory. A token is a billion units,
+/// so that a rate in tokens a second is one in units a nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// Tokens a second.
@@ -93,14 +100,16 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Writes it into data memory at a moment. Packets come at their own times, or all at that moment.
+    /// Writes it into data memory at a moment. Packets come at their own times, or all at that
+    /// moment.
     pub fn write(&self, data: &mut [u8], now_ns: u64, timed: bool) {
         let full_ns = self.capacity.div_ceil(self.rate.max(1));
         let words = [self.rate, self.capacity, full_ns, self.units, self.filled_ns, now_ns, if timed { u64::MAX } else { 0 }];
         data.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
     }
 
-    /// Whether packets alone, so many at most, have made of one data memory the other: it is the same bucket, and has what they have not taken.
+    /// Whether packets alone, so many at most, have made of one data memory the other: it is the
+    /// same bucket, and has what they have not taken.
     pub fn has_taken(before: &[u8], after: &[u8], packets: u64) -> bool {
         const TOKEN: u64 = 1_000_000_000;
         let left = |data| Self::read(data).map_or(0, |(units, _)| units);
@@ -114,10 +123,12 @@ impl Bucket {
     }
 }
 
-/// How often all queues are looked at: what is behind one that is cut through may be before another one that was looked at earlier.
+/// How often all queues are looked at: what is behind one that is cut through may be before another
+/// one that was looked at earlier.
 const PASSES: usize = 8;
 
-/// The application in which what is cut through is a [program](Role::program), for what decides which elements run as one.
+/// The application in which what is cut through is a [program](Role::program), for what decides
+/// which elements run as one.
 pub fn applied<'a>(app: &'a Application, role: &dyn Fn(u32) -> Option<Role>) -> Cow<'a, Application> {
     let mut applied = Cow::Borrowed(app);
     let native = |n: &u32| app.instances[*n as usize].program().is_none();
@@ -198,7 +209,8 @@ impl Found<'_> {
         None
     }
 
-    /// The queue, what is pulled through behind it, the task, and what drops early before it, if packets are passed on at once.
+    /// The queue, what is pulled through behind it, the task, and what drops early before it, if
+    /// packets are passed on at once.
     fn way(&self, queue: u32) -> Option<Vec<u32>> {
         let pulled = self.pulled(queue)?;
         let task = *pulled.last()?;
@@ -215,7 +227,9 @@ impl Found<'_> {
         (self.comes_one_by_one(queue, &way) && self.keeps_order(task)).then_some(way)
     }
 
-    /// Whether tasks behind this one have their turns in the same order from its own as from that of the first task: otherwise queues that are full would show it, where one packet becomes several.
+    /// Whether tasks behind this one have their turns in the same order from its own as from that
+    /// of the first task: otherwise queues that are full would show it, where one packet becomes
+    /// several.
     fn keeps_order(&self, task: u32) -> bool {
         let (mut behind, mut work) = (BTreeSet::new(), vec![task]);
         while let Some(at) = work.pop() {
@@ -231,7 +245,8 @@ impl Found<'_> {
         self.out_of(task).count() == 1 && self.out_of(task).all(|wire| wire.from.port == 0 && !wire.recirculates)
     }
 
-    /// Whether each packet that comes to the queue is one that has just arrived, and the only one of its arrival.
+    /// Whether each packet that comes to the queue is one that has just arrived, and the only one
+    /// of its arrival.
     fn comes_one_by_one(&self, queue: u32, way: &[u32]) -> bool {
         let (mut seen, mut work) = (BTreeSet::from([queue]), vec![queue]);
         while let Some(at) = work.pop() {
@@ -265,7 +280,9 @@ mod tests {
     use crate::exec::{ExchangeBuffer, Outcome};
     use crate::module::HandlerKind;
 
-    /// Instances: `s` source, `p` program, `c` program that copies, `q` queue, `e` early, `h` shaper, `t` task, `n` other; wires of outputs and inputs 0, or of output 1 where `from` is over 99.
+    /// Instances: `s` source, `p` program, `c` program that copies, `q` queue, `e` early, `h`
+    /// shaper, `t` task, `n` other; wires of outputs and inputs 0, or of output 1 where `from` is
+    /// over 99.
     fn cut(kinds: &str, wires: &[(u32, u32)]) -> Vec<usize> {
         let text = |send| format!("segment .ports push_input in push_output out, other ends segment .push pop {send} out ret ends");
         let program = |send| Arc::new(verify(assemble(&text(send), "test").unwrap()).unwrap());
@@ -302,7 +319,8 @@ mod tests {
 
     #[test]
     fn a_queue_that_may_hold_more_is_not() {
-        // Copies before it; something else before it; a way back to it; another reader; a task that has another input; an output of what is lost.
+        // Copies before it; something else before it; a way back to it; another reader; a task that
+        // has another input; an output of what is lost.
         assert!(cut("scqtp", &[(0, 1), (1, 2), (2, 3), (3, 4)]).is_empty());
         assert!(cut("nqtp", &[(0, 1), (1, 2), (2, 3)]).is_empty());
         assert!(cut("sqtp", &[(0, 1), (1, 2), (2, 3), (3, 1)]).is_empty());
@@ -315,7 +333,8 @@ mod tests {
 
     #[test]
     fn tasks_keep_their_order() {
-        // What is declared before and behind the task, with one packet becoming several; with one remaining one; all declared before it.
+        // What is declared before and behind the task, with one packet becoming several; with one
+        // remaining one; all declared before it.
         assert!(cut("nsqtcn", &[(1, 2), (2, 3), (3, 4), (4, 0), (104, 5)]).is_empty());
         assert_eq!(cut("nsqtpn", &[(1, 2), (2, 3), (3, 4), (4, 0), (104, 5)]), [2, 3]);
         assert_eq!(cut("nnsqtc", &[(2, 3), (3, 4), (4, 5), (5, 0), (105, 1)]), [3, 4]);
@@ -326,7 +345,8 @@ mod tests {
         assert!(Role::Queue.state().is_some_and(|state| state.data.is_empty() && state.tables.is_empty()));
     }
 
-    /// Packets that come at these times and take a token each, by the program: what is left after each.
+    /// Packets that come at these times and take a token each, by the program: what is left after
+    /// each.
     fn taken(bucket: Bucket, now_ns: u64, timed: bool, times: &[u64]) -> Vec<(u64, u64)> {
         let (program, mut state) = (Role::Shaper.program().unwrap(), Role::Shaper.state().unwrap());
         let mut engine = Interpreter::new(Arc::clone(program));

@@ -1,11 +1,12 @@
 //! Checksums and hashes that instructions compute and that the binary form is guarded with.
 //!
-//! Sources: CRC-32 of IEEE 802.3, CRC-16/CCITT as X.25 uses it (RFC 1662 appendix C), CRC-32C (RFC 3720 section 12.1), the
-//! Internet checksum (RFC 1071) and its update (RFC 1624 equation 3), MurmurHash3_x86_32 by Austin Appleby (public domain).
-//! Table driven, a byte at a time: this is the meaning that faster code is tested against.
+//! Sources: CRC-32 of IEEE 802.3, CRC-16/CCITT as X.25 uses it (RFC 1662 appendix C), CRC-32C (RFC
+//! 3720 section 12.1), the Internet checksum (RFC 1071) and its update (RFC 1624 equation 3),
+//! MurmurHash3_x86_32 by Austin Appleby (public domain). Table driven, a byte at a time: this is
+//! the meaning that faster code is tested against.
 
-/// The CRC of that kind, or `None` for a kind that does not exist: 0 CRC-32 (IEEE 802.3), 1 CRC-16/CCITT (X.25, in the low
-/// 16 bits), 2 CRC-32C.
+/// The CRC of that kind, or `None` for a kind that does not exist: 0 CRC-32 (IEEE 802.3), 1
+/// CRC-16/CCITT (X.25, in the low 16 bits), 2 CRC-32C.
 pub fn crc(kind: u8, bytes: &[u8]) -> Option<u32> {
     match kind {
         0 => Some(!reflected(&CRC_32, u32::MAX, bytes)),
@@ -25,7 +26,8 @@ pub fn internet_checksum(bytes: &[u8]) -> u16 {
     !ones_sum(bytes)
 }
 
-/// The one's complement sum of the big-endian 16-bit words, a last odd byte padded with a zero byte behind it.
+/// The one's complement sum of the big-endian 16-bit words, a last odd byte padded with a zero byte
+/// behind it.
 pub fn ones_sum(bytes: &[u8]) -> u16 {
     let word = |c: &[u8]| u64::from(c[0]) << 8 | u64::from(c.get(1).copied().unwrap_or(0));
     fold(bytes.chunks(2).map(word).sum())

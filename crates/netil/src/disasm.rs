@@ -1,8 +1,9 @@
 //! The disassembler: a [`Module`] to source text that assembles to the same module.
 //!
-//! `assemble(disassemble(m)) == normalise(m)` for every module that the verifier accepts, and `normalise(m) == m` for what the
-//! assembler gives: names, labels and source lines survive; comments, constants and expressions are no part of a module. Targets
-//! without a label are written `@n`, which the assembler does not keep. Other modules, too, get a text, which may not assemble.
+//! `assemble(disassemble(m)) == normalise(m)` for every module that the verifier accepts, and
+//! `normalise(m) == m` for what the assembler gives: names, labels and source lines survive;
+//! comments, constants and expressions are no part of a module. Targets without a label are written
+//! `@n`, which the assembler does not keep. Other modules, too, get a text, which may not assemble.
 
 mod tables;
 
@@ -56,8 +57,9 @@ pub fn display_inst(module: &Module, handler: &Handler, index: u32) -> String {
     }
 }
 
-/// The module as source text can say it: of equal names of one kind the later ones get a number, labels are in the order of their places and
-/// those outside are gone, there are no more lines than instructions, a `jump` out of reach is a `jump.w`.
+/// The module as source text can say it: of equal names of one kind the later ones get a number,
+/// labels are in the order of their places and those outside are gone, there are no more lines than
+/// instructions, a `jump` out of reach is a `jump.w`.
 pub fn normalise(module: &Module) -> Module {
     let mut m = module.clone();
     unique(m.ports.iter_mut().map(|p| &mut p.name));

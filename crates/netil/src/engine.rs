@@ -1,12 +1,13 @@
-//! What every engine does: a burst of exchange buffers and a state in, per packet a disposition and clones out.
+//! What every engine does: a burst of exchange buffers and a state in, per packet a disposition and
+//! clones out.
 
 use crate::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Source, State};
 use crate::module::HandlerKind;
 use crate::{Interpreter, Verified};
 use std::sync::Arc;
 
-/// A program made ready to run. Engines of one program are interchangeable: results, clones, memories and traps are those of
-/// [`Interpreter`].
+/// A program made ready to run. Engines of one program are interchangeable: results, clones,
+/// memories and traps are those of [`Interpreter`].
 pub trait Engine: Send {
     /// The name in `--engine`.
     fn name(&self) -> &'static str;
@@ -27,13 +28,15 @@ pub trait Engine: Send {
     /// Another engine for the same program, for another thread; what was compiled is shared.
     fn another(&self) -> Box<dyn Engine>;
 
-    /// The same for a program that [runs like](crate::Module::runs_like) this one; `None` if it is to be made anew.
+    /// The same for a program that [runs like](crate::Module::runs_like) this one; `None` if it is
+    /// to be made anew.
     fn for_alike(&self, program: &Arc<Verified>) -> Option<Box<dyn Engine>> {
         let _ = program;
         None
     }
 
-    /// Compiles what would be compiled when it is first run, for this engine and [others](Self::another) of it.
+    /// Compiles what would be compiled when it is first run, for this engine and
+    /// [others](Self::another) of it.
     fn compile(&self) {}
 
     /// Runs the init handler, if there is one. `exit n` and traps are errors.
@@ -42,10 +45,12 @@ pub trait Engine: Send {
     /// Runs the push or pull handler on each packet of a burst, in order; `out` is overwritten.
     fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome);
 
-    /// Runs the pull handler once for a request, which is no packet; the handler may ask the source for packets. `out` is overwritten.
+    /// Runs the pull handler once for a request, which is no packet; the handler may ask the source
+    /// for packets. `out` is overwritten.
     fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome);
 
-    /// Runs a filter ([`Verified::is_filter`]) on each packet: the one-port case, a bit per packet; `out` is overwritten.
+    /// Runs a filter ([`Verified::is_filter`]) on each packet: the one-port case, a bit per packet;
+    /// `out` is overwritten.
     fn select(&mut self, packets: &Packets<'_>, state: &mut State, out: &mut Selection);
 }
 

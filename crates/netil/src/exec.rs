@@ -1,5 +1,5 @@
-//! What an execution takes and gives, the same for every engine: exchange buffers in, dispositions and clones out, and a
-//! state that persists between packets.
+//! What an execution takes and gives, the same for every engine: exchange buffers in, dispositions
+//! and clones out, and a state that persists between packets.
 //!
 //! Source: NetVM paper, sections 3.1.2 (memories), 3.1.5 (sequential processing), 3.3 (safety).
 
@@ -20,10 +20,12 @@ use std::fmt;
 pub const MAX_HELD: usize = 65536;
 /// The most bytes of packets that a NetPE may hold back.
 pub const MAX_HELD_BYTES: usize = 256 << 20;
-/// The most copies that one handler run may send. With [`MAX_COPIED`] it bounds the memory of what waits to be sent; the budget is a
-/// bound on time, and one that pays for that much leaves room for many times as much memory.
+/// The most copies that one handler run may send. With [`MAX_COPIED`] it bounds the memory of what
+/// waits to be sent; the budget is a bound on time, and one that pays for that much leaves room for
+/// many times as much memory.
 pub const MAX_COPIES: u32 = 1024;
-/// The most bytes of copies, packets and info memory, that one handler run may send: a jumbo frame to 200 ports. Copies of a burst wait together.
+/// The most bytes of copies, packets and info memory, that one handler run may send: a jumbo frame
+/// to 200 ports. Copies of a burst wait together.
 pub const MAX_COPIED: u32 = 2 << 20;
 /// Words in a NetPE's exception table.
 pub const EXCEPTIONS: usize = 16;
@@ -45,7 +47,8 @@ pub enum TrapKind {
     NoRoom,
     /// There is no packet to send or to change.
     NoPacket,
-    /// The handler would send more than [`MAX_COPIES`] copies, or more than [`MAX_COPIED`] bytes of them.
+    /// The handler would send more than [`MAX_COPIES`] copies, or more than [`MAX_COPIED`] bytes of
+    /// them.
     Copies,
     /// There is no entry to load from or store to.
     NoEntry,
@@ -186,9 +189,11 @@ impl Outcome {
 pub struct Packets<'a> {
     /// The captured bytes of each packet.
     pub frames: &'a [&'a [u8]],
-    /// The length on the wire of each; may be empty if the program does not ask ([`crate::verify::Uses::wire_len`]).
+    /// The length on the wire of each; may be empty if the program does not ask
+    /// ([`crate::verify::Uses::wire_len`]).
     pub wire_len: &'a [u32],
-    /// Arrival times in nanoseconds; may be empty if the program does not ask ([`crate::verify::Uses::time`]).
+    /// Arrival times in nanoseconds; may be empty if the program does not ask
+    /// ([`crate::verify::Uses::time`]).
     pub time_ns: &'a [u64],
 }
 
@@ -250,7 +255,8 @@ pub struct State {
     pub held: Held,
     /// Seed of the random numbers.
     pub seed: u64,
-    /// The number of the next run without a packet, or of the next packet that has none ([`number`]).
+    /// The number of the next run without a packet, or of the next packet that has none
+    /// ([`number`]).
     pub next_number: u64,
     /// What one handler run may spend ([`crate::budget`]).
     pub budget: u32,
@@ -262,7 +268,8 @@ pub struct State {
 
 /// What is before a NetPE's inputs, where a pull handler may ask for packets while it runs.
 pub trait Source {
-    /// The next packet before that input port. The state is that of the NetPE that asks, which goes on behind.
+    /// The next packet before that input port. The state is that of the NetPE that asks, which goes
+    /// on behind.
     fn next(&mut self, state: &mut State, port: u32) -> Option<ExchangeBuffer<'static>>;
 }
 
@@ -333,7 +340,8 @@ impl State {
         Self::made_of(program, make, &|_, declaration| reference(declaration))
     }
 
-    /// The same with tables of another make, by their numbers: those of [`Self::new`] take long to fill.
+    /// The same with tables of another make, by their numbers: those of [`Self::new`] take long to
+    /// fill.
     pub fn made_of(
         program: &Verified,
         make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>,
@@ -360,7 +368,8 @@ impl State {
         })
     }
 
-    /// A state without memories, tables and coprocessors, for where another one is put in its place before a program runs.
+    /// A state without memories, tables and coprocessors, for where another one is put in its place
+    /// before a program runs.
     pub fn empty() -> Self {
         Self {
             data: Vec::new(),
@@ -385,7 +394,8 @@ impl State {
         self
     }
 
-    /// A handler is to run: a packet that has no number gets one, and so does a run without a packet.
+    /// A handler is to run: a packet that has no number gets one, and so does a run without a
+    /// packet.
     #[inline]
     pub fn number(&mut self, buffer: &mut ExchangeBuffer<'_>) {
         if buffer.number == number::NONE {
@@ -401,8 +411,10 @@ impl State {
         buffer
     }
 
-    /// Makes the state one that the program can run on, whoever made it and whatever was done to it: memories that are too small grow
-    /// by zeros, missing tables are as they are from the start, and where a coprocessor is missing one is put that refuses every operation as not initialised. Engines do this first.
+    /// Makes the state one that the program can run on, whoever made it and whatever was done to
+    /// it: memories that are too small grow by zeros, missing tables are as they are from the
+    /// start, and where a coprocessor is missing one is put that refuses every operation as not
+    /// initialised. Engines do this first.
     #[inline]
     pub fn fit(&mut self, program: &Verified) {
         let module = program.module();
@@ -451,7 +463,8 @@ impl Coprocessor for Missing {
     }
 }
 
-/// The random number of one place in the program for one packet, by its number (architecture: a function of seed, packet number, call site).
+/// The random number of one place in the program for one packet, by its number (architecture: a
+/// function of seed, packet number, call site).
 pub fn random(seed: u64, packet_number: u64, handler: HandlerKind, inst: u32) -> u32 {
     let site = u64::from(inst) << 2 | handler as u64;
     let mut z = seed ^ packet_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ site.wrapping_mul(0xd1b5_4a32_d192_ed03);

@@ -1,4 +1,5 @@
-//! Faults of netvm's own, or of a coprocessor of the embedding program: a panic while a packet is at hand.
+//! Faults of netvm's own, or of a coprocessor of the embedding program: a panic while a packet is
+//! at hand.
 //!
 //! ```text
 //!  engine ──▶ compiled code ──▶ runtime: panics ─▶ kept (`Deferred`)
@@ -6,10 +7,13 @@
 //!  goes on unwinding
 //! ```
 //!
-//! Compiled code has no tables for unwinding, and a panic that came to it would end the process at once. So it is kept where the runtime was called and goes on where compiled code was called.
-//! Invariant: between the two the runtime does nothing more, whatever compiled code asks for, and nothing of the burst is handed over.
+//! Compiled code has no tables for unwinding, and a panic that came to it would end the process at
+//! once. So it is kept where the runtime was called and goes on where compiled code was called.
+//! Invariant: between the two the runtime does nothing more, whatever compiled code asks for, and
+//! nothing of the burst is handed over.
 //!
-//! Which packet it was is kept for the thread, until somebody tells of the fault ([`take`]): the innermost notes it first.
+//! Which packet it was is kept for the thread, until somebody tells of the fault ([`take`]): the
+//! innermost notes it first.
 
 use crate::exec::{ExchangeBuffer, TrapKind};
 use crate::pool::Pool;
@@ -47,7 +51,8 @@ impl Deferred {
     }
 }
 
-/// Does some work; the panic, if it panics. What the work has changed is not to be used afterwards but to tell of it.
+/// Does some work; the panic, if it panics. What the work has changed is not to be used afterwards
+/// but to tell of it.
 ///
 /// # Errors
 /// What the panic said.
@@ -71,7 +76,8 @@ pub struct AtHand {
     pub slot: Option<u32>,
     /// Its annotations.
     pub info: Vec<u8>,
-    /// Its first bytes, as they were by then; with the headers that were taken away, where they are still there.
+    /// Its first bytes, as they were by then; with the headers that were taken away, where they are
+    /// still there.
     pub bytes: Vec<u8>,
     /// Its time.
     pub time_ns: u64,
@@ -93,7 +99,8 @@ impl AtHand {
         }
     }
 
-    /// One in the pool. Where it was taken out for the work that failed, its bytes are not there any more.
+    /// One in the pool. Where it was taken out for the work that failed, its bytes are not there
+    /// any more.
     pub fn in_pool(program: &str, slot: u32, pool: &Pool) -> Self {
         let detail = pool.detail(slot);
         let bytes = caught(|| whole(pool.kept(slot), detail.front, detail.moved)).unwrap_or_default();
@@ -108,7 +115,8 @@ impl AtHand {
     }
 }
 
-/// A packet from the first byte that it came with, if that is still there: of its memory so many bytes were taken away, and by so many its head has moved.
+/// A packet from the first byte that it came with, if that is still there: of its memory so many
+/// bytes were taken away, and by so many its head has moved.
 fn whole(kept: &[u8], front: u32, moved: u32) -> &[u8] {
     if front == moved { kept } else { kept.get(front as usize..).unwrap_or_default() }
 }

@@ -2,8 +2,9 @@
 //! the header is, and which header comes next. `fields/protocols.rs` is the table.
 //!
 //! Front ends, the runtime and printers take offsets and numbers from here. Two places do not, on
-//! purpose: scenarios (`netvm test`) build packets from the RFCs alone, because they judge the rest;
-//! and the C header of the element language is text for people, which a test compares with this table.
+//! purpose: scenarios (`netvm test`) build packets from the RFCs alone, because they judge the
+//! rest; and the C header of the element language is text for people, which a test compares with
+//! this table.
 //!
 //! To add a header: a row of `fields/protocols.rs`, and its number in [`Header::of_ethertype`] or
 //! [`Header::of_ip_protocol`].

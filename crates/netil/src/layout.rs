@@ -1,52 +1,75 @@
 //! How tables lie in memory, for compiled code that looks keys up by itself.
 //!
-//! The constants of a layout follow from the declaration alone, so that they can be written into code; what changes while the program runs is in the head, a few
-//! words that the table and the code share. [`crate::tables::Table::parts`] gives both when a burst begins; they stay where they are until the control plane
-//! touches the table. All words are little-endian.
+//! The constants of a layout follow from the declaration alone, so that they can be written into
+//! code; what changes while the program runs is in the head, a few words that the table and the
+//! code share. [`crate::tables::Table::parts`] gives both when a burst begins; they stay where they
+//! are until the control plane touches the table. All words are little-endian.
 //!
 //! # Exact tables
-//! Slots of `stride` bytes: a state, the key's bytes as a number (least significant first), the value. A state is [`FREE`], [`DEAD`] (was taken
-//! out, probing goes on), or the time at which the entry ends, in the table's own time: nanoseconds + [`EPOCH`], [`NEVER`] at most. Where the table has no
-//! timeout the state is one byte, and [`u8::MAX`] stands for an entry. So an entry is live iff its state is greater than the time now, which is
-//! [`EPOCH`] where there is no timeout.
+//! Slots of `stride` bytes: a state, the key's bytes as a number (least significant first), the
+//! value. A state is [`FREE`], [`DEAD`] (was taken out, probing goes on), or the time at which the
+//! entry ends, in the table's own time: nanoseconds + [`EPOCH`], [`NEVER`] at most. Where the table
+//! has no timeout the state is one byte, and [`u8::MAX`] stands for an entry. So an entry is live
+//! iff its state is greater than the time now, which is [`EPOCH`] where there is no timeout.
 //!
-//! To find a key: `b = hash & head[MASK]`; if `b >= head[BUCKETS]` then `b &= head[MASK] >> 1`; from slot `b` on, up to [`PROBES`] slots: the
-//! entry if its key is the same and it is live, none if the slot is free. After that many slots, or if `head[STASHED]` is not 0 and nothing was found, ask the table.
-//! The handle is the slot's number + 1. Where there is a timeout, first `head[CLOCK] = max(head[CLOCK], now)`, and a lookup that refreshes makes the state of what it
-//! found `head[CLOCK] + head[TIMEOUT]` (saturating), if that is more. Slots of up to a cache line do not straddle lines.
+//! To find a key: `b = hash & head[MASK]`; if `b >= head[BUCKETS]` then `b &= head[MASK] >> 1`;
+//! from slot `b` on, up to [`PROBES`] slots: the entry if its key is the same and it is live, none
+//! if the slot is free. After that many slots, or if `head[STASHED]` is not 0 and nothing was
+//! found, ask the table. The handle is the slot's number + 1. Where there is a timeout, first
+//! `head[CLOCK] = max(head[CLOCK], now)`, and a lookup that refreshes makes the state of what it
+//! found `head[CLOCK] + head[TIMEOUT]` (saturating), if that is more. Slots of up to a cache line
+//! do not straddle lines.
 //!
-//! To put an entry in for a key that was not found: ask the table unless `head[STASHED]` is 0, `head[FILLED] < head[READY]` and `head[QUIET]` is greater than the time now. Else it goes to the first
-//! slot from `b` on whose state is [`FREE`] or [`DEAD`], if that is one of [`PROBES`]; its value is zeros, and `head[FILLED]` is one more. Where there is a timeout it ends at `head[CLOCK] + head[TIMEOUT]`,
-//! and accounts are kept of that: of each [`FAN`] slots, a block, a bit in `groups`; and `index` has words, complements, so that 0 is [`NEVER`]: one for each block, then from `head[LEAVES]` on
-//! one for each [`FAN`] of these, and so on. A word is at most each end that it stands for. Where a block's bit is set, nothing needs to be done. Else the word that sums its own up must be at most the
-//! entry's end, or the table is asked; the bit is set, and the block's word becomes that end if it is more.
+//! To put an entry in for a key that was not found: ask the table unless `head[STASHED]` is 0,
+//! `head[FILLED] < head[READY]` and `head[QUIET]` is greater than the time now. Else it goes to the
+//! first slot from `b` on whose state is [`FREE`] or [`DEAD`], if that is one of [`PROBES`]; its
+//! value is zeros, and `head[FILLED]` is one more. Where there is a timeout it ends at
+//! `head[CLOCK] + head[TIMEOUT]`, and accounts are kept of that: of each [`FAN`] slots, a block, a
+//! bit in `groups`; and `index` has words, complements, so that 0 is [`NEVER`]: one for each block,
+//! then from `head[LEAVES]` on one for each [`FAN`] of these, and so on. A word is at most each end
+//! that it stands for. Where a block's bit is set, nothing needs to be done. Else the word that
+//! sums its own up must be at most the entry's end, or the table is asked; the bit is set, and the
+//! block's word becomes that end if it is more.
 //!
 //! # Prefix tables
-//! Keys of up to 32 bits, no timeout ([`Trie::of`]): `index` has a slot for each number that the first `root_bits` bits of a key can be, in 16 bits, or 32 if
-//! `head[WIDE]` is not 0. A slot with the flag [`trie::DEEPER`] ([`trie::DEEPER_WIDE`]) has the number of a group, [`GROUP`] slots of the same kind in `groups`,
-//! for the next 8 bits, and so on; one without has the entry's handle, and 0 means `head[DEFAULT]`, which may be 0 itself: none.
+//! Keys of up to 32 bits, no timeout ([`Trie::of`]): `index` has a slot for each number that the
+//! first `root_bits` bits of a key can be, in 16 bits, or 32 if `head[WIDE]` is not 0. A slot with
+//! the flag [`trie::DEEPER`] ([`trie::DEEPER_WIDE`]) has the number of a group, [`GROUP`] slots of
+//! the same kind in `groups`, for the next 8 bits, and so on; one without has the entry's handle,
+//! and 0 means `head[DEFAULT]`, which may be 0 itself: none.
 //!
-//! Keys of 40 to 128 bits, no timeout ([`Paths::of`]), which count from the most significant bit on: `index` has a word of 32 bits for each number that the first
-//! `root_bits` bits can be. A word without the flag [`paths::DEEPER`] is the entry's handle, where 0 means `head[DEFAULT]` as above. One with it has the number
-//! of a node, which begins at that many times [`paths::UNIT`] bytes in `groups`. If it has the flag [`paths::PATH`] as well, this is a path: two words of 64
-//! bits with a prefix, the first one's bits before the second one's, then three of 32: the word to go on with if the key has that prefix, the handle if it has
-//! not, and the prefix's length. Else it is a branch for the key's next 8 bits, which are those behind the root's, behind the last branch's, or behind the
-//! prefix of the path that leads here. It says what each of the [`GROUP`] numbers that they can be goes on with, equal neighbours once: [`GROUP`] bits, in
-//! 64-bit words, with ones where another word begins than the number before has; four bytes, how many ones are before each of these; and at [`paths::RUNS`] the
-//! words. Nodes are in the first `head[USED]` units, so that code can tell whether they are more than what is near the processor.
+//! Keys of 40 to 128 bits, no timeout ([`Paths::of`]), which count from the most significant bit
+//! on: `index` has a word of 32 bits for each number that the first `root_bits` bits can be. A word
+//! without the flag [`paths::DEEPER`] is the entry's handle, where 0 means `head[DEFAULT]` as
+//! above. One with it has the number of a node, which begins at that many times [`paths::UNIT`]
+//! bytes in `groups`. If it has the flag [`paths::PATH`] as well, this is a path: two words of 64
+//! bits with a prefix, the first one's bits before the second one's, then three of 32: the word to
+//! go on with if the key has that prefix, the handle if it has not, and the prefix's length. Else
+//! it is a branch for the key's next 8 bits, which are those behind the root's, behind the last
+//! branch's, or behind the prefix of the path that leads here. It says what each of the [`GROUP`]
+//! numbers that they can be goes on with, equal neighbours once: [`GROUP`] bits, in 64-bit words,
+//! with ones where another word begins than the number before has; four bytes, how many ones are
+//! before each of these; and at [`paths::RUNS`] the words. Nodes are in the first `head[USED]`
+//! units, so that code can tell whether they are more than what is near the processor.
 //!
 //! # Ternary tables
-//! Keys of up to 128 bits, no timeout ([`Shapes::of`]). Unless `head[ASK]` is not 0 (then ask the table), `index` has [`shapes::STRIDE`] bytes for each mask that entries have,
-//! `head[COUNT]` of them: words with the mask's two halves, where its slots begin in `groups`, a power of 2 less 1 as the number of these, and the least order of its entries.
-//! Orders are numbers: of entries that match the one with the least is found, and masks come in the order of their least.
-//! To find a key, for each mask whose least order is less than that of what has been found: `h = hash(key & mask)`; from slot `h & last` on, going round, the slot with the same
-//! masked key, none once a slot's handle is 0. A slot is the masked key, one word or two, and a word with the order in its lower half and the handle in its upper one.
+//! Keys of up to 128 bits, no timeout ([`Shapes::of`]). Unless `head[ASK]` is not 0 (then ask the
+//! table), `index` has [`shapes::STRIDE`] bytes for each mask that entries have, `head[COUNT]` of
+//! them: words with the mask's two halves, where its slots begin in `groups`, a power of 2 less 1
+//! as the number of these, and the least order of its entries. Orders are numbers: of entries that
+//! match the one with the least is found, and masks come in the order of their least. To find a
+//! key, for each mask whose least order is less than that of what has been found:
+//! `h = hash(key & mask)`; from slot `h & last` on, going round, the slot with the same masked key,
+//! none once a slot's handle is 0. A slot is the masked key, one word or two, and a word with the
+//! order in its lower half and the handle in its upper one.
 //!
 //! # Values
-//! An entry's value is in `slots`, at `(handle - 1) * stride + value_at`; [`place`] has both for tables of all kinds that give parts; those of
-//! other kinds than these give nothing else, and keys are looked up by asking the table.
+//! An entry's value is in `slots`, at `(handle - 1) * stride + value_at`; [`place`] has both for
+//! tables of all kinds that give parts; those of other kinds than these give nothing else, and keys
+//! are looked up by asking the table.
 //!
-//! Left out: deletion, growth and what insertion has to do else, which move entries; they are the table's.
+//! Left out: deletion, growth and what insertion has to do else, which move entries; they are the
+//! table's.
 
 use crate::module::{Table, TableKind};
 
@@ -54,7 +77,8 @@ use crate::module::{Table, TableKind};
 pub const FREE: u64 = 0;
 /// The state of a slot that holds nothing but does not end a search.
 pub const DEAD: u64 = 1;
-/// What the table's time is ahead of the packet's, so that every entry's end differs from [`FREE`] and [`DEAD`].
+/// What the table's time is ahead of the packet's, so that every entry's end differs from [`FREE`]
+/// and [`DEAD`].
 pub const EPOCH: u64 = 2;
 /// The end of an entry that has none. The time now is less, always.
 pub const NEVER: u64 = u64::MAX;
@@ -71,7 +95,8 @@ pub const FAN: usize = 16;
 pub mod head {
     /// The latest time that the table has seen.
     pub const CLOCK: usize = 0;
-    /// A power of 2 less 1: bits of the hash that name the slot where the search begins, its bucket.
+    /// A power of 2 less 1: bits of the hash that name the slot where the search begins, its
+    /// bucket.
     pub const MASK: usize = 1;
     /// Buckets that there are: the mask + 1, or while the table grows fewer, down to half of that.
     pub const BUCKETS: usize = 2;
@@ -147,7 +172,8 @@ impl Trie {
 pub mod paths {
     /// The handle of the prefix of no bits, or 0.
     pub const DEFAULT: usize = 0;
-    /// How many units nodes are in: those that there are, and those given back of which none has been made again.
+    /// How many units nodes are in: those that there are, and those given back of which none has
+    /// been made again.
     pub const USED: usize = 1;
     /// Words.
     pub const WORDS: usize = 2;
@@ -157,7 +183,8 @@ pub mod paths {
     pub const PATH: u32 = 0x4000_0000;
     /// What nodes are counted in, in bytes; a path's size.
     pub const UNIT: usize = 32;
-    /// In a path: the word to go on with, the handle otherwise, and the length in bits, in bytes from its begin.
+    /// In a path: the word to go on with, the handle otherwise, and the length in bits, in bytes
+    /// from its begin.
     pub const THEN: usize = 16;
     /// See [`THEN`].
     pub const OTHER: usize = 20;
@@ -169,7 +196,8 @@ pub mod paths {
     pub const RUNS: usize = 36;
 }
 
-/// A prefix table with long keys, that lies in memory as a trie in which ways without branches are one step.
+/// A prefix table with long keys, that lies in memory as a trie in which ways without branches are
+/// one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paths {
     /// Bits of the first level.
@@ -263,8 +291,9 @@ impl Exact {
     }
 }
 
-/// The hash of an exact table: words are taken in pairs, each XORed with what came before and with a secret, multiplied, and the product's halves XORed. Unlike a
-/// CRC's, its collisions depend on the seed.
+/// The hash of an exact table: words are taken in pairs, each XORed with what came before and with
+/// a secret, multiplied, and the product's halves XORed. Unlike a CRC's, its collisions depend on
+/// the seed.
 pub fn hash(seed: [u64; 2], key: &[u64]) -> u64 {
     let pairs = key.chunks(2);
     pairs.fold(seed[0], |h, pair| fold(pair[0] ^ h, pair.get(1).unwrap_or(&0) ^ seed[1]))

@@ -1,4 +1,5 @@
-//! NetIL: the portable bytecode of netvm, from its instruction table to the interpreter that defines its meaning.
+//! NetIL: the portable bytecode of netvm, from its instruction table to the interpreter that
+//! defines its meaning.
 //!
 //! ```text
 //! source text ──asm──▶ Module ──verify──▶ Verified ──▶ Interpreter (here), or a compiler (elsewhere)
@@ -11,10 +12,12 @@
 //! - [`asm`], [`disasm`], [`codec`]: source text and binary form to and from modules
 //! - [`module`], [`set`], [`copro`]: what a program consists of
 //! - [`mod@verify`]: the only way to a [`Verified`]; its header lists what is checked
-//! - [`exec`]: dispositions, traps and state, the same for every engine; [`buffer`]: exchange buffers
+//! - [`exec`]: dispositions, traps and state, the same for every engine; [`buffer`]: exchange
+//!   buffers
 //! - [`budget`]: what ends runaway loops
 //! - [`fault`]: panics, and the packet at hand then
-//! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for every engine
+//! - [`machine`]: what instructions do to memories, exchange buffers and coprocessors, the same for
+//!   every engine
 //! - [`pool`]: packets side by side in one memory
 //! - [`interp`]: the reference interpreter; [`engine`]: what every engine does
 //! - [`tables`]: tables of entries and what they mean; [`layout`]: how they lie in memory

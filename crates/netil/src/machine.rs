@@ -1,10 +1,12 @@
-//! What instructions do beyond computing values: to memories, to the exchange buffer, with copies and coprocessors.
+//! What instructions do beyond computing values: to memories, to the exchange buffer, with copies
+//! and coprocessors.
 //!
-//! One definition for every engine: the interpreter and the runtime's side of compiled code call it. Every access is checked against the
-//! memory's size, which is what the program declares even where the state's memory is larger; bulk instructions pay for their bytes
-//! ([`crate::budget`]); nothing is changed where there is a trap.
-//! Source: NetVM paper, sections 3.1.2 (memories) and 3.1.3 (coprocessors). Leaves out what engines do each in their way: values,
-//! branches, plain loads and stores.
+//! One definition for every engine: the interpreter and the runtime's side of compiled code call
+//! it. Every access is checked against the memory's size, which is what the program declares even
+//! where the state's memory is larger; bulk instructions pay for their bytes ([`crate::budget`]);
+//! nothing is changed where there is a trap. Source: NetVM paper, sections 3.1.2 (memories) and
+//! 3.1.3 (coprocessors). Leaves out what engines do each in their way: values, branches, plain
+//! loads and stores.
 
 use crate::budget::Budget;
 use crate::copro::Views;
@@ -20,7 +22,8 @@ use std::ops::Range;
 /// Bytes that a copy between two memories moves at a time.
 const CHUNK: usize = 1024;
 
-/// What one run of a handler may touch besides its values. The state must fit the program ([`State::fit`]).
+/// What one run of a handler may touch besides its values. The state must fit the program
+/// ([`State::fit`]).
 pub struct Machine<'m, 'b> {
     /// The packet.
     pub buffer: &'m mut ExchangeBuffer<'b>,
@@ -66,8 +69,8 @@ impl Machine<'_, '_> {
         range(self.memory(program, space), space, at, len)
     }
 
-    /// Copies `len` bytes from an address of one memory to an address of another or the same, as if all were read before one is
-    /// written. The source is checked first.
+    /// Copies `len` bytes from an address of one memory to an address of another or the same, as if
+    /// all were read before one is written. The source is checked first.
     pub fn copy(
         &mut self,
         program: &Verified,
@@ -128,7 +131,8 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// `pkt.receive` and `pkt.ask`: false if no packet waits at that port and there is none before it.
+    /// `pkt.receive` and `pkt.ask`: false if no packet waits at that port and there is none before
+    /// it.
     pub fn receive(&mut self, program: &Verified, port: u32) -> bool {
         let waiting = self.state.inputs.get_mut(port as usize).and_then(VecDeque::pop_front);
         let next = waiting.or_else(|| self.source.as_mut()?.next(self.state, port));
@@ -210,7 +214,8 @@ impl Machine<'_, '_> {
         Ok(self.state.begin_walk(table, keys))
     }
 
-    /// `t.due`: the same of those that end with this nanosecond. The others that do are looked at, too.
+    /// `t.due`: the same of those that end with this nanosecond. The others that do are looked at,
+    /// too.
     pub fn due(&mut self, table: u32, budget: &mut Budget) -> Result<u32, TrapKind> {
         let (keys, all) = self.state.tables[table as usize].due(self.buffer.time_ns, MOST_DUE);
         budget.entries(keys.len() as u64 + all / LOOKED_AT)?;
@@ -276,7 +281,8 @@ impl Machine<'_, '_> {
     }
 }
 
-/// What a unit sees of an exchange buffer: of info memory, which may be longer where others declare more, as much as the program declares.
+/// What a unit sees of an exchange buffer: of info memory, which may be longer where others declare
+/// more, as much as the program declares.
 pub fn views<'v>(packet: &'v [u8], info: &'v [u8], info_size: usize) -> Views<'v> {
     Views::of(packet, &info[..info.len().min(info_size)])
 }
@@ -314,8 +320,9 @@ pub fn compare_fields(packet: &[u8], op: CmpOp, [first, second, len]: [u32; 3], 
     Ok(op.holds(order, order))
 }
 
-/// `pscan.8` and its kin: where the low `size` bytes of a value first stand in the packet at or behind `at`, or 2^32 − 1. `at` must lie
-/// inside the packet. Paid for is the way to the packet's end.
+/// `pscan.8` and its kin: where the low `size` bytes of a value first stand in the packet at or
+/// behind `at`, or 2^32 − 1. `at` must lie inside the packet. Paid for is the way to the packet's
+/// end.
 pub fn scan(packet: &[u8], size: u8, at: u32, value: u32, budget: &mut Budget) -> Result<u32, TrapKind> {
     let rest = &packet[range(packet, Space::Packet, at, 1)?.start..];
     budget.bytes(rest.len() as u64)?;

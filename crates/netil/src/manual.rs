@@ -1,7 +1,9 @@
-//! `docs/netil.md`, made of the prose in `manual.md`, the instruction table and the coprocessors' descriptors.
+//! `docs/netil.md`, made of the prose in `manual.md`, the instruction table and the coprocessors'
+//! descriptors.
 //!
-//! A place `{{name}}` in the prose is filled by the part of that name. The test in `tests/manual.rs` compares the result with the page in
-//! the repository, and writes that page when the environment says `NETVM_BLESS=1`.
+//! A place `{{name}}` in the prose is filled by the part of that name. The test in
+//! `tests/manual.rs` compares the result with the page in the repository, and writes that page when
+//! the environment says `NETVM_BLESS=1`.
 
 use crate::copro;
 use crate::table::{Effect, Imm, Op, Place, Row, Slot, TABLE};

@@ -1,7 +1,9 @@
-//! A module: one NetPE's code, memories, ports, coprocessors and read-only sets, before it is verified.
+//! A module: one NetPE's code, memories, ports, coprocessors and read-only sets, before it is
+//! verified.
 //!
-//! Branch targets are instruction indices here; the binary form ([`crate::codec`]) turns them into displacements. Nothing
-//! in a module has been checked: [`mod@crate::verify`] is the only way to a [`crate::Verified`] that may run.
+//! Branch targets are instruction indices here; the binary form ([`crate::codec`]) turns them into
+//! displacements. Nothing in a module has been checked: [`mod@crate::verify`] is the only way to a
+//! [`crate::Verified`] that may run.
 
 use crate::set::Set;
 use crate::table::Op;
@@ -13,8 +15,8 @@ pub struct Module {
     pub name: String,
     /// Name of the source for messages; empty if not known.
     pub source: String,
-    /// Ports in the order of declaration; a port's id is its index. A module that declares none has one push input, id 0,
-    /// and one push output, id 1.
+    /// Ports in the order of declaration; a port's id is its index. A module that declares none has
+    /// one push input, id 0, and one push output, id 1.
     pub ports: Vec<Port>,
     /// Size of data memory in bytes.
     pub data_size: u32,
@@ -50,7 +52,8 @@ impl Module {
         self.runs_like(other) && self.init == other.init
     }
 
-    /// Whether two modules differ in nothing but their names and what they do before there are packets.
+    /// Whether two modules differ in nothing but their names and what they do before there are
+    /// packets.
     pub fn runs_like(&self, other: &Self) -> bool {
         let Self {
             name: _,
@@ -106,7 +109,8 @@ pub struct Label {
 pub struct Inst {
     /// Which.
     pub op: Op,
-    /// Its immediates in the order of the table; a branch target is an instruction index. Constants and switches are in `extra`.
+    /// Its immediates in the order of the table; a branch target is an instruction index. Constants
+    /// and switches are in `extra`.
     pub imm: [u32; 3],
     /// What does not fit there.
     pub extra: Extra,
@@ -194,14 +198,16 @@ pub struct Table {
     pub value_bytes: u32,
     /// The most entries.
     pub capacity: u32,
-    /// An entry that nothing refreshes for so long is gone, in nanoseconds of packet time; 0: none ever is.
+    /// An entry that nothing refreshes for so long is gone, in nanoseconds of packet time; 0: none
+    /// ever is.
     pub timeout_ns: u64,
     /// What is there from the start.
     pub entries: Vec<Entry>,
 }
 
 impl Table {
-    /// Whether code made for one may use the other: their kinds and the sizes of their keys and values are the same.
+    /// Whether code made for one may use the other: their kinds and the sizes of their keys and
+    /// values are the same.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.kind, self.key_bits, self.value_bytes) == (other.kind, other.key_bits, other.value_bytes)
     }
@@ -241,7 +247,8 @@ impl TableKind {
         }
     }
 
-    /// Whether programs enter entries, take them out and walk over them; otherwise only who is outside does.
+    /// Whether programs enter entries, take them out and walk over them; otherwise only who is
+    /// outside does.
     pub const fn is_of_programs(self) -> bool {
         match self {
             Self::Exact => true,
@@ -255,7 +262,8 @@ impl TableKind {
 pub struct Entry {
     /// The key, in limbs of [`crate::wide`]; of a range the lowest one.
     pub key: Box<[u64]>,
-    /// Of a prefix or ternary entry which bits matter, of a range the highest key, of an exact entry empty.
+    /// Of a prefix or ternary entry which bits matter, of a range the highest key, of an exact
+    /// entry empty.
     pub mask: Box<[u64]>,
     /// Of ternary and range entries: the highest wins, among equals the one entered first. Else 0.
     pub priority: u32,
@@ -319,7 +327,8 @@ impl ControlType {
     }
 }
 
-/// Marks the type of a reference to an entry of a table among the widths of stack elements and locals.
+/// Marks the type of a reference to an entry of a table among the widths of stack elements and
+/// locals.
 pub const ENTRY: u16 = 0x8000;
 /// The most tables of a module.
 pub const MAX_TABLES: usize = 256;

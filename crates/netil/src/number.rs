@@ -1,24 +1,31 @@
-//! Numbers of packets: what random numbers are functions of, besides seed and place ([`crate::exec::random`]).
+//! Numbers of packets: what random numbers are functions of, besides seed and place
+//! ([`crate::exec::random`]).
 //!
-//! A packet gets its number where it arrives, and the number goes with it: between elements, threads, queues and engines. So what is drawn for a packet does not depend on how many
-//! packets went where before. A handler that runs without a packet has the next number of its state, and so has a packet that nobody has numbered.
+//! A packet gets its number where it arrives, and the number goes with it: between elements,
+//! threads, queues and engines. So what is drawn for a packet does not depend on how many packets
+//! went where before. A handler that runs without a packet has the next number of its state, and so
+//! has a packet that nobody has numbered.
 //!
-//! Packets that are made from a packet get numbers that are functions of its number, as does what is left of a run whose packet is held back. Invariant: this is the only place that says
-//! which; compiled C has the same (`nv_number_of_copy`).
+//! Packets that are made from a packet get numbers that are functions of its number, as does what
+//! is left of a run whose packet is held back. Invariant: this is the only place that says which;
+//! compiled C has the same (`nv_number_of_copy`).
 
 /// Of a packet that has no number yet.
 pub const NONE: u64 = u64::MAX;
 /// By how much a packet's number grows when a copy is sent.
 pub const COPIED: u64 = 0x9fb2_1c65_1e98_df25;
-/// Arrivals at one element of an application have numbers that follow each other, and that no other element's reach before so many arrivals.
+/// Arrivals at one element of an application have numbers that follow each other, and that no other
+/// element's reach before so many arrivals.
 const RANGE: u32 = 40;
 
-/// The number of the first packet that an element of an application makes or lets arrive; those of the others follow.
+/// The number of the first packet that an element of an application makes or lets arrive; those of
+/// the others follow.
 pub fn first(element: usize) -> u64 {
     (element as u64) << RANGE
 }
 
-/// The number of a copy of a packet, whose own number becomes another: the next copy gets another one, too.
+/// The number of a copy of a packet, whose own number becomes another: the next copy gets another
+/// one, too.
 pub fn branch(number: &mut u64) -> u64 {
     *number = number.wrapping_add(COPIED);
     mixed(*number)

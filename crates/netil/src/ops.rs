@@ -1,10 +1,12 @@
 //! The operations that instructions are made of, with their meaning on values of any width.
 //!
-//! One definition serves the reference interpreter, constant folding and the tests of every back end: an operation that
-//! is added here is added everywhere, because each user matches exhaustively.
+//! One definition serves the reference interpreter, constant folding and the tests of every back
+//! end: an operation that is added here is added everywhere, because each user matches
+//! exhaustively.
 //!
-//! Values are unsigned integers of `width` bits, 1 ≤ width ≤ 2048, held in little-endian 64-bit limbs with the bits above the
-//! width clear ([`crate::wide`]). This file evaluates those of at most 64 bits; `wide` does the rest with the same names.
+//! Values are unsigned integers of `width` bits, 1 ≤ width ≤ 2048, held in little-endian 64-bit
+//! limbs with the bits above the width clear ([`crate::wide`]). This file evaluates those of at
+//! most 64 bits; `wide` does the rest with the same names.
 
 use crate::wide;
 

@@ -4,17 +4,21 @@
 //! memory of a slot:  annotations │ room before │ packet, up to 2 KiB │ …     a whole and odd number of cache lines
 //! ```
 //!
-//! A slot is taken when a packet arrives and given back when it is gone; the one given back last is taken first, so that few are in use and those are in the
-//! caches. When all have been given back, they are in order again: what lies in order, processors fetch by themselves (a router: 1 ns a packet).
-//! [`Slots::lift`] makes a packet in a slot an exchange buffer, and [`Slots::lower`] the reverse, for work that is done on those; a packet that a slot is too small
-//! for stays an exchange buffer, whose memory the slot then points to.
+//! A slot is taken when a packet arrives and given back when it is gone; the one given back last is
+//! taken first, so that few are in use and those are in the caches. When all have been given back,
+//! they are in order again: what lies in order, processors fetch by themselves (a router: 1 ns a
+//! packet). [`Slots::lift`] makes a packet in a slot an exchange buffer, and [`Slots::lower`] the
+//! reverse, for work that is done on those; a packet that a slot is too small for stays an exchange
+//! buffer, whose memory the slot then points to.
 //!
-//! What most packets need is in their [`Slot`], everything else in its [`Detail`], which is not touched as long as the packet is as long and where it was put.
+//! What most packets need is in their [`Slot`], everything else in its [`Detail`], which is not
+//! touched as long as the packet is as long and where it was put.
 //!
-//! Copies of a packet that nobody changes any more may be in the same slot ([`Slots::more`]), which is then in several lists, given back by each, and free behind the last.
+//! Copies of a packet that nobody changes any more may be in the same slot ([`Slots::more`]), which
+//! is then in several lists, given back by each, and free behind the last.
 //!
-//! Invariant: a slot's place lies within its memory ([`Slots::check`]). Compiled code says where packets lie, and is not believed: the memory is only looked at
-//! through slices.
+//! Invariant: a slot's place lies within its memory ([`Slots::check`]). Compiled code says where
+//! packets lie, and is not believed: the memory is only looked at through slices.
 
 mod even;
 mod kept;
@@ -39,13 +43,15 @@ pub type Line = [u8; LINE];
 pub const LONGEST: usize = 2048;
 /// Bytes behind a packet in a slot that can be read, whatever they are.
 pub const BEHIND: usize = 8;
-/// A large page of memory, in bytes: where a pool begins that has several, so that the system can keep it in such.
+/// A large page of memory, in bytes: where a pool begins that has several, so that the system can
+/// keep it in such.
 const LARGE_PAGE: usize = 2 << 20;
 
 /// Where in its memory a packet begins that [`Slots::put`] has put there.
 pub const HEAD: usize = ROOM;
 
-/// When a packet arrived and how long it is: a quarter of a cache line, as compiled code sees it. Of most packets nobody needs to know more.
+/// When a packet arrived and how long it is: a quarter of a cache line, as compiled code sees it.
+/// Of most packets nobody needs to know more.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
@@ -53,17 +59,21 @@ pub struct Slot {
     pub time_ns: u64,
     /// The packet's length.
     pub len: u32,
-    /// [`PRESENT`], [`FRESH`], [`CUT`] and [`COPY`], and in the bits from [`ENTRY`] on the number of the entry by which it comes in.
+    /// [`PRESENT`], [`FRESH`], [`CUT`] and [`COPY`], and in the bits from [`ENTRY`] on the number
+    /// of the entry by which it comes in.
     pub kind: u32,
 }
 
 /// In [`Slot::kind`]: there is a packet.
 pub const PRESENT: u32 = 1;
-/// In [`Slot::kind`]: the packet lies as [`Slots::put`] put it, its first byte at [`HEAD`], annotations zero, nothing pulled or pushed.
+/// In [`Slot::kind`]: the packet lies as [`Slots::put`] put it, its first byte at [`HEAD`],
+/// annotations zero, nothing pulled or pushed.
 pub const FRESH: u32 = 2;
-/// In [`Slot::kind`]: how much of the packet was not captured is in the [`Detail`]; elsewhere nothing is missing.
+/// In [`Slot::kind`]: how much of the packet was not captured is in the [`Detail`]; elsewhere
+/// nothing is missing.
 pub const CUT: u32 = 4;
-/// In [`Slot::kind`]: the packet is a copy of one of the burst that is run, whose number is in the [`Detail`].
+/// In [`Slot::kind`]: the packet is a copy of one of the burst that is run, whose number is in the
+/// [`Detail`].
 pub const COPY: u32 = 8;
 /// In [`Slot::kind`]: the first bit of the entry.
 pub const ENTRY: u32 = 4;
@@ -91,7 +101,8 @@ impl Slot {
     }
 }
 
-/// A packet's place, if it is not [`FRESH`], what of it is missing, if it was [`CUT`] short, and what became of it, as compiled code sees them.
+/// A packet's place, if it is not [`FRESH`], what of it is missing, if it was [`CUT`] short, and
+/// what became of it, as compiled code sees them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
@@ -107,7 +118,8 @@ pub struct Detail {
     pub outcome: u32,
     /// In which member.
     pub member: u32,
-    /// The port, reason or trap; of a copy that compiled code made, and that left by an exit, of which packet of the burst it is.
+    /// The port, reason or trap; of a copy that compiled code made, and that left by an exit, of
+    /// which packet of the burst it is.
     pub value: u32,
     /// The place in the program.
     pub site: u32,
@@ -123,7 +135,8 @@ pub struct Pool(Box<Slots>);
 #[derive(Debug, Default)]
 pub struct Slots {
     memory: Vec<u8>,
-    /// Where the first slot's memory begins, how far it is from one to the next, and how much is kept for annotations.
+    /// Where the first slot's memory begins, how far it is from one to the next, and how much is
+    /// kept for annotations.
     begin: usize,
     stride: usize,
     room_before: usize,
@@ -155,7 +168,8 @@ pub struct Slots {
 /// A packet to be copied into a slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'b> {
-    /// The packet and, if there is something, what is behind it: then a whole cache line can be copied, which is a few instructions.
+    /// The packet and, if there is something, what is behind it: then a whole cache line can be
+    /// copied, which is a few instructions.
     pub bytes: &'b [u8],
     /// The packet's length.
     pub len: usize,
@@ -165,7 +179,8 @@ pub struct Arrival<'b> {
     pub wire_len: u32,
 }
 
-/// Where in the memory of this process packets lie that will be put into slots soon, from one cache line up to another: addresses, which nobody looks at but to fetch what is there.
+/// Where in the memory of this process packets lie that will be put into slots soon, from one cache
+/// line up to another: addresses, which nobody looks at but to fetch what is there.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
@@ -282,7 +297,8 @@ impl Slots {
         self.tags.number(ids, first, self.slots.len());
     }
 
-    /// So many slots, which go behind `ids`, or as many as there are, for [`Self::put_even`]; the first of them if they follow each other.
+    /// So many slots, which go behind `ids`, or as many as there are, for [`Self::put_even`]; the
+    /// first of them if they follow each other.
     pub fn take(&mut self, count: usize, ids: &mut Vec<u32>) -> Option<u32> {
         let left = self.free.len().saturating_sub(count);
         let first = self.free.last().copied().filter(|_| self.in_order == self.free.len());
@@ -291,8 +307,9 @@ impl Slots {
         first
     }
 
-    /// Says what will be put next, behind what is expected already. Compiled code fetches that while it runs packets, a line with each, when memory has less to do than
-    /// while packets are put (a router: 0.8 to 1.7 ns a packet).
+    /// Says what will be put next, behind what is expected already. Compiled code fetches that
+    /// while it runs packets, a line with each, when memory has less to do than while packets are
+    /// put (a router: 0.8 to 1.7 ns a packet).
     pub fn expect(&mut self, lines: &[Line]) {
         let lines = lines.as_ptr_range();
         self.expected.push(Expected { from: lines.start as usize, to: lines.end as usize });
@@ -328,7 +345,8 @@ impl Slots {
         Some(id)
     }
 
-    /// A copy of a slot's packet with its annotations, in a slot of its own; `None` if there is no room, or if the packet is too large for a slot.
+    /// A copy of a slot's packet with its annotations, in a slot of its own; `None` if there is no
+    /// room, or if the packet is too large for a slot.
     pub fn duplicate(&mut self, id: u32) -> Option<u32> {
         if !self.large.is_empty() && self.large.contains_key(&id) {
             return None;
@@ -350,7 +368,8 @@ impl Slots {
         Some(copy)
     }
 
-    /// Says by which entry packets come into a cluster that are put here from now on; by the first if nobody says so.
+    /// Says by which entry packets come into a cluster that are put here from now on; by the first
+    /// if nobody says so.
     #[inline]
     pub fn enter(&mut self, entry: u32) {
         self.kind = PRESENT | FRESH | entry << ENTRY;
@@ -364,7 +383,8 @@ impl Slots {
         }
     }
 
-    /// The packet of a slot as an exchange buffer; the slot is then without one, but not free. One that is in several lists keeps it.
+    /// The packet of a slot as an exchange buffer; the slot is then without one, but not free. One
+    /// that is in several lists keeps it.
     pub fn lift(&mut self, id: u32) -> ExchangeBuffer<'static> {
         let slot = self.slots[id as usize];
         let large = if self.large.is_empty() { None } else { self.large.remove(&id) };
@@ -516,7 +536,8 @@ impl Slots {
         self.zeros.len()
     }
 
-    /// Whether packets lie in their slots' memory, as everything here takes for granted; compiled code may have moved them.
+    /// Whether packets lie in their slots' memory, as everything here takes for granted; compiled
+    /// code may have moved them.
     pub fn check(&self, ids: &[u32]) -> bool {
         let own = (self.stride - self.room_before) as u64;
         let lies_within = |id: &u32, size: u64| {

@@ -1,7 +1,9 @@
-//! Rows of addresses: where an element's memories and tables lie during a burst. Compiled code reads them: machine code by their offsets, compiled C as structures of the same fields, which
-//! it asserts.
+//! Rows of addresses: where an element's memories and tables lie during a burst. Compiled code
+//! reads them: machine code by their offsets, compiled C as structures of the same fields, which it
+//! asserts.
 //!
-//! Invariant: a row is right from when it was made until somebody else changes the state. Leaves out: what lies in tables ([`crate::layout`]).
+//! Invariant: a row is right from when it was made until somebody else changes the state. Leaves
+//! out: what lies in tables ([`crate::layout`]).
 
 use crate::Verified;
 use crate::exec::State;
@@ -63,7 +65,8 @@ impl Table {
     /// That of a table that only looks into itself.
     pub const NONE: Self = Self { head: null_mut(), slots: null_mut(), index: null_mut(), groups: null_mut() };
 
-    /// That of a table, which may do before what it has put off; and its head, empty if it has none.
+    /// That of a table, which may do before what it has put off; and its head, empty if it has
+    /// none.
     pub fn of(table: &mut dyn tables::Table) -> (Self, &[u64]) {
         table.tidy();
         let Some(Parts { head, slots, index, groups }) = table.parts() else { return (Self::NONE, &[]) };

@@ -1,7 +1,7 @@
 //! Read-only sets of values of one width, as sorted disjoint ranges.
 //!
-//! One form holds single values, prefixes and intervals; how a set is tested (hash, bitmap, binary search) is the
-//! compiler's choice, made from its size and density.
+//! One form holds single values, prefixes and intervals; how a set is tested (hash, bitmap, binary
+//! search) is the compiler's choice, made from its size and density.
 
 use crate::wide;
 
@@ -51,7 +51,8 @@ impl Set {
         Self::new(name, width, ranges.into_iter().map(one).collect())
     }
 
-    /// The set made of ranges that must be canonical already: sorted, disjoint, not adjacent. For decoders.
+    /// The set made of ranges that must be canonical already: sorted, disjoint, not adjacent. For
+    /// decoders.
     pub fn canonical(name: &str, width: u16, ranges: Vec<Range>) -> Result<Self, SetError> {
         check(width, &ranges)?;
         let touches = |w: &[Range]| wide::compare(&successor(width, &w[0].high), &w[1].low).is_ge() || is_max(width, &w[0].high);

@@ -1,11 +1,14 @@
 //! The instruction table: one row says everything about an instruction.
 //!
-//! From it come the encoder and decoder, the assembler and disassembler, the verifier's stack effects, the interpreter's
-//! dispatch and `docs/netil.md`; a back end matches [`Op`] or [`Sem`] and the compiler names the arm that is missing.
+//! From it come the encoder and decoder, the assembler and disassembler, the verifier's stack
+//! effects, the interpreter's dispatch and `docs/netil.md`; a back end matches [`Op`] or [`Sem`]
+//! and the compiler names the arm that is missing.
 //!
-//! A row is `Variant = opcode "mnemonic" [immediates] (pops) -> (pushes) place semantics "description"`. Pops and pushes are written
-//! bottom to top. Opcodes below 0x100 are the original's; those written 0xefNN are ours and are encoded as the byte 0xef
-//! followed by NN. Where the stack effect depends on more than the immediates, it is `special` and the verifier has an arm for it.
+//! A row is
+//! `Variant = opcode "mnemonic" [immediates] (pops) -> (pushes) place semantics "description"`.
+//! Pops and pushes are written bottom to top. Opcodes below 0x100 are the original's; those written
+//! 0xefNN are ours and are encoded as the byte 0xef followed by NN. Where the stack effect depends
+//! on more than the immediates, it is `special` and the verifier has an arm for it.
 //!
 //! Source: the NetVM paper, section 3.1.1 (language), 3.1.2 (memories), 3.1.3 (coprocessors).
 
@@ -178,7 +181,8 @@ macro_rules! sem {
 /// The rows whose meaning is their own.
 macro_rules! own {
     ([$($own:ident)*]) => {
-        /// The instructions whose meaning is not a family's, so that a `match` without one of them does not compile.
+        /// The instructions whose meaning is not a family's, so that a `match` without one of them
+        /// does not compile.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs, reason = "they are described where they are instructions")]
         pub enum Own { $($own),* }
@@ -483,7 +487,8 @@ impl Op {
         matches!(self.row().imms.first(), Some(Imm::Label | Imm::ShortLabel))
     }
 
-    /// For `inc1` to `dec4`: the element, 1 being the top of the stack, and what is added to it modulo 2^32.
+    /// For `inc1` to `dec4`: the element, 1 being the top of the stack, and what is added to it
+    /// modulo 2^32.
     pub fn step(self) -> Option<(usize, u32)> {
         Some(match self {
             Self::Inc1 => (1, 1),

@@ -1,14 +1,18 @@
 //! Tables: what they mean, and a plain implementation that says so.
 //!
-//! A table holds entries of a key and a value. What matches is the kind's business ([`TableKind`]); at most one entry is found. A program holds on to an
-//! entry by a handle, which ends at the next insertion into or deletion from that table; the verifier sees to it.
+//! A table holds entries of a key and a value. What matches is the kind's business ([`TableKind`]);
+//! at most one entry is found. A program holds on to an entry by a handle, which ends at the next
+//! insertion into or deletion from that table; the verifier sees to it.
 //!
-//! Time is the packet's, and a table's clock does not go back with it: it shows the latest time that an operation which may change the table was given. An
-//! entry was last used when it was entered, or found by a lookup that refreshes; it is live while less than the table's timeout has passed since, an
-//! entry that was there from the start for ever. What is not live is not there: not found, not counted, and new, with a value of zeros, when it is
-//! inserted again. So implementations may forget it when they like, and nobody can tell. Times end with [`LATEST`].
+//! Time is the packet's, and a table's clock does not go back with it: it shows the latest time
+//! that an operation which may change the table was given. An entry was last used when it was
+//! entered, or found by a lookup that refreshes; it is live while less than the table's timeout has
+//! passed since, an entry that was there from the start for ever. What is not live is not there:
+//! not found, not counted, and new, with a value of zeros, when it is inserted again. So
+//! implementations may forget it when they like, and nobody can tell. Times end with [`LATEST`].
 //!
-//! [`Reference`] is the meaning, and slow; the runtime has implementations for use, tested against it.
+//! [`Reference`] is the meaning, and slow; the runtime has implementations for use, tested against
+//! it.
 
 use crate::layout::{EPOCH, LATEST, Parts};
 use crate::module::{Entry, Table as Declaration, TableKind};
@@ -19,7 +23,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A table in use. Keys have the declared width, in limbs of [`wide`]. A handle is a number other than 0.
+/// A table in use. Keys have the declared width, in limbs of [`wide`]. A handle is a number other
+/// than 0.
 pub trait Table: Send {
     /// The value of the entry that matches at that moment. Nothing changes by it: no use, no clock.
     fn lookup(&self, key: &[u64], now_ns: u64) -> Option<Cow<'_, [u8]>>;
@@ -27,7 +32,8 @@ pub trait Table: Send {
     /// The entry that matches, or 0. `refresh` makes it used now.
     fn find(&mut self, key: &[u64], now_ns: u64, refresh: bool) -> u32;
 
-    /// The entry of that key, used now; new and zero if there was none; 0 if the table is full, or not exact, which is what is not told otherwise.
+    /// The entry of that key, used now; new and zero if there was none; 0 if the table is full, or
+    /// not exact, which is what is not told otherwise.
     fn insert(&mut self, key: &[u64], now_ns: u64) -> u32 {
         let _ = (key, now_ns);
         0
@@ -65,14 +71,16 @@ pub trait Table: Send {
         self.entries(now_ns).into_iter().map(|entry| entry.key).collect()
     }
 
-    /// Of those live entries that are not a nanosecond later, unless they are used, the least keys in their order, so many at most; and how many such entries there are. References
-    /// end. None where nothing but lookups judges when an entry ends, which is of tables that are not exact.
+    /// Of those live entries that are not a nanosecond later, unless they are used, the least keys
+    /// in their order, so many at most; and how many such entries there are. References end. None
+    /// where nothing but lookups judges when an entry ends, which is of tables that are not exact.
     fn due(&mut self, now_ns: u64, most: usize) -> (Vec<Box<[u64]>>, u64) {
         let _ = (now_ns, most);
         (Vec::new(), 0)
     }
 
-    /// When the first of the live entries ends; [`u64::MAX`] if none does, or as above. References end.
+    /// When the first of the live entries ends; [`u64::MAX`] if none does, or as above. References
+    /// end.
     fn deadline(&mut self, now_ns: u64) -> u64 {
         let _ = now_ns;
         u64::MAX
@@ -83,7 +91,8 @@ pub trait Table: Send {
         self.entries(now_ns).len() as u64
     }
 
-    /// From now on no more entries than that are entered; those that are there stay. It never takes more than it was declared for.
+    /// From now on no more entries than that are entered; those that are there stay. It never takes
+    /// more than it was declared for.
     fn set_limit(&mut self, entries: usize) {
         let _ = entries;
     }
@@ -93,14 +102,17 @@ pub trait Table: Send {
         None
     }
 
-    /// From now on it is as if declared for so many entries; those that are there stay as they are. References end. False where it has more, or cannot have another capacity: then nothing changes.
+    /// From now on it is as if declared for so many entries; those that are there stay as they are.
+    /// References end. False where it has more, or cannot have another capacity: then nothing
+    /// changes.
     fn set_capacity(&mut self, entries: usize, now_ns: u64) -> bool {
         let _ = (entries, now_ns);
         false
     }
 
-    /// From now on an entry that nothing uses is there for so long, which is not 0; those that are there as well, those that have ended not. False where the table was
-    /// declared without a timeout, or cannot have another one.
+    /// From now on an entry that nothing uses is there for so long, which is not 0; those that are
+    /// there as well, those that have ended not. False where the table was declared without a
+    /// timeout, or cannot have another one.
     fn set_timeout(&mut self, timeout_ns: u64, now_ns: u64) -> bool {
         let _ = (timeout_ns, now_ns);
         false
@@ -114,7 +126,8 @@ pub trait Table: Send {
     /// Does some of the work that can wait, at a moment when nobody has an entry at hand.
     fn tidy(&mut self) {}
 
-    /// Its memory, for code that looks keys up by itself, as [`crate::layout`] says; `None` where it has to ask.
+    /// Its memory, for code that looks keys up by itself, as [`crate::layout`] says; `None` where
+    /// it has to ask.
     fn parts(&mut self) -> Option<Parts<'_>> {
         None
     }
@@ -145,8 +158,8 @@ impl std::error::Error for Full {}
 /// The time of last use of an entry that was there from the start.
 pub const FOR_EVER: u64 = u64::MAX;
 
-/// A table as plain as can be: every lookup of what is not exact looks at every entry. Entering and taking out
-/// cost the logarithm of the entries, whatever the keys are.
+/// A table as plain as can be: every lookup of what is not exact looks at every entry. Entering and
+/// taking out cost the logarithm of the entries, whatever the keys are.
 pub struct Reference {
     kind: TableKind,
     value_bytes: usize,
@@ -249,7 +262,8 @@ impl Reference {
         }
     }
 
-    /// When an entry used then ends, if it does: the runtime's tables count from [`EPOCH`] on, and have no later end than all ones.
+    /// When an entry used then ends, if it does: the runtime's tables count from [`EPOCH`] on, and
+    /// have no later end than all ones.
     fn end(&self, used_ns: u64) -> Option<u64> {
         let end = used_ns.checked_add(self.timeout_ns).filter(|end| *end < u64::MAX - EPOCH);
         end.filter(|_| self.timeout_ns > 0)

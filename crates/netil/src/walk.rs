@@ -1,7 +1,9 @@
 //! Walks over tables: `t.walk`, `t.due`, `t.next`, `t.key`.
 //!
-//! A walk is a list of keys, made when it begins, and where it has come to. Entries that come later are not on it, and those that are gone are passed over, so
-//! a program may enter and delete what it likes on the way. A table has one walk, which goes on in later runs of the program's handlers.
+//! A walk is a list of keys, made when it begins, and where it has come to. Entries that come later
+//! are not on it, and those that are gone are passed over, so a program may enter and delete what
+//! it likes on the way. A table has one walk, which goes on in later runs of the program's
+//! handlers.
 
 use crate::exec::State;
 use std::collections::VecDeque;

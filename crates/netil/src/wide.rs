@@ -1,7 +1,8 @@
 //! Arithmetic on values of 1 to 2,048 bits in little-endian 64-bit limbs.
 //!
-//! Invariant: a value of `width` bits has [`limbs`]`(width)` limbs and the bits above the width are 0. Every function
-//! takes and gives such values. This is the meaning that compiled code is tested against, and what compiled code calls for widths that it has no registers for.
+//! Invariant: a value of `width` bits has [`limbs`]`(width)` limbs and the bits above the width are
+//! 0. Every function takes and gives such values. This is the meaning that compiled code is tested
+//! against, and what compiled code calls for widths that it has no registers for.
 
 use crate::ops::{BinOp, CmpOp, UnOp};
 use std::cmp::Ordering;
@@ -22,7 +23,8 @@ pub fn normalise(width: u16, v: &mut [u64]) {
     }
 }
 
-/// `a op b`; `None` for a division by zero. The right operand of a shift is one limb holding 32 bits.
+/// `a op b`; `None` for a division by zero. The right operand of a shift is one limb holding 32
+/// bits.
 pub fn bin(op: BinOp, width: u16, a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
     if width <= 64 {
         return op.eval(width, a[0], b[0]).map(|v| vec![v]);
@@ -190,7 +192,8 @@ fn div_rem(a: &[u64], b: &[u64]) -> Option<(Vec<u64>, Vec<u64>)> {
     Some((q, r))
 }
 
-/// Long division by two limbs or more, of which the highest is not 0 (Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D).
+/// Long division by two limbs or more, of which the highest is not 0 (Knuth, The Art of Computer
+/// Programming 2, 4.3.1, algorithm D).
 fn long_division(a: &[u64], b: &[u64]) -> (Vec<u64>, Vec<u64>) {
     let (n, spare) = (b.len(), b[b.len() - 1].leading_zeros());
     let mut divisor = b.to_vec();
@@ -206,7 +209,8 @@ fn long_division(a: &[u64], b: &[u64]) -> (Vec<u64>, Vec<u64>) {
     (q, rest)
 }
 
-/// One limb of a quotient, with that many times the divisor taken from `rest`, which has a limb more.
+/// One limb of a quotient, with that many times the divisor taken from `rest`, which has a limb
+/// more.
 fn quotient_limb(rest: &mut [u64], divisor: &[u64]) -> u64 {
     let n = divisor.len();
     let (high, next) = (u128::from(divisor[n - 1]), u128::from(divisor[n - 2]));
@@ -289,7 +293,8 @@ fn rotate_left(width: u16, v: &mut [u64], by: u32) {
     }
 }
 
-/// One spare bit holds the exact result; clamping it to the range of the width gives the saturated one.
+/// One spare bit holds the exact result; clamping it to the range of the width gives the saturated
+/// one.
 fn saturating(op: BinOp, width: u16, a: &[u64], b: &[u64]) -> Vec<u64> {
     let signed = matches!(op, BinOp::AddSatS | BinOp::SubSatS);
     let wider = width + 2;

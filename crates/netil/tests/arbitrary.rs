@@ -79,7 +79,8 @@ fn modules_from_byte_strings_verify() {
     }
 }
 
-/// Changed bytes behind a right checksum are refused or are a module that is written back as it was.
+/// Changed bytes behind a right checksum are refused or are a module that is written back as it
+/// was.
 #[test]
 fn changed_bytes_never_panic() {
     for (seed, module) in modules(300) {

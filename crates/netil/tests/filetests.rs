@@ -1,5 +1,5 @@
-//! Programs of `tests/filetests/asm`: each is assembled; its binary form, its disassembly or its errors are compared with the file
-//! beside it. `NETVM_BLESS=1` writes those files.
+//! Programs of `tests/filetests/asm`: each is assembled; its binary form, its disassembly or its
+//! errors are compared with the file beside it. `NETVM_BLESS=1` writes those files.
 
 use netil::asm::assemble;
 use netil::codec::DecodeLimits;

@@ -1,4 +1,5 @@
-//! What a hostile module, or a caller with the wrong state, asks for: an answer in bounded time and memory, never a crash.
+//! What a hostile module, or a caller with the wrong state, asks for: an answer in bounded time and
+//! memory, never a crash.
 
 use netil::arbitrary::mixer;
 use netil::asm::assemble;
@@ -69,7 +70,8 @@ fn copies_are_bounded() {
     assert_eq!(out.clones.len(), MAX_COPIES as usize + 32);
 }
 
-/// Straight code, the index of its bulk instruction and what that costs with a packet of 600 bytes and info memory of 300.
+/// Straight code, the index of its bulk instruction and what that costs with a packet of 600 bytes
+/// and info memory of 300.
 const BULK: [(&str, u32, u32); 17] = [
     ("push 0 push 0 push 600 dpcopy", 4, 3),
     ("push 0 push 0 push 600 pdcopy", 4, 3),
@@ -152,7 +154,8 @@ fn coprocessors_are_paid_for() {
         segment .init .maxstacksize 2 copro.init lookup, x ret ends
         segment .push .maxstacksize 2 pop copro.invoke lookup, 3 copro.exbuf lookup, 0 copro.invoke lookup, 2 exit 7 ends";
     let program = program(text);
-    // The unit asks for a byte for each of the data's, and for the packet's as many times as the operation's number says.
+    // The unit asks for a byte for each of the data's, and for the packet's as many times as the
+    // operation's number says.
     let mut state = State::new(&program, &mixer).unwrap();
     let trap = |handler, inst| Disposition::Trap(Trap { kind: TrapKind::Budget, handler, inst });
     let mut run = |budget: u32, len: usize| {
@@ -307,8 +310,8 @@ fn drops_are_told_apart() {
     assert_eq!(verdict, Disposition::Drop(DropReason::Program(3)));
 }
 
-/// Each subroutine calls the next, and the handler calls them from the last to the first: what was checked from a
-/// shallow place is not allowed to nest deeper than calls may.
+/// Each subroutine calls the next, and the handler calls them from the last to the first: what was
+/// checked from a shallow place is not allowed to nest deeper than calls may.
 #[test]
 fn a_thousand_nested_subroutines_are_refused_soon() {
     let calls: String = (0..1000).rev().map(|n| format!("call.w f{n} ")).collect();
@@ -335,7 +338,8 @@ fn subroutines_that_nest_as_deep_as_they_may_are_accepted() {
     }
 }
 
-/// Keys that come in order, and such as share their low or their high bits, with entries that end and without.
+/// Keys that come in order, and such as share their low or their high bits, with entries that end
+/// and without.
 #[test]
 fn insertions_stay_cheap_whatever_the_keys_are() {
     use netil::module::{Table as Declaration, TableKind};

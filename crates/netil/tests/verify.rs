@@ -1,4 +1,5 @@
-//! Programs of `tests/filetests/verify`: what the verifier says of each, compared with the file beside it. `NETVM_BLESS=1` writes those files.
+//! Programs of `tests/filetests/verify`: what the verifier says of each, compared with the file
+//! beside it. `NETVM_BLESS=1` writes those files.
 //!
 //! A file holds cases; a case starts with `; case: NAME` and is assembled by itself.
 

@@ -1,6 +1,7 @@
 //! The program of the NRTE paper (section 3) with stages and queues: `a = A(); b = B(a); C(b);`.
 //!
-//! A makes numbers, B squares them on two threads, and C adds up what comes, in order for each flow. While packets flow, B's threads move to another core, and one of them is taken out.
+//! A makes numbers, B squares them on two threads, and C adds up what comes, in order for each
+//! flow. While packets flow, B's threads move to another core, and one of them is taken out.
 //!
 //! ```sh
 //! cargo run --example abc -- 100000

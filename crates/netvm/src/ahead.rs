@@ -1,4 +1,5 @@
-//! Filtering a capture in groups of packets, on one thread or several, with the result of reading one packet after the other.
+//! Filtering a capture in groups of packets, on one thread or several, with the result of reading
+//! one packet after the other.
 //!
 //! ```text
 //!  group 0, 3, … ─ worker: read, find, select ─┐
@@ -6,9 +7,11 @@
 //!  group 2, 5, … ─ worker: read, find, select ─┘                      no: found again from there
 //! ```
 //!
-//! Each worker does all the work on its group while that is in its own cache; only slices, selections and the bytes of selected packets go
-//! to the thread that takes them. At most [`WINDOW`] groups a worker are under way. Whatever is odd (damage, a cut record, a file that
-//! shrinks) ends the work at the last good record; the capture is then read on from there in the ordinary way.
+//! Each worker does all the work on its group while that is in its own cache; only slices,
+//! selections and the bytes of selected packets go to the thread that takes them. At most
+//! [`WINDOW`] groups a worker are under way. Whatever is odd (damage, a cut record, a file that
+//! shrinks) ends the work at the last good record; the capture is then read on from there in the
+//! ordinary way.
 
 use crate::sync::lock;
 use crate::{Error, Filter};
@@ -62,12 +65,14 @@ struct Work {
 }
 
 impl Ahead {
-    /// Filters as much of a capture as can be read in groups, and leaves the capture at the first packet after it: none, where it is
-    /// short, compressed, a pipe or a pcapng. `take` gets each burst in order, with what was selected of it, and the bytes of the capture
-    /// that are behind it; it may end all early, after which the capture is of no more use.
+    /// Filters as much of a capture as can be read in groups, and leaves the capture at the first
+    /// packet after it: none, where it is short, compressed, a pipe or a pcapng. `take` gets each
+    /// burst in order, with what was selected of it, and the bytes of the capture that are behind
+    /// it; it may end all early, after which the capture is of no more use.
     ///
     /// # Errors
-    /// The filter's, before anything is read; later ones come up again where the capture is read on. [`Error::Shrunk`].
+    /// The filter's, before anything is read; later ones come up again where the capture is read
+    /// on. [`Error::Shrunk`].
     pub fn run<B>(
         &self,
         filter: &Filter,

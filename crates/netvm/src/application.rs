@@ -83,11 +83,13 @@ pub struct Reading {
     pub parameters: BTreeMap<String, String>,
     /// Folders with element classes in C, looked into before the library that is built in.
     pub elements: Vec<PathBuf>,
-    /// Interfaces of this machine that devices of the configuration stand for, by the devices' names, where those are others.
+    /// Interfaces of this machine that devices of the configuration stand for, by the devices'
+    /// names, where those are others.
     pub interfaces: BTreeMap<String, String>,
 }
 
-/// Arrivals after which `auto` compiles elements that can run as one, beside the work: what is over sooner is not worth a compiler's run.
+/// Arrivals after which `auto` compiles elements that can run as one, beside the work: what is over
+/// sooner is not worth a compiler's run.
 const LINK: u64 = 200_000;
 
 /// A configuration that was read and checked.
@@ -111,7 +113,8 @@ impl Application {
         Self::read_with(name, text, reading, |_| {})
     }
 
-    /// The same, where devices are not there: those that nobody has given addresses have some of their own.
+    /// The same, where devices are not there: those that nobody has given addresses have some of
+    /// their own.
     ///
     /// # Errors
     /// As for [`Self::read`].
@@ -132,7 +135,8 @@ impl Application {
         Ok(Self { name: name.to_owned(), sources, flat, application, facts, notes, planes: library.planes() })
     }
 
-    /// What programs in other languages keep of packets: by element a sentence for each table and the like.
+    /// What programs in other languages keep of packets: by element a sentence for each table and
+    /// the like.
     pub fn kept(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.notes.iter().filter(|(_, told)| !told.kept.is_empty()).map(|(name, told)| (name.as_str(), told.kept.as_slice()))
     }
@@ -152,7 +156,8 @@ impl Application {
         &self.application
     }
 
-    /// The connections, `->` where packets are pushed and `=>` where they are pulled; only those that lead packets back, if so wanted.
+    /// The connections, `->` where packets are pushed and `=>` where they are pulled; only those
+    /// that lead packets back, if so wanted.
     pub fn connections(&self, only_back: bool) -> Vec<String> {
         let name = |end: app::End| &self.application.instances[end.instance as usize].name;
         let wires = self.application.wires.iter().filter(|wire| wire.recirculates || !only_back);
@@ -169,16 +174,19 @@ impl Application {
         ports.and_then(|ports| ports.get(end.port as usize)) == Some(&Kind::Pull)
     }
 
-    /// The configuration as one C program, for a compiler of C alone; `elements` are the folders it was read with.
+    /// The configuration as one C program, for a compiler of C alone; `elements` are the folders it
+    /// was read with.
     ///
     /// # Errors
-    /// Elements that do not take their arguments, and those that such programs cannot have, drawn where they are declared.
+    /// Elements that do not take their arguments, and those that such programs cannot have, drawn
+    /// where they are declared.
     pub fn native_text(&self, elements: &[PathBuf]) -> Result<String, Error> {
         self.check()?;
         native_text::program(&self.name, &self.sources, &self.flat, &self.application.shared, &Library::of(elements))
     }
 
-    /// Whether the elements that netvm knows itself take their arguments. Those in C were compiled with theirs when the configuration was read.
+    /// Whether the elements that netvm knows itself take their arguments. Those in C were compiled
+    /// with theirs when the configuration was read.
     ///
     /// # Errors
     /// Elements that do not, drawn where they are declared.
@@ -202,7 +210,8 @@ impl Application {
         Ok(graph)
     }
 
-    /// Makes room in packets for their numbers, so that a graph can record them ([`Graph::record`] with [`RECORD`]).
+    /// Makes room in packets for their numbers, so that a graph can record them ([`Graph::record`]
+    /// with [`RECORD`]).
     ///
     /// # Errors
     /// There is none.
@@ -230,7 +239,8 @@ impl Application {
         names.into_iter().collect()
     }
 
-    /// The configuration as one program for the kernel's XDP hook; `interfaces` are the indices of its devices' interfaces.
+    /// The configuration as one program for the kernel's XDP hook; `interfaces` are the indices of
+    /// its devices' interfaces.
     ///
     /// # Errors
     /// What has no counterpart there, drawn where it is declared.
@@ -239,8 +249,10 @@ impl Application {
         targets::make_xdp(&self.application, interfaces, world).map_err(|faults| self.drawn(faults))
     }
 
-    /// The part of the configuration that the kernel's XDP hook can run, as one program in the kernel, for a process that runs the rest: a graph of the whole
-    /// configuration ([`Settings::handed`], [`targets::XdpProcess`]). Elements that the kernel's verifier refuses are the process's.
+    /// The part of the configuration that the kernel's XDP hook can run, as one program in the
+    /// kernel, for a process that runs the rest: a graph of the whole configuration
+    /// ([`Settings::handed`], [`targets::XdpProcess`]). Elements that the kernel's verifier refuses
+    /// are the process's.
     ///
     /// # Errors
     /// Nothing can run there, drawn where it is declared; or the process may not load programs.
@@ -319,7 +331,8 @@ fn with_factories_of<T>(
 /// What has been compiled: elements whose programs do the same with packets share their code.
 #[derive(Default)]
 struct Compiled {
-    /// By how many instructions handlers of packets have, which few programs have in common that do not run alike.
+    /// By how many instructions handlers of packets have, which few programs have in common that do
+    /// not run alike.
     engines: HashMap<usize, Vec<Box<dyn Engine>>>,
 }
 
@@ -346,7 +359,8 @@ impl Compiled {
     }
 }
 
-/// Lets elements run as one where the engine is for that. The interpreter, which says what is meant, runs one element after the other.
+/// Lets elements run as one where the engine is for that. The interpreter, which says what is
+/// meant, runs one element after the other.
 fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, engines: engines::Settings) -> Result<(), Error> {
     link_with(application, graph, (engine, engines), None)
 }
@@ -365,7 +379,8 @@ fn link_with(
         None if apart || ready.is_some() => None,
         None => linked::fusible(application, graph, &BTreeSet::new()).map(|(plan, _)| plan),
     };
-    // Compiled C needs bursts: for one packet, what is done once for each burst takes longer than the packet.
+    // Compiled C needs bursts: for one packet, what is done once for each burst takes longer than
+    // the packet.
     let bursts = plan.as_ref().is_none_or(|plan| graph.one_at_a_time(plan).is_empty());
     let cluster = match engine.elements {
         Elements::Fused if bursts => {
@@ -397,7 +412,8 @@ fn drawn_in(sources: &Sources, faults: Diagnostics) -> Faults {
     Faults(vec![c::Diagnostics { faults, sources: sources.clone() }])
 }
 
-/// Elements that call handlers are of a class of the runtime: programs cannot. So are all, where an element of the configuration may write which one to call.
+/// Elements that call handlers are of a class of the runtime: programs cannot. So are all, where an
+/// element of the configuration may write which one to call.
 fn calls(flat: &mut click::Graph, class: &str, calling: &Calling) {
     let arguments = || flat.elements.iter().flat_map(|element| &element.arguments);
     let written = calling.arguments.iter().any(|name| arguments().any(|argument| argument.contains(&name.to_ascii_lowercase())));

@@ -1,8 +1,10 @@
 //! The engine that nobody chose: at work at once, quicker when the input proves long.
 //!
-//! It starts with machine code that is ready in a millisecond. After [`LOOK`] packets it looks whether the cache has compiled C, after [`COMPILE`]
-//! packets it has the compiler make it, both beside the work; the next burst after that is the compiled code's. What is made serves every thread
-//! that filters with the same engine. Nothing depends on it: without a compiler, or where it fails, all goes on as it began.
+//! It starts with machine code that is ready in a millisecond. After [`LOOK`] packets it looks
+//! whether the cache has compiled C, after [`COMPILE`] packets it has the compiler make it, both
+//! beside the work; the next burst after that is the compiled code's. What is made serves every
+//! thread that filters with the same engine. Nothing depends on it: without a compiler, or where it
+//! fails, all goes on as it began.
 
 use aot::code::{Code, Options};
 use aot::{AotEngine, AotError};
@@ -16,8 +18,9 @@ use std::thread;
 
 /// Packets after which the cache is asked: by then looking is cheap against the work.
 const LOOK: u64 = 1 << 19;
-/// Packets after which a compiler is started. It takes about half a second, as long as the first code needs for a hundred million packets; after a third of
-/// that it is likely enough that as many follow. Shorter inputs gain nothing from it and would share the processors with it.
+/// Packets after which a compiler is started. It takes about half a second, as long as the first
+/// code needs for a hundred million packets; after a third of that it is likely enough that as many
+/// follow. Shorter inputs gain nothing from it and would share the processors with it.
 const COMPILE: u64 = 1 << 25;
 
 /// Engines of one program, and what is being made for them.
@@ -52,7 +55,8 @@ impl Auto {
         if self.fast.is_none()
             && let Some(Ok(code)) = self.job.code.get()
         {
-            // The interpreter only says which program it is: all that is not the code's stays with `now`.
+            // The interpreter only says which program it is: all that is not the code's stays with
+            // `now`.
             let other = Box::new(Interpreter::new(Arc::clone(&self.job.program)));
             self.fast = Some(AotEngine::with(Some(Arc::clone(code)), other));
         }

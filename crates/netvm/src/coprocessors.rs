@@ -1,4 +1,5 @@
-//! Coprocessors of the embedding program: registered once by their descriptor, then used by NetIL programs, alone or as elements of a configuration.
+//! Coprocessors of the embedding program: registered once by their descriptor, then used by NetIL
+//! programs, alone or as elements of a configuration.
 //!
 //! ```
 //! use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, Views, register};
@@ -34,7 +35,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: a unit is one program's, and one thread's at a time; elements whose programs use one run in order where others run in replicas (`--place`). An engine's result is compared by
+//! Invariants: a unit is one program's, and one thread's at a time; elements whose programs use one
+//! run in order where others run in replicas (`--place`). An engine's result is compared by
 //! [`Coprocessor::fingerprint`], so what a unit does must depend on nothing but what it was given.
 
 pub use netil::copro::{

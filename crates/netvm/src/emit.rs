@@ -35,7 +35,8 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Whether it is a way to code for many packets at once: [`crate::Compiled::many`] then says more than the program.
+    /// Whether it is a way to code for many packets at once: [`crate::Compiled::many`] then says
+    /// more than the program.
     pub fn treats_many(self) -> bool {
         matches!(self, Self::Lanes | Self::C)
     }

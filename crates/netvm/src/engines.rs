@@ -17,9 +17,11 @@ pub const NO_CACHE: &str = "NETVM_NO_CACHE";
 /// How engines are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Compiled C is not kept in the user's cache. By default so if [`NO_CACHE`] is set and not empty.
+    /// Compiled C is not kept in the user's cache. By default so if [`NO_CACHE`] is set and not
+    /// empty.
     pub no_cache: bool,
-    /// Bytes of tables from which linked elements fetch ahead what lookups read of them; with 0 they always do, which is for tests.
+    /// Bytes of tables from which linked elements fetch ahead what lookups read of them; with 0
+    /// they always do, which is for tests.
     pub large: usize,
     /// Optimisations that are not made.
     pub without: Without,
@@ -80,10 +82,12 @@ impl Settings {
     }
 }
 
-/// How much lighter code for many packets at once must be in an order that was made for one packet after the other. Less may be chance.
+/// How much lighter code for many packets at once must be in an order that was made for one packet
+/// after the other. Less may be chance.
 const LIGHTER: f64 = 0.95;
 
-/// A program as engines take it. A filter that a profile orders is two: the same verdicts, by terms in the order that suits the engine.
+/// A program as engines take it. A filter that a profile orders is two: the same verdicts, by terms
+/// in the order that suits the engine.
 #[derive(Clone)]
 pub struct Programs {
     /// For code that treats one packet after the other.
@@ -99,8 +103,9 @@ impl From<Arc<Verified>> for Programs {
 }
 
 impl Programs {
-    /// A filter with its terms as they were written and as they are ordered for one packet after the other. For many at once, whose branches cost
-    /// something else and whose fetches serve several terms, C tells which of both is lighter.
+    /// A filter with its terms as they were written and as they are ordered for one packet after
+    /// the other. For many at once, whose branches cost something else and whose fetches serve
+    /// several terms, C tells which of both is lighter.
     pub(crate) fn ordered(written: Arc<Verified>, ordered: Arc<Verified>) -> Self {
         let keeps = written.module() != ordered.module() && written.uses() == ordered.uses();
         let lighter = |than: f64| aot::code::weight(&ordered).is_some_and(|weight| weight < LIGHTER * than);
@@ -135,7 +140,8 @@ pub struct EngineInfo {
     pub name: &'static str,
     /// What it is, in one line.
     pub description: &'static str,
-    /// Whether it is ready within milliseconds: tests that make thousands of programs do so with quick engines.
+    /// Whether it is ready within milliseconds: tests that make thousands of programs do so with
+    /// quick engines.
     pub quick: bool,
     /// How it runs the elements of an application.
     pub elements: Elements,
@@ -243,7 +249,8 @@ impl EngineInfo {
         (self.make)(program.into(), settings)
     }
 
-    /// The same for an element of an application that runs by itself: compiled C is for elements together.
+    /// The same for an element of an application that runs by itself: compiled C is for elements
+    /// together.
     ///
     /// # Errors
     /// As [`Self::make`].
@@ -254,7 +261,8 @@ impl EngineInfo {
         }
     }
 
-    /// The engine for an application whose packets wait until it is ready: compiled C is then made beside the work.
+    /// The engine for an application whose packets wait until it is ready: compiled C is then made
+    /// beside the work.
     pub(crate) fn at_work(&'static self) -> &'static Self {
         if self.elements == Elements::Fused { &AUTO } else { self }
     }

@@ -1,4 +1,5 @@
-//! What can go wrong on the way from source to a running program, with the exit status that a program gives for it.
+//! What can go wrong on the way from source to a running program, with the exit status that a
+//! program gives for it.
 
 use crate::frontends::click::application::Faults;
 use crate::frontends::pcap_filter;
@@ -65,7 +66,8 @@ pub enum Error {
     },
     /// The program uses a coprocessor that nobody implements.
     Coprocessor(NoSuchCoprocessor),
-    /// A capture is to be read in the place of the only one that a configuration reads, and that is none or one of several.
+    /// A capture is to be read in the place of the only one that a configuration reads, and that is
+    /// none or one of several.
     Feed {
         /// The configuration.
         name: String,
@@ -96,7 +98,8 @@ impl Error {
         }
     }
 
-    /// The error for people, several lines if places are drawn; without `error: ` before it unless each has its own.
+    /// The error for people, several lines if places are drawn; without `error: ` before it unless
+    /// each has its own.
     pub fn render(&self, color: bool) -> String {
         match self {
             Self::Filter { source, errors } => errors.render(source, color),

@@ -28,7 +28,8 @@ pub struct Compiled {
     pub link: LinkType,
     /// The program it became, as the engine runs it.
     pub program: Arc<Verified>,
-    /// The same as C for many packets at once is made of it: by a profile its terms may stand in another order.
+    /// The same as C for many packets at once is made of it: by a profile its terms may stand in
+    /// another order.
     pub many: Arc<Verified>,
     /// From text to something that runs.
     pub took: Duration,
@@ -56,13 +57,14 @@ impl Filter {
         Self { settings, ..self }
     }
 
-    /// The same with its terms in the order that suits packets like those, where some are of the link type that it is compiled for; counts for what
-    /// is compiled from now on.
+    /// The same with its terms in the order that suits packets like those, where some are of the
+    /// link type that it is compiled for; counts for what is compiled from now on.
     pub fn with_profile(self, profile: Profile) -> Self {
         Self { profile: Some(Arc::new(profile)), ..self }
     }
 
-    /// A filter for Ethernet alone, with the engine that suits the input: what a program that embeds filters mostly wants.
+    /// A filter for Ethernet alone, with the engine that suits the input: what a program that
+    /// embeds filters mostly wants.
     ///
     /// ```
     /// let mut filter = netvm::Filter::ethernet("ether multicast and greater 100")?;
@@ -259,10 +261,12 @@ impl Compiled {
         self.engine.select(packets, &mut self.state, out);
     }
 
-    /// Which packets of a burst match: a bit for each, in their order. The packets are of this link type and were captured whole, so that
-    /// their lengths are those on the wire; for others, and to keep several selections, there is [`Compiled::select`].
+    /// Which packets of a burst match: a bit for each, in their order. The packets are of this link
+    /// type and were captured whole, so that their lengths are those on the wire; for others, and
+    /// to keep several selections, there is [`Compiled::select`].
     ///
-    /// Some hundred packets at a time are best: what a call costs is then shared, and the packets stay in the cache.
+    /// Some hundred packets at a time are best: what a call costs is then shared, and the packets
+    /// stay in the cache.
     pub fn matches(&mut self, frames: &[&[u8]]) -> &Selection {
         let packets = Packets { frames, wire_len: &[], time_ns: &[] };
         self.engine.select(&packets, &mut self.state, &mut self.matched);
@@ -276,7 +280,8 @@ impl Compiled {
     }
 }
 
-/// The program that an expression becomes for a link type; by a profile, one for each way to run it.
+/// The program that an expression becomes for a link type; by a profile, one for each way to run
+/// it.
 ///
 /// # Errors
 /// The expression is wrong, or has no meaning on that link type.

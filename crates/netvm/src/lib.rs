@@ -11,12 +11,14 @@
 //!                    └──[`scripts`]──▶ one element, what goes in and what comes out
 //! ```
 //!
-//! Programs may have [`coprocessors`] of the embedder's, and the embedder's functions may be [`stages`] on threads, with elements or without.
+//! Programs may have [`coprocessors`] of the embedder's, and the embedder's functions may be
+//! [`stages`] on threads, with elements or without.
 //!
-//! The lists of what there is, [`frontends::ALL`], [`engines::ALL`] and [`targets::ALL`], are here and nowhere else: every run-test, differential
-//! test and benchmark goes over them.
+//! The lists of what there is, [`frontends::ALL`], [`engines::ALL`] and [`targets::ALL`], are here
+//! and nowhere else: every run-test, differential test and benchmark goes over them.
 //!
-//! To embed a filter, compile it once and hand it bursts of packets; what comes back is a bit for each:
+//! To embed a filter, compile it once and hand it bursts of packets; what comes back is a bit for
+//! each:
 //!
 //! ```
 //! let frames: Vec<Vec<u8>> = netvm::io::synth::mixed_trace(1, 256).into_iter().map(|(_, frame)| frame).collect();
@@ -31,9 +33,10 @@
 //! # Ok::<(), netvm::Error>(())
 //! ```
 //!
-//! [`Filter::compile`] takes other link types and engines, [`Compiled::select`] packets that were cut short, [`Filter`] the bursts of a
-//! capture ([`io::Capture`]) whatever its link types. A filter is one thread's; [`Compiled::another`] makes one for the next thread. C
-//! programs use `crates/capi`.
+//! [`Filter::compile`] takes other link types and engines, [`Compiled::select`] packets that were
+//! cut short, [`Filter`] the bursts of a capture ([`io::Capture`]) whatever its link types. A
+//! filter is one thread's; [`Compiled::another`] makes one for the next thread. C programs use
+//! `crates/capi`.
 #![forbid(unsafe_code)]
 
 mod ahead;

@@ -15,7 +15,8 @@ pub fn module(path: &Path) -> Result<Module, Error> {
     module_from(&bytes, &name)
 }
 
-/// The module in these bytes; `name` is for messages and becomes the module's source name if it is text.
+/// The module in these bytes; `name` is for messages and becomes the module's source name if it is
+/// text.
 ///
 /// # Errors
 /// They are neither source nor a binary module, or a wrong one.
@@ -48,7 +49,8 @@ pub fn program(path: &Path) -> Result<Verified, Error> {
 /// The most bytes of a text that a configuration names.
 const LONGEST: u64 = 16 << 20;
 
-/// The text of a file that a configuration names: no device, no pipe, and no more than 16 MiB, whatever it names.
+/// The text of a file that a configuration names: no device, no pipe, and no more than 16 MiB,
+/// whatever it names.
 pub(crate) fn text(path: &Path) -> std::io::Result<String> {
     let refused = |why: &str| Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why));
     let about = std::fs::metadata(path)?;

@@ -3,7 +3,8 @@
 use crate::frontends::pcap_filter;
 use runtime::io::{Capture, LinkType, ReadError};
 
-/// The first packets of a capture, apart by link type: [`crate::Filter::with_profile`] takes them for an example of what the filter will see.
+/// The first packets of a capture, apart by link type: [`crate::Filter::with_profile`] takes them
+/// for an example of what the filter will see.
 ///
 /// A profile never changes which packets are selected, only how soon that is found out.
 #[derive(Clone, Debug, Default)]

@@ -45,7 +45,8 @@ impl Session {
     /// Makes a program ready and runs its init handler.
     ///
     /// # Errors
-    /// The engine cannot take the program, a coprocessor has no implementation, or the init handler failed.
+    /// The engine cannot take the program, a coprocessor has no implementation, or the init handler
+    /// failed.
     pub fn start(program: Arc<Verified>, engine: &EngineInfo, settings: Settings) -> Result<Self, Error> {
         Self::on(engine.make(program, settings.engine)?, settings)
     }
@@ -72,13 +73,15 @@ impl Session {
         &self.state
     }
 
-    /// Runs the push handler on packets, in order; each has its port and time set. What became of them, and clones.
+    /// Runs the push handler on packets, in order; each has its port and time set. What became of
+    /// them, and clones.
     pub fn push(&mut self, burst: &mut [ExchangeBuffer<'_>]) -> &Outcome {
         self.engine.run(HandlerKind::Push, burst, &mut self.state, &mut self.outcome);
         &self.outcome
     }
 
-    /// Lets a packet wait at the input `port` until a handler asks for it; false if there is no such port.
+    /// Lets a packet wait at the input `port` until a handler asks for it; false if there is no
+    /// such port.
     pub fn offer(&mut self, port: u32, packet: ExchangeBuffer<'static>) -> bool {
         match self.state.inputs.get_mut(port as usize) {
             Some(queue) => {
@@ -89,7 +92,8 @@ impl Session {
         }
     }
 
-    /// Asks the pull output `port` for a packet at a time (nanoseconds since 1970). `packet` becomes the one given, if any.
+    /// Asks the pull output `port` for a packet at a time (nanoseconds since 1970). `packet`
+    /// becomes the one given, if any.
     pub fn pull(&mut self, port: u32, time_ns: u64, packet: &mut ExchangeBuffer<'static>) -> &Outcome {
         *packet = ExchangeBuffer::none();
         (packet.port, packet.time_ns) = (port, time_ns);

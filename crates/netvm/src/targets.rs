@@ -1,7 +1,9 @@
-//! What netvm makes files for: other machines, or other places of this one. The list is here and nowhere else.
+//! What netvm makes files for: other machines, or other places of this one. The list is here and
+//! nowhere else.
 //!
-//! A target takes a verified program and gives files, or says what it does not admit and where. A new one is a file in `targets/` and a line in
-//! [`ALL`]: this gives `netvm build`, `netvm targets` and the tests that go over all targets.
+//! A target takes a verified program and gives files, or says what it does not admit and where. A
+//! new one is a file in `targets/` and a line in [`ALL`]: this gives `netvm build`, `netvm targets`
+//! and the tests that go over all targets.
 
 mod cores;
 mod freestanding;

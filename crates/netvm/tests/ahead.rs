@@ -1,5 +1,5 @@
-//! Filtering in groups, mapped or copied, on one thread or several, gives what reading packet after packet gives: the same packets, in order, and the
-//! same end.
+//! Filtering in groups, mapped or copied, on one thread or several, gives what reading packet after
+//! packet gives: the same packets, in order, and the same end.
 
 use netvm::io::synth::Mix;
 use netvm::io::{Capture, LinkType, Plan, Reading, Writer};
@@ -135,7 +135,8 @@ fn captures_of_the_other_byte_order_and_with_nanoseconds() {
     assert!(same("nano", &nano) == 24_000);
 }
 
-/// Packets that are captures themselves: wherever a stretch begins, records seem to begin that do not.
+/// Packets that are captures themselves: wherever a stretch begins, records seem to begin that do
+/// not.
 #[test]
 fn captures_within_packets_mislead_nobody() {
     let inner = mix(2_000);
@@ -191,7 +192,8 @@ fn random(state: &mut u64, below: usize) -> usize {
     (*state >> 33) as usize % below
 }
 
-/// Headers with other lengths and times, many of which look right: guesses go wrong, and walks from them meet the true ones or do not.
+/// Headers with other lengths and times, many of which look right: guesses go wrong, and walks from
+/// them meet the true ones or do not.
 #[test]
 fn corrupted_headers_change_nothing_but_what_they_say() {
     let good = mix(30_000);

@@ -1,4 +1,5 @@
-//! The applications in `apps/` do what their scenarios say, on every engine; what is common to engines is compared byte by byte.
+//! The applications in `apps/` do what their scenarios say, on every engine; what is common to
+//! engines is compared byte by byte.
 
 #[path = "../../../tests/needs.rs"]
 mod needs;
@@ -68,7 +69,8 @@ fn scenarios(name: &str) -> Vec<(String, Scenario)> {
     files.iter().flat_map(read).collect()
 }
 
-/// A folder for captures: a temporary one, or one that stays under the folder that `NETVM_CAPTURES` names.
+/// A folder for captures: a temporary one, or one that stays under the folder that `NETVM_CAPTURES`
+/// names.
 fn folder(name: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let base = std::env::var_os("NETVM_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);
@@ -118,13 +120,15 @@ fn assert_same(found: &Found, first: &Found, who: &str) {
     assert_eq!(packets(&found.stats), packets(&first.stats), "{who} sends packets elsewhere");
 }
 
-/// Random packets: every engine does the same with them. Those that are not damaged take other parameters, which C is not compiled for once more.
+/// Random packets: every engine does the same with them. Those that are not damaged take other
+/// parameters, which C is not compiled for once more.
 fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (BTreeMap<String, run::Packets>, Found) {
     let all = scenarios(name);
     let config = apps().join(name).join(config);
     let own: Vec<&Scenario> = all.iter().map(|(_, scenario)| scenario).filter(|scenario| scenario.file() == Some(&config)).collect();
     let mut parameters = own.first().map(|scenario| scenario.parameters.clone()).unwrap_or_default();
-    // Without smaller MTUs there are no fragments, which nobody counts one by one; a switch without room is no model of one.
+    // Without smaller MTUs there are no fragments, which nobody counts one by one; a switch without
+    // room is no model of one.
     parameters.retain(|name, _| !name.starts_with("MTU") && name != "STATIONS");
     parameters.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let inputs = run::inputs_of(&config, &parameters).unwrap();
@@ -176,8 +180,8 @@ fn sum(graph: &mut Graph, stats: &Stats, class: &str, handlers: &[&str]) -> u64 
     elements.flat_map(|(name, ..)| handlers.iter().map(move |handler| (name, handler))).map(|(name, handler)| value(name, handler)).sum()
 }
 
-/// Packets that ARP queriers keep, have dropped themselves, and replies in whose place packets left that had waited: others end as `dropped`. The same of messages that wait
-/// for echo replies.
+/// Packets that ARP queriers keep, have dropped themselves, and replies in whose place packets left
+/// that had waited: others end as `dropped`. The same of messages that wait for echo replies.
 fn kept(graph: &mut Graph, stats: &Stats) -> u64 {
     let queriers = stats.nodes.iter().filter(|(_, class, _)| class == "ARPQuerier");
     let ended: u64 = queriers.filter_map(|(.., node)| node.drops.get("dropped")).sum();
@@ -185,7 +189,8 @@ fn kept(graph: &mut Graph, stats: &Stats) -> u64 {
     of_arp + sum(graph, stats, "DhcpServer", &["waiting", "conflicts"])
 }
 
-/// Packets that there are beside those that arrived: copies for redirects, ARP queries, echo requests, and messages of fragments.
+/// Packets that there are beside those that arrived: copies for redirects, ARP queries, echo
+/// requests, and messages of fragments.
 fn made(graph: &mut Graph, stats: &Stats) -> u64 {
     let redirects = stats.nodes.iter().filter(|(name, ..)| name.ends_with("/redirects")).map(|(.., node)| node.packets).sum::<u64>();
     redirects
@@ -254,7 +259,8 @@ impl Host for Quiet {
     fn write(&mut self, _: Stream, _: &[u8]) {}
 }
 
-/// Checksums of whole packets that were right are right when they leave: those of errors, fragments and translated packets, too.
+/// Checksums of whole packets that were right are right when they leave: those of errors, fragments
+/// and translated packets, too.
 fn sum_up(name: &str, config: &str, more: &[(&str, &str)]) {
     let (inputs, found) = survive(name, config, more, false);
     let is_right = |frame: &Vec<u8>| packet::wrong_checksum(frame).is_none();

@@ -1,4 +1,5 @@
-//! A coprocessor of the embedding program: used by a NetIL program alone, on every engine, and by an element of a configuration.
+//! A coprocessor of the embedding program: used by a NetIL program alone, on every engine, and by
+//! an element of a configuration.
 
 #[path = "coprocessors/fused.rs"]
 mod fused;

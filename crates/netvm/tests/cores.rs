@@ -1,4 +1,5 @@
-//! Applications on several cores give the captures, counts and texts that the interpreter gives on one: whatever the number of replicas, on every engine.
+//! Applications on several cores give the captures, counts and texts that the interpreter gives on
+//! one: whatever the number of replicas, on every engine.
 
 mod graphs;
 #[path = "cores/keyed.rs"]
@@ -20,7 +21,8 @@ use netvm::engines;
 use runtime::graph::{Common, Share};
 use std::path::Path;
 
-/// Configurations that have something for replicas, and what else is to be seen: how many elements those are at least.
+/// Configurations that have something for replicas, and what else is to be seen: how many elements
+/// those are at least.
 const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
     (
         "elements that keep nothing, with queues behind",
@@ -155,7 +157,8 @@ fn what_is_for_no_replica_runs_in_order() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Configurations whose result for a flow does not depend on other flows, and the elements whose state is in common.
+/// Configurations whose result for a flow does not depend on other flows, and the elements whose
+/// state is in common.
 const BY_FLOW: [(&str, &str, &[&str], &[&str]); 4] = [
     (
         "counters in common, queues and captures of each replica",
@@ -264,7 +267,8 @@ fn one_replica_that_keeps_the_order_of_flows_is_one_graph() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Every packet is one run that commits, or one with the lock; those of packets of all flows conflict where they change one entry.
+/// Every packet is one run that commits, or one with the lock; those of packets of all flows
+/// conflict where they change one entry.
 #[test]
 fn transactions_are_counted_and_conflicts_have_a_place() {
     let folder = folder("transactions");
@@ -280,7 +284,8 @@ fn transactions_are_counted_and_conflicts_have_a_place() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// What runs in replicas and what does not, of the applications: an analysis that knows less would make them slower, and nothing else would tell.
+/// What runs in replicas and what does not, of the applications: an analysis that knows less would
+/// make them slower, and nothing else would tell.
 #[test]
 fn applications_have_their_work_in_replicas() {
     let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").canonicalize().unwrap();

@@ -1,5 +1,6 @@
-//! Queues that packets leave as soon as they come are cut through, and do what they do one packet at a time on the interpreter: order of all packets, counts, handlers and text,
-//! also where a handler stops the task behind one.
+//! Queues that packets leave as soon as they come are cut through, and do what they do one packet
+//! at a time on the interpreter: order of all packets, counts, handlers and text, also where a
+//! handler stops the task behind one.
 //!
 //! `NETVM_CASES` sets the number of generated configurations, `NETVM_SEED` the first.
 
@@ -120,7 +121,8 @@ const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 15] = [
     ),
 ];
 
-/// A chain of elements with queues among them. All packets end in one capture, which shows their order.
+/// A chain of elements with queues among them. All packets end in one capture, which shows their
+/// order.
 fn configuration(seed: u64) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut below = move |n: u64| {

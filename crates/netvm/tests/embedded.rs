@@ -1,4 +1,5 @@
-//! Applications within a program: what comes and goes by calls is what comes and goes by captures, on every engine; queues are bounded; time passes.
+//! Applications within a program: what comes and goes by calls is what comes and goes by captures,
+//! on every engine; queues are bounded; time passes.
 
 use netvm::application::{Application, Embedded, Lent, Settings, Silent};
 use netvm::engines;
@@ -61,7 +62,8 @@ fn bursts_by_calls_are_what_captures_are() {
     }
 }
 
-/// A configuration for calls drawn by lot: its text, devices that packets leave by, handlers that are read and that are written.
+/// A configuration for calls drawn by lot: its text, devices that packets leave by, handlers that
+/// are read and that are written.
 struct ByLot {
     text: &'static str,
     devices: [&'static str; 5],
@@ -69,7 +71,8 @@ struct ByLot {
     writes: [&'static str; 2],
 }
 
-/// Packets go on at once, through queues, late, by a task that can be stopped, and as copies; then as records of flows when timers are due, and with no task but those of devices.
+/// Packets go on at once, through queues, late, by a task that can be stopped, and as copies; then
+/// as records of flows when timers are due, and with no task but those of devices.
 const BY_LOT: [ByLot; 2] = [
     ByLot {
         text: "FromDevice(left) -> c :: Classifier(12/0800, 12/0806, 12/86dd, -);

@@ -1,8 +1,10 @@
 //! The filter expressions of the front end's tests, on packets, with every engine.
 //!
-//! The front end is held against libpcap with the interpreter in its own tests; here the other engines are held against the interpreter on every
-//! expression and capture, and all of them against tcpdump's count on a few captures. tcpdump runs the unoptimised filter (`-O`); where
-//! the count differs, the optimised one may agree instead, since libpcap's optimiser changes what reads past the end do.
+//! The front end is held against libpcap with the interpreter in its own tests; here the other
+//! engines are held against the interpreter on every expression and capture, and all of them
+//! against tcpdump's count on a few captures. tcpdump runs the unoptimised filter (`-O`); where the
+//! count differs, the optimised one may agree instead, since libpcap's optimiser changes what reads
+//! past the end do.
 
 #[path = "../../../tests/needs.rs"]
 mod needs;
@@ -75,7 +77,8 @@ fn chosen(n: usize, link: u32) -> Vec<&'static engines::EngineInfo> {
     engines::ALL.iter().filter(|engine| engine.quick).chain(engines::forms().filter(|_| slow)).collect()
 }
 
-/// An expression compiled for every link type it has a meaning on, by the engines chosen for its number.
+/// An expression compiled for every link type it has a meaning on, by the engines chosen for its
+/// number.
 fn compile(n: usize, expression: &str, links: &BTreeSet<u32>) -> Vec<(u32, Vec<Compiled>)> {
     let of_link = |link: &u32| {
         let engines = chosen(n, *link);

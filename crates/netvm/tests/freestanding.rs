@@ -105,7 +105,8 @@ fn tables_of_each_kind() {
     assert!(refused.iter().all(|(target, why)| *target == OPENCL && why.contains("no C for")), "{refused:?}");
 }
 
-/// Entries come and go in a table that is often full, and whose chains are said to be too long where four keys meet, so that it gets other seeds.
+/// Entries come and go in a table that is often full, and whose chains are said to be too long
+/// where four keys meet, so that it gets other seeds.
 #[test]
 fn open_tables_that_are_seeded_again() {
     let text = include_str!("freestanding/tables.netil").replace("flows, exact, 16, 8, 12, 2000000000", "flows, exact, 16, 8, 100");

@@ -1,4 +1,5 @@
-//! What the element language has, run as elements of configurations, on every engine as on the interpreter.
+//! What the element language has, run as elements of configurations, on every engine as on the
+//! interpreter.
 
 mod graphs;
 #[path = "language/pull.rs"]
@@ -255,7 +256,8 @@ fn tables_are_walked_and_what_their_timeouts_end_is_told() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Entries that people enter end as others do, and those that end at once come in the order of their keys, more than a walk has.
+/// Entries that people enter end as others do, and those that end at once come in the order of
+/// their keys, more than a walk has.
 #[test]
 fn many_entries_that_end_at_once_are_told_in_order() {
     let folder = classes(
@@ -357,7 +359,8 @@ fn rules_with_masks_and_ranges_are_looked_up() {
              }",
         )],
     );
-    // Addresses 10.0.0.1 and 10.0.0.2, port 80; the higher priority wins, then the one entered first.
+    // Addresses 10.0.0.1 and 10.0.0.2, port 80; the higher priority wins, then the one entered
+    // first.
     let text = "s1 :: InfiniteSource(DATA \\<0a0000010050>, LIMIT 2, STOP false, ACTIVE false) -> e :: Rules -> Discard;
         s2 :: InfiniteSource(DATA \\<0a0000020050>, LIMIT 1, STOP false, ACTIVE false) -> e;
         Script(write e.rules.add 0a000000/ff000000 1 0100000000000000, write e.rules.add 00000001/000000ff 2 0200000000000000,

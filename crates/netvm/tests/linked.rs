@@ -1,4 +1,5 @@
-//! Elements that run as one give the captures and counts that they give one packet after the other on the interpreter.
+//! Elements that run as one give the captures and counts that they give one packet after the other
+//! on the interpreter.
 
 mod graphs;
 
@@ -30,8 +31,9 @@ const NATIVE: [(&str, &str, &[&str]); 4] = [
     ),
 ];
 
-/// Sources whose packets come at the same times, one of which ends the run; a queue in which packets of two ways meet. `SHORT` is a capture of half a burst, so that
-/// with as many of another source its end is found when the arrival behind a burst is looked for.
+/// Sources whose packets come at the same times, one of which ends the run; a queue in which
+/// packets of two ways meet. `SHORT` is a capture of half a burst, so that with as many of another
+/// source its end is found when the arrival behind a burst is looked for.
 const SOURCES: [(&str, &str, &[&str]); 27] = [
     (
         "text of a driver that looks at elements at times between packets and at the end",
@@ -204,7 +206,8 @@ fn elements_fused_in_machine_code_do_what_they_do_one_after_the_other() {
     assert_eq!(compare("jit"), CONFIGURATIONS.len() + SOURCES.len() + MADE.len());
 }
 
-/// All configurations by an engine and by the interpreter. Gives in how many of them the engine `jit` fuses elements.
+/// All configurations by an engine and by the interpreter. Gives in how many of them the engine
+/// `jit` fuses elements.
 fn compare(engine: &str) -> usize {
     let folder = std::env::temp_dir().join(format!("netvm-linked-{}-{engine}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -228,7 +231,8 @@ fn compare(engine: &str) -> usize {
     fused
 }
 
-/// How a configuration is linked: also with every table large, so that slices run, if there is a class with tables in it.
+/// How a configuration is linked: also with every table large, so that slices run, if there is a
+/// class with tables in it.
 fn settings(engine: &str, text: &str) -> Vec<engines::Settings> {
     const WITH_TABLES: [&str; 5] = ["StaticIPLookup", "RadixIPLookup", "EtherSwitch", "IPRewriter", "Wide"];
     let sliced = engine == "aot" && WITH_TABLES.iter().any(|class| text.contains(class));
@@ -243,7 +247,8 @@ fn assert_same(found: &graphs::Found, wanted: &graphs::Found, name: &str) {
     assert!(found.text == wanted.text, "{name}: text differs");
 }
 
-/// Elements that do the same behind three sources, which meet in a switch and part again: some drop packets, some are too short for others, and each counts for itself.
+/// Elements that do the same behind three sources, which meet in a switch and part again: some drop
+/// packets, some are too short for others, and each counts for itself.
 const SAME: &str = "FromDevice(d0) -> Strip(12) -> a :: Classifier(0/0800, 0/86dd, -); FromDevice(d1) -> Strip(12) -> b :: Classifier(0/0800, 0/86dd, -);
     FromDevice(d2) -> Strip(12) -> c :: Classifier(0/0800, 0/86dd, -); a[0] -> Strip(2) -> al :: CheckLength(200) -> Unstrip(14) -> [0]s :: EtherSwitch;
     b[0] -> Strip(2) -> bl :: CheckLength(200) -> Unstrip(14) -> [2]s; c[0] -> Strip(2) -> cl :: CheckLength(200) -> Unstrip(14) -> [1]s;
@@ -277,7 +282,8 @@ fn elements_that_do_the_same_share_code_and_nothing_else() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Elements that search: two of a class with other texts, an expression behind bytes that were taken off, one that takes off what is before a text.
+/// Elements that search: two of a class with other texts, an expression behind bytes that were
+/// taken off, one that takes off what is before a text.
 const SEARCHES: &str = r#"FromDump(IN, STOP true) -> Paint(3) -> s :: StringSwitch("E", "\<86dd>"); s[0] -> Strip(14) -> f :: RegexFilter("^E[^a]{8}[\<0611>]|^no.{200}", OFFSET 0)
     -> Unstrip(14) -> t :: StringSwitch("\<35>", "\<01bb>") -> a :: Counter -> Queue -> ToDump(OUT0); t[1] -> a; t[2] -> g :: Search("\<40>") -> b :: Counter -> UnstripAnno -> a;
     f[1] -> c :: Counter -> Discard; g[1] -> a; s[1] -> Queue -> ToDump(OUT1); s[2] -> Discard;"#;
@@ -312,7 +318,8 @@ fn elements_that_search_are_linked() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Filters of many rules are tables. All engines give what the interpreter gives, and that is what the rules mean one by one (they are tested for that where they are written).
+/// Filters of many rules are tables. All engines give what the interpreter gives, and that is what
+/// the rules mean one by one (they are tested for that where they are written).
 #[test]
 fn filters_of_many_rules_decide_alike() {
     let folder = std::env::temp_dir().join(format!("netvm-filters-{}", std::process::id()));

@@ -1,4 +1,5 @@
-//! Threads that are moved from core to core and replicas that come and go while packets flow: captures, counts and texts stay those of one thread, byte for byte.
+//! Threads that are moved from core to core and replicas that come and go while packets flow:
+//! captures, counts and texts stay those of one thread, byte for byte.
 
 mod graphs;
 

@@ -1,4 +1,5 @@
-//! The native build of a configuration, compiled by the system's compiler of C, gives the captures, counts and text that the interpreter gives.
+//! The native build of a configuration, compiled by the system's compiler of C, gives the captures,
+//! counts and text that the interpreter gives.
 
 #[path = "../../../tests/needs.rs"]
 mod needs;
@@ -12,7 +13,8 @@ use netvm::engines;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// More of them, with what the native build does itself: copies that are led back, outputs of queues, several devices' places.
+/// More of them, with what the native build does itself: copies that are led back, outputs of
+/// queues, several devices' places.
 const MORE: [(&str, &str, &[&str]); 6] = [
     (
         "copies that are led back until they were often enough",

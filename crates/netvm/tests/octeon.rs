@@ -1,12 +1,14 @@
-//! Instructions of the Octeon target's C, beside those of gcc's native C for the same function (NetVM paper, sections 6.3.1 and 6.3.3): filters,
-//! and layer-2 forwarding.
+//! Instructions of the Octeon target's C, beside those of gcc's native C for the same function
+//! (NetVM paper, sections 6.3.1 and 6.3.3): filters, and layer-2 forwarding.
 //!
-//! Both fill in the same interface (`netvm.h`), are compiled with the same flags, and run on the same packets under QEMU, with a plugin that
-//! counts the instructions of each function
-//! (octeon/count.c). Filters by hand (octeon/hand.c) read fields in three ways. The program that is built with `-DNETVM_ALIGNED` is measured by the best of them; the one that is built as the Makefile has it by the better of the two
-//! that do not rely on where packets lie, as it does not. So is layer-2 forwarding (octeon/layer2.c). The verdicts must be equal.
-//! `cargo test -p netvm --test octeon -- --nocapture` prints the table of docs/targets.md.
-//! Leaves out time: caches, stalls and dual issue are not counted.
+//! Both fill in the same interface (`netvm.h`), are compiled with the same flags, and run on the
+//! same packets under QEMU, with a plugin that counts the instructions of each function
+//! (octeon/count.c). Filters by hand (octeon/hand.c) read fields in three ways. The program that is
+//! built with `-DNETVM_ALIGNED` is measured by the best of them; the one that is built as the
+//! Makefile has it by the better of the two that do not rely on where packets lie, as it does not.
+//! So is layer-2 forwarding (octeon/layer2.c). The verdicts must be equal.
+//! `cargo test -p netvm --test octeon -- --nocapture` prints the table of docs/targets.md. Leaves
+//! out time: caches, stalls and dual issue are not counted.
 
 #[path = "../../../tests/needs.rs"]
 mod needs;

@@ -1,4 +1,5 @@
-//! P4 programs of the folder `tests/p4` with their STF files, on every engine that is quick to make; and what is refused.
+//! P4 programs of the folder `tests/p4` with their STF files, on every engine that is quick to
+//! make; and what is refused.
 
 use netvm::p4::{self, Switch, stf};
 use netvm::{Settings, engines};

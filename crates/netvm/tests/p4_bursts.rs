@@ -1,5 +1,7 @@
-//! A P4 switch that takes several packets at once does what it does with one after the other: what leaves and in which order, digests, registers, counters. The programs have all
-//! combinations of what makes a difference: state in either half and in both, clones before and behind egress, packets that come round, random numbers.
+//! A P4 switch that takes several packets at once does what it does with one after the other: what
+//! leaves and in which order, digests, registers, counters. The programs have all combinations of
+//! what makes a difference: state in either half and in both, clones before and behind egress,
+//! packets that come round, random numbers.
 
 use netvm::p4::{self, Arrived, Departures, Reading, Sent, Switch, stf};
 use netvm::{Settings, engines};
@@ -8,7 +10,8 @@ use std::path::Path;
 /// Macros of the program, each of which adds something.
 const PARTS: [&str; 8] = ["IN_STATE", "OUT_STATE", "BETWEEN", "IN_CLONES", "OUT_CLONES", "ROUNDS", "RANDOM", "GROUPS"];
 
-/// Those that run on all engines: clones and groups before egress and behind it; state in both halves.
+/// Those that run on all engines: clones and groups before egress and behind it; state in both
+/// halves.
 const COMPILED: [usize; 2] = [0b1001_1000, 0b0000_0110];
 
 const PROGRAM: &str = "#include <core.p4>
@@ -102,7 +105,8 @@ fn started(pipeline: p4::Pipeline, engine: &engines::EngineInfo) -> Switch {
     switch
 }
 
-/// Packets of all kinds; some are too short. Of forty in a row ingress sends each to one port, or drops it.
+/// Packets of all kinds; some are too short. Of forty in a row ingress sends each to one port, or
+/// drops it.
 fn packets(count: u32) -> Vec<Vec<u8>> {
     let packet = |n: u32| {
         let kind = n.wrapping_mul(0x9e37_79b9) >> 26 & if n / 40 % 2 == 1 { 0x38 } else { 0x3f };

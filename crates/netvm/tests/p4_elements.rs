@@ -1,4 +1,5 @@
-//! P4 programs as elements of graphs: what the switch around a program does with a packet, the element does, on every engine; and what it refuses.
+//! P4 programs as elements of graphs: what the switch around a program does with a packet, the
+//! element does, on every engine; and what it refuses.
 
 use netvm::application::{Application, Host, Settings, Stream};
 use netvm::io::{LinkType, Plan, Timestamp, Writer};
@@ -113,7 +114,8 @@ fn write(path: &Path, packets: impl Iterator<Item = (u64, Vec<u8>)>) {
     writer.finish().unwrap();
 }
 
-/// What a graph with the program in it sends, by port, and what a command tells at the end; commands are run before the first packet.
+/// What a graph with the program in it sends, by port, and what a command tells at the end;
+/// commands are run before the first packet.
 fn of_graph(dir: &Path, engine: &engines::EngineInfo, packets: &[(u16, u64, Vec<u8>)], commands: [&str; 2]) -> (Sent, String) {
     let (program, entries) = (dir.join("p.p4"), dir.join("e.txt"));
     let mut text = format!("p :: P4({}, ENTRIES {});\n", program.display(), entries.display());

@@ -1,6 +1,8 @@
-//! Commands of control planes that were damaged are refused or done, and never a panic; packets are forwarded behind them, and a batch that is refused changes nothing.
+//! Commands of control planes that were damaged are refused or done, and never a panic; packets are
+//! forwarded behind them, and a batch that is refused changes nothing.
 //!
-//! The commands are those of the STF files in `tests/p4`, each with bytes and words changed. `NETVM_CASES` and `NETVM_SEED` choose how many and which.
+//! The commands are those of the STF files in `tests/p4`, each with bytes and words changed.
+//! `NETVM_CASES` and `NETVM_SEED` choose how many and which.
 
 use netvm::p4::{self, Switch, stf};
 use netvm::{Settings, engines};

@@ -1,5 +1,7 @@
-//! BMv2's JSON against a reading of it that is written here: expressions with numbers without bounds, and nodes that name what comes next; by chance, from a seed
-//! (`NETVM_SEED`, `NETVM_CASES`). Files of the folder `tests/p4` with their STF files; and what is refused, with its place.
+//! BMv2's JSON against a reading of it that is written here: expressions with numbers without
+//! bounds, and nodes that name what comes next; by chance, from a seed (`NETVM_SEED`,
+//! `NETVM_CASES`). Files of the folder `tests/p4` with their STF files; and what is refused, with
+//! its place.
 
 use netvm::p4::{BigInt, Pipeline, Reading, Switch, stf};
 use netvm::{Settings, engines};

@@ -1,6 +1,7 @@
-//! One corpus on every engine, target and model of a machine: what leaves and what memory is left is as with the
-//! interpreter, at a cost that is told, or there is a reason why not. `make portability` runs all of it and writes
-//! docs/portability.md; with `NETVM_BLESS=more` what the page has no `same` for: new programs, new columns and what was refused. Without
+//! One corpus on every engine, target and model of a machine: what leaves and what memory is left
+//! is as with the interpreter, at a cost that is told, or there is a reason why not.
+//! `make portability` runs all of it and writes docs/portability.md; with `NETVM_BLESS=more` what
+//! the page has no `same` for: new programs, new columns and what was refused. Without
 //! `NETVM_BLESS` only a part runs, or with `NETVM_NAMES=TEXT` what has that in its name.
 #![cfg(target_os = "linux")]
 
@@ -51,7 +52,8 @@ fn the_corpus_does_the_same_everywhere() {
     }
 }
 
-/// By program its cells, but for those that are known to be the same; none where the interpreter cannot start it. Several programs at once.
+/// By program its cells, but for those that are known to be the same; none where the interpreter
+/// cannot start it. Several programs at once.
 fn rows(cases: &[Case], columns: &[Column], known: &page::Known) -> Vec<Option<Vec<Cell>>> {
     let (next, rows) = (AtomicUsize::new(0), Mutex::new(cases.iter().map(|_| None).collect::<Vec<_>>()));
     let work = || {

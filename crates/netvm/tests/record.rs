@@ -1,4 +1,5 @@
-//! The flight recorder: every engine says the same of where packets went and why, and several threads what one says; a filter takes those that it would take where they arrived; what a thread
+//! The flight recorder: every engine says the same of where packets went and why, and several
+//! threads what one says; a filter takes those that it would take where they arrived; what a thread
 //! had recorded that fails is known afterwards.
 
 use netvm::application::{Application, Cores, Graph, Host, Placement, RECORD, Reading, Settings, Stream};
@@ -54,7 +55,8 @@ fn run(app: &str, engine: &str, captures: &BTreeMap<String, PathBuf>, begin: imp
     graph
 }
 
-/// Packets, ordered by what they are: their numbers depend on when they were run. A part of a way that is not known is left out, with what stands there elsewhere.
+/// Packets, ordered by what they are: their numbers depend on when they were run. A part of a way
+/// that is not known is left out, with what stands there elsewhere.
 fn told(graph: &Graph) -> Vec<(u64, String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let one = |it: Value| (it["time_ns"].as_u64().unwrap_or(0), text(&it["bytes"]), text(&it["element"]), text(&it["dropped"]));
@@ -76,7 +78,8 @@ fn every_engine_tells_the_same_of_packets() {
     capture(&outside, 1000, gateway, 2);
     let captures = BTreeMap::from([("inside".to_owned(), inside), ("outside".to_owned(), outside)]);
     for app in ["nat/nat.click", "nat/forward.click", "firewall/firewall.click"] {
-        // Linked elements that hold packets, as ARP does, make others of them: of such only those are compared that were dropped.
+        // Linked elements that hold packets, as ARP does, make others of them: of such only those
+        // are compared that were dropped.
         let holds = app == "nat/nat.click";
         let told = |graph: &Graph| told(graph).into_iter().filter(|packet| !holds || !packet.3.is_empty()).collect::<Vec<_>>();
         let first = told(&recorded(app, "interp", &captures, 1 << 16, &folder));
@@ -159,7 +162,8 @@ fn a_filter_takes_what_it_would_take_of_what_arrived() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Elements in replicas and in order, copies in both, packets that are dropped in both, and a source of which nothing goes past.
+/// Elements in replicas and in order, copies in both, packets that are dropped in both, and a
+/// source of which nothing goes past.
 const STAGED: &str = "FromDevice(in) -> c :: Classifier(12/0800, -); c[1] -> Discard; c[0] -> Strip(14) -> h :: CheckIPHeader -> t :: Tee(2); t[0] -> Unstrip(14) -> Queue(50) -> ToDevice(out);
      t[1] -> k :: IPClassifier(udp, -); k[0] -> r :: RoundRobinSwitch -> Paint(1) -> u :: Tee -> d :: Discard; r[1] -> Discard; u[1] -> CheckLength(60) -> Discard; k[1] -> Discard; FromDevice(other) -> d;";
 

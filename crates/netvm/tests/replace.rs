@@ -1,4 +1,5 @@
-//! A configuration is replaced while packets flow: nothing is lost, doubled or out of order, what elements know stays, and a version that is wrong changes nothing.
+//! A configuration is replaced while packets flow: nothing is lost, doubled or out of order, what
+//! elements know stays, and a version that is wrong changes nothing.
 
 mod graphs;
 
@@ -153,7 +154,8 @@ fn entries_that_packets_made_stay_where_an_element_is_made_anew() {
     run.end(&[]);
 }
 
-/// Another timeout holds for the entries that are there, from when they were used last; with another capacity they end when they would have.
+/// Another timeout holds for the entries that are there, from when they were used last; with
+/// another capacity they end when they would have.
 #[test]
 fn entries_age_on_under_another_timeout() {
     let long = "FromDump(IN, STOP true) -> Strip(14) -> CheckIPHeader -> [0] n :: Napt(198.51.100.0/24, TIMEOUT 300s, CAPACITY 65536);
@@ -247,7 +249,8 @@ fn packets_of_queues_that_are_no_more_are_counted() {
     run.end(&[]);
 }
 
-/// Where packets' annotations lie elsewhere in the new version, no element goes on with packets of the old one; sources do, and the length of what they make is no number of packets.
+/// Where packets' annotations lie elsewhere in the new version, no element goes on with packets of
+/// the old one; sources do, and the length of what they make is no number of packets.
 #[test]
 fn packets_with_other_annotations_are_lost_and_counted() {
     let delayed = "-> d :: Queue(100000) -> u :: LinkUnqueue(1s, 1MBps) -> ToDump(OUT0); i :: InfiniteSource(LIMIT 0) -> ToDump(OUT1);";
@@ -265,7 +268,8 @@ fn packets_with_other_annotations_are_lost_and_counted() {
     run.end(&[]);
 }
 
-/// What was recorded before is known behind a replacement, and packets that come then are recorded, too.
+/// What was recorded before is known behind a replacement, and packets that come then are recorded,
+/// too.
 #[test]
 fn packets_stay_recorded_while_versions_take_turns() {
     for engine in ["interp", "jit"] {
@@ -278,7 +282,8 @@ fn packets_stay_recorded_while_versions_take_turns() {
         let packets = why::packets(&run.graph).unwrap();
         let is_copy = |packet: &&serde_json::Value| !packet["copy_of"].is_null();
         let has = |packet: &&serde_json::Value, name: &str| packet["way"].as_array().unwrap().iter().any(|it| it == name);
-        // All arrived, whichever version they came to; of an element that is no more nothing is known.
+        // All arrived, whichever version they came to; of an element that is no more nothing is
+        // known.
         let arrived: Vec<_> = packets.iter().filter(|packet| !is_copy(packet)).collect();
         assert_eq!((arrived.len(), arrived.iter().filter(|packet| has(packet, "t")).count()), (3000, 3000), "{engine}");
         let through = packets.iter().filter(|packet| has(packet, "n")).count();
@@ -306,7 +311,8 @@ fn classes_beside_the_file_of_a_version_are_found() {
     run.end(&[]);
 }
 
-/// On several threads, with elements in replicas: the same captures and counts as on one thread without a replacement.
+/// On several threads, with elements in replicas: the same captures and counts as on one thread
+/// without a replacement.
 #[test]
 fn versions_take_turns_on_several_threads() {
     const MORE: &str = "-> n :: Null -> Strip(14)";
@@ -401,7 +407,8 @@ fn packets_of(file: &Path) -> Vec<Vec<u8>> {
     all
 }
 
-/// Each replica has the whole configuration, and goes on with the state of its flows; state in common goes on for all.
+/// Each replica has the whole configuration, and goes on with the state of its flows; state in
+/// common goes on for all.
 #[test]
 fn versions_take_turns_where_only_the_order_of_flows_is_kept() {
     let text = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount(CAPACITY 100000) -> Unstrip(14) -> q :: Queue(100000) -> ToDump(OUT0, SNAPLEN 0);";
@@ -467,7 +474,8 @@ fn versions_take_turns_where_only_the_order_of_flows_is_kept() {
     }
 }
 
-/// A state that would be shared in another way is told, as a version that is wrong is, and replicas go on.
+/// A state that would be shared in another way is told, as a version that is wrong is, and replicas
+/// go on.
 #[test]
 fn replicas_do_not_go_on_with_a_state_that_is_shared_in_another_way() {
     let run = Run::on(capture_of(5000), "flows-refused", "jit", "Idle -> ToDump(OUT0); Idle -> ToDump(OUT1);");
@@ -500,7 +508,8 @@ fn replicas_do_not_go_on_with_a_state_that_is_shared_in_another_way() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A client's version is read and compiled on its own thread: packets flow meanwhile, and what no packet is handled for is shorter.
+/// A client's version is read and compiled on its own thread: packets flow meanwhile, and what no
+/// packet is handled for is shorter.
 #[test]
 fn a_version_is_prepared_while_packets_flow() {
     let text = "InfiniteSource(LIMIT -1) -> c :: Counter -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Unstrip(14) -> Discard;";

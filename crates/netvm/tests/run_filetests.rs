@@ -1,8 +1,10 @@
-//! Programs of `tests/filetests/run`: one corpus, every engine. What a program does is compared between engines, and the interpreter's with the file
-//! beside it; `NETVM_BLESS=1` writes those files.
+//! Programs of `tests/filetests/run`: one corpus, every engine. What a program does is compared
+//! between engines, and the interpreter's with the file beside it; `NETVM_BLESS=1` writes those
+//! files.
 //!
-//! A file holds cases; a case starts with `; case: NAME`. In it, `; packet: HEX` lines are pushed into port 0 in order, `; offer: PORT HEX` waits
-//! at an input, `; pull: PORT` asks an output, `; budget: N` and `; seed: N` set what they say. Packets arrive a millisecond apart from
+//! A file holds cases; a case starts with `; case: NAME`. In it, `; packet: HEX` lines are pushed
+//! into port 0 in order, `; offer: PORT HEX` waits at an input, `; pull: PORT` asks an output,
+//! `; budget: N` and `; seed: N` set what they say. Packets arrive a millisecond apart from
 //! 2001-09-09 01:46:40 UTC on, and were ten bytes longer on the wire.
 
 use netil::exec::{Disposition, ExchangeBuffer};

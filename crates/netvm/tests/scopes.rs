@@ -1,4 +1,5 @@
-//! Tables and variables that several elements have together: on every engine as on the interpreter, and what is told of scopes that do not fit.
+//! Tables and variables that several elements have together: on every engine as on the interpreter,
+//! and what is told of scopes that do not fit.
 
 mod graphs;
 
@@ -262,7 +263,8 @@ fn variables_that_do_not_fit_are_told() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Packets that expire behind a rewriter, and the errors about them as they come back and as they are then; quotations are tested as packets.
+/// Packets that expire behind a rewriter, and the errors about them as they come back and as they
+/// are then; quotations are tested as packets.
 fn errors(name: &str, rewriter: &str, between: &str, behind: &str, packets: &str) -> Vec<String> {
     let folder = classes(name);
     let file = folder.join("packets").display().to_string();

@@ -1,4 +1,5 @@
-//! Pipelines of an embedding program: nothing is lost or doubled and flows stay in order, whatever moves and however replicas change; elements are stages; what is wrong is told.
+//! Pipelines of an embedding program: nothing is lost or doubled and flows stay in order, whatever
+//! moves and however replicas change; elements are stages; what is wrong is told.
 
 use netvm::application::{Application, Lent, Settings, Silent};
 use netvm::engines;
@@ -49,7 +50,8 @@ struct Traffic {
     sent: AtomicU64,
 }
 
-/// Sends so many packets in flows chosen at random, and more until it is enough; some turns are bursts, some have nothing.
+/// Sends so many packets in flows chosen at random, and more until it is enough; some turns are
+/// bursts, some have nothing.
 fn traffic(source: u32, count: u32, traffic: &Arc<Traffic>) -> impl FnMut(&mut Outlets) -> Turn + Send + use<> {
     let traffic = Arc::clone(traffic);
     let (mut numbers, mut next, mut sent) = (Numbers(source.into()), BTreeMap::<u32, u32>::new(), 0);
@@ -68,7 +70,8 @@ fn traffic(source: u32, count: u32, traffic: &Arc<Traffic>) -> impl FnMut(&mut O
     }
 }
 
-/// The same by calls, from a thread of the test's own; now and then all goes on, and sometimes nothing comes for a while.
+/// The same by calls, from a thread of the test's own; now and then all goes on, and sometimes
+/// nothing comes for a while.
 fn inject(mut injector: Injector, count: u32, traffic: &Arc<Traffic>) -> JoinHandle<()> {
     let traffic = Arc::clone(traffic);
     std::thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! Linked elements that set timers do what they do one packet at a time on the interpreter: order of all packets, counts and text. Arrivals come in bursts all the
-//! same.
+//! Linked elements that set timers do what they do one packet at a time on the interpreter: order
+//! of all packets, counts and text. Arrivals come in bursts all the same.
 //!
 //! `NETVM_CASES` sets the number of generated configurations, `NETVM_SEED` the first.
 
@@ -12,7 +12,8 @@ use runtime::io::synth;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Configurations with timers that are due between packets of a burst, with them, behind them, and when the end was found.
+/// Configurations with timers that are due between packets of a burst, with them, behind them, and
+/// when the end was found.
 const CONFIGURATIONS: [(&str, &str, &[&str]); 7] = [
     (
         "packets that wait, with copies that leave at once",
@@ -71,7 +72,8 @@ impl Random {
     }
 }
 
-/// A capture whose packets come at the same times, soon and long after each other, and sometimes at earlier times.
+/// A capture whose packets come at the same times, soon and long after each other, and sometimes at
+/// earlier times.
 fn capture(seed: u64, count: usize) -> Vec<u8> {
     let mut random = Random(seed);
     let mut file = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
@@ -161,7 +163,8 @@ fn timers_run_between_the_packets_that_they_come_between() {
     if aot::build::Compiler::system().is_err() {
         return eprintln!("no C compiler: nothing to compare");
     }
-    // The second is a burst to the packet, so that its end is found when the next arrival is looked for.
+    // The second is a burst to the packet, so that its end is found when the next arrival is looked
+    // for.
     for count in [1500, 1024] {
         let (folder, input) = folder(&format!("fixed-{count}"), &capture(count, count as usize));
         for (name, text, reads) in CONFIGURATIONS {

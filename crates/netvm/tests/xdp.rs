@@ -86,7 +86,8 @@ fn the_forward_path_of_the_router() {
     alike(&Config::File(apps().join("router/forward.click")), inputs, &["in", "eth0", "eth1", "eth2", "eth3"]);
 }
 
-/// A variable that each run writes before it reads it is on the stack, so that processors do not disturb each other; one that lasts is in the map.
+/// A variable that each run writes before it reads it is on the stack, so that processors do not
+/// disturb each other; one that lasts is in the map.
 #[test]
 fn what_each_run_writes_first_is_on_the_stack() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("xdp-scratch-{}", std::process::id()));
@@ -166,7 +167,8 @@ fn hold(name: &str, config: &str, devices: &[&str]) {
     });
 }
 
-/// They hold where the kernel runs what it can, and a process the rest; `alone`: of so many packets at least the process knows nothing.
+/// They hold where the kernel runs what it can, and a process the rest; `alone`: of so many packets
+/// at least the process knows nothing.
 fn hold_divided(name: &str, config: &str, devices: &[&str], alone: u64) {
     let mut sum = 0;
     each_scenario(name, config, |scenario, application| {
@@ -195,7 +197,8 @@ fn judge(scenario: &Scenario, mut outputs: BTreeMap<String, Vec<Vec<u8>>>, drops
     assert_eq!(*drops, scenario.drops);
 }
 
-/// How long the kernel takes for a packet that it forwards; `--nocapture` tells. Each run is measured by itself, since packets are changed.
+/// How long the kernel takes for a packet that it forwards; `--nocapture` tells. Each run is
+/// measured by itself, since packets are changed.
 #[test]
 fn nanoseconds_of_a_packet() {
     const RUNS: usize = 2001;

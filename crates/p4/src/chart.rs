@@ -1,6 +1,8 @@
-//! Parsers and controls as graphs, for those who draw them: a box for each parser state, table, condition and row of statements, an arrow for each way from one to the next.
+//! Parsers and controls as graphs, for those who draw them: a box for each parser state, table,
+//! condition and row of statements, an arrow for each way from one to the next.
 //!
-//! There is a chart for each part of the program's package, in the order in which packets go through them, and for each parser and control that these apply.
+//! There is a chart for each part of the program's package, in the order in which packets go
+//! through them, and for each parser and control that these apply.
 
 use crate::hir::{BlockId, Callee, Expr, ExprKind, InstId, Next, Program, Stmt, StmtKind, TableId, Target, Type};
 use crate::lower::arch;

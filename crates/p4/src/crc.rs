@@ -1,9 +1,12 @@
-//! Cyclic redundancy checks whose parameters the control plane may change, as a table-driven computation reads them.
+//! Cyclic redundancy checks whose parameters the control plane may change, as a table-driven
+//! computation reads them.
 //!
-//! The remainder is kept with its lowest bit first whatever the parameters say; data bytes go through a table that reverses their bits or does not, and
-//! the result is reversed at the end if it has to be.
+//! The remainder is kept with its lowest bit first whatever the parameters say; data bytes go
+//! through a table that reverses their bits or does not, and the result is reversed at the end if
+//! it has to be.
 //!
-//! Source: Ross Williams, "A painless guide to CRC error detection algorithms", section 15, whose model BMv2 follows.
+//! Source: Ross Williams, "A painless guide to CRC error detection algorithms", section 15, whose
+//! model BMv2 follows.
 
 /// Bytes of [`Parameters::image`].
 pub const IMAGE: u32 = 16 + 256 + 1024;
@@ -41,7 +44,8 @@ impl Parameters {
         value.reverse_bits() >> (32 - self.width)
     }
 
-    /// What lies in data memory: the initial remainder, the final mask, whether the result is reversed, and the two tables. Numbers are little-endian.
+    /// What lies in data memory: the initial remainder, the final mask, whether the result is
+    /// reversed, and the two tables. Numbers are little-endian.
     #[must_use]
     pub fn image(self) -> Vec<u8> {
         let mut out = Vec::with_capacity(IMAGE as usize);

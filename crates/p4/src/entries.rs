@@ -1,13 +1,15 @@
 //! Entries of tables as the control plane knows them, to entries of the module's tables.
 //!
-//! A range becomes the prefixes that cover it, so that an entry may become several of the same priority and value.
+//! A range becomes the prefixes that cover it, so that an entry may become several of the same
+//! priority and value.
 
 use crate::pipeline::{ActionMeta, InitialEntry, KeyMeta, TableMeta};
 use netil::module::Entry;
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
 
-/// The priority of what goes first where the lowest wins, as in BMv2: others are so much less. In tables the highest wins.
+/// The priority of what goes first where the lowest wins, as in BMv2: others are so much less. In
+/// tables the highest wins.
 pub const LOWEST_WINS: u32 = 1 << 31;
 
 /// The most entries of the module that one entry may become.
@@ -128,7 +130,8 @@ pub fn value(of: &str, actions: &[ActionMeta], bytes: u32, action: usize, args: 
     Ok(value)
 }
 
-/// Entries of a ternary table whose keys stand in a row, the first one highest, with zeros in front. Only the bits of `counted` count, if it is there.
+/// Entries of a ternary table whose keys stand in a row, the first one highest, with zeros in
+/// front. Only the bits of `counted` count, if it is there.
 ///
 /// # Errors
 /// They would be too many.

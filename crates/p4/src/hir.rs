@@ -1,4 +1,5 @@
-//! The checked program: names are looked up, every expression has a type, implicit casts are written out, constants are folded.
+//! The checked program: names are looked up, every expression has a type, implicit casts are
+//! written out, constants are folded.
 
 use crate::ast::{Aggregate, BinOp, Dir, Notes, UnOp};
 use crate::lexer::Name;

@@ -1,7 +1,9 @@
-//! Text to tokens: identifiers (keywords among them), numbers with widths, strings, symbols. Comments and blanks are left out.
+//! Text to tokens: identifiers (keywords among them), numbers with widths, strings, symbols.
+//! Comments and blanks are left out.
 //!
-//! Invariant: lexing never fails. What is no token becomes [`Tok::Bad`], which is a fault only if it survives the preprocessor. `>` is always a token
-//! of its own, because `>>` also closes two lists of type arguments; the parser joins what stands together.
+//! Invariant: lexing never fails. What is no token becomes [`Tok::Bad`], which is a fault only if
+//! it survives the preprocessor. `>` is always a token of its own, because `>>` also closes two
+//! lists of type arguments; the parser joins what stands together.
 //!
 //! Source: P4-16 language specification 1.2.5, section 6.3.
 

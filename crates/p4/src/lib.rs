@@ -1,4 +1,5 @@
-//! P4-16 programs for v1model and PSA, and what p4c makes of them for BMv2: from source text to NetIL.
+//! P4-16 programs for v1model and PSA, and what p4c makes of them for BMv2: from source text to
+//! NetIL.
 //!
 //! ```text
 //! text ──lexer, preprocess──▶ tokens ──parser──▶ ast ──check──▶ hir ──lower──▶ Pipeline: a netil::Module, and what the control plane knows
@@ -12,7 +13,8 @@
 //! - [`crc`]: checks whose parameters may change
 //! - [`chart`]: parsers and controls as graphs
 //!
-//! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's simple_switch; Portable Switch Architecture 1.2.
+//! Source: P4-16 language specification 1.2.5; for v1model the documentation of BMv2's
+//! simple_switch; Portable Switch Architecture 1.2.
 #![forbid(unsafe_code)]
 mod ast;
 mod bmv2;
@@ -144,7 +146,8 @@ impl Warnings {
     }
 }
 
-/// Checks a program of any architecture; one whose architecture is supported is compiled. What it says and cannot mean.
+/// Checks a program of any architecture; one whose architecture is supported is compiled. What it
+/// says and cannot mean.
 ///
 /// # Errors
 /// All that is wrong with it.
@@ -174,11 +177,12 @@ pub fn compile(name: &Path, text: &str, reading: Reading<'_>) -> Result<Pipeline
     })
 }
 
-/// Compiles a program for v1model to be an element of a graph: packets come in by its inputs, which are its ports of arrival, and leave by its outputs,
-/// which are its egress ports.
+/// Compiles a program for v1model to be an element of a graph: packets come in by its inputs, which
+/// are its ports of arrival, and leave by its outputs, which are its egress ports.
 ///
 /// # Errors
-/// What is wrong with it, is not supported, or asks for what the switch around a program does: clones, resubmission, recirculation, digests.
+/// What is wrong with it, is not supported, or asks for what the switch around a program does:
+/// clones, resubmission, recirculation, digests.
 pub fn compile_element(name: &Path, text: &str, reading: Reading<'_>, inputs: u32, outputs: u32) -> Result<Pipeline, Refused> {
     on_stack(|| {
         let (program, sources) = front(name, text, reading)?;

@@ -1,7 +1,9 @@
 //! What a program that is compiled for tracing tells of its run.
 //!
-//! Such a program is the same code with marks between: each mark appends its number and some values to a record in data memory. Nothing reads the record, so what
-//! the program does is what it does without marks. Values are little-endian, each in whole bytes. What does not fit the record is left out.
+//! Such a program is the same code with marks between: each mark appends its number and some values
+//! to a record in data memory. Nothing reads the record, so what the program does is what it does
+//! without marks. Values are little-endian, each in whole bytes. What does not fit the record is
+//! left out.
 
 /// Bytes of the record.
 pub const RECORD: u32 = 256 << 10;
@@ -37,7 +39,8 @@ pub enum MarkKind {
     Exit,
     /// The packet ends behind egress.
     Dropped,
-    /// `log_msg`: the name is its text, in which values stand for `{}`; or an `assert` or `assume` that does not hold.
+    /// `log_msg`: the name is its text, in which values stand for `{}`; or an `assert` or `assume`
+    /// that does not hold.
     Log,
 }
 

@@ -1,7 +1,10 @@
-//! What the compiler does to make programs fast, each of which can be left out to see what it gains. They keep the meaning.
+//! What the compiler does to make programs fast, each of which can be left out to see what it
+//! gains. They keep the meaning.
 //!
-//! Source: Choi and others, "PVPP: A Programmable Vector Packet Processor", SOSR 2017, section 4: removing redundant tables, reducing metadata access, reducing pointer
-//! dereferences. What is not of P4 (several packets at once, where packets leave) is left out: that is the engines' (`netvm::engines`).
+//! Source: Choi and others, "PVPP: A Programmable Vector Packet Processor", SOSR 2017, section 4:
+//! removing redundant tables, reducing metadata access, reducing pointer dereferences. What is not
+//! of P4 (several packets at once, where packets leave) is left out: that is the engines'
+//! (`netvm::engines`).
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,14 +17,16 @@ pub mod ports {
     pub const OUT: u32 = 4;
     /// Out: a clone that egress makes.
     pub const MIRROR: u32 = 5;
-    /// In: what arrives, to leave egress if ingress asks for one port and nothing else; see [`super::Order::straight_at_once`].
+    /// In: what arrives, to leave egress if ingress asks for one port and nothing else; see
+    /// [`super::Order::straight_at_once`].
     pub const STRAIGHT: u32 = 6;
 }
 
 /// The port to which ingress sends what is dropped.
 pub const DROP: u32 = u32::MAX;
 
-/// How a program calls the ways by which its packets come: numbers of `instance_type` or `packet_path`.
+/// How a program calls the ways by which its packets come: numbers of `instance_type` or
+/// `packet_path`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
     /// To ingress, from a port.
@@ -43,7 +45,8 @@ pub struct Paths {
     pub recirculated: u32,
 }
 
-/// Where in info memory the two halves of a program and the replication engine talk to each other; offsets of little-endian numbers.
+/// Where in info memory the two halves of a program and the replication engine talk to each other;
+/// offsets of little-endian numbers.
 pub mod info {
     /// 32 bits: the port that ingress sends to, or [`super::DROP`].
     pub const EGRESS_SPEC: u32 = 0;
@@ -65,7 +68,8 @@ pub mod info {
     pub const PATH: u32 = 28;
     /// 32 bits: the port that it leaves by.
     pub const EGRESS_PORT: u32 = 32;
-    /// 32 bits: the port that it came in by; where it recirculates, the port that it comes in by next.
+    /// 32 bits: the port that it came in by; where it recirculates, the port that it comes in by
+    /// next.
     pub const INGRESS_PORT: u32 = 36;
     /// 32 bits: bytes of the packet as it came in.
     pub const LENGTH: u32 = 40;
@@ -148,7 +152,8 @@ pub struct KeyMeta {
     pub kind: Match,
     /// The lowest bit that it takes in the module's key.
     pub shift: u32,
-    /// The bits of entries that count, if not all do: BMv2's JSON may take some away from what is looked up, and then takes them away from entries, too.
+    /// The bits of entries that count, if not all do: BMv2's JSON may take some away from what is
+    /// looked up, and then takes them away from entries, too.
     pub mask: Option<BigInt>,
 }
 
@@ -203,13 +208,14 @@ pub struct TableMeta {
     pub meter: Option<u32>,
     /// Where direct meters are found by name.
     pub meter_name: String,
-    /// The action profile that entries take their actions from: an entry's value begins with a member's number in 32 bits and, in the next 32,
-    /// the number of a group and one, or 0 where it is a member.
+    /// The action profile that entries take their actions from: an entry's value begins with a
+    /// member's number in 32 bits and, in the next 32, the number of a group and one, or 0 where it
+    /// is a member.
     pub profile: Option<usize>,
     /// Ranges are written as prefixes, and the table is ternary.
     pub ternary: bool,
-    /// Where in an entry's value stands when it was found last, in microseconds since the switch started, 64 bits: of tables that tell of entries that were not
-    /// used for some time.
+    /// Where in an entry's value stands when it was found last, in microseconds since the switch
+    /// started, 64 bits: of tables that tell of entries that were not used for some time.
     pub last_hit: Option<u32>,
     /// The entries that the program has.
     pub initial: Vec<InitialEntry>,
@@ -258,8 +264,9 @@ pub struct ArrayMeta {
     pub by_bytes: bool,
 }
 
-/// Where the parts of a meter are in its [`meter::BYTES`] bytes: little-endian numbers of 64 bits. Rates are per microsecond; rates, bursts and
-/// tokens have [`meter::FRACTION`] bits behind the point. Those of the committed rate come first, those of the peak rate 8 bytes later.
+/// Where the parts of a meter are in its [`meter::BYTES`] bytes: little-endian numbers of 64 bits.
+/// Rates are per microsecond; rates, bursts and tokens have [`meter::FRACTION`] bits behind the
+/// point. Those of the committed rate come first, those of the peak rate 8 bytes later.
 pub mod meter {
     /// Both rates.
     pub const RATE: u32 = 0;
@@ -277,14 +284,16 @@ pub mod meter {
     pub const FRACTION: u32 = 32;
 }
 
-/// An action profile or selector: members, which are actions with their arguments, and groups of them.
+/// An action profile or selector: members, which are actions with their arguments, and groups of
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileMeta {
     /// Its whole name for the control plane.
     pub name: String,
     /// The module's table of members: key 32 bits, value as that of an entry without profile.
     pub members: u32,
-    /// The module's table of groups, for a selector. Key: 32 bits the group, 32 bits a position, or [`GROUP_SIZE`]; value: 32 bits, the member there, or how many there are.
+    /// The module's table of groups, for a selector. Key: 32 bits the group, 32 bits a position, or
+    /// [`GROUP_SIZE`]; value: 32 bits, the member there, or how many there are.
     pub groups: Option<u32>,
     /// Its actions, those of the tables that use it.
     pub actions: Vec<ActionMeta>,
@@ -332,7 +341,8 @@ pub struct CrcMeta {
     pub at: u32,
 }
 
-/// What of a program can tell in which order its halves ran for which packets: a switch that takes several packets at once runs ingress for all of them before egress.
+/// What of a program can tell in which order its halves ran for which packets: a switch that takes
+/// several packets at once runs ingress for all of them before egress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
     /// Something that one half changes and the other one looks at, or random numbers.
@@ -358,7 +368,8 @@ impl Order {
         !(self.between || self.comes_round && (self.ingress || self.egress))
     }
 
-    /// Whether packets may come in by [`ports::STRAIGHT`], one behind the other, before what the replication engine has to do is done.
+    /// Whether packets may come in by [`ports::STRAIGHT`], one behind the other, before what the
+    /// replication engine has to do is done.
     #[must_use]
     pub fn straight_at_once(self) -> bool {
         let egress_waits = self.deviates || self.mirrors || self.comes_round;
@@ -401,8 +412,8 @@ pub struct Pipeline {
     pub last_port: u32,
     /// What it tells, if it was compiled for tracing.
     pub marks: Option<crate::marks::Marks>,
-    /// Of a program that is an element: the module's table of multicast groups. Key: 16 bits the group, 16 bits a position; value: 16 bits each,
-    /// egress port and replication id.
+    /// Of a program that is an element: the module's table of multicast groups. Key: 16 bits the
+    /// group, 16 bits a position; value: 16 bits each, egress port and replication id.
     pub groups: Option<u32>,
     /// What was done to make it fast, a sentence each.
     pub optimised: Vec<String>,

@@ -1,7 +1,9 @@
-//! The preprocessor, on tokens: `#include`, `#define` with and without arguments, `#x` and `##` in it, `#undef`, `#if`/`#ifdef` and their kin, `#error`.
+//! The preprocessor, on tokens: `#include`, `#define` with and without arguments, `#x` and `##` in
+//! it, `#undef`, `#if`/`#ifdef` and their kin, `#error`.
 //!
-//! `core.p4`, `v1model.p4` and `psa.p4` are part of this crate. Other files come from the folder of the file that names them, then from the folders given.
-//! Tokens of a macro have the place of its use. Files, tokens and nesting are bounded, whatever the text asks for.
+//! `core.p4`, `v1model.p4` and `psa.p4` are part of this crate. Other files come from the folder of
+//! the file that names them, then from the folders given. Tokens of a macro have the place of its
+//! use. Files, tokens and nesting are bounded, whatever the text asks for.
 
 use crate::lexer::{Name, Tok, Token, lex};
 use frontends::diagnostics::{Diagnostic, Origin, Sources, Span};

@@ -1,4 +1,5 @@
-//! What is told of programs that are right and cannot mean what they say: each warning with its line, and what is not told.
+//! What is told of programs that are right and cannot mean what they say: each warning with its
+//! line, and what is not told.
 
 use netvm_p4::{Reading, check};
 use std::path::Path;
@@ -12,7 +13,8 @@ fn told(text: &str) -> Vec<String> {
     list
 }
 
-/// A program for v1model: states behind `start` from line 10 on, what is declared in ingress from line 20 on, and what it does from line 40 on.
+/// A program for v1model: states behind `start` from line 10 on, what is declared in ingress from
+/// line 20 on, and what it does from line 40 on.
 fn program(states: &str, declared: &str, applied: &str) -> String {
     let lines = |text: &str, n: usize| format!("{text}{}", "\n".repeat(n - text.matches('\n').count()));
     let head = "#include <v1model.p4>

@@ -1,11 +1,13 @@
-//! Mistakes that are made by hand, and what is told of each: one fault, its place, what was wanted, and what may have been meant.
+//! Mistakes that are made by hand, and what is told of each: one fault, its place, what was wanted,
+//! and what may have been meant.
 
 use netvm_p4::{Reading, check};
 use std::path::Path;
 
 const PROGRAM: &str = include_str!("../../../benches/p4/forward.p4");
 
-/// What is told of the program with something in the place of something else: a line for each fault or warning, `LINE:COLUMN MESSAGE`, and its help behind an arrow.
+/// What is told of the program with something in the place of something else: a line for each fault
+/// or warning, `LINE:COLUMN MESSAGE`, and its help behind an arrow.
 fn told(there: &str, instead: &str) -> Vec<String> {
     assert!(PROGRAM.contains(there), "{there}");
     let text = PROGRAM.replacen(there, instead, 1);
@@ -311,7 +313,8 @@ fn each_mistake_is_told_once_with_what_may_be_meant() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// An extern of a program's own, with and without abstract methods: it is read and checked, and what it does is not known.
+/// An extern of a program's own, with and without abstract methods: it is read and checked, and
+/// what it does is not known.
 #[test]
 fn externs_of_ones_own_are_refused_by_name() {
     let with = |declared: &str, inside: &str, call: &str| {

@@ -1,4 +1,5 @@
-//! Programs that were damaged are refused or compiled, and never a panic; what is compiled verifies.
+//! Programs that were damaged are refused or compiled, and never a panic; what is compiled
+//! verifies.
 
 use netvm_p4::{Reading, charts, check};
 use serde_json::{Value, json};
@@ -142,7 +143,8 @@ fn what_is_nested_without_end_is_refused() {
     assert!(!survives("#include \"t.p4\"") && !survives("#if ((((1\n#endif"));
 }
 
-/// Several pieces of several programs put together by chance, from a seed, for as long as `NETVM_SECONDS` says (1 by default).
+/// Several pieces of several programs put together by chance, from a seed, for as long as
+/// `NETVM_SECONDS` says (1 by default).
 #[test]
 fn programs_of_pieces_do_no_harm() {
     let number = |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);

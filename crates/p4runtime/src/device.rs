@@ -1,4 +1,5 @@
-//! The switch as the protocol knows it: what was written, by the protocol's numbers, and table entries.
+//! The switch as the protocol knows it: what was written, by the protocol's numbers, and table
+//! entries.
 
 use crate::Settings;
 use crate::canonical;
@@ -220,7 +221,8 @@ impl Device {
         match self.to_do(switch, table, entry)? {
             Todo::Action((action, args)) => switch.modify(table.name(), handle, &action, &args).map_err(refused)?,
             todo => {
-                // The switch changes actions only: the entry is made anew. One with the same keys stands in the place of the old one.
+                // The switch changes actions only: the entry is made anew. One with the same keys
+                // stands in the place of the old one.
                 let matches = Self::matches(table, entry)?;
                 let (new, own) = self.add_indirect(switch, table, &matches, entry.priority.unsigned_abs(), todo)?;
                 let entry = TableEntry { is_const: false, ..entry.clone() };
@@ -278,7 +280,8 @@ impl Device {
         }
     }
 
-    /// Tables with one selector have entries with action sets of their own, or those that name members and groups, and not both.
+    /// Tables with one selector have entries with action sets of their own, or those that name
+    /// members and groups, and not both.
     fn one_style(&self, table: &config::Table, entry: &TableEntry, has_set: bool) -> Done {
         if table.implementation_id == 0 {
             return Ok(());

@@ -1,6 +1,8 @@
-//! Digests: those that a client asked for are told to the primary controllers in lists. What was told is not told again before its list is acknowledged, or the time for that is over.
+//! Digests: those that a client asked for are told to the primary controllers in lists. What was
+//! told is not told again before its list is acknowledged, or the time for that is over.
 //!
-//! Time is that of packets. Lists do not wait to be longer: they are told with the next burst of packets, before any longest time that a client may name.
+//! Time is that of packets. Lists do not wait to be longer: they are told with the next burst of
+//! packets, before any longest time that a client may name.
 //!
 //! Source: P4Runtime specification 1.4, "DigestEntry".
 

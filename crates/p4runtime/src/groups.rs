@@ -1,4 +1,5 @@
-//! One-shot action sets: an entry of a table with a selector brings its actions with it. They become members and a group that are the entry's own and that no client sees.
+//! One-shot action sets: an entry of a table with a selector brings its actions with it. They
+//! become members and a group that are the entry's own and that no client sees.
 //!
 //! Source: P4Runtime specification 1.4, "One Shot Action Selector Programming".
 

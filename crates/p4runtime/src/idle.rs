@@ -1,4 +1,5 @@
-//! Idle timeouts: entries that no packet has found for as long as they say are told to the primary controllers, once until a packet finds them again.
+//! Idle timeouts: entries that no packet has found for as long as they say are told to the primary
+//! controllers, once until a packet finds them again.
 //!
 //! Time is that of packets. Source: P4Runtime specification 1.4, "Idle-timeout".
 

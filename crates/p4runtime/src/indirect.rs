@@ -57,7 +57,8 @@ pub(crate) fn watch_port(bytes: &[u8], last: u32) -> Done<Option<u32>> {
     Ok((!bytes.is_empty()).then_some(port))
 }
 
-/// The most that the weights of a group may be together, 0 for no such limit: what it says itself, within what its selector says.
+/// The most that the weights of a group may be together, 0 for no such limit: what it says itself,
+/// within what its selector says.
 fn most(group: &v1::ActionProfileGroup, of_selector: i32) -> Done<i32> {
     match group.max_size {
         size if size < 0 || of_selector > 0 && size > of_selector => {
@@ -140,7 +141,8 @@ impl Device {
         Ok(())
     }
 
-    /// The switch's numbers of a group's members with their weights, and of those that watch a port with that.
+    /// The switch's numbers of a group's members with their weights, and of those that watch a port
+    /// with that.
     fn members_of(&self, group: &v1::ActionProfileGroup, most: i32, last_port: u32) -> Done<[Vec<(u32, u32)>; 2]> {
         let known = self.book.profiles.get(&group.action_profile_id);
         use v1::action_profile_group::member::WatchKind;

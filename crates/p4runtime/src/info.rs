@@ -56,7 +56,8 @@ impl Info {
         find(&self.all.action_profiles, id, "action profile")
     }
 
-    /// Whether another P4Info describes the same program: all that it names is here under the same numbers.
+    /// Whether another P4Info describes the same program: all that it names is here under the same
+    /// numbers.
     pub fn suits(&self, other: &P4Info) -> Done {
         let own: BTreeSet<(u32, String)> = names(&self.all).into_iter().collect();
         match names(other).into_iter().find(|object| !own.contains(object)) {

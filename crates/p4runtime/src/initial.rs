@@ -1,4 +1,5 @@
-//! The entries that a program has: clients read them as those that were written, and change those that are not constant.
+//! The entries that a program has: clients read them as those that were written, and change those
+//! that are not constant.
 
 use crate::device::{Device, Written};
 use crate::info::{Object, bytes};

@@ -10,10 +10,13 @@
 //! - [`text`]: entries as protobuf text
 //! - `streams`: arbitration between controllers, and what is sent to them
 //!
-//! A client is hostile: messages, jobs on their way, streams and what waits in them have limits, and nobody but the loop touches the switch.
+//! A client is hostile: messages, jobs on their way, streams and what waits in them have limits,
+//! and nobody but the loop touches the switch.
 //!
-//! Source: P4Runtime specification 1.4. Leaves out: externs of a program's own and counters of meters by colour, which answer UNIMPLEMENTED, and roles' configurations, whose meaning
-//! the standard leaves to those who use them: none is agreed upon, so that one is an argument that is wrong.
+//! Source: P4Runtime specification 1.4. Leaves out: externs of a program's own and counters of
+//! meters by colour, which answer UNIMPLEMENTED, and roles' configurations, whose meaning the
+//! standard leaves to those who use them: none is agreed upon, so that one is an argument that is
+//! wrong.
 #![forbid(unsafe_code)]
 
 mod canonical;

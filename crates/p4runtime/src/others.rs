@@ -1,7 +1,9 @@
-//! What came by other doors: entries, default actions, members and groups, multicast groups and mirroring sessions of `--entries`, `netvm ctl` and simple_switch_CLI's commands. Clients read
+//! What came by other doors: entries, default actions, members and groups, multicast groups and
+//! mirroring sessions of `--entries`, `netvm ctl` and simple_switch_CLI's commands. Clients read
 //! and change them as their own.
 //!
-//! Members and groups have the number of the switch and [`FIRST`], which leaves low numbers to clients. A session for a multicast group has the copies of that group.
+//! Members and groups have the number of the switch and [`FIRST`], which leaves low numbers to
+//! clients. A session for a multicast group has the copies of that group.
 
 use crate::device::{Device, EntryKey, NamedAction, Written};
 use crate::indirect::{copies, replicas};

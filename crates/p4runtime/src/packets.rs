@@ -1,4 +1,5 @@
-//! Packets to and from controllers: the fields of `@controller_header` headers are the metadata, and stand in front of the packet.
+//! Packets to and from controllers: the fields of `@controller_header` headers are the metadata,
+//! and stand in front of the packet.
 
 use crate::device::Device;
 use crate::fault::{Done, fault};

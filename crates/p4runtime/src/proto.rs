@@ -1,5 +1,5 @@
-//! Messages and services of P4Runtime, generated from `proto/` (Apache-2.0, the P4 API Working Group) by tonic-prost-build;
-//! `google/rpc/status.proto` has the one message of that name.
+//! Messages and services of P4Runtime, generated from `proto/` (Apache-2.0, the P4 API Working
+//! Group) by tonic-prost-build; `google/rpc/status.proto` has the one message of that name.
 #![allow(missing_docs, clippy::all, clippy::pedantic, clippy::allow_attributes_without_reason, rustdoc::all, reason = "generated code")]
 
 /// Google's messages.

@@ -1,4 +1,5 @@
-//! Registers: cells are numbers, truth values, or structures of them, whose parts stand in one number with the first highest.
+//! Registers: cells are numbers, truth values, or structures of them, whose parts stand in one
+//! number with the first highest.
 //!
 //! Source: P4Runtime specification 1.4, "P4Data" and "RegisterEntry".
 

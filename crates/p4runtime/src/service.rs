@@ -1,4 +1,5 @@
-//! The remote procedure calls: each is handed to the loop as a job, but for what concerns streams only.
+//! The remote procedure calls: each is handed to the loop as a job, but for what concerns streams
+//! only.
 
 use crate::fault::{Done, Fault, batch, fault};
 use crate::proto::p4::v1::entity::Entity as Kind;

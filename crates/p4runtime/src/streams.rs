@@ -1,6 +1,7 @@
 //! Streams of controllers: who is the primary of its role, and what is sent to whom.
 //!
-//! The primary of a role is the stream with the highest election id; one without an id is a backup. Every change is told to all of the role.
+//! The primary of a role is the stream with the highest election id; one without an id is a backup.
+//! Every change is told to all of the role.
 //!
 //! Source: P4Runtime specification 1.4, "Client Arbitration and Controller Replication".
 

@@ -1,6 +1,8 @@
-//! Entries as protobuf text: a `WriteRequest` as p4c and controllers write it, done on a switch before it runs.
+//! Entries as protobuf text: a `WriteRequest` as p4c and controllers write it, done on a switch
+//! before it runs.
 //!
-//! Read are table entries, members and groups of action profiles, multicast groups and clone sessions. An entry that the program has is there already.
+//! Read are table entries, members and groups of action profiles, multicast groups and clone
+//! sessions. An entry that the program has is there already.
 //!
 //! Source: Protocol Buffers, text format language specification.
 
@@ -327,7 +329,8 @@ impl Message {
 /// Does the updates of a text on a switch whose program has that P4Info.
 ///
 /// # Errors
-/// The text is no such text, or an update is refused; with its line. The updates before it are done.
+/// The text is no such text, or an update is refused; with its line. The updates before it are
+/// done.
 pub fn enter(switch: &mut Switch, info: &P4Info, text: &str) -> Result<(), SwitchError> {
     let whole = Parser { text: text.as_bytes(), at: 0, line: 1 }.message(0, 0)?;
     let info = Info::new(&info.to_wire()).map_err(|error| error.to_string())?;
@@ -349,7 +352,8 @@ pub fn enter(switch: &mut Switch, info: &P4Info, text: &str) -> Result<(), Switc
 }
 
 impl Device {
-    /// Whether an update enters what the program has: a constant entry, or one that is there with the same action.
+    /// Whether an update enters what the program has: a constant entry, or one that is there with
+    /// the same action.
     fn has(&self, update: &Update) -> bool {
         let Some(Kind::TableEntry(entry)) = update.entity.as_ref().and_then(|e| e.entity.as_ref()) else { return false };
         let is_constant = self.info.table(entry.table_id).is_ok_and(|table| table.is_const_table) && entry.is_const;

@@ -12,8 +12,8 @@ use netvm::p4::Switch;
 use tonic::Code;
 
 impl Device {
-    /// Does updates in their order. Where all or none is asked for, what was done is undone at the first that is refused; nothing
-    /// runs between.
+    /// Does updates in their order. Where all or none is asked for, what was done is undone at the
+    /// first that is refused; nothing runs between.
     pub fn write(&mut self, switch: &mut Switch, updates: &[Update], atomicity: Atomicity) -> Vec<Done> {
         let (mut results, mut undo) = (Vec::new(), Vec::<Vec<Update>>::new());
         for update in updates {
@@ -94,12 +94,14 @@ impl Device {
         Some(v1::TableEntry { counter_data, meter_config, action, is_const: false, ..written.entry.clone() })
     }
 
-    /// Takes out all that clients wrote, and sets what the program keeps to what it was at the start.
+    /// Takes out all that clients wrote, and sets what the program keeps to what it was at the
+    /// start.
     pub fn reset(&mut self, switch: &mut Switch) {
         let book = std::mem::take(&mut self.book);
         self.unacknowledged = Default::default();
         let Book { entries, defaults, profiles, groups, sessions, sets, .. } = book;
-        // What was entered can be taken out: entries before the members that they name, groups before members.
+        // What was entered can be taken out: entries before the members that they name, groups
+        // before members.
         for (key, written) in entries {
             if written.entry.is_const {
                 self.book.entries.insert(key, written);

@@ -1,7 +1,8 @@
 //! Wakes a thread that has nothing to do.
 //!
-//! Invariant: who makes work and then rings, and who says that it sleeps and then looks for work, do not miss each other: each does its part before a fence, and looks for the other's
-//! behind it, so at least one of them sees what the other did.
+//! Invariant: who makes work and then rings, and who says that it sleeps and then looks for work,
+//! do not miss each other: each does its part before a fence, and looks for the other's behind it,
+//! so at least one of them sees what the other did.
 //!
 //! A bell that nobody sleeps at costs a fence and a load.
 
@@ -26,9 +27,11 @@ impl Bell {
         }
     }
 
-    /// Sleeps until somebody rings, or so long, unless there is something to do. One thread at a time.
+    /// Sleeps until somebody rings, or so long, unless there is something to do. One thread at a
+    /// time.
     pub fn wait(&self, is_ready: impl FnOnce() -> bool, most: Duration) {
-        // An exchange comes behind all others of their order, so that who rings sees it and not his own earlier one.
+        // An exchange comes behind all others of their order, so that who rings sees it and not his
+        // own earlier one.
         self.asleep.swap(true, Ordering::AcqRel);
         fence(Ordering::SeqCst);
         if !is_ready() {

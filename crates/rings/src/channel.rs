@@ -1,13 +1,17 @@
 //! Bounded channels of whole epochs between stages.
 //!
-//! Own code rather than `std::sync::mpsc`: how many epochs wait is told while packets flow, and a sender that waits for room can be let go on. There is a lock, taken once for an epoch of
-//! up to 3,072 arrivals; bursts go through rings ([`crate::ring()`]), which have none that is waited for.
+//! Own code rather than `std::sync::mpsc`: how many epochs wait is told while packets flow, and a
+//! sender that waits for room can be let go on. There is a lock, taken once for an epoch of up to
+//! 3,072 arrivals; bursts go through rings ([`crate::ring()`]), which have none that is waited for.
 //!
 //! Invariants:
-//! - At most `depth` epochs wait. While somebody waits for an answer of the sources ([`Relief`]) more may: in the middle of a turn, held up until their epoch is taken, they would
-//!   never answer who is to take it. That is at most what they read in one turn for each answer, and who serves requests waits until no more wait than else ([`Level`]).
+//! - At most `depth` epochs wait. While somebody waits for an answer of the sources ([`Relief`])
+//!   more may: in the middle of a turn, held up until their epoch is taken, they would never answer
+//!   who is to take it. That is at most what they read in one turn for each answer, and who serves
+//!   requests waits until no more wait than else ([`Level`]).
 //! - A channel whose other side is gone says so; what was sent before is received first.
-//! - Who is called ([`Level::call_sender`], [`Level::call_receiver`]) looks up from its wait at once, or instead of its next one: none is lost.
+//! - Who is called ([`Level::call_sender`], [`Level::call_receiver`]) looks up from its wait at
+//!   once, or instead of its next one: none is lost.
 
 use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering, lock, look, wait};
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
 //! A gate that those pass who bring work in: closed, everything behind them comes to rest.
 //!
-//! Invariant: while it is closed, each of those who pass it either waits at it, or has left, for good or until it comes again.
+//! Invariant: while it is closed, each of those who pass it either waits at it, or has left, for
+//! good or until it comes again.
 
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, wait};
 use std::time::Duration;

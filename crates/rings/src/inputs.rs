@@ -1,7 +1,9 @@
 //! The rings that a thread takes bursts from, in turn, and whether it is at rest.
 //!
-//! Invariant: where [`Rest::is_at_rest`] says so, everything that was pushed by then has been taken and worked through: the thread says that it works before it takes anything, and that
-//! it rests after it has handed on what came of it. So if the threads before it are at rest and stay so, this one stays so.
+//! Invariant: where [`Rest::is_at_rest`] says so, everything that was pushed by then has been taken
+//! and worked through: the thread says that it works before it takes anything, and that it rests
+//! after it has handed on what came of it. So if the threads before it are at rest and stay so,
+//! this one stays so.
 
 use crate::bell::Bell;
 use crate::ring::{Consumer, Popped};
@@ -31,7 +33,8 @@ pub struct Rest {
 impl Rest {
     /// Whether all that was pushed has been worked through.
     pub fn is_at_rest(&self) -> bool {
-        // In this order: a burst that is not in its ring any more is with a thread that has said that it works.
+        // In this order: a burst that is not in its ring any more is with a thread that has said
+        // that it works.
         self.waiting() == 0 && !self.works.load(Ordering::Acquire)
     }
 
@@ -96,7 +99,8 @@ impl<T: Send + 'static> Inputs<T> {
     /// Sleeps at the thread's own bell until something comes or ends, or so long.
     pub fn wait(&mut self, bell: &Bell, most: Duration) {
         let rings = &mut self.rings;
-        // Of rings that have all ended, one may have something that was not there at the first look.
+        // Of rings that have all ended, one may have something that was not there at the first
+        // look.
         bell.wait(|| rings.iter_mut().any(|(ring, _)| !ring.is_empty()) || rings.iter().all(|(ring, _)| ring.gets_no_more()), most);
     }
 }

@@ -8,13 +8,15 @@
 //!  [`channel`]: whole epochs, with a sender that can be let go on without room ([`Relief`])
 //! ```
 //!
-//! Everything here is tested in all orders that the memory model allows, within bounds (loom), and in random orders (shuttle): `scripts/models`. For that, `sync` says what the
-//! primitives are.
+//! Everything here is tested in all orders that the memory model allows, within bounds (loom), and
+//! in random orders (shuttle): `scripts/models`. For that, `sync` says what the primitives are.
 //!
-//! Invariants: nothing grows without bound but what [`Relief`] states; nobody spins without bound; no unsafe code.
+//! Invariants: nothing grows without bound but what [`Relief`] states; nobody spins without bound;
+//! no unsafe code.
 //!
-//! Source: NRTE paper, section 3: a logical queue is one ring for each pair of a producer and a consumer. Left out: several producers or consumers of one ring, items that are handed over
-//! one by one.
+//! Source: NRTE paper, section 3: a logical queue is one ring for each pair of a producer and a
+//! consumer. Left out: several producers or consumers of one ring, items that are handed over one
+//! by one.
 #![forbid(unsafe_code)]
 
 mod bell;

@@ -1,20 +1,23 @@
 //! A ring of bursts between one producer and one consumer.
 //!
-//! What is pushed is exchanged for what is in the place, and so is what is popped: bursts that were used up go back to the producer with their memory, and nothing is allocated while
-//! packets flow.
+//! What is pushed is exchanged for what is in the place, and so is what is popped: bursts that were
+//! used up go back to the producer with their memory, and nothing is allocated while packets flow.
 //!
 //! Invariants:
-//! - A place is the producer's until `tail` is past it, and the consumer's until `head` is: the lock of a place, which makes this safe code, is never waited for. The models check that.
+//! - A place is the producer's until `tail` is past it, and the consumer's until `head` is: the
+//!   lock of a place, which makes this safe code, is never waited for. The models check that.
 //! - What was pushed before the producer ended is popped before the end is told.
 //!
-//! Source: NRTE paper, section 3 (Figure 1); the counters are L. Lamport's ("Specifying concurrent program modules", 1983), with each side's copy of the other's counter as in
-//! J. Giacomoni et al., "FastForward for efficient pipeline parallelism", 2008.
+//! Source: NRTE paper, section 3 (Figure 1); the counters are L. Lamport's ("Specifying concurrent
+//! program modules", 1983), with each side's copy of the other's counter as in J. Giacomoni et al.,
+//! "FastForward for efficient pipeline parallelism", 2008.
 
 #[cfg(not(any(loom, shuttle)))]
 use crate::sync::lock;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 
-/// What different threads write does not share a cache line, nor a pair of lines, which are fetched together.
+/// What different threads write does not share a cache line, nor a pair of lines, which are fetched
+/// together.
 #[repr(align(128))]
 #[derive(Default)]
 struct Apart<T>(T);
@@ -38,7 +41,8 @@ impl<T> Shared<T> {
         match place.try_lock() {
             Ok(guard) => guard,
             Err(_) => {
-                // In models nobody fails. Elsewhere a thread may have, in the middle of an exchange, which is whole nevertheless.
+                // In models nobody fails. Elsewhere a thread may have, in the middle of an
+                // exchange, which is whole nevertheless.
                 #[cfg(any(loom, shuttle))]
                 panic!("a place belongs to one side");
                 #[cfg(not(any(loom, shuttle)))]
@@ -95,7 +99,8 @@ pub fn ring<T: Default>(room: usize) -> (Producer<T>, Consumer<T>) {
 }
 
 impl<T> Producer<T> {
-    /// Exchanges a value for one that was used up. If there is no room, or nobody pops any more, the value stays.
+    /// Exchanges a value for one that was used up. If there is no room, or nobody pops any more,
+    /// the value stays.
     pub fn push(&mut self, value: &mut T) -> Pushed {
         if !self.has_room() {
             return Pushed::Full;

@@ -1,6 +1,7 @@
 //! The primitives: the standard library's, or those of the model that tests are built for.
 //!
-//! Models have no time. There a wait that is a fallback never ends by itself ([`wait`]), so that a wake-up that is lost is found; one that is meant to end, to look around, ends at once
+//! Models have no time. There a wait that is a fallback never ends by itself ([`wait`]), so that a
+//! wake-up that is lost is found; one that is meant to end, to look around, ends at once
 //! ([`look`]).
 
 #[cfg(all(test, loom))]
@@ -22,7 +23,8 @@ pub(crate) use std::{
 use std::sync::{LockResult, PoisonError};
 use std::time::Duration;
 
-/// What a lock gives, whatever became of others that held it: what is locked here is whole at any time.
+/// What a lock gives, whatever became of others that held it: what is locked here is whole at any
+/// time.
 pub(crate) fn whole<T>(result: LockResult<T>) -> T {
     result.unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,5 @@
-//! Writes a realistic capture: `synth OUT PACKETS [SEED]`. The demo and the benchmarks begin with it.
+//! Writes a realistic capture: `synth OUT PACKETS [SEED]`. The demo and the benchmarks begin with
+//! it.
 
 use netvm_runtime::io::synth::Mix;
 use netvm_runtime::io::{LinkType, Plan, Precision, Writer};

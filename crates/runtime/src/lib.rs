@@ -1,4 +1,5 @@
-//! What running programs need around them: captures in and out, what sits behind virtual coprocessors, and graphs of elements.
+//! What running programs need around them: captures in and out, what sits behind virtual
+//! coprocessors, and graphs of elements.
 
 #![deny(unsafe_code)] // allowed in io::sys alone
 

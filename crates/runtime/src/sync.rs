@@ -1,6 +1,8 @@
-//! The primitives of transactions: the standard library's, or those of the model that tests are built for (`scripts/models`).
+//! The primitives of transactions: the standard library's, or those of the model that tests are
+//! built for (`scripts/models`).
 //!
-//! Everything else in this crate uses the standard library's in models, too: it is not part of what they look at.
+//! Everything else in this crate uses the standard library's in models, too: it is not part of what
+//! they look at.
 
 #[cfg(all(test, loom))]
 pub(crate) use loom::sync::{
@@ -23,7 +25,8 @@ pub(crate) fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Lets another thread go on that may do what is waited for. True: it is to be looked at again at once.
+/// Lets another thread go on that may do what is waited for. True: it is to be looked at again at
+/// once.
 pub(crate) fn spins() -> bool {
     #[cfg(all(test, loom))]
     loom::thread::yield_now();

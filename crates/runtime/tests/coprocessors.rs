@@ -1,4 +1,5 @@
-//! NetIL programs that use the coprocessors, from source text to verdicts: each as programs of the original were written.
+//! NetIL programs that use the coprocessors, from source text to verdicts: each as programs of the
+//! original were written.
 
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State, TrapKind};
 use netil::interp::Interpreter;
@@ -195,7 +196,8 @@ ends";
     assert_eq!(netpe.push(&[192, 168, 2, 9]), (Disposition::Port(1), vec![10, 0, 0, 1]));
 }
 
-/// Searches for pattern or group 0 from byte 2 on and writes what `get_result` tells to the packet's first two bytes.
+/// Searches for pattern or group 0 from byte 2 on and writes what `get_result` tells to the
+/// packet's first two bytes.
 fn search(name: &str, data: &str) -> Netpe {
     Netpe::new(&format!(
         "

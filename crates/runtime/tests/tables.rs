@@ -1,6 +1,8 @@
-//! The runtime's tables against [`netil::tables::Reference`]: random operations on every kind, in every shape that matters.
+//! The runtime's tables against [`netil::tables::Reference`]: random operations on every kind, in
+//! every shape that matters.
 //!
-//! `NETVM_CASES` says how many operations each case makes (in thousands), `NETVM_SEED` where the randomness begins.
+//! `NETVM_CASES` says how many operations each case makes (in thousands), `NETVM_SEED` where the
+//! randomness begins.
 
 use netil::layout;
 use netil::module::{Entry, Table as Declaration, TableKind};
@@ -120,7 +122,8 @@ impl Pair {
         self.look_for(entry);
     }
 
-    /// From now on fewer entries, or again as many as may be, and another time for those that nothing uses. Ends that run over are for ever, and stay so.
+    /// From now on fewer entries, or again as many as may be, and another time for those that
+    /// nothing uses. Ends that run over are for ever, and stay so.
     fn change(&mut self, capacity: u32, timeout: u64) {
         let most = self.random.within(0, 2 * u64::from(capacity) + 1) as usize;
         let time = if timeout < 1 << 40 { self.random.within(0, 2 * timeout + 1) } else { 0 };
@@ -132,7 +135,8 @@ impl Pair {
         self.compare();
     }
 
-    /// Another capacity: of twice as many entries as the pool has at most, and often too few for those that there are.
+    /// Another capacity: of twice as many entries as the pool has at most, and often too few for
+    /// those that there are.
     fn resize(&mut self, capacity: u32) -> u32 {
         let wanted = self.random.within(0, 3 * u64::from(capacity) + 2) as u32;
         let done = [&mut self.plain as &mut dyn Table, &mut *self.fast].map(|table| table.set_capacity(wanted as usize, self.now));
@@ -204,7 +208,8 @@ fn run_exact(declaration: &Declaration, seed: u64, operations: u64, pool: &[Vec<
     pair.compare();
 }
 
-/// Keys that differ, of that width: some random, some small numbers, some with one bit more than others.
+/// Keys that differ, of that width: some random, some small numbers, some with one bit more than
+/// others.
 fn pool(key_bits: u16, size: usize, random: &mut Random) -> Vec<Vec<u64>> {
     let limbs = usize::from(key_bits).div_ceil(64);
     let mut key = |i: usize| {
@@ -286,7 +291,8 @@ fn times_at_both_ends_are_times() {
     }
 }
 
-/// Random operations on a table of another kind, with entries from a pool and keys near them. Where no program writes to values, many are equal.
+/// Random operations on a table of another kind, with entries from a pool and keys near them. Where
+/// no program writes to values, many are equal.
 fn run_matching(declaration: &Declaration, seed: u64, operations: u64, pool: &[Entry], written: bool) {
     let mut pair = Pair::new(declaration, seed);
     pair.fast = tables::make_for(declaration, seed, written);
@@ -316,7 +322,8 @@ fn run_matching(declaration: &Declaration, seed: u64, operations: u64, pool: &[E
     pair.compare();
 }
 
-/// A key that an entry matches, often the first or the last, or one that differs from such a key in a bit.
+/// A key that an entry matches, often the first or the last, or one that differs from such a key in
+/// a bit.
 fn near(entry: &Entry, key_bits: u16, random: &mut Random) -> Vec<u64> {
     let free = random.within(0, 4);
     let mut bits = || [0, u64::MAX, random.next(), random.next()][free as usize];
@@ -338,7 +345,8 @@ fn at_the_ends(entry: &Entry, key_bits: u16, random: &mut Random) -> Vec<u64> {
     if random.within(0, 2) == 0 { end.to_vec() } else { by_one }
 }
 
-/// Prefixes that lie in each other: random bits, of which later ones are often those of an earlier one.
+/// Prefixes that lie in each other: random bits, of which later ones are often those of an earlier
+/// one.
 fn prefixes(key_bits: u16, size: usize, random: &mut Random) -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     for i in 0..size {
@@ -373,7 +381,8 @@ fn prefix_tables_mean_what_the_reference_means() {
     }
 }
 
-/// Rules with few bits in key and mask, so that many match; priorities of which several are the same.
+/// Rules with few bits in key and mask, so that many match; priorities of which several are the
+/// same.
 fn ternary(key_bits: u16, size: usize, random: &mut Random) -> Vec<Entry> {
     let mut sparse = |more: u64| {
         let mut number = vec![0; netil::wide::limbs(key_bits)];
@@ -447,7 +456,8 @@ fn ternary_tables_of_few_masks_mean_what_the_reference_means() {
     }
 }
 
-/// What compiled code is told: where slots are, that it must ask while rules are new, and nothing else once it has been lent.
+/// What compiled code is told: where slots are, that it must ask while rules are new, and nothing
+/// else once it has been lent.
 #[test]
 fn ternary_tables_lie_in_slots_while_their_masks_are_few() {
     let rule = |i: u64, mask: u64| Entry { mask: Box::new([mask]), value: Box::new([1]), ..exact(vec![i & mask]) };

@@ -1,7 +1,9 @@
-//! What fused code in C calls: work that is left to the runtime, and what it tells of packets and timers.
+//! What fused code in C calls: work that is left to the runtime, and what it tells of packets and
+//! timers.
 //!
-//! Invariants: those of [`super`]; work on coprocessors is done with the packet in its slot, other work on a packet on an exchange buffer. A panic is kept until compiled code has returned,
-//! with packets and lists in their places again ([`netil::fault`]).
+//! Invariants: those of [`super`]; work on coprocessors is done with the packet in its slot, other
+//! work on a packet on an exchange buffer. A panic is kept until compiled code has returned, with
+//! packets and lists in their places again ([`netil::fault`]).
 
 use super::{Running, check, end};
 use crate::burst::Burst;
@@ -18,12 +20,14 @@ const OPERANDS: usize = 256;
 /// Work that compiled code leaves to the runtime.
 ///
 /// # Safety
-/// Called only by compiled code that [`super::Fused`] has called, with the burst that it was given, a slot of it, a call of that unit's table, and
-/// the call's operands.
+/// Called only by compiled code that [`super::Fused`] has called, with the burst that it was given,
+/// a slot of it, a call of that unit's table, and the call's operands.
 pub(super) unsafe extern "C" fn call(burst: *mut Burst, slot: u64, unit: u32, index: u32, operands: *mut u64) -> u64 {
-    // SAFETY: compiled code hands on the burst that it was given, and does not use it during the call.
+    // SAFETY: compiled code hands on the burst that it was given, and does not use it during the
+    // call.
     let burst = unsafe { &mut *burst };
-    // SAFETY: `Fused::run` stored a `Running` that lives until compiled code returns, and compiled code does not use it.
+    // SAFETY: `Fused::run` stored a `Running` that lives until compiled code returns, and compiled
+    // code does not use it.
     let running = unsafe { &mut *burst.running.cast::<Running<'_>>() };
     let call = running.calls[unit as usize][index as usize];
     // SAFETY: the text has an array of at least so many limbs for this call.
@@ -42,7 +46,8 @@ pub(super) unsafe extern "C" fn call(burst: *mut Burst, slot: u64, unit: u32, in
 }
 
 impl Running<'_> {
-    /// Does work that compiled code asks for, unless something has failed, and finds the pool's memory again. If it fails, the panic is kept, and the packet of a unit that was at hand.
+    /// Does work that compiled code asks for, unless something has failed, and finds the pool's
+    /// memory again. If it fails, the panic is kept, and the packet of a unit that was at hand.
     fn guarded<T>(
         &mut self,
         burst: &mut Burst,
@@ -101,7 +106,8 @@ impl Running<'_> {
         })
     }
 
-    /// Work on a coprocessor, with the packet in its slot; `None` of other work. Nothing that compiled code has pointers to is changed.
+    /// Work on a coprocessor, with the packet in its slot; `None` of other work. Nothing that
+    /// compiled code has pointers to is changed.
     fn coprocessor(&mut self, slot: u32, unit: u32, helper: Helper, operands: &[u64], burst: &mut Burst) -> Option<Result<u32, TrapKind>> {
         let (pool, size) = (&*self.pool, self.programs[unit as usize].module().info_size as usize);
         let operand = operands.first().copied().unwrap_or_default() as u32;

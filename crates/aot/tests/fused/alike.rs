@@ -1,4 +1,5 @@
-//! Members with the same code share it as machine code: each finds its own memories, and sends packets its own way.
+//! Members with the same code share it as machine code: each finds its own memories, and sends
+//! packets its own way.
 
 use super::{BUDGET, Chain, How, INFO, Order, compare_chains, state};
 use compiler::cluster::LARGE;
@@ -27,7 +28,8 @@ fn generated(seed: u64, widest: u16) -> Arc<Verified> {
     Arc::new(verify(module).unwrap())
 }
 
-/// A program that differs in constants, with which it makes a count and bytes of the packet, and in initialised memory.
+/// A program that differs in constants, with which it makes a count and bytes of the packet, and in
+/// initialised memory.
 fn with_constants(number: u32) -> Arc<Verified> {
     let text = format!(
         "segment .ports push_input in push_output a push_output b ends
@@ -51,7 +53,8 @@ fn with_constants(number: u32) -> Arc<Verified> {
     Arc::new(verify(module).unwrap())
 }
 
-/// A program that chooses one of three members with one program, which send packets on to one of two with another, out, or out at once: each by its own exits.
+/// A program that chooses one of three members with one program, which send packets on to one of
+/// two with another, out, or out at once: each by its own exits.
 fn chain(seed: u64, quick: bool) -> Chain {
     let widest = if seed.is_multiple_of(3) { 2048 } else { 64 };
     let (one, two) = (generated(2 * seed, widest), generated(2 * seed + 1, widest));

@@ -1,9 +1,11 @@
-//! Tables whose entries live for a time: they are told a packet's time once, and anew when that changes.
+//! Tables whose entries live for a time: they are told a packet's time once, and anew when that
+//! changes.
 
 use super::recorded;
 use netvm_aot::build::Compiler;
 
-/// Uses the entry of a key, gives the packet a later time, and looks for the entry again; what was found stands behind.
+/// Uses the entry of a key, gives the packet a later time, and looks for the entry again; what was
+/// found stands behind.
 fn looked_for(later: u32, direction: &str) -> String {
     let key = "push 0\nupload.16\nw.trunc 32, 16\n";
     let again = format!("push 2\nupload.8\npush {later}\nmul\nw.zext 32, 64\ntime.set\n");
@@ -21,7 +23,8 @@ fn entries_end_when_packets_times_change() {
     if Compiler::system().is_err() {
         return eprintln!("no C compiler: nothing to compare");
     }
-    // Twelve packets of 60 bytes, which quick forms take, of three keys, which the first of them learn. Of two the time changes.
+    // Twelve packets of 60 bytes, which quick forms take, of three keys, which the first of them
+    // learn. Of two the time changes.
     let packet = |n: u32| format!("; packet: 0{}00{:02x}{}\n", n % 3, if n == 6 || n == 10 { n } else { 0 }, "00".repeat(57));
     let packets: String = (0..12).map(packet).collect();
     for later in [0, 1, 400, 1000, 3000] {

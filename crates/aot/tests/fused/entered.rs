@@ -1,4 +1,5 @@
-//! Entries that compiled code puts into tables by itself, beside those that it asks for: where tables grow, are full, and have entries that end, are taken out, or are used again.
+//! Entries that compiled code puts into tables by itself, beside those that it asks for: where
+//! tables grow, are full, and have entries that end, are taken out, or are used again.
 
 use super::compare_alone;
 use netvm_aot::build::Compiler;
@@ -6,7 +7,8 @@ use netvm_aot::build::Compiler;
 /// Packets of a case.
 const PACKETS: u32 = 3000;
 
-/// By a packet's twenty-first byte its key is put in and counted (0), taken out (1), or looked for (2). The packet says when it comes; what is found stands in it, or 0xff bytes.
+/// By a packet's twenty-first byte its key is put in and counted (0), taken out (1), or looked for
+/// (2). The packet says when it comes; what is found stands in it, or 0xff bytes.
 fn program(key_bits: u32, capacity: u32, timeout: u32) -> String {
     let ends = if timeout > 0 { format!(", {timeout}") } else { String::new() };
     let key = match key_bits {

@@ -1,4 +1,5 @@
-//! Packets that the pool leaves to compiled code to copy are where they would be if it had copied them, however many sources take turns, and whichever forms run.
+//! Packets that the pool leaves to compiled code to copy are where they would be if it had copied
+//! them, however many sources take turns, and whichever forms run.
 
 use netil::asm::assemble;
 use netil::cluster::{Cluster, Ended, Host, Way};
@@ -9,7 +10,8 @@ use netvm_aot::Fused;
 use netvm_aot::build::Compiler;
 use std::sync::Arc;
 
-/// Each packet's first byte becomes its sum with the next, and others the checksum of the first ones; some end, and some leave with a copy.
+/// Each packet's first byte becomes its sum with the next, and others the checksum of the first
+/// ones; some end, and some leave with a copy.
 const CODE: &str = "segment .ports\npush_output a\npush_output b\nends\nsegment .push\npop\n\
     push 0\nupload.8\npush 1\nupload.8\nadd\npush 0\npstore.8\npush 0\npush 20\nchksum.calc\npush 10\npstore.16\n\
     push 2\nupload.8\npush 0\njcmp.eq drop\npush 2\nupload.8\npush 1\njcmp.eq copy\npkt.send a\ndrop:\npkt.drop 7\ncopy:\npkt.senddup b\npkt.send b\nends\n";

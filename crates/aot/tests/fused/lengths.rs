@@ -1,4 +1,5 @@
-//! What was not captured of packets is missing still when they become shorter, longer or are moved, and where it is set.
+//! What was not captured of packets is missing still when they become shorter, longer or are moved,
+//! and where it is set.
 
 use super::recorded;
 use netvm_aot::build::Compiler;

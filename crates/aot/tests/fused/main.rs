@@ -1,6 +1,8 @@
-//! Fused elements, and fused machine code, do what their programs do one after the other on the interpreter: what becomes of each packet, its bytes and annotations, copies, memories, and
-//! when timers are set. What leaves by one exit does so in order, and all that came before a packet that leaves at once is there first. Where timers are set, bursts end
-//! here and there before the last packet.
+//! Fused elements, and fused machine code, do what their programs do one after the other on the
+//! interpreter: what becomes of each packet, its bytes and annotations, copies, memories, and when
+//! timers are set. What leaves by one exit does so in order, and all that came before a packet that
+//! leaves at once is there first. Where timers are set, bursts end here and there before the last
+//! packet.
 //!
 //! `NETVM_CASES` sets the number of generated chains, `NETVM_SEED` the first.
 
@@ -44,7 +46,8 @@ const PACKETS: u64 = 12;
 const ALL_PREFETCHED: cluster::Options =
     cluster::Options { prefetch_above: 0, function: usize::MAX, short_bursts: false, silent_stores: true, numbers: false };
 
-/// Lookups in large tables are prefetched, members have functions of their own, and nothing is left out.
+/// Lookups in large tables are prefetched, members have functions of their own, and nothing is left
+/// out.
 const SOME_PREFETCHED: cluster::Options =
     cluster::Options { prefetch_above: 4096, function: 0, short_bursts: true, silent_stores: false, numbers: true };
 
@@ -268,7 +271,8 @@ impl Chain {
         chain
     }
 
-    /// Gives each exit a number of its own, not in the ports' order where programs are an odd number.
+    /// Gives each exit a number of its own, not in the ports' order where programs are an odd
+    /// number.
     fn number_exits(&mut self) {
         let turn = self.programs.len() as u32 % 2;
         let exits = self.links.iter_mut().flatten().filter(|(_, way)| matches!(way, Way::Exit(_) | Way::LastExit(_)));
@@ -496,8 +500,9 @@ fn compare(
     assert!(found == wanted, "{name}: {}", difference(&found, &wanted));
 }
 
-/// What slices find out ahead is wrong for most lookups of these packets: the key depends on a byte that the packet before has left, in a memory that slices do not follow.
-/// The table grows meanwhile, so that what is found out for the others must hold then, too.
+/// What slices find out ahead is wrong for most lookups of these packets: the key depends on a byte
+/// that the packet before has left, in a memory that slices do not follow. The table grows
+/// meanwhile, so that what is found out for the others must hold then, too.
 #[test]
 fn keys_that_are_not_what_they_seemed_ahead() {
     if Compiler::system().is_err() {
@@ -519,14 +524,16 @@ fn keys_that_are_not_what_they_seemed_ahead() {
         )
     };
     for bits in [24, 64, 88] {
-        // Of two hundred first keys each comes a few times; the second is often one of them, and often nobody's.
+        // Of two hundred first keys each comes a few times; the second is often one of them, and
+        // often nobody's.
         let bytes = |n: u32| [0, (n * n % 199) as u8, (n * 7 % 5) as u8, 0, (n * 31 % 211) as u8, 0, 0, 0, 0, 0, 0, 0];
         let packets: Vec<_> = (0..600).map(bytes).collect();
         compare_alone(&format!("keys of {bits} bits"), &text(bits), &packets);
     }
 }
 
-/// One program, all of whose ports lead out, on packets that begin with these bytes and have 60, which quick forms take.
+/// One program, all of whose ports lead out, on packets that begin with these bytes and have 60,
+/// which quick forms take.
 fn compare_alone<const N: usize>(name: &str, text: &str, packets: &[[u8; N]]) {
     let mut module = assemble(text, "").unwrap();
     module.info_size = INFO;
@@ -534,7 +541,8 @@ fn compare_alone<const N: usize>(name: &str, text: &str, packets: &[[u8; N]]) {
     let program = Arc::new(verify(module).unwrap());
     let whole = |bytes: &[u8; N]| ExchangeBuffer::borrowed(&[&bytes[..], &[0; 60][N..]].concat()).into_owned();
     let make = || packets.iter().map(whole).collect();
-    // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are made for what is ahead.
+    // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are
+    // made for what is ahead.
     for how in [How::Fused(ALL_PREFETCHED), How::Fused(SOME_PREFETCHED), How::MachineCode(0), How::MachineCode(cluster::LARGE)] {
         compare(how, name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
     }

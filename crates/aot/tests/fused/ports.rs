@@ -1,4 +1,5 @@
-//! Ports that values name, and drops that only a condition decides: packets leave by the right exit, in order, and are refused with the right reason.
+//! Ports that values name, and drops that only a condition decides: packets leave by the right
+//! exit, in order, and are refused with the right reason.
 
 use super::{ALL_PREFETCHED, compare_alone, optimised};
 use compiler::backends::c::fused::emit;
@@ -28,7 +29,8 @@ fn ports_that_values_name() {
     }
 }
 
-/// A program that drops a packet if its first two bytes are as the jump says, or the first is larger than 7, and else sends it by the port that the first byte names.
+/// A program that drops a packet if its first two bytes are as the jump says, or the first is
+/// larger than 7, and else sends it by the port that the first byte names.
 fn choosing(refusal: &str, named: Range<usize>) -> String {
     let names = ["a", "b", "c", "d"];
     let ports: String = names.iter().map(|port| format!("push_output {port}\n")).collect();

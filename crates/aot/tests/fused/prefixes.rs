@@ -25,7 +25,8 @@ fn any(key_bits: u32, seed: &mut u64) -> u128 {
     (u128::from(random(seed)) << 64 | u128::from(random(seed))) >> (128 - key_bits)
 }
 
-/// A key that agrees with a prefix, mostly with more of it than is asked for; or one that does not, for a bit.
+/// A key that agrees with a prefix, mostly with more of it than is asked for; or one that does not,
+/// for a bit.
 fn near((prefix, length): (u128, u32), key_bits: u32, seed: &mut u64) -> u128 {
     let agrees = length + (random(seed) % u64::from(key_bits - length + 1)) as u32;
     let wrong = if random(seed).is_multiple_of(3) { 1 << (random(seed) % u64::from(key_bits)) } else { 0 };
@@ -38,7 +39,8 @@ fn one(prefixes: &BTreeSet<(u128, u32)>, seed: &mut u64) -> (u128, u32) {
     *prefixes.iter().nth(random(seed) as usize % prefixes.len()).unwrap()
 }
 
-/// A case of [`recorded`]: prefixes that lie in each other, and packets full of keys near them; what is found for each is stored.
+/// A case of [`recorded`]: prefixes that lie in each other, and packets full of keys near them;
+/// what is found for each is stored.
 fn of_prefixes(key_bits: u32, capacity: u32, default: bool, seed: &mut u64) -> String {
     let mut prefixes = BTreeSet::from([(0, if default { 0 } else { 9 })]);
     while prefixes.len() < 150 {

@@ -1,11 +1,13 @@
-//! Entries of exact tables that have no room near where the search for them begins: compiled code asks the table for them.
+//! Entries of exact tables that have no room near where the search for them begins: compiled code
+//! asks the table for them.
 
 use super::compare_alone;
 use netil::asm::assemble;
 use netil::layout::{self, head};
 use netvm_aot::build::Compiler;
 
-/// By a packet's ninth byte its key is put in (0), taken out (1), or looked for (2): then the byte behind says whether it was there.
+/// By a packet's ninth byte its key is put in (0), taken out (1), or looked for (2): then the byte
+/// behind says whether it was there.
 const PROGRAM: &str = "segment .tables\n.table t, exact, 64, 4, 400\nends\nsegment .push\n.local 0, entry t\npop\n\
     push 8\nupload.8\npush 1\njcmp.eq delete\npush 8\nupload.8\npush 2\njcmp.eq look\n\
     push 0\nw.pload 64\nt.insert t\nlocstore 0\nret 1\n\

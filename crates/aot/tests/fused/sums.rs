@@ -1,4 +1,5 @@
-//! Internet checksums: what is known of a header without options, and of numbers that change a checksum, gives shorter code.
+//! Internet checksums: what is known of a header without options, and of numbers that change a
+//! checksum, gives shorter code.
 
 use super::{PACKETS, recorded};
 use netvm_aot::build::Compiler;
@@ -30,7 +31,8 @@ fn header(n: u32) -> Vec<u8> {
     header
 }
 
-/// A case of [`recorded`]: whether each header's checksum is right, asked in three ways, and what its checksum becomes.
+/// A case of [`recorded`]: whether each header's checksum is right, asked in three ways, and what
+/// its checksum becomes.
 fn of_headers(first: u32) -> String {
     let mut text = "checksums of headers\n".to_owned();
     for n in first..first + PACKETS as u32 {

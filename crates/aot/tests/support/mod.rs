@@ -177,7 +177,8 @@ pub fn program(source: &str) -> Arc<Verified> {
     Arc::new(verify(module).unwrap_or_else(|e| panic!("{}\n{source}", e[0])))
 }
 
-/// Packets with fields that the filters' constants meet, cut at every length up to 70, and some long ones.
+/// Packets with fields that the filters' constants meet, cut at every length up to 70, and some
+/// long ones.
 pub fn packets() -> Vec<Vec<u8>> {
     let mut c = Choices(7);
     let mut packets: Vec<Vec<u8>> =

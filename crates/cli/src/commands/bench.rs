@@ -37,14 +37,16 @@ enum What {
 
 /// Measure a filter on the packets of captures
 ///
-/// The packets are read into memory, every engine's verdict on every packet is compared with the interpreter's, then each engine goes over the
-/// packets in rounds, in turn with the others. Times are per packet: the fastest round and the median.
+/// The packets are read into memory, every engine's verdict on every packet is compared with the
+/// interpreter's, then each engine goes over the packets in rounds, in turn with the others. Times
+/// are per packet: the fastest round and the median.
 #[derive(clap::Args)]
 struct FilterArgs {
     #[command(flatten)]
     expression: Expression,
 
-    /// Capture with the packets; those of different link types are measured one link type after the other
+    /// Capture with the packets; those of different link types are measured one link type after the
+    /// other
     #[arg(short = 'r', long = "read", value_name = "IN", required = true, value_hint = clap::ValueHint::FilePath)]
     read: Vec<PathBuf>,
 
@@ -259,7 +261,8 @@ fn compare(subjects: &mut [Subject], trace: &Trace, length: usize) -> Outcome<u6
     Ok(first.iter().map(Selection::count).sum())
 }
 
-/// The first packet that two engines judge differently: the number of its burst and its own within it.
+/// The first packet that two engines judge differently: the number of its burst and its own within
+/// it.
 fn difference(a: &[Selection], b: &[Selection]) -> Option<(usize, usize)> {
     let at = a.iter().zip(b).position(|(a, b)| a != b)?;
     (0..64 * a[at].bits.len()).find(|&i| a[at].get(i) != b[at].get(i)).map(|i| (at, i))

@@ -13,7 +13,8 @@ use netvm::{Filter, engines, load};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Build a program, a filter, a Click configuration or a P4 program for a target: an eBPF object for XDP, C for other processors, a plugin for VPP, or an OpenCL kernel
+/// Build a program, a filter, a Click configuration or a P4 program for a target: an eBPF object
+/// for XDP, C for other processors, a plugin for VPP, or an OpenCL kernel
 ///
 /// `netvm targets` tells what each target admits.
 #[derive(clap::Args)]
@@ -45,7 +46,8 @@ pub(crate) struct Args {
     #[arg(value_name = "NAME=VALUE")]
     parameters: Vec<String>,
 
-    /// The interface of a device of a configuration: one of this machine, or the index that it has elsewhere
+    /// The interface of a device of a configuration: one of this machine, or the index that it has
+    /// elsewhere
     #[arg(long = "map", value_name = "DEVICE=dev:IF|INDEX", value_parser = interface)]
     maps: Vec<(String, u32)>,
 
@@ -65,7 +67,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_parser = optimisations())]
     without: Vec<String>,
 
-    /// For vpp: one node, a node for each element and each table, or as many as pay; for octeon: groups with work queues in the place of nodes
+    /// For vpp: one node, a node for each element and each table, or as many as pay; for octeon:
+    /// groups with work queues in the place of nodes
     #[arg(long, value_enum, value_name = "FORM", default_value = "single")]
     nodes: Nodes,
 
@@ -105,7 +108,8 @@ const PORTS: u16 = 4;
 #[derive(clap::Args)]
 #[group(required = true, multiple = false, args = ["file", "filter"])]
 pub(super) struct Source {
-    /// NetIL source or binary module, - for standard input; or a Click configuration (.click) or a P4 program for v1model (.p4)
+    /// NetIL source or binary module, - for standard input; or a Click configuration (.click) or a
+    /// P4 program for v1model (.p4)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 

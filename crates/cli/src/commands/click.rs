@@ -1,4 +1,5 @@
-//! The command line of click(1), when the program is called by that name: for configurations' own tests and scripts.
+//! The command line of click(1), when the program is called by that name: for configurations' own
+//! tests and scripts.
 //!
 //! Leaves out: hot swapping, threads (`-j` is taken and has no effect), reading packages.
 

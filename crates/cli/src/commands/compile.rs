@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true).args(["file", "filter"]))]
 pub(crate) struct Args {
-    /// NetIL source or binary module, - for standard input; a P4 program (.p4, or .json as p4c makes it for BMv2); or, with --emit native, a Click configuration (.click)
+    /// NetIL source or binary module, - for standard input; a P4 program (.p4, or .json as p4c
+    /// makes it for BMv2); or, with --emit native, a Click configuration (.click)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 
@@ -55,8 +56,8 @@ pub(crate) struct Args {
     #[arg(long)]
     time_passes: bool,
 
-    /// Tell on standard error what each pass did, and how each set and switch is tested and why; of a configuration, which elements the engine aot
-    /// links, and which lookups are fetched ahead
+    /// Tell on standard error what each pass did, and how each set and switch is tested and why; of
+    /// a configuration, which elements the engine aot links, and which lookups are fetched ahead
     #[arg(long)]
     explain_opt: bool,
 

@@ -27,7 +27,8 @@ const BATCH: usize = 1 << 19;
 
 /// Ask a running configuration, or change it
 ///
-/// The configuration runs with netvm run --control. Its handlers are those that -h reads after a run; what an element has, its manual says (netvm elements CLASS).
+/// The configuration runs with netvm run --control. Its handlers are those that -h reads after a
+/// run; what an element has, its manual says (netvm elements CLASS).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -58,7 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", global = true)]
     program: Option<String>,
 
-    /// Do what a script of BMv2's simple_switch_CLI says, with no packet between its lines: all of it, or nothing
+    /// Do what a script of BMv2's simple_switch_CLI says, with no packet between its lines: all of
+    /// it, or nothing
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     bmv2: Option<PathBuf>,
 
@@ -68,7 +70,8 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// List the elements, or the handlers of one: r for those that are read, w for those that are written
+    /// List the elements, or the handlers of one: r for those that are read, w for those that are
+    /// written
     List {
         /// The element
         element: Option<String>,
@@ -90,7 +93,9 @@ enum Command {
         #[arg(allow_hyphen_values = true)]
         text: Vec<String>,
     },
-    /// Write each line of a file to a handler; no packet comes between them. Where a line is refused, nothing of up to half a megabyte of lines is written, if handlers of tables or values are
+    /// Write each line of a file to a handler; no packet comes between them. Where a line is
+    /// refused, nothing of up to half a megabyte of lines is written, if handlers of tables or
+    /// values are
     Load {
         /// ELEMENT.HANDLER
         handler: String,
@@ -113,7 +118,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Tell what came of transactions (--state transaction), and which tables, keys and source lines conflicted
+    /// Tell what came of transactions (--state transaction), and which tables, keys and source
+    /// lines conflicted
     Conflicts {
         /// The element; if not said, all that run as transactions
         element: Option<String>,
@@ -135,7 +141,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Run another version of the configuration: what is the same goes on with its packets, entries and devices, and where the new one is wrong the old one goes on
+    /// Run another version of the configuration: what is the same goes on with its packets, entries
+    /// and devices, and where the new one is wrong the old one goes on
     Replace {
         /// The new configuration, or the name of an application
         #[arg(value_hint = clap::ValueHint::FilePath)]
@@ -163,7 +170,8 @@ enum Command {
         /// Its number, or any
         core: String,
     },
-    /// Tell how many replicas get packets (--place rtc:N), or change that while packets flow, between two epochs
+    /// Tell how many replicas get packets (--place rtc:N), or change that while packets flow,
+    /// between two epochs
     Replicas {
         /// How many there are to be, or auto: as many as packets and load are worth it
         #[arg(value_name = "N|auto")]
@@ -172,9 +180,11 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Tell by which function packets go to replicas (--place rtc:N), or change that while packets flow, between two epochs
+    /// Tell by which function packets go to replicas (--place rtc:N), or change that while packets
+    /// flow, between two epochs
     Flow {
-        /// any, addresses (the two of the flow), header (the two of the packet's own IP header), source, destination, tuple (the connection)
+        /// any, addresses (the two of the flow), header (the two of the packet's own IP header),
+        /// source, destination, tuple (the connection)
         #[arg(value_name = "FUNCTION")]
         function: Option<String>,
         /// As JSON
@@ -186,7 +196,8 @@ enum Command {
         #[command(subcommand)]
         table: p4::Table,
     },
-    /// Run a command of a P4 program's control plane: registers, counters, meters, groups, sessions; docs/p4.md lists them
+    /// Run a command of a P4 program's control plane: registers, counters, meters, groups,
+    /// sessions; docs/p4.md lists them
     P4 {
         /// The command
         #[arg(required = true, allow_hyphen_values = true)]

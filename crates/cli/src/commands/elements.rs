@@ -21,7 +21,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     elements: Vec<PathBuf>,
 
-    /// Write the built-in library to a new folder: classes, headers (include), and what runs them as plain C programs (native)
+    /// Write the built-in library to a new folder: classes, headers (include), and what runs them
+    /// as plain C programs (native)
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with_all = ["class", "elements"])]
     copy: Option<PathBuf>,
 }

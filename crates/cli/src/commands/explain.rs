@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 
 /// Tell what a filter does: in words, in stages, and on packets
 ///
-/// Without a capture, the filter in words and how large it is at each stage on its way to machine code. With a capture, how often each term
-/// held; with `--packet`, what each term looked at in that packet, what it found there, and why the packet is taken or left.
+/// Without a capture, the filter in words and how large it is at each stage on its way to machine
+/// code. With a capture, how often each term held; with `--packet`, what each term looked at in
+/// that packet, what it found there, and why the packet is taken or left.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -52,7 +53,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Draw the filter as a picture: its terms and where it goes from each, with -r as wide as the share of packets that went there
+    /// Draw the filter as a picture: its terms and where it goes from each, with -r as wide as the
+    /// share of packets that went there
     #[arg(long, conflicts_with_all = ["json", "packet"])]
     svg: bool,
 

@@ -1,9 +1,11 @@
-//! A filter as a picture: its terms from top to bottom, where the filter goes from each, and how often it went there.
+//! A filter as a picture: its terms from top to bottom, where the filter goes from each, and how
+//! often it went there.
 //!
-//! Plain SVG 1.1 that every viewer shows: no style sheets, variables, scripts, markers or fonts of its own. Ways down to the
-//! next term go straight; others run beside the terms, those of terms that hold to the right, the others to the left. Those to
-//! one verdict share a lane, and every other has a lane in which no other way runs beside it. With counts the lines are as wide
-//! as the share of packets that went that way.
+//! Plain SVG 1.1 that every viewer shows: no style sheets, variables, scripts, markers or fonts of
+//! its own. Ways down to the next term go straight; others run beside the terms, those of terms
+//! that hold to the right, the others to the left. Those to one verdict share a lane, and every
+//! other has a lane in which no other way runs beside it. With counts the lines are as wide as the
+//! share of packets that went that way.
 
 use netvm::frontends::pcap_filter::explain::{Goal, Step};
 use std::fmt::Write as _;
@@ -18,7 +20,8 @@ pub(super) struct Drawn {
     pub source: String,
     /// The term in words.
     pub words: String,
-    /// Packets for which it held, for which it did not, and which it rejected; if packets were counted.
+    /// Packets for which it held, for which it did not, and which it rejected; if packets were
+    /// counted.
     pub counts: Option<[u64; 3]>,
 }
 
@@ -78,7 +81,8 @@ fn ways(terms: &[Drawn]) -> Vec<Way> {
     ways
 }
 
-/// Gives the ways of one side lanes, short ones near the terms, those to one verdict one together; how many there are.
+/// Gives the ways of one side lanes, short ones near the terms, those to one verdict one together;
+/// how many there are.
 fn lay(ways: &mut [Way], held: bool) -> i64 {
     let mut bundles: Vec<(usize, usize, Vec<usize>)> = Vec::new();
     for at in (0..ways.len()).filter(|&at| ways[at].held == held && !straight(&ways[at])) {

@@ -14,14 +14,19 @@ use std::path::{Path, PathBuf};
 
 /// Draw a Click configuration or a P4 program
 ///
-/// Boxes are elements, lines are connections: solid where packets are pushed, dashed where they are pulled, and marked where they lead packets back. With -r or --map,
-/// the packets are run through it, and lines show how many took them, their share of all that arrived, and how many there were in a second of the packets' time. Nothing is written to captures then, and
-/// what elements print is not shown.
+/// Boxes are elements, lines are connections: solid where packets are pushed, dashed where they are
+/// pulled, and marked where they lead packets back. With -r or --map, the packets are run through
+/// it, and lines show how many took them, their share of all that arrived, and how many there were
+/// in a second of the packets' time. Nothing is written to captures then, and what elements print
+/// is not shown.
 ///
-/// In a picture that would be wider than a screen, compound elements are single boxes, and what is in them is drawn below.
+/// In a picture that would be wider than a screen, compound elements are single boxes, and what is
+/// in them is drawn below.
 ///
-/// Of a P4 program each parser is drawn with its states, and each control with its conditions, tables and statements, in the order in which packets go through them. With -r or
-/// --in its boxes show how many packets came to states, conditions and tables, their share of all that arrived and how many in a second, and arrows which way they went.
+/// Of a P4 program each parser is drawn with its states, and each control with its conditions,
+/// tables and statements, in the order in which packets go through them. With -r or --in its boxes
+/// show how many packets came to states, conditions and tables, their share of all that arrived and
+/// how many in a second, and arrows which way they went.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +39,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     given: Given,
 
-    /// The picture, .svg or .dot, - for standard output; by default the file with .svg, and one found by its name here
+    /// The picture, .svg or .dot, - for standard output; by default the file with .svg, and one
+    /// found by its name here
     #[arg(short = 'o', long = "output", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
 

@@ -6,8 +6,9 @@ use machine::description::{self, Any};
 
 /// List the machines of `netvm simulate`, or show the description of one
 ///
-/// A description is a TOML file that says what the machine has and how long it takes, with the source of each number beside it. Write one of your own, beginning with what this shows, and
-/// give its name to `netvm simulate --machine`.
+/// A description is a TOML file that says what the machine has and how long it takes, with the
+/// source of each number beside it. Write one of your own, beginning with what this shows, and give
+/// its name to `netvm simulate --machine`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -72,7 +72,8 @@ impl ReadingArgs {
         Ok(netvm::p4::charts(path, &self.folders, &self.defines())?)
     }
 
-    /// Checks a program, and a file of entries for it: warnings are drawn on standard error, or told as JSON.
+    /// Checks a program, and a file of entries for it: warnings are drawn on standard error, or
+    /// told as JSON.
     pub(crate) fn check(&self, path: &Path, entries: Option<&Path>, json: bool) -> Outcome {
         let (pipeline, warnings) = netvm::p4::check(path, &self.folders, &self.defines())?;
         let mut all = vec![warnings];
@@ -125,7 +126,8 @@ pub(crate) fn start(pipeline: Pipeline, engine: &EngineArg, seed: u64) -> Outcom
     Ok(Switch::start(pipeline, engine.get(), settings)?)
 }
 
-/// Fills tables and groups with what a file has: commands or, by its name, a `WriteRequest` of P4Runtime as protobuf text.
+/// Fills tables and groups with what a file has: commands or, by its name, a `WriteRequest` of
+/// P4Runtime as protobuf text.
 pub(crate) fn fill(switch: &mut Switch, reading: &ReadingArgs, program: &Path, path: &Path) -> Outcome {
     let info = if netvm::p4::is_protobuf(path) { Some(reading.p4info(program)?) } else { None };
     let filling = |text: &str| match info {

@@ -12,10 +12,13 @@ use std::path::{Path, PathBuf};
 
 /// Tell how often packets near each other touch the same state
 ///
-/// Two packets conflict if one writes a word that the other reads or writes: in data memory, shared memory, or a table. For windows of 2 to 16 packets, the part of all pairs
-/// that conflict says what machines can gain that let critical sections run side by side. What is in the sections is counted as instructions of the machine.
+/// Two packets conflict if one writes a word that the other reads or writes: in data memory, shared
+/// memory, or a table. For windows of 2 to 16 packets, the part of all pairs that conflict says
+/// what machines can gain that let critical sections run side by side. What is in the sections is
+/// counted as instructions of the machine.
 ///
-/// What pipelines would gain is told, too: how much the instructions of packets vary, and how many times slower the slowest of so many stages is than their average, if elements are cut into
+/// What pipelines would gain is told, too: how much the instructions of packets vary, and how many
+/// times slower the slowest of so many stages is than their average, if elements are cut into
 /// stages as evenly as they can be.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -27,7 +30,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     observed: Observed,
 
-    /// The machine whose instructions are counted, see `netvm machines`, or a file that describes one (.toml)
+    /// The machine whose instructions are counted, see `netvm machines`, or a file that describes
+    /// one (.toml)
     #[arg(long, value_name = "NAME|FILE", default_value = "netthreads")]
     machine: String,
 

@@ -16,7 +16,8 @@ pub(crate) struct EngineArg {
     #[arg(long, value_name = "ENGINE", value_parser = engine_parser(), default_value = engines::AUTO.name)]
     engine: &'static str,
 
-    /// Do not keep code that a C compiler made in the cache (~/.cache/netvm), nor take it from there
+    /// Do not keep code that a C compiler made in the cache (~/.cache/netvm), nor take it from
+    /// there
     #[arg(long)]
     no_cache: bool,
 }
@@ -48,7 +49,8 @@ pub(crate) fn optimisation_parser() -> PossibleValuesParser {
 /// Packets by which a filter's terms are ordered.
 #[derive(clap::Args)]
 pub(crate) struct ProfileArg {
-    /// Order the filter's terms for packets like the first of this capture; never changes what is selected
+    /// Order the filter's terms for packets like the first of this capture; never changes what is
+    /// selected
     #[arg(long, value_name = "CAPTURE", value_hint = clap::ValueHint::FilePath)]
     profile: Option<PathBuf>,
 }
@@ -87,13 +89,13 @@ pub(crate) struct Expression {
     #[arg(value_name = "EXPR", allow_negative_numbers = true)]
     words: Vec<String>,
 
-    /// Read the expression from a file, or a list of addresses and networks, one a line; # begins a comment. With EXPR,
-    /// packets must match both
+    /// Read the expression from a file, or a list of addresses and networks, one a line; # begins a
+    /// comment. With EXPR, packets must match both
     #[arg(short = 'F', value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 
-    /// Names of hosts, from a file in the form of /etc/hosts: for the expression, before /etc/hosts itself, and for addresses
-    /// where these are shown with names
+    /// Names of hosts, from a file in the form of /etc/hosts: for the expression, before /etc/hosts
+    /// itself, and for addresses where these are shown with names
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) hosts: Option<PathBuf>,
 }
@@ -126,8 +128,8 @@ impl Expression {
         both(of_file, words)
     }
 
-    /// Captures named before the expression, as `-r *.pcap` leaves them there: words that name a file and have a dot or a slash, with which no
-    /// expression begins.
+    /// Captures named before the expression, as `-r *.pcap` leaves them there: words that name a
+    /// file and have a dot or a slash, with which no expression begins.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let is_file = |word: &&String| word.contains(['.', '/']) && Path::new(word).is_file();
         self.words.iter().take_while(is_file).map(PathBuf::from).collect()
@@ -141,7 +143,8 @@ pub(crate) fn with_hosts(text: String, hosts: Option<&Path>) -> Outcome<String> 
     Ok(netvm::frontends::pcap_filter::with_hosts(&text, &names).map_err(|errors| netvm::Error::Filter { source: text, errors })?)
 }
 
-/// What matches both expressions; each is looked at by itself, so that a fault in one has its place there.
+/// What matches both expressions; each is looked at by itself, so that a fault in one has its place
+/// there.
 fn both(file: String, words: String) -> Outcome<String> {
     if words.trim().is_empty() || file.trim().is_empty() {
         return Ok(if file.trim().is_empty() { words } else { file });

@@ -11,9 +11,10 @@ use std::path::PathBuf;
 
 /// Write a capture of synthetic traffic, to try things with
 ///
-/// Packets as an uplink shows them: TCP, UDP, ICMP, IPv6, ARP, VLAN tags, fragments. The same options give the same packets on every machine. With --ether, --src, --dst or
-/// --arp there is IPv4 only, between hosts of those networks, as a router's port would receive it. No packet belongs to a conversation. With --traffic there is what an application
-/// of apps/ has to do with.
+/// Packets as an uplink shows them: TCP, UDP, ICMP, IPv6, ARP, VLAN tags, fragments. The same
+/// options give the same packets on every machine. With --ether, --src, --dst or --arp there is
+/// IPv4 only, between hosts of those networks, as a router's port would receive it. No packet
+/// belongs to a conversation. With --traffic there is what an application of apps/ has to do with.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,8 +34,9 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Something else than single packets: `dhcp:N`, what N hosts send to their DHCP server; `services:N`, N TCP connections of application protocols at a time; `messages:N`,
-    /// messages of N flows in shuffled fragments, some with attacks
+    /// Something else than single packets: `dhcp:N`, what N hosts send to their DHCP server;
+    /// `services:N`, N TCP connections of application protocols at a time; `messages:N`, messages
+    /// of N flows in shuffled fragments, some with attacks
     #[arg(long, value_name = "KIND:N", value_parser = traffic, conflicts_with_all = ["ether", "src", "dst", "arp"])]
     traffic: Option<Traffic>,
 

@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 
 /// Run scripts of element classes and of graphs, or STF files of a P4 program
 ///
-/// A script CLASS.txt tells what goes into an element of that class, and what comes out of it: a case for each thing to be tested, with packets in hexadecimal,
-/// annotations, time, and handlers. A script with a line that begins with graph or run is about whole configurations: what comes in by their devices, what leaves
-/// and what is written. Both hold if nothing else happens than what they say. What is different is told with its place.
+/// A script CLASS.txt tells what goes into an element of that class, and what comes out of it: a
+/// case for each thing to be tested, with packets in hexadecimal, annotations, time, and handlers.
+/// A script with a line that begins with graph or run is about whole configurations: what comes in
+/// by their devices, what leaves and what is written. Both hold if nothing else happens than what
+/// they say. What is different is told with its place.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -70,18 +72,21 @@ Packets are layers with / between them:
   ip6 SRC DST [hlim= next=]   udp SPORT DPORT [len= sum=]   tcp SPORT DPORT [seq= ack= flags=SAFRP win= sum=]
   icmp TYPE CODE [rest=HEX sum=]   icmp6 TYPE CODE [rest=HEX sum=]   data N   hex HEX   zero N   part FROM N")]
 pub(crate) struct Args {
-    /// Scripts, those of classes each named as its class; or a P4 program (.p4, .json of BMv2) and STF files
+    /// Scripts, those of classes each named as its class; or a P4 program (.p4, .json of BMv2) and
+    /// STF files
     #[arg(value_name = "SCRIPT.txt | PROGRAM TEST.stf", required = true, value_hint = clap::ValueHint::FilePath)]
     scripts: Vec<PathBuf>,
 
-    /// A folder with element classes in C, looked into before the built-in ones; a folder `elements` beside the script is looked into, too
+    /// A folder with element classes in C, looked into before the built-in ones; a folder
+    /// `elements` beside the script is looked into, too
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     elements: Vec<PathBuf>,
 
     #[command(flatten)]
     p4: super::p4::ReadingArgs,
 
-    /// Of a P4 program: tell each packet that left as {"port":N,"hex":"..."}, and each verdict, as JSON
+    /// Of a P4 program: tell each packet that left as {"port":N,"hex":"..."}, and each verdict, as
+    /// JSON
     #[arg(long)]
     json: bool,
 
@@ -89,7 +94,8 @@ pub(crate) struct Args {
     #[arg(long)]
     log: bool,
 
-    /// Of a P4 program: check_counter expects 4 bytes more of each packet, Ethernet's frame check sequence, as tests for hardware do; simple_switch does not count it
+    /// Of a P4 program: check_counter expects 4 bytes more of each packet, Ethernet's frame check
+    /// sequence, as tests for hardware do; simple_switch does not count it
     #[arg(long)]
     frame_check_sequence: bool,
 
@@ -144,7 +150,8 @@ fn graphs(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<
     Ok((named.max(all.len()), wrong))
 }
 
-/// A new folder that only this user may enter. One that is there, perhaps a link that others made, is not taken.
+/// A new folder that only this user may enter. One that is there, perhaps a link that others made,
+/// is not taken.
 fn temporary_folder() -> std::io::Result<PathBuf> {
     let make = |n: u32| {
         let folder = std::env::temp_dir().join(format!("netvm-test-{}-{n}", std::process::id()));

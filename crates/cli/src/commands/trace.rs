@@ -15,10 +15,13 @@ use std::io::Write as _;
 
 /// Tell what happens to packets in a Click configuration, a P4 program, or a NetIL program
 ///
-/// For each chosen packet every element that it met, by which input it came and by which output it left, what the element changed, which copies it sent, and where the
-/// packet ended and why. All packets before run as well, so that tables and queues are as the packet finds them. Nothing is written
-/// to captures, and what elements print is not shown. Of a P4 program: parser states and extracted fields, tables with keys, entries and actions, changes, externs, copies, and where the packet
-/// ended, each with its place in the text. Of a NetIL program: where it sent the packet or why it dropped it, and the bytes that it changed.
+/// For each chosen packet every element that it met, by which input it came and by which output it
+/// left, what the element changed, which copies it sent, and where the packet ended and why. All
+/// packets before run as well, so that tables and queues are as the packet finds them. Nothing is
+/// written to captures, and what elements print is not shown. Of a P4 program: parser states and
+/// extracted fields, tables with keys, entries and actions, changes, externs, copies, and where the
+/// packet ended, each with its place in the text. Of a NetIL program: where it sent the packet or
+/// why it dropped it, and the bytes that it changed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -145,7 +148,8 @@ fn arrival(journey: &Journey) -> String {
     Printer::new(Style::default(), Zone::system()).print(&packet).trim_end().to_owned()
 }
 
-/// A journey in columns: packet, input, element, what became of it; below each element what it changed.
+/// A journey in columns: packet, input, element, what became of it; below each element what it
+/// changed.
 fn told(journey: &Journey, names: &[(String, String)]) -> String {
     let bold = anstyle::Style::new().bold();
     let mut text = format!("{bold}Packet {}{bold:#}: {}\n", journey.number, arrival(journey));

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 /// Check that a program may run: types, stack, memories, ports, termination of every path
 ///
-/// Prints what the program is and what it may touch. If it is refused, every check that failed is told, and the exit status is 1.
+/// Prints what the program is and what it may touch. If it is refused, every check that failed is
+/// told, and the exit status is 1.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Binary module or NetIL source, - for standard input

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 /// Run a program or a filter in the kernel, before the network stack sees a packet (XDP)
 ///
-/// Packets that the filter accepts go on to the network stack, others are dropped, unless --accept and --reject say otherwise. The program is
-/// taken off the interface when the command ends, however it ends. Needs root, or the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
+/// Packets that the filter accepts go on to the network stack, others are dropped, unless --accept
+/// and --reject say otherwise. The program is taken off the interface when the command ends,
+/// however it ends. Needs root, or the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +26,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IF", required = true)]
     on: String,
 
-    /// Who runs it: the driver if it can (any), the driver (driver), or the kernel before its network stack (generic)
+    /// Who runs it: the driver if it can (any), the driver (driver), or the kernel before its
+    /// network stack (generic)
     #[arg(long, value_name = "MODE", value_enum, default_value = "any")]
     mode: Which,
 

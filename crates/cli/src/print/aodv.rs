@@ -1,4 +1,5 @@
-//! Ad hoc On-Demand Distance Vector routing (RFC 3561), with `-T aodv`: requests, replies and errors, of IPv4 or IPv6 as what carries them.
+//! Ad hoc On-Demand Distance Vector routing (RFC 3561), with `-T aodv`: requests, replies and
+//! errors, of IPv4 or IPv6 as what carries them.
 //!
 //! Flags are read where tcpdump 4.99.3 reads them: in the byte of the type.
 

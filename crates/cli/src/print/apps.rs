@@ -1,6 +1,8 @@
-//! What the ports of TCP and UDP announce: one table for each, searched in order; the first row that has either port decides.
+//! What the ports of TCP and UDP announce: one table for each, searched in order; the first row
+//! that has either port decides.
 //!
-//! Ports and their order are those of tcpdump 4.99.3. A new protocol is a file of its own and a row here.
+//! Ports and their order are those of tcpdump 4.99.3. A new protocol is a file of its own and a row
+//! here.
 
 use super::transport::Ip;
 use super::view::{Printed, View};
@@ -64,7 +66,8 @@ fn find(table: &[(&[u16], Print)], ports: (u16, u16)) -> Option<Print> {
     table.iter().find(|(known, _)| known.contains(&ports.0) || known.contains(&ports.1)).map(|(_, print)| *print)
 }
 
-/// Prints what a TCP segment carries, if its ports are known; what separates it from the line is printed, too.
+/// Prints what a TCP segment carries, if its ports are known; what separates it from the line is
+/// printed, too.
 pub(super) fn tcp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Printed {
     let said: Option<Print> = match line.style.carried {
         None | Some(Carried::Gtp) => find(TCP, ports),
@@ -81,7 +84,8 @@ pub(super) fn tcp(line: &mut Line<'_>, ports: (u16, u16), view: View<'_>) -> Pri
 /// Ports of GTP: of its users' packets, and of control messages.
 const GTP: [u16; 2] = [2152, 2123];
 
-/// Prints what a UDP datagram is said to carry, where that is said. What is in GTP is what its ports announce, perhaps GTP again.
+/// Prints what a UDP datagram is said to carry, where that is said. What is in GTP is what its
+/// ports announce, perhaps GTP again.
 pub(super) fn said(line: &mut Line<'_>, ports: (u16, u16), ip: &Ip, view: View<'_>) -> Option<Printed> {
     let print: Print = match line.style.carried? {
         Carried::Aodv => return Some(aodv::print(line, view, ip.src.is_ipv6())),

@@ -5,7 +5,8 @@ use super::{Line, ether::Mac, names, put};
 use netvm::netil::fields::{arp, ethertype};
 use std::net::Ipv4Addr;
 
-/// The fixed fields; addresses follow: sender hardware, sender protocol, target hardware, target protocol.
+/// The fixed fields; addresses follow: sender hardware, sender protocol, target hardware, target
+/// protocol.
 struct Arp<'a> {
     view: View<'a>,
     hardware: u16,

@@ -1,4 +1,5 @@
-//! Babel (RFC 8966): the kinds of its TLVs, in the body and in the trailer; with `-v` their fields, by `babel_fields`.
+//! Babel (RFC 8966): the kinds of its TLVs, in the body and in the trailer; with `-v` their fields,
+//! by `babel_fields`.
 
 use super::babel_fields::Prefixes;
 use super::view::{Cut, Printed, View};

@@ -1,6 +1,7 @@
 //! The fields of Babel's TLVs, with `-v`.
 //!
-//! Source: RFC 8966, section 4.6; RFC 8967 (authentication), RFC 9229 and drafts before them (source-specific routes, timestamps, diversity).
+//! Source: RFC 8966, section 4.6; RFC 8967 (authentication), RFC 9229 and drafts before them
+//! (source-specific routes, timestamps, diversity).
 
 use super::view::{Cut, Printed, View};
 use super::{Line, ip6, names, put};
@@ -109,7 +110,8 @@ fn route_interval(hundredths: u16) -> String {
     if hundredths == u16::MAX { "infinity".to_owned() } else { interval(hundredths) }
 }
 
-/// The prefix at `at`, whose first bytes are those of another; and how many bytes it has there. Nothing if it is wrong.
+/// The prefix at `at`, whose first bytes are those of another; and how many bytes it has there.
+/// Nothing if it is wrong.
 fn read(encoding: u8, width: Option<u8>, omitted: (u8, &[u8; 16]), value: View<'_>, at: usize) -> Option<([u8; 16], usize)> {
     let size = match (width, encoding) {
         (Some(width), _) => usize::from(width.div_ceil(8)),

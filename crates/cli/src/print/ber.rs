@@ -1,5 +1,5 @@
-//! Elements of ASN.1 in the basic encoding (X.690), as SNMP uses them (RFC 2578): a tag, a length and a value. Elements in pieces, whose
-//! length is not given, are left out.
+//! Elements of ASN.1 in the basic encoding (X.690), as SNMP uses them (RFC 2578): a tag, a length
+//! and a value. Elements in pieces, whose length is not given, are left out.
 
 use super::view::{Cut, View};
 use super::{Line, put};
@@ -82,7 +82,8 @@ macro_rules! end {
 }
 
 impl<'a> Element<'a> {
-    /// Reads the element at the beginning. Elements that have no meaning here are named on the line.
+    /// Reads the element at the beginning. Elements that have no meaning here are named on the
+    /// line.
     pub(super) fn read(line: &mut Line<'_>, view: View<'a>) -> Result<Self, Stop> {
         if view.len() == 0 {
             end!(line, "[nothing to parse]");
@@ -194,7 +195,8 @@ fn tag(line: &mut Line<'_>, view: View<'_>, first: u8) -> Result<(u8, usize), St
     }
 }
 
-/// Bytes at the beginning. If they are not captured, the line says so, and what these bytes are in may say more.
+/// Bytes at the beginning. If they are not captured, the line says so, and what these bytes are in
+/// may say more.
 fn captured<'a>(line: &mut Line<'_>, view: View<'a>, n: usize) -> Result<&'a [u8], Stop> {
     view.take(0, n).map_err(|Cut| {
         line.cut();

@@ -1,4 +1,5 @@
-//! BGP (RFC 4271): its name; with `-v` messages. Attributes are in `bgp_attributes`, routes in `bgp_routes`.
+//! BGP (RFC 4271): its name; with `-v` messages. Attributes are in `bgp_attributes`, routes in
+//! `bgp_routes`.
 //!
 //! Capabilities: RFC 5492 and the registry that it began.
 

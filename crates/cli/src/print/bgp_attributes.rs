@@ -133,7 +133,8 @@ fn contents(line: &mut Line<'_>, kind: u8, value: View<'_>, level: u8) -> Printe
     Ok(())
 }
 
-/// Systems on the way, in segments. Numbers have two bytes if the attribute can be read so, else four.
+/// Systems on the way, in segments. Numbers have two bytes if the attribute can be read so, else
+/// four.
 fn path(line: &mut Line<'_>, kind: u8, value: View<'_>) -> Printed {
     if value.len() == 0 {
         line.put("empty");

@@ -1,4 +1,5 @@
-//! Routes of BGP: prefixes, with labels (RFC 8277), of VPNs (RFC 4364, RFC 4659), of route targets (RFC 4684).
+//! Routes of BGP: prefixes, with labels (RFC 8277), of VPNs (RFC 4364, RFC 4659), of route targets
+//! (RFC 4684).
 //!
 //! Leaves out: routes of multicast VPNs, of layer-2 VPNs and of OSI; their family is named.
 
@@ -186,7 +187,8 @@ fn target(line: &mut Line<'_>, view: View<'_>) -> Result<Option<usize>, Cut> {
     Ok(Some(5 + size))
 }
 
-/// Whether prefixes have numbers of paths before them (RFC 7911): read so they fit, and read without they do not.
+/// Whether prefixes have numbers of paths before them (RFC 7911): read so they fit, and read
+/// without they do not.
 fn has_paths(view: View<'_>, most: u8) -> bool {
     fits(view, 4, 0, most) && view.len() >= 5 && !fits(view, 0, 1, most)
 }

@@ -1,4 +1,5 @@
-//! CDP, Cisco's discovery of neighbours: who sent it, and the bytes of the other fields; with `-v` what they mean.
+//! CDP, Cisco's discovery of neighbours: who sent it, and the bytes of the other fields; with `-v`
+//! what they mean.
 //!
 //! Leaves out: addresses of protocols other than IPv4 and IPv6, prefixes; their bytes are shown.
 

@@ -3,8 +3,8 @@
 use super::view::View;
 use std::net::IpAddr;
 
-/// What a header that carries `found` should carry, or nothing if it is right. `covered` is what the checksum covers, itself
-/// included.
+/// What a header that carries `found` should carry, or nothing if it is right. `covered` is what
+/// the checksum covers, itself included.
 pub(super) fn expected(found: u16, covered: &[u8], pseudo: u32) -> Option<u16> {
     let sum = fold(sum(covered) + u64::from(pseudo));
     if sum == 0xffff {

@@ -87,7 +87,8 @@ fn coverage(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     Ok(())
 }
 
-/// Prints the kind and what all packets of it have; the size of the header up to its options, or nothing if the packet has less.
+/// Prints the kind and what all packets of it have; the size of the header up to its options, or
+/// nothing if the packet has less.
 fn kind(line: &mut Line<'_>, view: View<'_>, size: usize, long: bool) -> Result<Option<usize>, Cut> {
     let kind = view.u8(8)? >> 1 & 15;
     let Some(name) = KINDS.get(usize::from(kind)) else {

@@ -1,6 +1,7 @@
 //! DHCPv6 (RFC 8415): the kind of message; with `-v` its options and those within them.
 //!
-//! Options within options, and messages within relayed ones, are followed as deep as packets within packets.
+//! Options within options, and messages within relayed ones, are followed as deep as packets within
+//! packets.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, dns_name, escape, ip6, names, put};

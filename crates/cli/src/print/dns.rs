@@ -1,6 +1,7 @@
 //! DNS (RFC 1035), over UDP and TCP, and multicast DNS (RFC 6762).
 //!
-//! Requests: `id+ TYPE? name. (length)`. Responses: `id answers/authorities/additionals TYPE data, …`; with `-vv` all sections. Records are in
+//! Requests: `id+ TYPE? name. (length)`. Responses:
+//! `id answers/authorities/additionals TYPE data, …`; with `-vv` all sections. Records are in
 //! `dns_record`, names in `dns_name`.
 
 use super::view::{Cut, Printed, View};

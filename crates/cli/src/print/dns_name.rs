@@ -1,7 +1,7 @@
 //! Domain names (RFC 1035, section 4.1.4) with their compression.
 //!
-//! Invariant: a pointer leads backwards from where the last one led, and a name has at most [`MAX_STEPS`] labels and pointers, so that
-//! the work for each is bounded.
+//! Invariant: a pointer leads backwards from where the last one led, and a name has at most
+//! [`MAX_STEPS`] labels and pointers, so that the work for each is bounded.
 
 use super::view::{Cut, View};
 use super::{Line, escape};

@@ -1,4 +1,5 @@
-//! DVMRP (RFC 1075, and its draft of version 3), which IGMP carries: the kind of message, and neighbours; with `-v` probes, with `-vv` routes.
+//! DVMRP (RFC 1075, and its draft of version 3), which IGMP carries: the kind of message, and
+//! neighbours; with `-v` probes, with `-vv` routes.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, put, time};

@@ -1,4 +1,5 @@
-//! EAP over local networks (IEEE 802.1X): the kind of frame; with `-v` the EAP message in it (RFC 3748).
+//! EAP over local networks (IEEE 802.1X): the kind of frame; with `-v` the EAP message in it (RFC
+//! 3748).
 
 use super::view::{Printed, View};
 use super::{Line, escape, names, put};

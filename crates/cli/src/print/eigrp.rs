@@ -8,7 +8,8 @@ const HEADER: usize = 20;
 const HEAD: usize = 4;
 const KINDS: &[(u8, &str)] = &[(1, "Update"), (3, "Query"), (4, "Reply"), (5, "Hello"), (6, "IPX SAP"), (7, "Probe")];
 const FLAGS: &[(u16, &str)] = &[(0x01, "Init"), (0x02, "Conditionally Received"), (0x04, "Restart"), (0x08, "End-of-Table")];
-/// What a field is: its number; its name, and the bytes that its value has at least, or 0 where it is not decoded.
+/// What a field is: its number; its name, and the bytes that its value has at least, or 0 where it
+/// is not decoded.
 #[rustfmt::skip]
 const FIELDS: &[(u16, (&str, usize))] = &[
     (0x0001, ("General Parameters", 8)), (0x0002, ("Authentication", 0)), (0x0003, ("Sequence", 0)), (0x0004, ("Software Version", 4)),
@@ -102,7 +103,8 @@ fn field(line: &mut Line<'_>, kind: u16, value: View<'_>) -> Printed {
     Ok(())
 }
 
-/// Prints the prefix at `at`, and the next hop at the value's beginning; false if the prefix is too long.
+/// Prints the prefix at `at`, and the next hop at the value's beginning; false if the prefix is too
+/// long.
 fn prefix(line: &mut Line<'_>, value: View<'_>, at: usize) -> Result<bool, Cut> {
     let length = value.u8(at)?;
     let mut octets = [0; 4];

@@ -1,4 +1,5 @@
-//! Bytes of packets as text that cannot harm a terminal: control characters as `^X`, bytes above 127 as `M-` and what is left.
+//! Bytes of packets as text that cannot harm a terminal: control characters as `^X`, bytes above
+//! 127 as `M-` and what is left.
 
 /// Appends bytes.
 pub(super) fn text(out: &mut String, bytes: &[u8]) {

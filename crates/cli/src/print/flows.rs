@@ -1,7 +1,9 @@
-//! First sequence numbers of TCP connections, so that lines can show how far a connection has come; and who began a key exchange.
+//! First sequence numbers of TCP connections, so that lines can show how far a connection has come;
+//! and who began a key exchange.
 //!
-//! As in tcpdump: a connection begins with the first packet seen that has ACK set, or with SYN and ACK; that packet shows the numbers
-//! as they are, later ones the distance. Bounded: past [`MAX_FLOWS`] connections the memory starts anew.
+//! As in tcpdump: a connection begins with the first packet seen that has ACK set, or with SYN and
+//! ACK; that packet shows the numbers as they are, later ones the distance. Bounded: past
+//! [`MAX_FLOWS`] connections the memory starts anew.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;

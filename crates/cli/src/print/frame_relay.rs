@@ -1,5 +1,6 @@
-//! Frame relay (ITU-T Q.922): an address of two to four bytes, then what RFC 2427 says, or an EtherType as Cisco has it. Signalling (Q.933)
-//! and fragments (FRF.12, FRF.15) are left out: they give their number and bytes.
+//! Frame relay (ITU-T Q.922): an address of two to four bytes, then what RFC 2427 says, or an
+//! EtherType as Cisco has it. Signalling (Q.933) and fragments (FRF.12, FRF.15) are left out: they
+//! give their number and bytes.
 
 use super::view::{Printed, View};
 use super::{Line, ether, ip4, ip6, isis, isis_fields, names, ppp, put};

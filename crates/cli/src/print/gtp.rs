@@ -1,5 +1,5 @@
-//! GTP, with `-T gtp`: user data of version 1 (3GPP TS 29.281) with the packet inside, control messages of versions 1 and 2 (TS 29.060,
-//! TS 29.274) by their names.
+//! GTP, with `-T gtp`: user data of version 1 (3GPP TS 29.281) with the packet inside, control
+//! messages of versions 1 and 2 (TS 29.060, TS 29.274) by their names.
 //!
 //! Leaves out: information elements, contents of extension headers, version 0.
 
@@ -44,7 +44,8 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     }
 }
 
-/// Version 1: flags, kind, length of what follows the first eight bytes, endpoint, and with any flag four bytes more.
+/// Version 1: flags, kind, length of what follows the first eight bytes, endpoint, and with any
+/// flag four bytes more.
 fn first(line: &mut Line<'_>, flags: u8, view: View<'_>) -> Printed {
     let (kind, length) = (view.u8(1)?, usize::from(view.u16(2)?));
     match kind {

@@ -39,7 +39,8 @@ pub(super) fn indented_text(out: &mut String, bytes: &[u8], before: &str) {
     }
 }
 
-/// `-A`: text, with the packet's own line ends and tabs; a carriage return is left out before a line end and at the packet's end.
+/// `-A`: text, with the packet's own line ends and tabs; a carriage return is left out before a
+/// line end and at the packet's end.
 pub(super) fn text(out: &mut String, bytes: &[u8]) {
     out.push('\n');
     for (i, &b) in bytes.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! ICMP (RFC 792 and successors); with `-v` also the packet that an error is about and what routers say of the way it came (RFC 4884,
-//! RFC 4950).
+//! ICMP (RFC 792 and successors); with `-v` also the packet that an error is about and what routers
+//! say of the way it came (RFC 4884, RFC 4950).
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
@@ -33,7 +33,8 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, view: View<'_>) -> Printed {
     Ok(())
 }
 
-/// Prints the objects behind the packet's beginning. Where no length says that there are any, the checksum must.
+/// Prints the objects behind the packet's beginning. Where no length says that there are any, the
+/// checksum must.
 fn extension(line: &mut Line<'_>, view: View<'_>) -> Printed {
     let all = view.skip(OBJECTS);
     let (announced, version, found) = (view.u8(5)? != 0, all.u8(0)? >> 4, all.u16(2)?);

@@ -1,4 +1,5 @@
-//! ICMPv6 (RFC 4443): errors, echoes, and the fixed fields of neighbour discovery (RFC 4861); `nd` has its options, `mld` multicast listeners.
+//! ICMPv6 (RFC 4443): errors, echoes, and the fixed fields of neighbour discovery (RFC 4861); `nd`
+//! has its options, `mld` multicast listeners.
 
 use super::ip6::address_at as address;
 use super::transport::Ip;

@@ -1,5 +1,5 @@
-//! IKE (RFC 2409, RFC 7296), and what port 4500 carries (RFC 3948): ESP, IKE, and signs of life. With `-v` payloads, which `ike1` and
-//! `ike2` print; encrypted ones stay closed.
+//! IKE (RFC 2409, RFC 7296), and what port 4500 carries (RFC 3948): ESP, IKE, and signs of life.
+//! With `-v` payloads, which `ike1` and `ike2` print; encrypted ones stay closed.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, ike1, ike2, names, put, tunnel};

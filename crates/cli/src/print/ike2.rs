@@ -91,7 +91,8 @@ fn raw(line: &mut Line<'_>, view: View<'_>) {
     }
 }
 
-/// Prints the parts of an association or of a proposal; false if one is cut, or too long for what it is in.
+/// Prints the parts of an association or of a proposal; false if one is cut, or too long for what
+/// it is in.
 fn parts(
     line: &mut Line<'_>,
     first: u8,

@@ -112,7 +112,8 @@ fn options(line: &mut Line<'_>, mut view: View<'_>) -> Printed {
     Ok(())
 }
 
-/// A route of `len` bytes: its addresses, those already visited with a comma. As tcpdump does, the last may reach past the option.
+/// A route of `len` bytes: its addresses, those already visited with a comma. As tcpdump does, the
+/// last may reach past the option.
 fn route(line: &mut Line<'_>, view: View<'_>, len: usize) -> Printed {
     if len < 3 {
         put!(line, " [bad length {len}]");

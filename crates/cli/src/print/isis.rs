@@ -1,5 +1,5 @@
-//! IS-IS (ISO 10589): the kind of packet and who sent it; with `-v` its header, and its fields by `isis_fields`. Of other network layers
-//! the number is shown.
+//! IS-IS (ISO 10589): the kind of packet and who sent it; with `-v` its header, and its fields by
+//! `isis_fields`. Of other network layers the number is shown.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, hex, isis_fields, names, put};

@@ -1,4 +1,5 @@
-//! What bridges tell each other in IS-IS: shortest path bridging (RFC 6329), and its capabilities of ports (RFC 6165).
+//! What bridges tell each other in IS-IS: shortest path bridging (RFC 6329), and its capabilities
+//! of ports (RFC 6165).
 
 use super::view::{Printed, View};
 use super::{Line, escape, put};

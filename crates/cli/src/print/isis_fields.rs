@@ -1,7 +1,8 @@
 //! The fields (TLVs) of IS-IS packets.
 //!
-//! Source: ISO 10589, RFC 1195 (IP), RFC 5301 (names), RFC 5303 (adjacencies), RFC 5306 (restart), RFC 6232 (purges), RFC 7981 (capabilities),
-//! RFC 8202 (instances). Reachability is in `isis_reach`, what bridges say in `isis_bridges`. Leaves out: whether an HMAC is right.
+//! Source: ISO 10589, RFC 1195 (IP), RFC 5301 (names), RFC 5303 (adjacencies), RFC 5306 (restart),
+//! RFC 6232 (purges), RFC 7981 (capabilities), RFC 8202 (instances). Reachability is in
+//! `isis_reach`, what bridges say in `isis_bridges`. Leaves out: whether an HMAC is right.
 
 use super::isis::{self, id};
 use super::view::{Cut, Printed, View};
@@ -232,7 +233,8 @@ fn restart(line: &mut Line<'_>, value: View<'_>) -> Printed {
     Ok(())
 }
 
-/// The state of an adjacency; as tcpdump, which tells by the bytes that are left what comes next, wherever it stands.
+/// The state of an adjacency; as tcpdump, which tells by the bytes that are left what comes next,
+/// wherever it stands.
 fn adjacency(line: &mut Line<'_>, length: usize, value: View<'_>) -> Printed {
     let mut left = length;
     if left >= 1 {

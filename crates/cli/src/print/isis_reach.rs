@@ -1,6 +1,7 @@
 //! What IS-IS says can be reached: neighbours and prefixes, old and extended.
 //!
-//! Source: ISO 10589, RFC 1195, RFC 5305 (extended), RFC 5308 (IPv6), RFC 5120 (topologies), RFC 5307 (GMPLS), RFC 8667 (segments).
+//! Source: ISO 10589, RFC 1195, RFC 5305 (extended), RFC 5308 (IPv6), RFC 5120 (topologies), RFC
+//! 5307 (GMPLS), RFC 8667 (segments).
 
 use super::isis::id;
 use super::isis_fields::{INDENT, nsap};

@@ -1,5 +1,5 @@
-//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, what Linux's packet filter logs, PPP, Cisco HDLC,
-//! frame relay, 802.11.
+//! The outermost header, by link type: Ethernet, BSD loopback, raw IP, Linux cooked capture, what
+//! Linux's packet filter logs, PPP, Cisco HDLC, frame relay, 802.11.
 //!
 //! Source: <https://www.tcpdump.org/linktypes.html>. Of other link types the bytes are shown.
 
@@ -68,7 +68,8 @@ fn frame(line: &mut Line<'_>, view: View<'_>) -> Printed {
     printed
 }
 
-/// A four-byte address family, in the capturing host's byte order or in the network's: no family exceeds 16 bits.
+/// A four-byte address family, in the capturing host's byte order or in the network's: no family
+/// exceeds 16 bits.
 fn loopback(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "null";
     let family = match u32::from_le_bytes(view.array(0)?) {
@@ -110,7 +111,8 @@ fn raw(line: &mut Line<'_>, view: View<'_>) -> Printed {
     }
 }
 
-/// What Linux's packet filter logs: fields, the last of which is the packet. Their byte order is the capturing host's: taken as little-endian.
+/// What Linux's packet filter logs: fields, the last of which is the packet. Their byte order is
+/// the capturing host's: taken as little-endian.
 fn nflog(line: &mut Line<'_>, view: View<'_>) -> Printed {
     const PACKET: u16 = 9;
     line.protocol = "nflog";
@@ -181,7 +183,8 @@ fn sll(line: &mut Line<'_>, view: View<'_>) -> Printed {
     cooked(line, ethertype, view.skip(16))
 }
 
-/// Version 2: protocol, 2 bytes of zeros, interface, hardware type, packet type, address length, 8 bytes of address.
+/// Version 2: protocol, 2 bytes of zeros, interface, hardware type, packet type, address length, 8
+/// bytes of address.
 fn sll2(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "sll2";
     view.take(0, 20)?;

@@ -1,6 +1,7 @@
 //! IEEE 802.2 LLC and SNAP.
 //!
-//! Source: IEEE 802.2. Of what is carried, IP, EtherTypes and spanning tree have printers; of others type and length are shown.
+//! Source: IEEE 802.2. Of what is carried, IP, EtherTypes and spanning tree have printers; of
+//! others type and length are shown.
 
 use super::ether::{self, Ends};
 use super::view::{Cut, View};

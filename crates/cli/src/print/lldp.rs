@@ -1,4 +1,5 @@
-//! LLDP (IEEE 802.1AB): who sent it; with `-v` its fields, those of organizations by `lldp_bridges` and `lldp_media`.
+//! LLDP (IEEE 802.1AB): who sent it; with `-v` its fields, those of organizations by `lldp_bridges`
+//! and `lldp_media`.
 
 use super::ether::Mac;
 use super::view::{Cut, Printed, View};
@@ -100,7 +101,8 @@ fn field(line: &mut Line<'_>, kind: u16, value: View<'_>) -> Result<bool, Cut> {
     Ok(true)
 }
 
-/// An identifier of one of those kinds, one of which is a hardware address and one an address of a network.
+/// An identifier of one of those kinds, one of which is a hardware address and one an address of a
+/// network.
 fn identifier(line: &mut Line<'_>, kinds: &[(u8, &'static str)], hardware: u8, network: u8, value: View<'_>) -> Result<bool, Cut> {
     value.take(0, 2)?;
     let kind = value.u8(0)?;

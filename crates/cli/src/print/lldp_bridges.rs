@@ -1,4 +1,5 @@
-//! What bridges add to LLDP: VLANs, aggregation, data centre bridging (IEEE 802.1Q, annex D), and its exchange before the standard.
+//! What bridges add to LLDP: VLANs, aggregation, data centre bridging (IEEE 802.1Q, annex D), and
+//! its exchange before the standard.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, escape, hex, names, put};
@@ -156,7 +157,8 @@ const FEATURES: &[(u16, (&str, usize))] = &[
     (4, ("Feature - Application", 4)),
 ];
 
-/// Prints a field of the exchange of capabilities before the standard; false if its bytes are to be shown.
+/// Prints a field of the exchange of capabilities before the standard; false if its bytes are to be
+/// shown.
 pub(super) fn exchange(line: &mut Line<'_>, value: View<'_>) -> Result<bool, Cut> {
     let kind = value.u8(3)?;
     let kinds = [(1, "DCB Capability Exchange Protocol Rev 1"), (2, "DCB Capability Exchange Protocol Rev 1.01")];

@@ -1,4 +1,5 @@
-//! What LLDP says of media and endpoints: Ethernet (IEEE 802.3), telephones (ANSI/TIA-1057), descriptions of things (RFC 8520).
+//! What LLDP says of media and endpoints: Ethernet (IEEE 802.3), telephones (ANSI/TIA-1057),
+//! descriptions of things (RFC 8520).
 
 use super::lldp_bridges;
 use super::view::{Cut, Printed, View};

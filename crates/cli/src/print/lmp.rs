@@ -1,4 +1,5 @@
-//! The Link Management Protocol (RFC 4204, RFC 4207; UNI 1.0 for service discovery), on port 701 and with `-T lmp`. With `-v` the objects of a message, with `-vv` their bytes, too.
+//! The Link Management Protocol (RFC 4204, RFC 4207; UNI 1.0 for service discovery), on port 701
+//! and with `-T lmp`. With `-v` the objects of a message, with `-vv` their bytes, too.
 
 use super::ospf_te::{ENCODINGS, SWITCHING, megabits};
 use super::view::{Cut, Printed, View};

@@ -1,4 +1,5 @@
-//! Loopback, the Configuration Testing Protocol of Ethernet version 2.0 (section 8): bytes to skip, then a message.
+//! Loopback, the Configuration Testing Protocol of Ethernet version 2.0 (section 8): bytes to skip,
+//! then a message.
 
 use super::ether::Mac;
 use super::view::{Printed, View};

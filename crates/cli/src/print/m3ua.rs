@@ -1,4 +1,5 @@
-//! M3UA, the upper layer of SS7's MTP3 over SCTP (RFC 4666), with `-vv`: the message and its parameters.
+//! M3UA, the upper layer of SS7's MTP3 over SCTP (RFC 4666), with `-vv`: the message and its
+//! parameters.
 //!
 //! As in tcpdump, of the parameters with a value that is shown the tag and the length are.
 

@@ -1,17 +1,21 @@
 //! Packets as lines of text, the way `tcpdump -nn` writes them.
 //!
-//! Pure functions from bytes to text, but for two memories that a reader expects: the last packet's time (`-ttt`) and the first
-//! sequence numbers of TCP connections (`flows`). Nothing is ever looked up: no host, no service, no interface has a name. Whatever
-//! the bytes are, printing ends, with `[|proto]` where the captured bytes stop.
+//! Pure functions from bytes to text, but for two memories that a reader expects: the last packet's
+//! time (`-ttt`) and the first sequence numbers of TCP connections (`flows`). Nothing is ever
+//! looked up: no host, no service, no interface has a name. Whatever the bytes are, printing ends,
+//! with `[|proto]` where the captured bytes stop.
 //!
 //! Where this differs from tcpdump 4.99.3, and why:
-//! - Of what TCP and UDP carry, `apps` lists what is decoded; other lines end with `length N` (docs/printing.md says which and how far).
+//! - Of what TCP and UDP carry, `apps` lists what is decoded; other lines end with `length N`
+//!   (docs/printing.md says which and how far).
 //! - Protocols without a printer here give their name, or number, and length.
-//! - `-v` shows no fields of OpenFlow, ForCES and SCTP chunks. `-ttt` and `-ttttt` count hours on past a day.
+//! - `-v` shows no fields of OpenFlow, ForCES and SCTP chunks. `-ttt` and `-ttttt` count hours on
+//!   past a day.
 //! - Port 8472 is VXLAN, as Linux has it; tcpdump reads OTV there.
-//! - `-e` shows no names of network card makers; cooked captures that were read from files number interfaces, tcpdump names them after those
-//!   of the machine it happens to run on.
-//! - `-x` of frames behind a PPI header shows what follows the inner header; tcpdump counts that header twice.
+//! - `-e` shows no names of network card makers; cooked captures that were read from files number
+//!   interfaces, tcpdump names them after those of the machine it happens to run on.
+//! - `-x` of frames behind a PPI header shows what follows the inner header; tcpdump counts that
+//!   header twice.
 //! - TCP MD5 signatures are shown as hexadecimal bytes.
 
 mod aodv;

@@ -13,7 +13,8 @@ const REASONS: &[(u8, &str)] = &[
 ];
 const RESET_FLAGS: &[(u16, &str)] = &[(8, "U"), (4, "V"), (2, "W"), (1, "T")];
 
-/// Prints an option, of which kind and length were taken off, of a segment with those flags; false if it has the wrong length.
+/// Prints an option, of which kind and length were taken off, of a segment with those flags; false
+/// if it has the wrong length.
 pub(super) fn print(line: &mut Line<'_>, data: View<'_>, flags: u8) -> Result<bool, Cut> {
     if data.len() < 1 {
         return Ok(false);

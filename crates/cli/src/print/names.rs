@@ -46,7 +46,8 @@ const ORGANIZATIONS: &[(u32, &str)] = &[
     (0xd0_f0db, "Ericsson"),
 ];
 
-/// Who has this number for attributes of its own (IANA's enterprise numbers), of those whose attributes are seen.
+/// Who has this number for attributes of its own (IANA's enterprise numbers), of those whose
+/// attributes are seen.
 pub(super) fn maker(number: u32) -> &'static str {
     find(MAKERS, number).unwrap_or("Unknown")
 }

@@ -1,6 +1,8 @@
-//! Neighbour discovery in full: router advertisements and the options of all its messages, with `-v`.
+//! Neighbour discovery in full: router advertisements and the options of all its messages, with
+//! `-v`.
 //!
-//! Source: RFC 4861, section 4.6; RFC 6275 (mobility); RFC 4191 (routes); RFC 8106 (name servers). With `-vv` the bytes of each option, too.
+//! Source: RFC 4861, section 4.6; RFC 6275 (mobility); RFC 4191 (routes); RFC 8106 (name servers).
+//! With `-vv` the bytes of each option, too.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, dns_name, hex, ip6, names, put};

@@ -1,11 +1,14 @@
-//! Cisco NetFlow (versions 1, 5 and 6, as in Cisco's NetFlow Collection Engine 3.6 user guide), with `-T cnfp`.
+//! Cisco NetFlow (versions 1, 5 and 6, as in Cisco's NetFlow Collection Engine 3.6 user guide),
+//! with `-T cnfp`.
 //!
-//! Differs from tcpdump 4.99.3, which takes the number of records from four bytes instead of two, and records of version 5 for 52 bytes instead of 48.
+//! Differs from tcpdump 4.99.3, which takes the number of records from four bytes instead of two,
+//! and records of version 5 for 52 bytes instead of 48.
 
 use super::view::{Printed, View};
 use super::{Line, names, put, tcp};
 
-/// Bytes of a header and of a record, where the protocol, the type of service and the flags are in it; whether it has masks and AS numbers.
+/// Bytes of a header and of a record, where the protocol, the type of service and the flags are in
+/// it; whether it has masks and AS numbers.
 struct Shape {
     header: usize,
     record: usize,

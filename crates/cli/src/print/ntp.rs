@@ -1,4 +1,5 @@
-//! NTP (RFC 5905): version, mode and length; with `-v` the clocks, and the header of control messages (RFC 1305, appendix B).
+//! NTP (RFC 5905): version, mode and length; with `-v` the clocks, and the header of control
+//! messages (RFC 1305, appendix B).
 
 use super::view::{Cut, Printed, View};
 use super::{Line, escape, put};

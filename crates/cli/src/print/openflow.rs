@@ -1,4 +1,5 @@
-//! OpenFlow (ONF TS-001, TS-006): the headers of the messages in a segment. With `-v` messages are not shown.
+//! OpenFlow (ONF TS-001, TS-006): the headers of the messages in a segment. With `-v` messages are
+//! not shown.
 
 use super::view::{Printed, View};
 use super::{Line, names, put};

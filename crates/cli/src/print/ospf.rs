@@ -1,6 +1,8 @@
-//! OSPF, versions 2 and 3: the kind of packet; with `-v` the packet (version 2 here, version 3 in `ospf3`).
+//! OSPF, versions 2 and 3: the kind of packet; with `-v` the packet (version 2 here, version 3 in
+//! `ospf3`).
 //!
-//! Source: RFC 2328, appendix A; RFC 5613 (link-local signalling). Advertisements are in `ospf_lsa`.
+//! Source: RFC 2328, appendix A; RFC 5613 (link-local signalling). Advertisements are in
+//! `ospf_lsa`.
 
 use super::ospf_lsa::{self, OPTIONS};
 use super::view::{Printed, View};

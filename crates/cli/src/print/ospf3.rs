@@ -1,6 +1,7 @@
 //! OSPF version 3 with `-v`: the packet; with `-vv` neighbours and advertisements, too.
 //!
-//! Source: RFC 5340, appendix A; RFC 5613 (link-local signalling), RFC 7166 (authentication trailer).
+//! Source: RFC 5340, appendix A; RFC 5613 (link-local signalling), RFC 7166 (authentication
+//! trailer).
 
 use super::view::{Cut, Printed, View};
 use super::{Line, hex, ip6, names, ospf, ospf_te, put};

@@ -1,6 +1,7 @@
 //! Link state advertisements of OSPF version 2: their headers, and what each kind says.
 //!
-//! Source: RFC 2328, appendix A.4; RFC 3101 (NSSA); RFC 5250 (opaque). What opaque ones carry is in `ospf_te`.
+//! Source: RFC 2328, appendix A.4; RFC 3101 (NSSA); RFC 5250 (opaque). What opaque ones carry is in
+//! `ospf_te`.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, hex, names, ospf_te, put};

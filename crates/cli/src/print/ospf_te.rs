@@ -1,6 +1,8 @@
-//! What opaque advertisements of OSPF carry: traffic engineering, graceful restart, a router's capabilities.
+//! What opaque advertisements of OSPF carry: traffic engineering, graceful restart, a router's
+//! capabilities.
 //!
-//! Source: RFC 3630, RFC 4203 (traffic engineering), RFC 4124 (bandwidth constraints), RFC 3623 (restart), RFC 7770 (capabilities).
+//! Source: RFC 3630, RFC 4203 (traffic engineering), RFC 4124 (bandwidth constraints), RFC 3623
+//! (restart), RFC 7770 (capabilities).
 
 use super::view::{Cut, Printed, View};
 use super::{Line, hex, names, put};
@@ -42,7 +44,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Prints fields one after the other. `print` prints one, told how many bytes are left for it; false ends all.
+/// Prints fields one after the other. `print` prints one, told how many bytes are left for it;
+/// false ends all.
 fn fields(
     line: &mut Line<'_>,
     body: View<'_>,
@@ -153,7 +156,8 @@ enum Link {
     Constraints,
 }
 
-/// What is said of a link: its number; its name, how it is printed, and its length, or 0 if that may vary.
+/// What is said of a link: its number; its name, how it is printed, and its length, or 0 if that
+/// may vary.
 #[rustfmt::skip]
 const LINK: &[(u16, (&str, Link, usize))] = &[
     (1, ("Link Type", Link::Kind, 1)),

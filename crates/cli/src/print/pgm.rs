@@ -1,8 +1,10 @@
-//! Pragmatic General Multicast (RFC 3208): the IP protocol, and with `-T pgm` over UDP. With `-v` what the message says and its options; with `-T pgm_zmtp1` the frames of ZMTP in its data.
+//! Pragmatic General Multicast (RFC 3208): the IP protocol, and with `-T pgm` over UDP. With `-v`
+//! what the message says and its options; with `-T pgm_zmtp1` the frames of ZMTP in its data.
 //!
-//! Four things are as in tcpdump, and not as in the RFC, so that lines are alike: the address family of a NAK's group is looked for behind it, the length of options without a fixed length is
-//! counted from behind their first two bytes, a list of NAKs does not count its own header, and options of messages without
-//! a body are looked for in the header.
+//! Four things are as in tcpdump, and not as in the RFC, so that lines are alike: the address
+//! family of a NAK's group is looked for behind it, the length of options without a fixed length is
+//! counted from behind their first two bytes, a list of NAKs does not count its own header, and
+//! options of messages without a body are looked for in the header.
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
@@ -16,7 +18,8 @@ const PRESENT: u8 = 1;
 const LAST: u8 = 0x80;
 const LEAST: usize = 4;
 
-/// An option of one length: its type, what faults call it, its length, and what is printed before each number that it has behind its first four bytes.
+/// An option of one length: its type, what faults call it, its length, and what is printed before
+/// each number that it has behind its first four bytes.
 type Fixed = (u8, &'static str, usize, &'static [&'static str]);
 
 #[rustfmt::skip]
@@ -70,7 +73,8 @@ pub(super) fn print(line: &mut Line<'_>, ip: &Ip, native: bool, view: View<'_>) 
     }
 }
 
-/// Prints a message; how long it is. Behind those that have nothing but the header tcpdump looks for options in the header.
+/// Prints a message; how long it is. Behind those that have nothing but the header tcpdump looks
+/// for options in the header.
 fn message(line: &mut Line<'_>, kind: u8, view: View<'_>) -> Result<Option<usize>, Cut> {
     let size = match kind {
         0x00 => path(line, view)?,
@@ -248,7 +252,8 @@ fn list(line: &mut Line<'_>, view: View<'_>, length: usize) -> Result<Next, Cut>
     Ok(Next::More { step: length, counted: length - 4 })
 }
 
-/// An option with an address: what faults call it where it is too short, and elsewhere; its length without the address; what is printed; whether there is a number before the family.
+/// An option with an address: what faults call it where it is too short, and elsewhere; its length
+/// without the address; what is printed; whether there is a number before the family.
 struct WithAddress {
     short: &'static str,
     name: &'static str,

@@ -1,4 +1,5 @@
-//! PIM, version 2 (RFC 7761, RFC 3973, RFC 5015), with `-v` all messages, and version 1, which IGMP carries.
+//! PIM, version 2 (RFC 7761, RFC 3973, RFC 5015), with `-v` all messages, and version 1, which IGMP
+//! carries.
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};
@@ -146,7 +147,8 @@ fn verbose(line: &mut Line<'_>, ip: &Ip, kind: u8, view: View<'_>) -> Printed {
     }
 }
 
-/// Whether the checksum is right. That of a register covers its header, or, as older ones had it, all.
+/// Whether the checksum is right. That of a register covers its header, or, as older ones had it,
+/// all.
 fn sum(ip: &Ip, kind: u8, view: View<'_>) -> Result<&'static str, Cut> {
     let found = view.u16(2)?;
     let right = |part: View<'_>| {

@@ -1,5 +1,6 @@
-//! Control protocols of PPP (RFC 1661, section 5): requests and answers with their options, for the link, IPv4 (RFC 1332), IPv6 (RFC 5072),
-//! compression (RFC 1962) and bandwidth (RFC 2125); names and passwords of PAP (RFC 1334) and CHAP (RFC 1994). Multilink bodies are left out.
+//! Control protocols of PPP (RFC 1661, section 5): requests and answers with their options, for the
+//! link, IPv4 (RFC 1332), IPv6 (RFC 5072), compression (RFC 1962) and bandwidth (RFC 2125); names
+//! and passwords of PAP (RFC 1334) and CHAP (RFC 1994). Multilink bodies are left out.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, escape, hex, names, put};
@@ -113,7 +114,8 @@ fn options(line: &mut Line<'_>, protocol: u16, body: View<'_>) -> Printed {
             put!(line, "[|{short}]");
             return Ok(());
         }
-        // tcpdump reads an option's length behind the message's last byte; what is there is not this message's.
+        // tcpdump reads an option's length behind the message's last byte; what is there is not
+        // this message's.
         let Ok(len) = rest.u8(1) else { return Ok(()) };
         let (kind, len) = (rest.u8(0)?, usize::from(len));
         if len > total {
@@ -282,7 +284,8 @@ fn authentication(line: &mut Line<'_>, value: View<'_>) -> Printed {
     Ok(())
 }
 
-/// The end of a multilink bundle (RFC 1990, section 5.1.3). tcpdump stops at a wrong length; here the next option follows.
+/// The end of a multilink bundle (RFC 1990, section 5.1.3). tcpdump stops at a wrong length; here
+/// the next option follows.
 fn endpoint(line: &mut Line<'_>, value: View<'_>) -> Printed {
     match value.u8(0)? {
         0 => line.put(": Null"),

@@ -1,4 +1,5 @@
-//! PTP (IEEE 1588-2008), version 2: the common header and times of each message, over Ethernet and UDP.
+//! PTP (IEEE 1588-2008), version 2: the common header and times of each message, over Ethernet and
+//! UDP.
 //!
 //! Texts with two commas and blanks before colons are tcpdump 4.99.3's.
 

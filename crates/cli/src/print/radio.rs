@@ -1,6 +1,8 @@
-//! Headers that radios put before 802.11 frames: radiotap, Prism, AVS, and the per-packet information header (PPI).
+//! Headers that radios put before 802.11 frames: radiotap, Prism, AVS, and the per-packet
+//! information header (PPI).
 //!
-//! Source: radiotap.org; layout of the text as tcpdump's. A radiotap field of unknown size ends the fields, with its number shown.
+//! Source: radiotap.org; layout of the text as tcpdump's. A radiotap field of unknown size ends the
+//! fields, with its number shown.
 
 use super::view::{Cut, Printed, View};
 use super::wlan_texts::RATES;

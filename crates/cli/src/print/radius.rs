@@ -1,4 +1,5 @@
-//! RADIUS (RFC 2865, RFC 2866, RFC 5176): code, id and length; with `-v` attributes, which `radius_attributes` prints.
+//! RADIUS (RFC 2865, RFC 2866, RFC 5176): code, id and length; with `-v` attributes, which
+//! `radius_attributes` prints.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, hex, names, put, radius_attributes};

@@ -1,4 +1,5 @@
-//! ONC RPC (RFC 5531) with `-T rpc` over UDP: calls are taken for those of the port mapper (RFC 1833), replies for those of NFS, as tcpdump has it.
+//! ONC RPC (RFC 5531) with `-T rpc` over UDP: calls are taken for those of the port mapper (RFC
+//! 1833), replies for those of NFS, as tcpdump has it.
 //!
 //! Leaves out: what NFS answers with, which the call would say.
 

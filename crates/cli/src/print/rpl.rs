@@ -1,4 +1,5 @@
-//! RPL, routing for lossy networks (RFC 6550): the kind of message; with `-v` its fields, with `-vv` the kinds of its options.
+//! RPL, routing for lossy networks (RFC 6550): the kind of message; with `-v` its fields, with
+//! `-vv` the kinds of its options.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, hex, ip6, names, put};

@@ -1,4 +1,5 @@
-//! SCTP (RFC 9260): ports and chunks. Of data its numbers are shown, with `-vv` its bytes, or the message of M3UA.
+//! SCTP (RFC 9260): ports and chunks. Of data its numbers are shown, with `-vv` its bytes, or the
+//! message of M3UA.
 
 use super::transport::Ip;
 use super::view::{Cut, Printed, View};

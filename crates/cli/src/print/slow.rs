@@ -1,4 +1,5 @@
-//! Slow protocols (IEEE 802.3, annex 57A): LACP, its markers, and OAM (clause 57), with `-v` their fields.
+//! Slow protocols (IEEE 802.3, annex 57A): LACP, its markers, and OAM (clause 57), with `-v` their
+//! fields.
 
 use super::ether::Mac;
 use super::view::{Cut, Printed, View};
@@ -84,7 +85,8 @@ fn fields(line: &mut Line<'_>, protocol: u8, view: View<'_>) -> Printed {
     })
 }
 
-/// Types with lengths, which count the two bytes before the value, up to type 0: a line with the heading of each, and what is printed of it.
+/// Types with lengths, which count the two bytes before the value, up to type 0: a line with the
+/// heading of each, and what is printed of it.
 fn each(
     line: &mut Line<'_>,
     view: View<'_>,

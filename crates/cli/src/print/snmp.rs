@@ -1,5 +1,5 @@
-//! SNMP: versions 1 (RFC 1157), 2c (RFC 1901, RFC 3416) and 3 with its user-based security (RFC 3412, RFC 3414). Objects are numbers, as
-//! with `-n` in tcpdump; what is encrypted is not shown.
+//! SNMP: versions 1 (RFC 1157), 2c (RFC 1901, RFC 3416) and 3 with its user-based security (RFC
+//! 3412, RFC 3414). Objects are numbers, as with `-n` in tcpdump; what is encrypted is not shown.
 
 use super::ber::{Element, Kind, Stop};
 use super::view::{Cut, Printed, View};

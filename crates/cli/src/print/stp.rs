@@ -1,4 +1,5 @@
-//! Spanning tree: version, message type, flags, bridge and port; with `-v` times, roots and the trees of MSTP.
+//! Spanning tree: version, message type, flags, bridge and port; with `-v` times, roots and the
+//! trees of MSTP.
 //!
 //! Source: IEEE 802.1D, clause 9; IEEE 802.1Q, clause 14 (MSTP), with 802.1aq's agreement.
 

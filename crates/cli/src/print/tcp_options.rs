@@ -10,7 +10,8 @@ const KINDS: &[(u8, &str)] = &[
     (34, "tfo"), (254, "exp"),
 ];
 
-/// Prints ` options […]` of a segment with those flags; true if an option's length is wrong, which ends the line.
+/// Prints ` options […]` of a segment with those flags; true if an option's length is wrong, which
+/// ends the line.
 pub(super) fn print(line: &mut Line<'_>, mut view: View<'_>, sack_base: u32, flags: u8) -> Result<bool, Cut> {
     line.put(", options [");
     let mut separator = "";

@@ -1,4 +1,5 @@
-//! Telnet commands at the beginning of a segment (RFC 854, RFC 855): ` [telnet WILL ECHO, DO NAWS]`.
+//! Telnet commands at the beginning of a segment (RFC 854, RFC 855):
+//! ` [telnet WILL ECHO, DO NAWS]`.
 //!
 //! Leaves out: commands in the midst of text, as tcpdump does; the hexadecimal form of `-vvvX`.
 

@@ -1,7 +1,9 @@
-//! Protocols of text lines: HTTP, SMTP, FTP, RTSP, SIP, whois. The first line is shown, with `-v` all of them.
+//! Protocols of text lines: HTTP, SMTP, FTP, RTSP, SIP, whois. The first line is shown, with `-v`
+//! all of them.
 //!
-//! Of protocols that carry other data as well (HTTP, RTSP, SIP) a line is shown only where a request or a response begins. Only printable
-//! ASCII is printed: a line with anything else ends the text.
+//! Of protocols that carry other data as well (HTTP, RTSP, SIP) a line is shown only where a
+//! request or a response begins. Only printable ASCII is printed: a line with anything else ends
+//! the text.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, put};
@@ -75,7 +77,8 @@ fn lines(line: &mut Line<'_>, view: View<'_>, (protocol, name): (&'static str, &
     Ok(())
 }
 
-/// Whether a request of one of the commands begins there, or a response: its second word has three digits.
+/// Whether a request of one of the commands begins there, or a response: its second word has three
+/// digits.
 fn begins_message(view: View<'_>, commands: &[&str]) -> bool {
     let Some((first, after)) = token(view, 0) else { return false };
     let is_command = commands.iter().any(|command| command.as_bytes().eq_ignore_ascii_case(first));
@@ -95,8 +98,8 @@ fn token(view: View<'_>, at: usize) -> Option<(&[u8], usize)> {
     Some((word, at + end + blanks))
 }
 
-/// Prints a line of text; its length with its end, or 0 if it is no text. A line without an end is cut; where the captured bytes end before
-/// it does, it is not shown.
+/// Prints a line of text; its length with its end, or 0 if it is no text. A line without an end is
+/// cut; where the captured bytes end before it does, it is not shown.
 fn one(line: &mut Line<'_>, prefix: &str, view: View<'_>) -> Result<usize, Cut> {
     let bytes = view.captured();
     let other = |b: &u8| !matches!(b, b' '..=b'~' | b'\t');

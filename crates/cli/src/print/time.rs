@@ -1,5 +1,5 @@
-//! The time before a line: `-t` none, `-tt` seconds since 1970, `-ttt` since the line before, `-tttt` with the date, `-ttttt` since the first
-//! line.
+//! The time before a line: `-t` none, `-tt` seconds since 1970, `-ttt` since the line before,
+//! `-tttt` with the date, `-ttttt` since the first line.
 
 use jiff::tz::TimeZone;
 use netvm::io::{Precision, Timestamp};

@@ -1,8 +1,9 @@
-//! TLS, with `-T tls`: the records of a segment (RFC 8446, section 5.1; RFC 5246), and what hellos say in the clear: versions, the server's
-//! name (RFC 6066, section 3), protocols (RFC 7301), the chosen cipher suite.
+//! TLS, with `-T tls`: the records of a segment (RFC 8446, section 5.1; RFC 5246), and what hellos
+//! say in the clear: versions, the server's name (RFC 6066, section 3), protocols (RFC 7301), the
+//! chosen cipher suite.
 //!
-//! A segment that does not begin with a record has nothing printed. Leaves out: messages behind the first of a record, records that began in
-//! an earlier segment, all that is encrypted.
+//! A segment that does not begin with a record has nothing printed. Leaves out: messages behind the
+//! first of a record, records that began in an earlier segment, all that is encrypted.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, escape, names, put};
@@ -13,7 +14,8 @@ const HELLO: [u8; 2] = [1, 2];
 const MAX_RECORDS: usize = 16;
 /// More protocols and versions than anybody offers are not shown.
 const MAX_LIST: usize = 16;
-/// The random number that says a server's hello asks for another (RFC 8446, section 4.1.3) begins so.
+/// The random number that says a server's hello asks for another (RFC 8446, section 4.1.3) begins
+/// so.
 const RETRY: [u8; 8] = [0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11];
 #[rustfmt::skip]
 const MESSAGES: &[(u8, &str)] = &[
@@ -89,7 +91,8 @@ fn alert(line: &mut Line<'_>, body: View<'_>) -> Printed {
 fn handshake(line: &mut Line<'_>, body: View<'_>) -> Printed {
     let (kind, size) = (body.u8(0)?, body.u24(1)?);
     match names::find(MESSAGES, kind) {
-        // The longest message that the record can begin has three bytes of length, of which encrypted ones have any value.
+        // The longest message that the record can begin has three bytes of length, of which
+        // encrypted ones have any value.
         Some(name) if size < 1 << 20 => line.put(name),
         _ => {
             put!(line, "handshake, encrypted, length {}", body.len());

@@ -1,4 +1,5 @@
-//! Packets within packets, and what hides them: MPLS (RFC 3032), GRE (RFC 2784, 2890, 2637), ESP and AH (RFC 4303, 4302).
+//! Packets within packets, and what hides them: MPLS (RFC 3032), GRE (RFC 2784, 2890, 2637), ESP
+//! and AH (RFC 4303, 4302).
 
 use super::view::{Cut, Printed, View};
 use super::{Line, ether, ip4, ip6, isis, names, ppp, put};

@@ -1,4 +1,5 @@
-//! Unidirectional link detection (RFC 5171): version, code and flags; with `-v` the fields. Checksums are not compared.
+//! Unidirectional link detection (RFC 5171): version, code and flags; with `-v` the fields.
+//! Checksums are not compared.
 
 use super::view::{Printed, View};
 use super::{Line, escape, names, put};

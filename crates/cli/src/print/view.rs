@@ -1,7 +1,8 @@
-//! A part of a packet as a printer sees it: the bytes that were captured, and how many there were on the wire.
+//! A part of a packet as a printer sees it: the bytes that were captured, and how many there were
+//! on the wire.
 //!
-//! Invariant: never more captured bytes than wire bytes. Every read is checked; a read past the captured bytes gives [`Cut`], which
-//! the caller passes up until somebody prints `[|proto]`.
+//! Invariant: never more captured bytes than wire bytes. Every read is checked; a read past the
+//! captured bytes gives [`Cut`], which the caller passes up until somebody prints `[|proto]`.
 
 use netvm::netil::fields::Field;
 use std::net::Ipv4Addr;

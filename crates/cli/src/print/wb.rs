@@ -1,6 +1,8 @@
-//! The whiteboard of LBL (wb), with `-T wb`: announcements, drawing operations, requests for repairs and answers to them. There is no specification: the fields are those of tcpdump.
+//! The whiteboard of LBL (wb), with `-T wb`: announcements, drawing operations, requests for
+//! repairs and answers to them. There is no specification: the fields are those of tcpdump.
 //!
-//! As in tcpdump, what a page vector reply says of a page's sources are as many as the upper byte of their number.
+//! As in tcpdump, what a page vector reply says of a page's sources are as many as the upper byte
+//! of their number.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, escape, names, put};

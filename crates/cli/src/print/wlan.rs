@@ -1,7 +1,7 @@
 //! 802.11 frames: management, control, data.
 //!
-//! Source: IEEE 802.11-2020, 9.2 to 9.4; layout of the text as tcpdump's. Of encrypted frames the initialisation vector is shown.
-//! Leaves out mesh headers, which tcpdump looks for only with `-H`.
+//! Source: IEEE 802.11-2020, 9.2 to 9.4; layout of the text as tcpdump's. Of encrypted frames the
+//! initialisation vector is shown. Leaves out mesh headers, which tcpdump looks for only with `-H`.
 
 use super::ether::{Ends, Mac};
 use super::view::{Cut, Printed, View};
@@ -63,7 +63,8 @@ impl Control {
     }
 }
 
-/// Prints a frame; `padded`: its header is padded to four bytes, `check`: bytes of check sequence behind it.
+/// Prints a frame; `padded`: its header is padded to four bytes, `check`: bytes of check sequence
+/// behind it.
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>, padded: bool, check: usize) -> Printed {
     line.protocol = "802.11";
     let before = line.header;

@@ -1,6 +1,7 @@
 //! Texts and rates of 802.11 frames: status and reason codes, rates of 802.11n.
 //!
-//! Source: IEEE 802.11-2020, tables 9-49 and 9-50, and 19-27 and after it; the words are those that tcpdump prints.
+//! Source: IEEE 802.11-2020, tables 9-49 and 9-50, and 19-27 and after it; the words are those that
+//! tcpdump prints.
 
 /// Status codes.
 pub(super) const STATUS: [&str; 108] = [
@@ -185,7 +186,8 @@ pub(super) const REASONS: [&str; 67] = [
     "The mesh STA performs channel switching with unspecified reason",
 ];
 
-/// Rates of the modulation and coding schemes of 802.11n, in tenths of Mb/s: 20 MHz with long and short guard interval, 40 MHz with both.
+/// Rates of the modulation and coding schemes of 802.11n, in tenths of Mb/s: 20 MHz with long and
+/// short guard interval, 40 MHz with both.
 #[rustfmt::skip]
 pub(super) const RATES: [[u16; 4]; 77] = [
     [65, 72, 135, 150], [130, 144, 270, 300], [195, 217, 405, 450], [260, 289, 540, 600], [390, 433, 810, 900],

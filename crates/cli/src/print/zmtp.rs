@@ -1,4 +1,5 @@
-//! ZMTP 1.0, ZeroMQ's frames (ZeroMQ RFC 13), with `-T zmtp1` over TCP, and with `-T pgm_zmtp1` in the data of PGM.
+//! ZMTP 1.0, ZeroMQ's frames (ZeroMQ RFC 13), with `-T zmtp1` over TCP, and with `-T pgm_zmtp1` in
+//! the data of PGM.
 
 use super::view::{Cut, Printed, View};
 use super::{Line, hex, put};
@@ -12,7 +13,8 @@ pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     frames(line, view)
 }
 
-/// What a datagram of PGM carries (zmq_pgm(7)): an offset of the first message, the end of one that began before, frames. It says to be `length` bytes.
+/// What a datagram of PGM carries (zmq_pgm(7)): an offset of the first message, the end of one that
+/// began before, frames. It says to be `length` bytes.
 pub(super) fn datagram(line: &mut Line<'_>, view: View<'_>, length: usize) -> Printed {
     line.protocol = "zmtp1";
     let offset = view.u16(0)?;

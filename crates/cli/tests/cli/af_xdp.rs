@@ -1,4 +1,5 @@
-//! `--map NAME=xdp:IF`: applications between virtual interfaces by AF_XDP, in a row of three network namespaces as in `devices`.
+//! `--map NAME=xdp:IF`: applications between virtual interfaces by AF_XDP, in a row of three
+//! network namespaces as in `devices`.
 
 use super::devices::{Row, address, ask, serve, transfer};
 use super::live::Capturing;
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The namespaces, where programs may be loaded into the kernel. No name has `xdp` in it, which iproute2 says where there is a program.
+/// The namespaces, where programs may be loaded into the kernel. No name has `xdp` in it, which
+/// iproute2 says where there is a program.
 pub fn row(name: &str) -> Option<Row> {
     allowed().then(|| Row::new(name)).flatten()
 }
@@ -115,7 +117,8 @@ fn the_router_by_af_xdp_outlives_interfaces_that_go_down_and_away() {
     assert!(row.middle.ip(&["link", "set", "out", "up"]) && row.server.ip(&["link", "set", "out", "up"]));
     address(&row.server, "out", "10.0.1.2/24", Some("10.0.1.1"));
     row.client.inside(|| assert!(ask(udp, "three").ends_with(" three")));
-    // The process ends without a chance to tidy up: its programs are gone all the same, and the next one starts.
+    // The process ends without a chance to tidy up: its programs are gone all the same, and the
+    // next one starts.
     running.signal("-KILL");
     let ended = running.end();
     assert_eq!(ended.status, -1);

@@ -25,7 +25,8 @@ fn engines_stand_side_by_side() {
 fn captures_of_different_link_types_are_all_measured() {
     let dir = Dir::new("bench-links");
     let (ethernet, raw) = (dir.trace("e.pcap", 1, 300), dir.file("raw.pcap"));
-    // Classic pcap, raw IP: a TCP and a UDP packet over IPv4, of which the headers' first 20 bytes matter.
+    // Classic pcap, raw IP: a TCP and a UDP packet over IPv4, of which the headers' first 20 bytes
+    // matter.
     let packet = |protocol: u8| [&[0x45, 0, 0, 40, 0, 0, 0, 0, 64, protocol][..], &[0; 30]].concat();
     let header = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
     let record = |protocol| [[1u32, 0, 40, 40].map(u32::to_le_bytes).concat(), packet(protocol)].concat();

@@ -1,4 +1,5 @@
-//! What packets are said to carry (`-T`), and small things that lines show: made-up packets, beside tcpdump where it knows them.
+//! What packets are said to carry (`-T`), and small things that lines show: made-up packets, beside
+//! tcpdump where it knows them.
 
 use super::print::tcpdump_is_there;
 use super::tools::{Dir, run};

@@ -1,4 +1,5 @@
-//! Messages that only `-T`, `-v` or an IP protocol number shows: LMP, PGM, RPC, the whiteboard, M3UA. Made-up ones, whole and cut at every length, beside tcpdump.
+//! Messages that only `-T`, `-v` or an IP protocol number shows: LMP, PGM, RPC, the whiteboard,
+//! M3UA. Made-up ones, whole and cut at every length, beside tcpdump.
 
 use super::carried::{bytes, ip, udp};
 use super::print::tcpdump_is_there;

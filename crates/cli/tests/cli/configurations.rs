@@ -177,7 +177,8 @@ fn configurations_are_checked() {
     assert!(!std::path::Path::new(&output).exists());
 }
 
-/// Per table and variable: what it is, who has it on several cores, where that is decided, and what would be cheaper.
+/// Per table and variable: what it is, who has it on several cores, where that is decided, and what
+/// would be cheaper.
 #[test]
 fn what_elements_keep_is_told() {
     let dir = Dir::new("kept");
@@ -218,7 +219,8 @@ fn what_would_be_cheaper_is_no_promise_of_what_keys_cannot_give() {
     assert!(flow.lines().filter(|line| line.contains(":: ARPQuerier, table ")).all(|line| !line.contains("cheaper")), "{flow}");
 }
 
-/// What packets only read is told, too, and what would be cheaper is what the element's promise leaves.
+/// What packets only read is told, too, and what would be cheaper is what the element's promise
+/// leaves.
 #[test]
 fn what_packets_only_read_is_told() {
     let dir = Dir::new("read");
@@ -262,7 +264,8 @@ fn captures_are_repeated_from_memory() {
 
 const PASS: &str = "segment .ports\n push_input in\n push_output out\nends\nsegment .push\n pop\n pkt.send out\nends\n";
 
-/// Figure 1 of the NetVM paper: an application of two NetPEs in a pipeline, each a NetIL program with memory of its own, here files in a folder of elements. The first keeps frames with IP, the
+/// Figure 1 of the NetVM paper: an application of two NetPEs in a pipeline, each a NetIL program
+/// with memory of its own, here files in a folder of elements. The first keeps frames with IP, the
 /// second every other one of what comes to it, which it counts.
 #[test]
 fn two_netpes_are_in_a_pipeline() {

@@ -1,4 +1,5 @@
-//! `netvm run --control` and `netvm ctl`, and Click's protocol: a running configuration asked and changed, by clients that behave and others.
+//! `netvm run --control` and `netvm ctl`, and Click's protocol: a running configuration asked and
+//! changed, by clients that behave and others.
 
 use super::tools::{Dir, netvm};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -210,7 +211,8 @@ fn tables_are_loaded_from_files() {
     assert!(answers[1].contains("cannot be taken back"), "{answers:?}");
 }
 
-/// What is told of entries by the names of their fields is what elements in C have, and what is added so is what they use.
+/// What is told of entries by the names of their fields is what elements in C have, and what is
+/// added so is what they use.
 #[test]
 fn entries_are_told_and_added_by_the_names_of_their_fields() {
     let dir = Dir::new("control-fields");
@@ -438,7 +440,8 @@ fn packets_are_recorded_where_nobody_has_asked_for_it() {
     assert!(told.contains("packets match\n") && told.contains("dropped: DENIED\n") && told.contains(" d :: Discard\n"), "{told}");
 }
 
-/// A packet goes through several threads: its way is put together, also when there are more replicas, and behind another version.
+/// A packet goes through several threads: its way is put together, also when there are more
+/// replicas, and behind another version.
 #[test]
 fn ways_of_packets_lead_through_threads() {
     let dir = Dir::new("control-why-threads");

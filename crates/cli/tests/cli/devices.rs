@@ -1,7 +1,8 @@
-//! `netvm run --map NAME=dev:IF`: applications between interfaces, with the system's own sockets at both ends.
+//! `netvm run --map NAME=dev:IF`: applications between interfaces, with the system's own sockets at
+//! both ends.
 //!
-//! Three network namespaces in a row: `client` (in) – (in) `netvm` (out) – (out) `server`. The interfaces of the one
-//! in the middle have no addresses, so that its kernel answers nothing.
+//! Three network namespaces in a row: `client` (in) – (in) `netvm` (out) – (out) `server`. The
+//! interfaces of the one in the middle have no addresses, so that its kernel answers nothing.
 
 use super::live::{Capturing, Space, ip};
 use super::tools::{netvm, run};
@@ -51,7 +52,8 @@ impl Row {
     }
 }
 
-/// A server that sends datagrams back, and what is sent over connections; it answers until the namespace is gone.
+/// A server that sends datagrams back, and what is sent over connections; it answers until the
+/// namespace is gone.
 pub fn serve(server: &Space, address: &str) -> (SocketAddr, SocketAddr) {
     let (udp, tcp) =
         server.inside(|| (UdpSocket::bind((address, 0)).expect("a socket"), TcpListener::bind((address, 0)).expect("a listening socket")));
@@ -240,7 +242,8 @@ fn the_router_forwards_between_interfaces_and_outlives_one_that_goes_down() {
     std::thread::sleep(Duration::from_millis(400));
     assert!(row.middle.ip(&["link", "set", "out", "up"]));
     row.client.inside(|| assert!(ask(udp, "two").ends_with(" two")));
-    // The process ends without a chance to tidy up; the next one starts, and TAP interfaces are gone.
+    // The process ends without a chance to tidy up; the next one starts, and TAP interfaces are
+    // gone.
     running.signal("-KILL");
     assert_eq!(running.end().status, -1);
     // On several threads, one of which receives from a TAP interface and another sends to it.
@@ -253,7 +256,8 @@ fn the_router_forwards_between_interfaces_and_outlives_one_that_goes_down() {
     assert!(!row.middle.ip(&["link", "show", "t2"]), "the TAP interface is gone");
 }
 
-/// Clients at the front, a server at the back whose answers go to clients by another way, as the balancer's page has it.
+/// Clients at the front, a server at the back whose answers go to clients by another way, as the
+/// balancer's page has it.
 #[test]
 fn the_balancer_leads_clients_to_a_server_that_answers_directly() {
     const SERVICE: &str = "192.0.2.80";
@@ -265,7 +269,8 @@ fn the_balancer_leads_clients_to_a_server_that_answers_directly() {
     address(server, "lo", "192.0.2.80/32", None);
     assert!(server.ip(&["link", "set", "lo", "up"]) && client.ip(&["route", "add", "192.0.2.80/32", "dev", "in"]));
     assert!(server.ip(&["route", "add", "198.51.100.0/24", "dev", "direct"]));
-    // Answers come by an interface that asks do not leave by; the servers do not answer ARP for the service.
+    // Answers come by an interface that asks do not leave by; the servers do not answer ARP for the
+    // service.
     let loose = |link: &str| std::fs::write(format!("/proc/sys/net/ipv4/conf/{link}/rp_filter"), "0").expect("a setting");
     client.inside(|| ["all", "direct"].iter().for_each(|link| loose(link)));
     let mac = |space: &Space, link: &str| {
@@ -369,7 +374,8 @@ fn hosts_reach_each_other_through_a_p4_program() {
     }
 }
 
-/// A P4 program that clones: no element can, so the switch around it runs; its digests are told, and controllers are let in.
+/// A P4 program that clones: no element can, so the switch around it runs; its digests are told,
+/// and controllers are let in.
 #[test]
 fn a_p4_program_is_a_switch_between_interfaces() {
     let Some(row) = Row::new("p4-switch") else { return };

@@ -1,5 +1,5 @@
-//! `netvm run --target xdp` of applications of which the kernel runs a part and the process the rest, between virtual interfaces, in a row of three network namespaces as in
-//! `devices`.
+//! `netvm run --target xdp` of applications of which the kernel runs a part and the process the
+//! rest, between virtual interfaces, in a row of three network namespaces as in `devices`.
 
 use super::af_xdp::{PATIENCE, ping, row};
 use super::devices::{Row, address, ask, serve, transfer};
@@ -11,7 +11,8 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Hosts complete checksums themselves, as those at other ends of wires do, and take frames from drivers. False if that cannot be had.
+/// Hosts complete checksums themselves, as those at other ends of wires do, and take frames from
+/// drivers. False if that cannot be had.
 fn as_on_wires(row: &Row) -> bool {
     let set = |space: &Space, link: &str| {
         space.inside(|| Command::new("ethtool").args(["-K", link, "tx", "off", "gro", "on"]).status().is_ok_and(|s| s.success()))

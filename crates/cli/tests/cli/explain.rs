@@ -63,7 +63,8 @@ fn a_filter_is_drawn_with_what_every_viewer_shows() {
         assert!(!plain.contains(absent), "{absent}: {plain}");
     }
     assert!(plain.contains(">len &gt; 100</text>") && plain.contains(">tcp port 80</text>"), "{plain}");
-    // A box for each of five terms and for the two verdicts, the background, and two ways from each term.
+    // A box for each of five terms and for the two verdicts, the background, and two ways from each
+    // term.
     assert_eq!((plain.matches("<rect").count(), plain.matches("<polyline").count(), plain.matches("<polygon").count()), (8, 10, 10));
     let counted = run_args(&["explain", expression, "--svg", "-r", &trace]).good();
     let json: serde_json::Value = serde_json::from_str(&run_args(&["explain", expression, "--json", "-r", &trace]).good()).unwrap();

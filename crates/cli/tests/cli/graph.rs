@@ -67,7 +67,8 @@ fn where_a_picture_cannot_be_is_told() {
     assert!(std::fs::read_to_string(dir.file("x.dot")).is_ok_and(|text| text.starts_with("digraph")));
 }
 
-/// One that is found by its name lies where others may not write: its picture comes into the working folder.
+/// One that is found by its name lies where others may not write: its picture comes into the
+/// working folder.
 #[test]
 fn the_picture_of_an_installed_application_is_here() {
     let dir = Dir::new("graph-here");

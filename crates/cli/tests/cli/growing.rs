@@ -1,4 +1,5 @@
-//! Captures that configurations write of what comes from an interface: they are there whatever ends the run.
+//! Captures that configurations write of what comes from an interface: they are there whatever ends
+//! the run.
 
 use super::live::{Capturing, Space, frame, grown};
 use super::tools::{Dir, netvm};

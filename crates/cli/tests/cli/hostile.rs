@@ -1,4 +1,5 @@
-//! Configurations and programs as an attacker writes them: they end, within bounds, and nothing they say becomes code.
+//! Configurations and programs as an attacker writes them: they end, within bounds, and nothing
+//! they say becomes code.
 
 use super::tools::{Dir, ended, run};
 use std::fs;
@@ -129,7 +130,8 @@ fn long_configurations_are_checked_in_time_linear_in_their_length() {
     }
 }
 
-/// Machine code of a chain of elements that are alike took time by the cube of its length; up to a number they are compiled as one, more run one after the other.
+/// Machine code of a chain of elements that are alike took time by the cube of its length; up to a
+/// number they are compiled as one, more run one after the other.
 #[test]
 fn long_chains_run_soon() {
     let dir = Dir::new("long-chain");
@@ -145,8 +147,8 @@ fn long_chains_run_soon() {
     }
 }
 
-/// Elements that differ in nothing but the name have one program, and how a compound is connected is looked up once: what 100,000 of them take
-/// is what their names, wires and variables take.
+/// Elements that differ in nothing but the name have one program, and how a compound is connected
+/// is looked up once: what 100,000 of them take is what their names, wires and variables take.
 #[test]
 fn a_hundred_thousand_elements_that_are_alike_have_one_program() {
     const N: usize = 100_000;
@@ -181,8 +183,8 @@ fn a_trap_is_told_with_the_name_of_its_element() {
     }
 }
 
-/// Tees behind one another: of the million copies of a packet as many as may be are made, the others are counted,
-/// and every engine does the same.
+/// Tees behind one another: of the million copies of a packet as many as may be are made, the
+/// others are counted, and every engine does the same.
 #[test]
 fn copies_of_one_packet_are_bounded_on_every_engine() {
     let dir = Dir::new("copies");
@@ -197,7 +199,8 @@ fn copies_of_one_packet_are_bounded_on_every_engine() {
     }
 }
 
-/// A class whose pull handler keeps 900 values while it asks: too many for the stack of compiled code that runs within other such code.
+/// A class whose pull handler keeps 900 values while it asks: too many for the stack of compiled
+/// code that runs within other such code.
 fn wide() -> String {
     let values = |line: &dyn Fn(usize) -> String| (0..900).map(line).collect::<Vec<_>>().join("\n");
     let reads = values(&|n| format!("    u64 v{n} = m[{n}] % {};", n * 2 + 3));
@@ -209,7 +212,8 @@ fn wide() -> String {
     )
 }
 
-/// Pull handlers run within one another: as many as the graph allows fit into a small stack, whatever they keep there.
+/// Pull handlers run within one another: as many as the graph allows fit into a small stack,
+/// whatever they keep there.
 #[test]
 fn pulling_through_many_large_elements_fits_into_a_small_stack() {
     let dir = Dir::new("pulling");
@@ -226,7 +230,8 @@ fn pulling_through_many_large_elements_fits_into_a_small_stack() {
     }
 }
 
-/// Runs the program with a compiler of C that may take, in each of its programs, what the size of an input allows; whether it went well, and how often the compiler ran.
+/// Runs the program with a compiler of C that may take, in each of its programs, what the size of
+/// an input allows; whether it went well, and how often the compiler ran.
 fn with_bounded_compiler(dir: &Dir, bytes: usize, line: &str) -> (super::tools::Ended, usize) {
     let (log, compiler) = (dir.file("compiled"), dir.file("cc"));
     let limits = format!("ulimit -t {}; ulimit -v {}", 20 + bytes / 500, 400_000 + 8 * bytes);
@@ -238,7 +243,8 @@ fn with_bounded_compiler(dir: &Dir, bytes: usize, line: &str) -> (super::tools::
     (ended(command.output().expect("the program starts")), fs::read_to_string(&log).expect("a file").lines().count())
 }
 
-/// Whatever is written in C of texts that their authors made large, the compiler of C takes time and memory in proportion to the text.
+/// Whatever is written in C of texts that their authors made large, the compiler of C takes time
+/// and memory in proportion to the text.
 #[test]
 fn the_compiler_of_c_takes_what_the_size_of_a_text_allows() {
     let dir = Dir::new("compiler");

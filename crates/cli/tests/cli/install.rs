@@ -1,4 +1,5 @@
-//! What `make install` puts where: the program that is tested here, installed in a folder of its own.
+//! What `make install` puts where: the program that is tested here, installed in a folder of its
+//! own.
 
 use super::tools::{Dir, ended};
 use std::path::Path;

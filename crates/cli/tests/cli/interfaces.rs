@@ -1,4 +1,6 @@
-//! What holds of any configuration between interfaces, in network namespaces (root, iproute2): tags, interfaces that disappear, addresses, rights, idle cores, programs without a configuration.
+//! What holds of any configuration between interfaces, in network namespaces (root, iproute2):
+//! tags, interfaces that disappear, addresses, rights, idle cores, programs without a
+//! configuration.
 
 use super::devices::{Row, address, ask, serve, transfer};
 use super::live::{Capturing, Space, frames, grown};
@@ -58,7 +60,8 @@ fn the_switch_joins_interfaces_and_outlives_one_that_disappears() {
     );
 }
 
-/// Tags that the kernel takes off frames are in them again, as in a capture; and frames with tags are sent as they are.
+/// Tags that the kernel takes off frames are in them again, as in a capture; and frames with tags
+/// are sent as they are.
 #[test]
 fn tags_are_in_frames_that_come_and_go() {
     let Some(space) = Space::new("tags") else { return };
@@ -87,7 +90,8 @@ fn tags_are_in_frames_that_come_and_go() {
     assert!(packets(&back) == sent, "{} packets of {}", packets(&back).len(), sent.len());
 }
 
-/// A name of an interface stands for what the system gives it when the run begins, also where the configuration has another name for it.
+/// A name of an interface stands for what the system gives it when the run begins, also where the
+/// configuration has another name for it.
 #[test]
 fn addresses_of_interfaces_are_the_systems() {
     let Some(space) = Space::new("addresses") else { return };

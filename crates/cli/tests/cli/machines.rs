@@ -1,4 +1,5 @@
-//! `netvm machines`, `simulate` and `profile-conflicts`: what they tell, that it is the same each time, and what they refuse.
+//! `netvm machines`, `simulate` and `profile-conflicts`: what they tell, that it is the same each
+//! time, and what they refuse.
 
 use super::tools::{Dir, run, run_args};
 
@@ -211,7 +212,8 @@ fn figures(machine: &str, more: &[&str]) -> serde_json::Value {
     serde_json::from_str(&run_args(&[&args[..], more].concat()).good()).expect("JSON")
 }
 
-/// NP-Click, figure 6: the shared variable is slowest and does not depend on the size; an entry for each port reaches the program by hand but for short frames, and is within 7 % on the mix.
+/// NP-Click, figure 6: the shared variable is slowest and does not depend on the size; an entry for
+/// each port reaches the program by hand but for short frames, and is within 7 % on the mix.
 #[test]
 fn figure_6_is_in_the_papers_order() {
     let json = figures("ixp1200", &[]);

@@ -1,4 +1,5 @@
-//! The program from outside: what it prints, what it writes, how it ends. One binary, so that it is linked once.
+//! The program from outside: what it prints, what it writes, how it ends. One binary, so that it is
+//! linked once.
 
 mod af_xdp;
 mod aot;

@@ -1,4 +1,5 @@
-//! `netvm ctl threads`, `move` and `replicas`, `--pin`: between virtual interfaces, while a connection goes through.
+//! `netvm ctl threads`, `move` and `replicas`, `--pin`: between virtual interfaces, while a
+//! connection goes through.
 
 use super::devices::{Row, address, ask, serve, transfer};
 use super::live::Capturing;

@@ -1,4 +1,5 @@
-//! Lines held against tcpdump's, on real captures: how many packets have the same text. `make compare-print` tells which differ.
+//! Lines held against tcpdump's, on real captures: how many packets have the same text.
+//! `make compare-print` tells which differ.
 
 #[path = "../../../../xtask/src/lines.rs"]
 mod lines;

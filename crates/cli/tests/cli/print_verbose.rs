@@ -1,5 +1,6 @@
-//! Lines with `-v` and `-vv`: made-up packets of each protocol in `tests/lines/verbose.txt`, with tcpdump's text beside them; the same packets,
-//! cut and damaged, are printed, too, without control characters and in time.
+//! Lines with `-v` and `-vv`: made-up packets of each protocol in `tests/lines/verbose.txt`, with
+//! tcpdump's text beside them; the same packets, cut and damaged, are printed, too, without control
+//! characters and in time.
 
 use super::tools::Dir;
 use netvm::io::{LinkType, Timestamp};

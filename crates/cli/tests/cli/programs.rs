@@ -3,7 +3,8 @@
 use super::tools::{Dir, run};
 use netvm::io::{LinkType, synth};
 
-/// Small packets one way, large ones the other; a copy of what came by `wan` (port 1) to the third port.
+/// Small packets one way, large ones the other; a copy of what came by `wan` (port 1) to the third
+/// port.
 const SPLIT: &str = "\
 segment .ports
   push_input lan

@@ -1,10 +1,12 @@
-//! `netvm stats`: figures computed by hand, filters and time slices, several and compressed captures, JSON, names, damage.
+//! `netvm stats`: figures computed by hand, filters and time slices, several and compressed
+//! captures, JSON, names, damage.
 
 use super::tools::{Dir, run, run_args};
 use netvm::io::{LinkType, Timestamp};
 use serde_json::Value;
 
-/// An Ethernet frame with a UDP datagram of so many bytes, from the first to the second host and port.
+/// An Ethernet frame with a UDP datagram of so many bytes, from the first to the second host and
+/// port.
 fn datagram(from: (u8, u16), to: (u8, u16), len: u16) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, to.0, 2, 0, 0, 0, 0, from.0, 8, 0, 0x45, 0];
     frame.extend((28 + len).to_be_bytes());

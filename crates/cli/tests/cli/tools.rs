@@ -8,7 +8,8 @@ use std::process::{Command, Output};
 /// The program with arguments, in an environment that is the same everywhere.
 pub fn netvm<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_netvm"));
-    // Tests leave the user's cache alone, and have one of their own: many start the same applications, whose C takes seconds to compile.
+    // Tests leave the user's cache alone, and have one of their own: many start the same
+    // applications, whose C takes seconds to compile.
     command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     command.args(args).env("TZ", "UTC").env("COLUMNS", "100").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command

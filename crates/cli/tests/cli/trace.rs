@@ -26,7 +26,8 @@ fn frame(kind: [u8; 2], payload: &[u8]) -> Vec<u8> {
     [&[0, 0, 0, 0, 0, 0xfe, 2, 0, 0, 0, 0, 1][..], &kind, payload].concat()
 }
 
-/// A packet that waits for its neighbour's address, the neighbour's answer, one whose time is over, one for the file, one that is cut.
+/// A packet that waits for its neighbour's address, the neighbour's answer, one whose time is over,
+/// one for the file, one that is cut.
 fn router(dir: &Dir) -> (String, String) {
     let reply = [&[0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 9, 10, 0, 0, 9, 0, 0, 0, 0, 0, 0xfe][..], &[10, 0, 0, 254]].concat();
     let packets = [

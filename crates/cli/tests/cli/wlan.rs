@@ -1,4 +1,5 @@
-//! Lines of 802.11 frames, bare and behind headers of the radio: fixed ones, and made-up frames held against tcpdump.
+//! Lines of 802.11 frames, bare and behind headers of the radio: fixed ones, and made-up frames
+//! held against tcpdump.
 
 use super::tools::{Dir, run};
 use netvm::io::{LinkType, Timestamp};
@@ -147,7 +148,8 @@ fn made_up_frames_have_the_lines_of_tcpdump() {
     for link in [105, 119, 127, 163, 192] {
         let packets: Vec<_> = (0..1500).map(|_| (Timestamp::default(), random.packet(link))).collect();
         let file = dir.capture(&format!("{link}.pcap"), LinkType::from_file(link), &packets);
-        // tcpdump counts headers behind PPI twice, and none where a check sequence cuts what a frame carries.
+        // tcpdump counts headers behind PPI twice, and none where a check sequence cuts what a
+        // frame carries.
         let without_header = if matches!(link, 127 | 192) { "-nxx" } else { "-nx" };
         for flags in ["-n", "-ne", "-nev", "-nq", "-nxx", without_header] {
             let theirs = Command::new("tcpdump").args([flags, "-t", "-r", &file]).output().expect("tcpdump runs");

@@ -1,4 +1,5 @@
-//! `netvm build`, `netvm targets` and `netvm xdp`: objects that loaders take, plugins, and programs at an interface in a network namespace.
+//! `netvm build`, `netvm targets` and `netvm xdp`: objects that loaders take, plugins, and programs
+//! at an interface in a network namespace.
 
 use super::live::{Capturing, Space};
 use super::tools::{Dir, Ended, ended, netvm, run};
@@ -122,7 +123,8 @@ fn what_the_filter_rejects_does_not_arrive() {
     }
 }
 
-/// What it sends back comes out where it came in, with its addresses exchanged; others are the host's.
+/// What it sends back comes out where it came in, with its addresses exchanged; others are the
+/// host's.
 const BACK: &str = "FromDevice(d) -> ours :: Classifier(6/020000000008, -) -> c :: Counter -> udp :: Classifier(12/0800 23/11, -)
     -> EtherMirror -> Queue -> ToDevice(d); ours[1] -> ToHost; udp[1] -> Discard;";
 

@@ -1,7 +1,8 @@
-//! What branches tell about values: an unsigned range and some numbers that a value is not, for the blocks that an edge leads to. A walk over
-//! the dominator tree takes facts up and back.
+//! What branches tell about values: an unsigned range and some numbers that a value is not, for the
+//! blocks that an edge leads to. A walk over the dominator tree takes facts up and back.
 //!
-//! A fact holds where the edge that told it dominates, for a value is defined once on every way there.
+//! A fact holds where the edge that told it dominates, for a value is defined once on every way
+//! there.
 
 use super::ranges::{self, Range};
 use crate::mir::cfg::Cfg;
@@ -27,7 +28,8 @@ impl Known {
         self.range.single()
     }
 
-    /// With what `self op c` adds; `None` if that is nothing, or contradicts what is known: no packet comes here then.
+    /// With what `self op c` adds; `None` if that is nothing, or contradicts what is known: no
+    /// packet comes here then.
     fn narrowed(&self, op: CmpOp, c: u64) -> Option<Self> {
         let mut new = self.clone();
         let (Range { low, high }, range) = (self.range, &mut new.range);
@@ -139,7 +141,8 @@ impl Facts {
     }
 }
 
-/// Goes over the blocks that can be reached, with the least and the greatest number that a value of at most 64 bits may be there by what branches told before.
+/// Goes over the blocks that can be reached, with the least and the greatest number that a value of
+/// at most 64 bits may be there by what branches told before.
 pub fn each_block(func: &Func, mut look: impl FnMut(Block, &dyn Fn(Value) -> (u64, u64))) {
     let cfg = Cfg::new(func);
     let only = cfg.only_edges(func);
@@ -165,7 +168,8 @@ pub(crate) struct Evaluator<'a> {
     pub module: &'a Module,
     /// What holds at the end of the block, on that edge.
     pub facts: &'a Facts,
-    /// The edge behind which values are evaluated. Those of the block there are not those of an earlier time in it.
+    /// The edge behind which values are evaluated. Those of the block there are not those of an
+    /// earlier time in it.
     pub behind: Option<&'a Edge>,
     /// The values that the block behind the edge defines.
     pub inner: &'a dyn Fn(Value) -> bool,

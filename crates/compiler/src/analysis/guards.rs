@@ -1,10 +1,14 @@
-//! Whether each access is guarded: what memory safety of compiled code rests on. For debug builds, after every pass.
+//! Whether each access is guarded: what memory safety of compiled code rests on. For debug builds,
+//! after every pass.
 //!
-//! The token that a load or store takes is that of a check, or of a proof, whose byte ranges together cover those of the access. Addresses are compared as base + offset,
-//! as far as sums do not wrap: since their parts are small, or since checks and branches on every way to the access say so ([`super::lengths`]).
+//! The token that a load or store takes is that of a check, or of a proof, whose byte ranges
+//! together cover those of the access. Addresses are compared as base + offset, as far as sums do
+//! not wrap: since their parts are small, or since checks and branches on every way to the access
+//! say so ([`super::lengths`]).
 //!
-//! Left out: that the bytes of a `proved` token do lie inside their memory, which the pass that made it must know; accesses of checks of more than [`MOST`] ranges whose address is another value
-//! than those of the ranges.
+//! Left out: that the bytes of a `proved` token do lie inside their memory, which the pass that
+//! made it must know; accesses of checks of more than [`MOST`] ranges whose address is another
+//! value than those of the ranges.
 
 use super::lengths::Lengths;
 use crate::mir::cfg::Cfg;
@@ -12,7 +16,8 @@ use crate::mir::{Block, Extent, Func, Op, Value};
 use netil::table::Space;
 use std::collections::HashMap;
 
-/// Ranges of a check that are looked through for each access; of more, they are looked up by address.
+/// Ranges of a check that are looked through for each access; of more, they are looked up by
+/// address.
 const FEW: usize = 16;
 /// Ranges of a check whose addresses are compared as sums.
 const MOST: usize = 4096;
@@ -147,7 +152,8 @@ mod tests {
 
     #[test]
     fn ranges_of_large_checks_are_looked_up() {
-        // Behind 12, which is what the load adds to: of each eight bytes the first four, and the last eight whole.
+        // Behind 12, which is what the load adds to: of each eight bytes the first four, and the
+        // last eight whole.
         let check = |(offset, bytes): (u32, u16)| {
             let mut func = Func { kind: HandlerKind::Push, blocks: Vec::new(), values: Vec::new(), module_sets: 0, sets: Vec::new() };
             let b = func.new_block(&[Type::Int(32)]);

@@ -1,7 +1,7 @@
-//! What is known of the packet's length: lower and upper bounds, relative to nothing (`len ≥ 34`) or to a value (`len ≥ v + 16`). They come from
-//! checks and from both sides of branches; a walk over the dominator tree takes them up and back. They mean nothing where the function
-//! changes the packet's geometry.
-//! Source: Bodík, Gupta, Sarkar, "ABCD" (2000) for the form of the facts.
+//! What is known of the packet's length: lower and upper bounds, relative to nothing (`len ≥ 34`)
+//! or to a value (`len ≥ v + 16`). They come from checks and from both sides of branches; a walk
+//! over the dominator tree takes them up and back. They mean nothing where the function changes the
+//! packet's geometry. Source: Bodík, Gupta, Sarkar, "ABCD" (2000) for the form of the facts.
 
 use super::linear::{Linear, linear};
 use super::ranges::max;
@@ -77,7 +77,8 @@ impl Lengths {
         known(base).is_some_and(|k| k >= n) || known(None).is_some_and(|k| k >= absolute)
     }
 
-    /// An address as a sum that does not wrap, be it since the packet is known to be longer than what is added.
+    /// An address as a sum that does not wrap, be it since the packet is known to be longer than
+    /// what is added.
     pub fn linear(&self, func: &Func, addr: Value) -> Linear {
         let form = linear(func, addr);
         let Some(Op::Bin(BinOp::Add, a, b)) = form.base.and_then(|base| func.op(base)) else { return form };

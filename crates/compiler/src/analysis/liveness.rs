@@ -1,4 +1,5 @@
-//! Liveness: which values an operation or what follows it uses. At a side exit from one form of a handler, these are handed to the other.
+//! Liveness: which values an operation or what follows it uses. At a side exit from one form of a
+//! handler, these are handed to the other.
 
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Func, Op, Type, Value};

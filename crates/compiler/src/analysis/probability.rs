@@ -1,8 +1,12 @@
-//! Branch probability: which edge of a branch most packets take. Packets go on, by the port behind which most elements are, and are not dropped; tables have the entries that are looked for.
+//! Branch probability: which edge of a branch most packets take. Packets go on, by the port behind
+//! which most elements are, and are not dropped; tables have the entries that are looked for.
 //!
-//! C compilers assume that two values differ, which is right for pointers and wrong for protocol numbers, and place the other case elsewhere: each such jump
-//! costs the rest of an instruction fetch line (a router: 0.7 ns a packet). Where both edges lead to equally good ends, compared numbers are
-//! equal, except addresses of hosts; frames are for the station that received them; packets are long enough for the headers that they claim. Source: Ball, Larus, "Branch Prediction for Free" (1993): edges to a return, tests of opcodes and of pointers.
+//! C compilers assume that two values differ, which is right for pointers and wrong for protocol
+//! numbers, and place the other case elsewhere: each such jump costs the rest of an instruction
+//! fetch line (a router: 0.7 ns a packet). Where both edges lead to equally good ends, compared
+//! numbers are equal, except addresses of hosts; frames are for the station that received them;
+//! packets are long enough for the headers that they claim. Source: Ball, Larus, "Branch Prediction
+//! for Free" (1993): edges to a return, tests of opcodes and of pointers.
 
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Func, Op, Value};
@@ -23,7 +27,8 @@ const STATION: u16 = 48;
 /// The shortest frame: packets mostly have as many bytes as are asked for, if those are no more.
 const SHORTEST: u64 = 60;
 
-/// By block, the value of the ends that a packet may reach from it: 1 for the hot port, 0 for a drop.
+/// By block, the value of the ends that a packet may reach from it: 1 for the hot port, 0 for a
+/// drop.
 pub(crate) struct BranchProbability(Vec<f64>);
 
 impl BranchProbability {
@@ -49,7 +54,8 @@ impl BranchProbability {
         self.0[block.0 as usize]
     }
 
-    /// Whether a condition mostly holds on which one or the other block comes next, if that can be told.
+    /// Whether a condition mostly holds on which one or the other block comes next, if that can be
+    /// told.
     pub(crate) fn holds(&self, func: &Func, condition: Value, yes: Block, no: Block) -> Option<bool> {
         let more = self.at(yes) - self.at(no);
         match func.op(condition) {
@@ -65,7 +71,8 @@ impl BranchProbability {
     }
 }
 
-/// Whether that is the number of somebody who is one of many. The address of a station is not: most frames that a processor sees are for it.
+/// Whether that is the number of somebody who is one of many. The address of a station is not: most
+/// frames that a processor sees are for it.
 fn says_whose(func: &Func, v: Value) -> bool {
     let is_station = |number: u64| func.width(v) == STATION && number != mask(STATION);
     func.constant(v).is_some_and(|number| number > KIND && !is_station(number))

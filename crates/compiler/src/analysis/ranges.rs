@@ -1,8 +1,9 @@
 //! Unsigned ranges of values of at most 64 bits.
 //!
-//! One rule for each operation ([`result`]) gives the range of its result from those of its operands. It is used in two ways: from a value back through what it is
-//! computed from, as far as [`DEPTH`] ([`of`]); and in one walk over a function in which parameters of blocks get what all edges pass ([`Ranges`]). What
-//! branches tell narrows ranges further ([`super::facts`]).
+//! One rule for each operation ([`result`]) gives the range of its result from those of its
+//! operands. It is used in two ways: from a value back through what it is computed from, as far as
+//! [`DEPTH`] ([`of`]); and in one walk over a function in which parameters of blocks get what all
+//! edges pass ([`Ranges`]). What branches tell narrows ranges further ([`super::facts`]).
 
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Def, Func, Op, Value};
@@ -124,7 +125,8 @@ impl Ranges {
     }
 }
 
-/// What each parameter gets, by its number: collected once, for a switch may pass values to one block, or to many, on thousands of edges.
+/// What each parameter gets, by its number: collected once, for a switch may pass values to one
+/// block, or to many, on thousands of edges.
 fn arguments(func: &Func, cfg: &Cfg) -> Vec<Vec<Value>> {
     let mut arguments = vec![Vec::new(); func.values.len()];
     for e in cfg.order.iter().flat_map(|b| func.block(*b).end.edges()) {

@@ -1,9 +1,11 @@
 //! Which state of a memory an operation sees.
 //!
-//! Idea: each change gives the memory that it is of a new version, and so does a place where ways with different versions meet. Two operations that see the same
-//! version, one of which dominates the other, see the same bytes.
-//! Source: memory versions of static single assignment, Cytron et al. (1991), Novillo, "Memory SSA" (2007); here as a forward analysis.
-//! Phases: what each block changes, then versions at the begin of blocks until nothing changes any more. Price: linear in practice, blocks × nesting of loops.
+//! Idea: each change gives the memory that it is of a new version, and so does a place where ways
+//! with different versions meet. Two operations that see the same version, one of which dominates
+//! the other, see the same bytes. Source: memory versions of static single assignment, Cytron et
+//! al. (1991), Novillo, "Memory SSA" (2007); here as a forward analysis. Phases: what each block
+//! changes, then versions at the begin of blocks until nothing changes any more. Price: linear in
+//! practice, blocks × nesting of loops.
 
 use crate::mir::cfg::Cfg;
 use crate::mir::states::States;
@@ -89,7 +91,8 @@ impl Versions {
     }
 }
 
-/// What all ways to a block that are known so far agree on. A version that it made itself stays: it must not come and go.
+/// What all ways to a block that are known so far agree on. A version that it made itself stays: it
+/// must not come and go.
 fn entered(cfg: &Cfg, b: Block, before: Option<State>, behind: &[Option<State>]) -> Option<State> {
     let first = (b.0 == 0).then_some(State([Version::First; KINDS]));
     let ways = first.into_iter().chain(cfg.predecessors[b.0 as usize].iter().filter_map(|p| behind[p.0 as usize]));

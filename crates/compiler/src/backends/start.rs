@@ -1,7 +1,8 @@
 //! What a program keeps when its init handler has run, for back ends whose files begin with that.
 //!
-//! Left out: coprocessors other than the console, whose output before packets come is nobody's, and for back ends that search packets
-//! themselves `stringmatching` and `regexp`, of which they are told what these were loaded with.
+//! Left out: coprocessors other than the console, whose output before packets come is nobody's, and
+//! for back ends that search packets themselves `stringmatching` and `regexp`, of which they are
+//! told what these were loaded with.
 
 use super::c::Unsupported;
 use super::c::freestanding::automaton;
@@ -25,7 +26,8 @@ pub(super) fn state(program: &Verified) -> Result<State, Unsupported> {
     made(program, &silent)
 }
 
-/// The same for a back end that searches packets: with what units of `stringmatching` and `regexp` were loaded with, in the order of the module.
+/// The same for a back end that searches packets: with what units of `stringmatching` and `regexp`
+/// were loaded with, in the order of the module.
 ///
 /// # Errors
 /// The init handler fails, sets a timer, or uses another coprocessor.
@@ -96,7 +98,8 @@ impl Patterns {
     }
 }
 
-/// A unit of `stringmatching` or `regexp` while the init handler runs: there is no packet yet, so it finds nothing.
+/// A unit of `stringmatching` or `regexp` while the init handler runs: there is no packet yet, so
+/// it finds nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
     strings: bool,

@@ -1,13 +1,19 @@
-//! Copies that elements send, made by fused code: a copy goes on at once, into the queue of an exit or on the slow path through the members behind, and then the element goes
-//! on. In the reference schedule copies leave when the element has returned; that is the same where no member behind can come back to it.
+//! Copies that elements send, made by fused code: a copy goes on at once, into the queue of an exit
+//! or on the slow path through the members behind, and then the element goes on. In the reference
+//! schedule copies leave when the element has returned; that is the same where no member behind can
+//! come back to it.
 //!
-//! - **Shared slots**: where all ports of a member that sends copies lead out, nobody behind looks at annotations, and the member changes nothing of the packet behind its first copy, no copy needs bytes of its
-//!   own: it is its packet's slot in one more list ([`netil::pool`]). So are a switch's floods.
-//! - **Turned copies**: a member whose last copy goes to a member and whose packet leaves then (`Tee`) sends the copy out, and the packet itself to the member, where it goes on the fast path. Nobody can tell:
-//!   what leaves by exits is handed over when the burst is over.
+//! - **Shared slots**: where all ports of a member that sends copies lead out, nobody behind looks
+//!   at annotations, and the member changes nothing of the packet behind its first copy, no copy
+//!   needs bytes of its own: it is its packet's slot in one more list ([`netil::pool`]). So are a
+//!   switch's floods.
+//! - **Turned copies**: a member whose last copy goes to a member and whose packet leaves then
+//!   (`Tee`) sends the copy out, and the packet itself to the member, where it goes on the fast
+//!   path. Nobody can tell: what leaves by exits is handed over when the burst is over.
 //!
-//! An arrival's copies are all made by fused code, or all by the runtime ([`Copies::most`] free slots are needed), so that their order holds. Left to the runtime: copies where elements set timers,
-//! those that leave the cluster at once or come back, or from behind which packets do so.
+//! An arrival's copies are all made by fused code, or all by the runtime ([`Copies::most`] free
+//! slots are needed), so that their order holds. Left to the runtime: copies where elements set
+//! timers, those that leave the cluster at once or come back, or from behind which packets do so.
 
 use super::counters::reached;
 use super::dispatch::{all_links, link, sets_timers};
@@ -19,7 +25,8 @@ use netil::cluster::Way;
 use netil::table::Space;
 use std::collections::{BTreeSet, HashMap};
 
-/// The most copies of an arrival, and of its copies, that are made here; it also bounds how deep the calls for copies of copies go.
+/// The most copies of an arrival, and of its copies, that are made here; it also bounds how deep
+/// the calls for copies of copies go.
 const MOST: u64 = 512;
 
 /// Which copies fused code makes.
@@ -128,7 +135,8 @@ fn changes(op: &Op) -> bool {
     }
 }
 
-/// A member with its copies turned where they are to be; where packets have numbers, it is seen which is the copy.
+/// A member with its copies turned where they are to be; where packets have numbers, it is seen
+/// which is the copy.
 pub fn turned<'m>(member: &Member<'m>, numbers: bool) -> Member<'m> {
     let mut func = member.func.clone();
     for n in 0..if numbers { 0 } else { func.blocks.len() as u32 } {
@@ -140,7 +148,8 @@ pub fn turned<'m>(member: &Member<'m>, numbers: bool) -> Member<'m> {
     Member { program: member.program, func, links: member.links.clone() }
 }
 
-/// The last operation of a block, as it is to be, and where the packet goes then: if that operation sends a copy to a member, and the packet leaves.
+/// The last operation of a block, as it is to be, and where the packet goes then: if that operation
+/// sends a copy to a member, and the packet leaves.
 fn to_turn(member: &Member<'_>, block: Block) -> Option<(Value, Op, u32)> {
     let block = member.func.block(block);
     let Terminator::Send(leaves) = block.end else { return None };

@@ -1,8 +1,10 @@
 //! Counter placement: counters are placed only where flow conservation cannot derive the count.
 //!
-//! Packets that leave by an exit's queue need no counter if no other port leads there: the queue's length tells. Of a member's other ports one needs none: what came
-//! in less all else went by it. That is the one behind which most members are, as elements turn few packets away. Members that share code (`super::identical`) have counters at the same ports.
-//! Source: Ball, Larus, "Optimally Profiling and Tracing Programs" (1994).
+//! Packets that leave by an exit's queue need no counter if no other port leads there: the queue's
+//! length tells. Of a member's other ports one needs none: what came in less all else went by it.
+//! That is the one behind which most members are, as elements turn few packets away. Members that
+//! share code (`super::identical`) have counters at the same ports. Source: Ball, Larus, "Optimally
+//! Profiling and Tracing Programs" (1994).
 
 use super::Member;
 use super::copies::sends_copies;
@@ -31,7 +33,9 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// `makes_copies` tells of which members copies are made where packets are counted, `droppers` are members that give dropped packets the number behind their last port, which then has a place there.
+    /// `makes_copies` tells of which members copies are made where packets are counted, `droppers`
+    /// are members that give dropped packets the number behind their last port, which then has a
+    /// place there.
     pub(super) fn of(members: &[&Member<'_>], identical: &Identical, droppers: &[u32], makes_copies: &dyn Fn(usize) -> bool) -> Self {
         let mut counters = Self { ports: Vec::new(), places: 0 };
         for (n, member) in members.iter().enumerate() {
@@ -91,7 +95,8 @@ fn uncounted(members: &[&Member<'_>], identical: &Identical, first: usize, makes
     if makes_copies(first) {
         return counts;
     }
-    // In a circle of members, which packets need not go round, one rest would be found by the other.
+    // In a circle of members, which packets need not go round, one rest would be found by the
+    // other.
     let circles = |k: usize| all.iter().zip(identical.of_first(first)).any(|(links, n)| reached(members, links[k].1)[n as usize]);
     let open = (0..counts.len()).filter(|k| counts[*k].is_none() && all[0][*k].1 != Way::AtOnce && !circles(*k));
     if let Some(rest) = open.rev().max_by_key(|k| behind(members, all[0][*k].1)) {

@@ -1,4 +1,5 @@
-//! Dead-work elimination: zeros where bytes are overwritten at once, silent stores ([`super::silent_stores`]), and sums of which only whether they are 0 is used.
+//! Dead-work elimination: zeros where bytes are overwritten at once, silent stores
+//! ([`super::silent_stores`]), and sums of which only whether they are 0 is used.
 
 use super::silent_stores;
 use crate::mir::cfg::Cfg;
@@ -55,7 +56,8 @@ fn pushes(func: &Func, block: Block) -> Vec<Value> {
     all.iter().enumerate().filter(is_dead).map(|(_, (v, _))| *v).collect()
 }
 
-/// Whether so many bytes at the packet's beginning are written by these operations before anything happens that they could be seen in.
+/// Whether so many bytes at the packet's beginning are written by these operations before anything
+/// happens that they could be seen in.
 fn are_written(func: &Func, ops: &[(Value, &Op)], count: usize) -> bool {
     let mut written = vec![false; count.min(netil::exec::MAX_PACKET as usize)];
     for (v, op) in ops {

@@ -1,4 +1,5 @@
-//! Where output ports lead, and whether the number of its port is all that must be known to send a packet on.
+//! Where output ports lead, and whether the number of its port is all that must be known to send a
+//! packet on.
 
 use super::identical::Identical;
 use super::{Member, ops};
@@ -16,7 +17,8 @@ pub(crate) fn link(member: &Member<'_>, port: u32) -> Way {
     member.links.iter().find(|(id, _)| *id == port).map_or(Way::AtOnce, |(_, way)| *way)
 }
 
-/// The first port of a member, and where it and those behind it lead, if there are several and all lead to the same code.
+/// The first port of a member, and where it and those behind it lead, if there are several and all
+/// lead to the same code.
 pub(crate) fn alike(member: &Member<'_>, identical: &Identical) -> Option<(u32, Vec<Way>)> {
     let (ports, ways): (Vec<u32>, Vec<Way>) = all_links(member).into_iter().unzip();
     let first = *ports.first()?;
@@ -24,12 +26,14 @@ pub(crate) fn alike(member: &Member<'_>, identical: &Identical) -> Option<(u32, 
     (ports.len() > 1 && in_order && identical.meet(&ways)).then_some((first, ways))
 }
 
-/// As [`alike`], of a member whose code is no other's: then the port's number tells all of a packet's way.
+/// As [`alike`], of a member whose code is no other's: then the port's number tells all of a
+/// packet's way.
 pub(crate) fn numbered(member: &Member<'_>, identical: &Identical, n: usize) -> Option<(u32, Vec<Way>)> {
     alike(member, identical).filter(|_| identical.of_first(n).len() == 1)
 }
 
-/// A member's first port and how many there are, if all lead out of the cluster, each packet by the number of its port.
+/// A member's first port and how many there are, if all lead out of the cluster, each packet by the
+/// number of its port.
 pub(crate) fn by_exit(member: &Member<'_>, identical: &Identical, n: usize) -> Option<(u32, u32)> {
     let (first, ways) = numbered(member, identical, n)?;
     matches!(ways[0], Way::Exit(_) | Way::LastExit(_)).then_some((first, ways.len() as u32))

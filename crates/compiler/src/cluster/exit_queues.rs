@@ -1,5 +1,7 @@
-//! Exit queues: where the queues lie that packets leave by, those of exits and those of packets that members drop by a number. Which of several queues a packet goes into is a
-//! number that a member computed; where they lie in a row in that order, the queue need not be looked up (a switch: 0.3 ns a packet).
+//! Exit queues: where the queues lie that packets leave by, those of exits and those of packets
+//! that members drop by a number. Which of several queues a packet goes into is a number that a
+//! member computed; where they lie in a row in that order, the queue need not be looked up (a
+//! switch: 0.3 ns a packet).
 //!
 //! Invariant: each queue has a place of its own.
 
@@ -18,7 +20,8 @@ pub(crate) struct ExitQueues {
 }
 
 impl ExitQueues {
-    /// Those of so many exits, and of members whose fast paths give dropped packets the number behind their last port.
+    /// Those of so many exits, and of members whose fast paths give dropped packets the number
+    /// behind their last port.
     pub fn of(members: &[&Member<'_>], identical: &Identical, droppers: &[u32], exits: u32) -> Self {
         let mut queues = Self { exits, places: vec![None; exits as usize + droppers.len()], taken: 0 };
         for n in identical.firsts() {

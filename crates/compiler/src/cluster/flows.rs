@@ -43,7 +43,8 @@ impl Flows {
         }
     }
 
-    /// Packets that came into each member. Rests do not depend on each other in a circle, so that after as many rounds as there are members nothing changes.
+    /// Packets that came into each member. Rests do not depend on each other in a circle, so that
+    /// after as many rounds as there are members nothing changes.
     pub fn entered(&self) -> Vec<u64> {
         let mut entered = vec![0; self.links.len()];
         for _ in 0..=self.links.len() {

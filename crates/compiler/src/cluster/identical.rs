@@ -1,11 +1,14 @@
-//! Identical-function merging: members with the same code and no state, such as the classifiers behind a switch's ports, share one function, in which a number says
-//! which member a packet is in. So there is no branch where packets come in by several inputs, which no processor could predict; where the members' ports lead to different
-//! places, the number chooses.
+//! Identical-function merging: members with the same code and no state, such as the classifiers
+//! behind a switch's ports, share one function, in which a number says which member a packet is in.
+//! So there is no branch where packets come in by several inputs, which no processor could predict;
+//! where the members' ports lead to different places, the number chooses.
 //!
-//! Machine code finds a member's state by its number, too, and so merges members with state of their own ([`Identical::by`]).
+//! Machine code finds a member's state by its number, too, and so merges members with state of
+//! their own ([`Identical::by`]).
 //!
-//! Invariant: members are merged only if each of their ports leads to the same: to one member, to members that are merged in turn, or to exits of one kind.
-//! Source: identical code folding of linkers; Tallam et al., "Safe ICF" (2010). Leaves out: members with state of their own in C.
+//! Invariant: members are merged only if each of their ports leads to the same: to one member, to
+//! members that are merged in turn, or to exits of one kind. Source: identical code folding of
+//! linkers; Tallam et al., "Safe ICF" (2010). Leaves out: members with state of their own in C.
 
 use super::dispatch::all_links;
 use super::{Member, ops};
@@ -28,7 +31,8 @@ impl Identical {
         Self::by(members, |a, b| is_same(members[a], members[b]))
     }
 
-    /// Members that are the same by the number of each, less those whose ports lead to different code.
+    /// Members that are the same by the number of each, less those whose ports lead to different
+    /// code.
     pub fn by(members: &[&Member<'_>], same: impl Fn(usize, usize) -> bool) -> Self {
         let mut all = Self(firsts(members.len(), same));
         loop {

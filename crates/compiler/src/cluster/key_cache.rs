@@ -1,7 +1,10 @@
-//! Key cache: what prefetch slices leave for the lookups that they prefetch for, keys with their hashes, so that a lookup whose key is one of these need not hash it again.
+//! Key cache: what prefetch slices leave for the lookups that they prefetch for, keys with their
+//! hashes, so that a lookup whose key is one of these need not hash it again.
 //!
-//! For each packet under way there is a place for each lookup in a table that the packet may come to; lookups of which it comes to one at most share theirs. What is in a place is right for its
-//! table whoever left it there, a key and its hash, so that it does not matter what else a slice got wrong, nor which packet it ran for.
+//! For each packet under way there is a place for each lookup in a table that the packet may come
+//! to; lookups of which it comes to one at most share theirs. What is in a place is right for its
+//! table whoever left it there, a key and its hash, so that it does not matter what else a slice
+//! got wrong, nor which packet it ran for.
 //!
 //! Leaves out: where in the table a search begins, for tables grow between slice and lookup.
 
@@ -70,7 +73,8 @@ mod tests {
     const HEAD: &str =
         "segment .tables\n.table a, exact, 16, 4, 100000\n.table b, exact, 16, 4, 100000\n.table c, exact, 16, 4, 10\nends\n";
 
-    /// Which tables the places of a program's own handler are of, from number 7 on, and the places of its lookups in their order.
+    /// Which tables the places of a program's own handler are of, from number 7 on, and the places
+    /// of its lookups in their order.
     fn kept(code: &str) -> (Vec<u32>, Vec<u32>) {
         let text = format!("{HEAD}segment .push\n.local 0, entry a\n.local 1, entry b\n.local 2, entry c\npop\n{code}\nret 1\nends\n");
         let program = netil::verify(assemble(&text, "").unwrap()).unwrap();

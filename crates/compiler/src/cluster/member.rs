@@ -1,6 +1,8 @@
-//! The plan of one member: where its fast path exits to the slow path, which calls of the runtime the slow path makes, what the fast path may spend, and what it leaves out.
+//! The plan of one member: where its fast path exits to the slow path, which calls of the runtime
+//! the slow path makes, what the fast path may spend, and what it leaves out.
 //!
-//! All of that is known before code is made of either form, and so does not depend on the order in which forms are printed or lowered.
+//! All of that is known before code is made of either form, and so does not depend on the order in
+//! which forms are printed or lowered.
 
 use super::dead_work::DeadWork;
 use super::key_cache::{self, KeyCache};
@@ -22,7 +24,8 @@ const DEAREST: u32 = 258;
 pub(crate) enum Form {
     /// Whatever there is to do.
     Slow,
-    /// What is done mostly, for packets that have just arrived, a budget that cannot run out, and tables that lie in memory; else it exits to the slow path.
+    /// What is done mostly, for packets that have just arrived, a budget that cannot run out, and
+    /// tables that lie in memory; else it exits to the slow path.
     Fast,
     /// The prefetch slice: it ends where the element would, and writes nothing that lasts.
     Prefetch,
@@ -51,7 +54,8 @@ pub(crate) struct Place {
 pub(crate) struct MemberPlan {
     pub place: Place,
     pub keys: KeyCache,
-    /// Its first port and how many there are, if what follows is looked up by their numbers: then a drop can be a number, too, that behind the last.
+    /// Its first port and how many there are, if what follows is looked up by their numbers: then a
+    /// drop can be a number, too, that behind the last.
     pub by_exit: Option<(u32, u32)>,
     /// The port that most packets leave by, if it is known.
     pub hot_port: Option<u32>,
@@ -63,7 +67,8 @@ pub(crate) struct MemberPlan {
     pub loops: bool,
     /// Operations before which the fast path may exit, and the slow path is re-entered.
     pub side_exits: BTreeSet<Value>,
-    /// Blocks that the fast path comes to, each with the operation before which it exits in any case, if there is one.
+    /// Blocks that the fast path comes to, each with the operation before which it exits in any
+    /// case, if there is one.
     pub fast: BTreeMap<u32, Option<Value>>,
     /// The slow path's calls, and those of the prefetch slice.
     pub calls: Calls,
@@ -140,7 +145,8 @@ fn call_of(func: &Func, v: Value, helper: Helper, args: &[Value]) -> Call {
     Call::Wide(helper, widths, func.width(v))
 }
 
-/// Blocks up to operations that the fast path never does. What is behind them is the slow path's: a search often stands before most of a handler.
+/// Blocks up to operations that the fast path never does. What is behind them is the slow path's: a
+/// search often stands before most of a handler.
 fn reached(func: &Func) -> BTreeMap<u32, Option<Value>> {
     let exits = |v: &Value| matches!(func.op(*v), Some(Op::Helper(helper, ..)) if helper.row().fast == FastPath::Runtime);
     let (mut reached, mut open) = (BTreeMap::new(), vec![Block(0)]);
@@ -168,7 +174,8 @@ fn side_exits(func: &Func, fast: &BTreeMap<u32, Option<Value>>, tables: &[Table]
     by_runtime(func, Form::Fast, tables).map(|(v, ..)| v).filter(|v| reached.contains(v)).collect()
 }
 
-/// The helpers of a handler that a form leaves to the runtime, always or sometimes, in the order of blocks.
+/// The helpers of a handler that a form leaves to the runtime, always or sometimes, in the order of
+/// blocks.
 fn by_runtime<'f>(func: &'f Func, form: Form, tables: &'f [Table]) -> impl Iterator<Item = (Value, Helper, &'f [Value])> {
     let order = Cfg::new(func).order;
     let values = order.into_iter().flat_map(|block| &func.block(block).ops);
@@ -209,7 +216,8 @@ fn charges(func: &Func, made: Made) -> u32 {
     values.filter(charged).count() as u32
 }
 
-/// Why packets are dropped that may get a number like a port's instead: one reason, the first of the handler.
+/// Why packets are dropped that may get a number like a port's instead: one reason, the first of
+/// the handler.
 fn dropped(func: &Func, by_exit: (u32, u32)) -> Option<DropReason> {
     let reason = |block| ports::or_drop(func, block).filter(|of| (of.first, of.count) == by_exit).map(|of| of.reason);
     Cfg::new(func).order.into_iter().find_map(reason)
@@ -242,7 +250,8 @@ mod tests {
         assert_eq!(exits("push 0 upload.8 j.eq on copro.exbuf s, 0 on: push 2 copro.out s, 1").len(), 2);
     }
 
-    /// A value is put together of one that was put together before the call, and of a field: in C, of all three fields.
+    /// A value is put together of one that was put together before the call, and of a field: in C,
+    /// of all three fields.
     #[test]
     fn parts_of_what_is_put_together_behind_a_call_are_handed_over() {
         let text = "segment .metadata .use_coprocessor stringmatching as s ends segment .ports push_input a push_output b ends

@@ -1,19 +1,24 @@
-//! Clusters: elements of an application that run fused, as one function. What is decided about them stands here, before anything is printed or lowered: `Fusion` has it all.
+//! Clusters: elements of an application that run fused, as one function. What is decided about them
+//! stands here, before anything is printed or lowered: `Fusion` has it all.
 //!
-//! A packet goes all the way before the next one starts, as in the reference schedule; header tests, offsets and annotations of neighbouring elements are seen
-//! together. A handler has two forms: the fast path for packets that have just arrived, and the slow path for everything. Where the fast path needs the runtime
-//! (coprocessors, packets made anew, insertions that tables must be asked for), it leaves by a side exit and re-enters on the slow path at the same operation.
+//! A packet goes all the way before the next one starts, as in the reference schedule; header
+//! tests, offsets and annotations of neighbouring elements are seen together. A handler has two
+//! forms: the fast path for packets that have just arrived, and the slow path for everything. Where
+//! the fast path needs the runtime (coprocessors, packets made anew, insertions that tables must be
+//! asked for), it leaves by a side exit and re-enters on the slow path at the same operation.
 //!
 //! - `dispatch`: where output ports lead; `ports`: computed ports
 //! - `identical`: identical-function merging
 //! - `member`: the plan of one member: side exits, calls, prices
-//! - [`counters`]: counter placement, from which `flows` finds all counts; `exit_queues`: where queues of exits lie; `copies`: copies that fused code makes
+//! - [`counters`]: counter placement, from which `flows` finds all counts; `exit_queues`: where
+//!   queues of exits lie; `copies`: copies that fused code makes
 //! - `prefetch`: prefetch slices, with `shadow` memory and the `key_cache`
 //! - `dead_work`, `silent_stores`, `checksums`: work that need not be done
 //! - `tables`: tables that fused code looks into without the runtime
 //!
-//! Invariants: a member's code stands once for each form; copies go before their packet; data memories, tables and the rest are each member's own.
-//! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: pull handlers.
+//! Invariants: a member's code stands once for each form; copies go before their packet; data
+//! memories, tables and the rest are each member's own. Source: NetVM paper, section 5.2 (NetPE
+//! inlining and direct linking). Leaves out: pull handlers.
 
 pub(crate) mod checksums;
 pub(crate) mod copies;
@@ -71,7 +76,8 @@ pub struct Options {
     pub silent_stores: bool,
     /// Bursts may end before their last packet although no member sets timers.
     pub short_bursts: bool,
-    /// Packets' numbers are kept ([`netil::number`]): some element, of these or elsewhere, draws random numbers.
+    /// Packets' numbers are kept ([`netil::number`]): some element, of these or elsewhere, draws
+    /// random numbers.
     pub numbers: bool,
 }
 
@@ -92,7 +98,8 @@ pub(crate) struct Fusion<'a> {
     pub identical: Identical,
     pub copies: Copies,
     pub plans: Vec<MemberPlan>,
-    /// Packets that these members drop for that reason have queues of their own, behind those of exits.
+    /// Packets that these members drop for that reason have queues of their own, behind those of
+    /// exits.
     pub dropping: Vec<(u32, DropReason)>,
     pub counters: Counters,
     pub queues: ExitQueues,
@@ -129,7 +136,8 @@ impl<'a> Fusion<'a> {
         self.slices.get(member as usize).is_some_and(Option::is_some)
     }
 
-    /// Whether bursts may end before their last packet: after some, others may have to wait for a timer.
+    /// Whether bursts may end before their last packet: after some, others may have to wait for a
+    /// timer.
     pub fn may_end_early(&self) -> bool {
         self.options.short_bursts || self.members.iter().any(|member| dispatch::sets_timers(member))
     }
@@ -144,7 +152,8 @@ impl<'a> Fusion<'a> {
         info_size(self.members)
     }
 
-    /// Packets that have fewer bytes go by the slow path, so that fast paths need not ask for each part of a header that all packets have: Ethernet's and one of IPv4.
+    /// Packets that have fewer bytes go by the slow path, so that fast paths need not ask for each
+    /// part of a header that all packets have: Ethernet's and one of IPv4.
     pub fn shortest(&self) -> u32 {
         const HEADERS: u32 = 14 + 20;
         let asks = |member: &&Member<'_>| ops(&member.func).any(|op| matches!(op, Op::Check(Space::Packet, _) | Op::PacketLen));
@@ -181,13 +190,15 @@ pub(crate) fn ops(func: &Func) -> impl Iterator<Item = &Op> {
     func.blocks.iter().flat_map(|block| &block.ops).filter_map(|v| func.op(*v))
 }
 
-/// The port of a member behind which most others are, the first of these: elements turn few packets away.
+/// The port of a member behind which most others are, the first of these: elements turn few packets
+/// away.
 fn hot_port(members: &[&Member<'_>], n: usize) -> Option<u32> {
     let by_port = members[n].links.iter().map(|(port, way)| (counters::behind(members, *way), Reverse(*port)));
     by_port.max().map(|(_, Reverse(port))| port)
 }
 
-/// Of which members the fast path is a function of its own: of the largest, where there is too much for one.
+/// Of which members the fast path is a function of its own: of the largest, where there is too much
+/// for one.
 fn outlined(members: &[&Member<'_>], identical: &Identical, most: usize) -> Vec<bool> {
     let mut by_size: Vec<(usize, usize)> = identical.firsts().map(|n| (size(&members[n].func), n)).collect();
     by_size.sort_unstable();

@@ -1,4 +1,5 @@
-//! Computed ports behind a choice between them and a drop, as one statement: no processor can predict it where the packet's destination decides.
+//! Computed ports behind a choice between them and a drop, as one statement: no processor can
+//! predict it where the packet's destination decides.
 
 use crate::mir::{Block, Edge, Func, Op, Terminator, Value};
 use netil::exec::DropReason;
@@ -18,8 +19,9 @@ pub(crate) struct OrDrop {
     pub count: u32,
 }
 
-/// If a block drops a packet or sends it by port p + v for each v from 0 up to a count, and only a condition says which: no processor can foretell that either where it is the
-/// packet's destination that decides. What v is otherwise makes no difference to this.
+/// If a block drops a packet or sends it by port p + v for each v from 0 up to a count, and only a
+/// condition says which: no processor can foretell that either where it is the packet's destination
+/// that decides. What v is otherwise makes no difference to this.
 pub(crate) fn or_drop(func: &Func, block: Block) -> Option<OrDrop> {
     let Terminator::Branch(c, yes, no) = &func.block(block).end else { return None };
     let (reason, when, other) = match (drops(func, yes), drops(func, no)) {
@@ -40,7 +42,8 @@ fn drops(func: &Func, edge: &Edge) -> Option<DropReason> {
     if let Terminator::Drop(reason) = data.end { data.ops.is_empty().then_some(reason) } else { None }
 }
 
-/// The value by which a block sends packets that does nothing else, since nobody may come by it, the first port and how many there are.
+/// The value by which a block sends packets that does nothing else, since nobody may come by it,
+/// the first port and how many there are.
 fn only_sends(func: &Func, block: Block) -> Option<(Value, u32, u32)> {
     let data = func.block(block);
     let Terminator::SendBy(v, first, count, _) = data.end else { return None };
@@ -87,7 +90,8 @@ mod tests {
     use crate::mir::Type;
     use netil::module::HandlerKind;
 
-    /// A packet is dropped if the first parameter says so, else as the second says: tests for constants, and by which ports, then by its number, from 4 to 6.
+    /// A packet is dropped if the first parameter says so, else as the second says: tests for
+    /// constants, and by which ports, then by its number, from 4 to 6.
     fn choosing(tests: &[(CmpOp, u64, u32)]) -> Func {
         let mut func = Func { kind: HandlerKind::Push, blocks: Vec::new(), values: Vec::new(), module_sets: 0, sets: Vec::new() };
         let start = func.new_block(&[Type::Int(1), Type::Int(32)]);

@@ -1,12 +1,16 @@
-//! Prefetch slices: what of an element must run so that it is known where a lookup will look, run for a group of packets before the first of them, so that the memory is on its way.
+//! Prefetch slices: what of an element must run so that it is known where a lookup will look, run
+//! for a group of packets before the first of them, so that the memory is on its way.
 //!
-//! A slice writes nothing but its own copies of annotations, of what it reads of data memory and of the packet's place, so running it early changes nothing. It may be wrong, where bytes are
-//! read that the element would have written before: then other memory is prefetched, and that is all. So it takes every branch of which only one side
-//! leads to a lookup without looking at the condition, and whatever that side does not need is not computed.
+//! A slice writes nothing but its own copies of annotations, of what it reads of data memory and of
+//! the packet's place, so running it early changes nothing. It may be wrong, where bytes are read
+//! that the element would have written before: then other memory is prefetched, and that is all. So
+//! it takes every branch of which only one side leads to a lookup without looking at the condition,
+//! and whatever that side does not need is not computed.
 //!
-//! It prefetches for lookups in tables that may be out of the nearest caches, up to the first one on whose result it depends what is looked up next, or to work that only
-//! the runtime does.
-//! Source: Weiser, "Program Slicing" (1981); helper threads, Collins et al., "Speculative Precomputation" (2001), here in the same thread.
+//! It prefetches for lookups in tables that may be out of the nearest caches, up to the first one
+//! on whose result it depends what is looked up next, or to work that only the runtime does.
+//! Source: Weiser, "Program Slicing" (1981); helper threads, Collins et al., "Speculative
+//! Precomputation" (2001), here in the same thread.
 
 use super::shadow::{Data, loads, place};
 use super::{Member, info_size, size};
@@ -23,8 +27,10 @@ use netil::module::{Table, TableKind};
 use netil::table::Space;
 use std::collections::BTreeSet;
 
-/// Bytes of tables above which lookups are worth a prefetch: less stays in the second-level cache. Of an exact table that is a cache line for each entry: those that it
-/// may have decide whether there is a slice for it, and those that all such tables have when a burst comes whether it is run.
+/// Bytes of tables above which lookups are worth a prefetch: less stays in the second-level cache.
+/// Of an exact table that is a cache line for each entry: those that it may have decide whether
+/// there is a slice for it, and those that all such tables have when a burst comes whether it is
+/// run.
 pub const LARGE: usize = CostModel::SERVER.near_cache;
 
 /// Packets for which a slice is run before the first of them is.
@@ -55,7 +61,8 @@ pub(crate) enum Extent {
     Fixed(usize),
 }
 
-/// How much lookups may read now of a table that is worth a prefetch. Of a trie with an array of 24 bits that is any part of it, however few routes there are.
+/// How much lookups may read now of a table that is worth a prefetch. Of a trie with an array of 24
+/// bits that is any part of it, however few routes there are.
 pub(crate) fn extent(table: &Table) -> Extent {
     match (table.kind, layout::Paths::of(table), layout::Trie::of(table)) {
         (TableKind::Exact, ..) => Extent::PerEntry(read_of(table)),
@@ -64,7 +71,8 @@ pub(crate) fn extent(table: &Table) -> Extent {
     }
 }
 
-/// How many bytes of a table that is worth a prefetch lookups may read now; `head` is its own ([`layout`]).
+/// How many bytes of a table that is worth a prefetch lookups may read now; `head` is its own
+/// ([`layout`]).
 pub fn bytes_now(table: &Table, head: &[u64]) -> usize {
     let word = |at: usize| head.get(at).map_or(0, |word| *word as usize);
     match extent(table) {
@@ -96,8 +104,9 @@ pub(crate) fn looked_into(func: &Func, tables: &[Table], large: usize) -> BTreeS
     found.filter(|table| tables.get(*table as usize).is_some_and(|table| is_large(table, large))).collect()
 }
 
-/// By member its slice, if it has one. Wires that lead back are no links between members, so that there is an end. Of annotations only those are set that some
-/// slice reads, which is known when there are slices.
+/// By member its slice, if it has one. Wires that lead back are no links between members, so that
+/// there is an end. Of annotations only those are set that some slice reads, which is known when
+/// there are slices.
 pub(super) fn slices(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
     let sliced = leading(members, large);
     let mut read = vec![false; info_size(members)];
@@ -130,19 +139,23 @@ fn leading(members: &[&Member<'_>], large: usize) -> Vec<bool> {
     }
 }
 
-/// The same for code generators that need SSA form, which slices need not have where they step over tests: those that have it.
+/// The same for code generators that need SSA form, which slices need not have where they step over
+/// tests: those that have it.
 pub fn slices_in_ssa(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
     slices(members, large).into_iter().map(|slice| slice.filter(|slice| check(slice).is_ok())).collect()
 }
 
-/// For how many packets slices are run at once, of [`DISTANCE`]. Where they have few operations: the fewer, the sooner packets run (900,000 routes: 22.6 ns for 4, 23.2 for 8, 24.0 for
-/// 16; but for each alone the registers of both are wanted at once, 25.9). Where they are longer, going to and fro takes more than that saves (IPv6: 72 ns for 4, 68 for 16).
+/// For how many packets slices are run at once, of [`DISTANCE`]. Where they have few operations:
+/// the fewer, the sooner packets run (900,000 routes: 22.6 ns for 4, 23.2 for 8, 24.0 for 16; but
+/// for each alone the registers of both are wanted at once, 25.9). Where they are longer, going to
+/// and fro takes more than that saves (IPv6: 72 ns for 4, 68 for 16).
 pub(crate) fn group(slices: &[Option<Func>]) -> u32 {
     const FEW: usize = 50;
     if slices.iter().flatten().map(size).sum::<usize>() <= FEW { 4 } else { DISTANCE / 2 }
 }
 
-/// The slice of a handler that leads to a large table here, or to a member that has a slice; `None` if nothing does.
+/// The slice of a handler that leads to a large table here, or to a member that has a slice; `None`
+/// if nothing does.
 fn of(program: &Verified, func: &Func, large: usize, way: (&[(u32, Way)], &[bool]), read: &[bool]) -> Option<Func> {
     let slice = |through| slicer(program, func, large, (read, through)).slice(program, way);
     let through = slice(true)?;
@@ -263,7 +276,8 @@ impl Slicer<'_> {
         }
     }
 
-    /// What of a block stays if its end does not lead on, if anything: up to its first goal, or to the last one before it stops.
+    /// What of a block stays if its end does not lead on, if anything: up to its first goal, or to
+    /// the last one before it stops.
     fn up_to_goal(&self, block: Block) -> Option<usize> {
         let parts = self.parts(block).take_while(|(_, part)| *part != Part::Stop);
         let mut goals = parts.filter(|(_, part)| *part == Part::Goal).map(|(i, _)| i + 1);
@@ -326,7 +340,8 @@ impl Slicer<'_> {
         self.func.block_mut(block).end = end;
     }
 
-    /// Steps over tests, and loops, from which all ways lead to one block with nothing done before that is needed there or behind.
+    /// Steps over tests, and loops, from which all ways lead to one block with nothing done before
+    /// that is needed there or behind.
     fn skip_tests(&mut self) {
         let needed = self.needed();
         for block in self.func.block_ids() {
@@ -357,7 +372,8 @@ impl Slicer<'_> {
         join
     }
 
-    /// Blocks that do something which lasts, or compute what that needs. Other tests may then use what was stepped over: variables of slices begin as zeros.
+    /// Blocks that do something which lasts, or compute what that needs. Other tests may then use
+    /// what was stepped over: variables of slices begin as zeros.
     fn needed(&self) -> Vec<bool> {
         let mut home = vec![None; self.func.values.len()];
         for block in self.func.block_ids() {
@@ -384,7 +400,8 @@ impl Slicer<'_> {
         needed
     }
 
-    /// The blocks that packets leave by, and what lasts: operations, and the numbers that packets leave by.
+    /// The blocks that packets leave by, and what lasts: operations, and the numbers that packets
+    /// leave by.
     fn lasting(&self) -> (Vec<bool>, Vec<Value>) {
         let lasts = |v: &&Value| {
             self.func.op(**v).is_some_and(|op| matches!(self.part(op), Part::Goal | Part::Kept) && !matches!(op, Op::Budget(..)))
@@ -402,7 +419,8 @@ impl Slicer<'_> {
         (leaves, values)
     }
 
-    /// Leaves what is done, and what that needs. A store to data memory is done if something that is needed reads it: what only counts itself on is not.
+    /// Leaves what is done, and what that needs. A store to data memory is done if something that
+    /// is needed reads it: what only counts itself on is not.
     fn remove_unused(&mut self) {
         self.data.forget();
         let mut used = vec![false; self.func.values.len()];
@@ -439,7 +457,8 @@ impl Slicer<'_> {
     }
 }
 
-/// An end by ports of which some go on: if that is one, and it does not lead on otherwise, the packet leaves by that one, whatever number the program computes.
+/// An end by ports of which some go on: if that is one, and it does not lead on otherwise, the
+/// packet leaves by that one, whatever number the program computes.
 fn one_way(end: Terminator, on: impl Fn(&Edge) -> bool, goes_on: impl Fn(u32) -> bool) -> Terminator {
     let mut ports = end.ports().filter(|port| goes_on(*port));
     match (ports.next(), ports.next()) {

@@ -1,13 +1,16 @@
-//! Shadow memory: a prefetch slice's own copy of data memory ([`super::prefetch`]), so that the element does not see what the slice stores.
+//! Shadow memory: a prefetch slice's own copy of data memory ([`super::prefetch`]), so that the
+//! element does not see what the slice stores.
 //!
-//! Of a small memory the copy has all that is read, at the same places. Of a larger one it has the bytes that the element reads at known places: keys are put together in
-//! variables. Where places are computed, a slice reads the memory itself and stores nothing.
+//! Of a small memory the copy has all that is read, at the same places. Of a larger one it has the
+//! bytes that the element reads at known places: keys are put together in variables. Where places
+//! are computed, a slice reads the memory itself and stores nothing.
 
 use crate::mir::{Func, Op, Value};
 use netil::table::Space;
 use std::collections::BTreeSet;
 
-/// Bytes that are copied at most for a packet; if there are more, a slice leaves out what it would store.
+/// Bytes that are copied at most for a packet; if there are more, a slice leaves out what it would
+/// store.
 pub(crate) const MOST: u32 = 128;
 
 /// What a slice reads of data memory, as far as it has a copy of that.
@@ -67,8 +70,8 @@ pub(crate) fn place(func: &Func, at: Value, offset: u32) -> Option<u64> {
 
 /// The copy.
 pub struct Shadow {
-    /// First bytes in the memory, how many, and where they are in the copy: each piece for itself, so that a compiler of C need not keep in memory what is written
-    /// before it is read.
+    /// First bytes in the memory, how many, and where they are in the copy: each piece for itself,
+    /// so that a compiler of C need not keep in memory what is written before it is read.
     pub pieces: Vec<(u64, u64, u64)>,
     /// Bytes of the copy.
     pub bytes: u64,

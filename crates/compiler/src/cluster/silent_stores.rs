@@ -1,12 +1,17 @@
-//! Silent stores: stores of what is there already, of fields that a handler loads, leaves as they are, and puts back where they were.
+//! Silent stores: stores of what is there already, of fields that a handler loads, leaves as they
+//! are, and puts back where they were.
 //!
-//! A P4 program takes its headers off, and puts all of their fields in front of the packet again; a switch puts on again the address that it looked at. Where the head moves by
-//! numbers of bytes that are known, each load and each store has a place relative to where the head was first. A byte that was loaded before anything was written there, and that is
-//! stored at its own place, need not be.
+//! A P4 program takes its headers off, and puts all of their fields in front of the packet again; a
+//! switch puts on again the address that it looked at. Where the head moves by numbers of bytes
+//! that are known, each load and each store has a place relative to where the head was first. A
+//! byte that was loaded before anything was written there, and that is stored at its own place,
+//! need not be.
 //!
-//! Invariants: nothing has been written to such a byte since the handler began, neither by a store nor as the zeros of new bytes, unless these are not done
-//! ([`super::dead_work`]); packets lie in one memory while their heads move, which is so on the fast path.
-//! Source: silent stores, Lepak, Lipasti (2000), here found before they run. Price: linear. Leaves out: places of a computed offset, what follows loops.
+//! Invariants: nothing has been written to such a byte since the handler began, neither by a store
+//! nor as the zeros of new bytes, unless these are not done ([`super::dead_work`]); packets lie in
+//! one memory while their heads move, which is so on the fast path. Source: silent stores, Lepak,
+//! Lipasti (2000), here found before they run. Price: linear. Leaves out: places of a computed
+//! offset, what follows loops.
 
 use crate::mir::cfg::Cfg;
 use crate::mir::states::States;
@@ -17,7 +22,8 @@ use std::collections::{HashMap, HashSet};
 /// Operations looked at behind a stored byte.
 const REACH: u32 = 16;
 
-/// What is known at some place: where the head is, from where it was first, and which bytes have been written.
+/// What is known at some place: where the head is, from where it was first, and which bytes have
+/// been written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     head: i64,
@@ -108,7 +114,8 @@ impl Pass<'_> {
         Some(first..first + i64::from(self.func.width(value) / 8))
     }
 
-    /// Whether each byte of a value, as it is stored from that place on, is one that was loaded there.
+    /// Whether each byte of a value, as it is stored from that place on, is one that was loaded
+    /// there.
     fn is_there(&self, value: Value, order: Order, first: i64) -> bool {
         let bytes = self.func.width(value) / 8;
         let place = |n: u16| first + i64::from(if order == Order::Little { n } else { bytes - 1 - n });
@@ -134,7 +141,8 @@ impl Pass<'_> {
     }
 }
 
-/// Whether an operation may change bytes of the packet, or where they are, in ways that are not followed.
+/// Whether an operation may change bytes of the packet, or where they are, in ways that are not
+/// followed.
 fn changes_packet(helper: Helper) -> bool {
     matches!(helper, Helper::SendCopy(_)) || helper.row().writes.meets(States::PACKET.and(States::HEAD))
 }

@@ -1,4 +1,5 @@
-//! Tables that fused code looks into without the runtime: those whose layout ([`netil::layout`]) it knows.
+//! Tables that fused code looks into without the runtime: those whose layout ([`netil::layout`]) it
+//! knows.
 
 use netil::layout;
 use netil::module::{Table, TableKind};

@@ -1,4 +1,5 @@
-//! The shape of the graph: predecessors, order, dominators. All of it in (nearly) linear time, whatever the graph.
+//! The shape of the graph: predecessors, order, dominators. All of it in (nearly) linear time,
+//! whatever the graph.
 
 use super::{Block, Func};
 
@@ -55,7 +56,8 @@ impl Cfg {
         only
     }
 
-    /// Goes over the dominator tree, each block before those it dominates: what `enter` gives for one goes to `leave` after the last of them.
+    /// Goes over the dominator tree, each block before those it dominates: what `enter` gives for
+    /// one goes to `leave` after the last of them.
     pub fn walk<S, U>(&self, state: &mut S, mut enter: impl FnMut(&mut S, Block) -> U, mut leave: impl FnMut(&mut S, U)) {
         let children = self.children();
         let mut stack = vec![Step::Enter(Block(0))];
@@ -102,8 +104,9 @@ impl Adjacency {
     }
 }
 
-/// Immediate dominators by position in reverse postorder: Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph"
-/// (1979), with path compression alone, since simpler ones take quadratic time on graphs that a hostile program can have.
+/// Immediate dominators by position in reverse postorder: Lengauer and Tarjan, "A Fast Algorithm
+/// for Finding Dominators in a Flowgraph" (1979), with path compression alone, since simpler ones
+/// take quadratic time on graphs that a hostile program can have.
 struct Dominators<'g> {
     predecessors: &'g Adjacency,
     /// In the order of a depth-first search, as all that follows.

@@ -1,5 +1,5 @@
-//! Checks MIR's invariants: for tests, fuzzing and debug builds, after translation and after every pass.
-//! That tokens cover the accesses which take them is checked by `analysis::guards`.
+//! Checks MIR's invariants: for tests, fuzzing and debug builds, after translation and after every
+//! pass. That tokens cover the accesses which take them is checked by `analysis::guards`.
 
 use super::cfg::{Cfg, DominatorTree};
 use super::{Block, Def, Func, Op, Terminator, Type, Value};

@@ -1,13 +1,15 @@
-//! Work that compiled code leaves to the runtime, with a row for each kind ([`Helper::row`]): what it reads and writes, what it does with the packet, whether fused code does it in
-//! place. All that passes, analyses, back ends and engines decide about helpers follows from the rows; rustc names the `match` that lacks one.
+//! Work that compiled code leaves to the runtime, with a row for each kind ([`Helper::row`]): what
+//! it reads and writes, what it does with the packet, whether fused code does it in place. All that
+//! passes, analyses, back ends and engines decide about helpers follows from the rows; rustc names
+//! the `match` that lacks one.
 
 use super::Effects;
 use super::states::States;
 use netil::ops::CmpOp;
 use netil::table::Space;
 
-/// One kind of it. Operands are in the order in which the instruction's were pushed; of 32 bits, unless something else is
-/// said. A reference to an entry is a number of 32 bits, 0 for none.
+/// One kind of it. Operands are in the order in which the instruction's were pushed; of 32 bits,
+/// unless something else is said. A reference to an entry is a number of 32 bits, 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Helper {
     /// offset, value → where found
@@ -98,7 +100,8 @@ pub enum Helper {
     CoproShow(u32),
 }
 
-/// What a helper does with the packet, for a host that has the packet in another form while it works.
+/// What a helper does with the packet, for a host that has the packet in another form while it
+/// works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketUse {
     /// It does not look at it.
@@ -246,7 +249,8 @@ impl Helper {
         if let FastPath::Lookup(table) = self.row().fast { Some(table) } else { None }
     }
 
-    /// Whether something is kept of a packet for others, or that of others seen: memories aside, which are accessed by place.
+    /// Whether something is kept of a packet for others, or that of others seen: memories aside,
+    /// which are accessed by place.
     pub fn keeps(self) -> bool {
         let row = self.row();
         row.writes.meets(States::LASTING) || row.reads.meets(States::COPROCESSORS.and(States::QUEUES))
@@ -269,7 +273,8 @@ impl Helper {
 mod tests {
     use super::*;
 
-    /// What is asked of rows, of helpers about which a mistake would be silent: a lookup's clock is no trace of a packet, copies are not the packet's own.
+    /// What is asked of rows, of helpers about which a mistake would be silent: a lookup's clock is
+    /// no trace of a packet, copies are not the packet's own.
     #[test]
     fn answers_follow_from_rows() {
         use Helper::{

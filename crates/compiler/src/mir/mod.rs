@@ -8,9 +8,10 @@
 //! access = load | store, takes a token     of a check that covers it: checks are merged by moving tokens, never dropped
 //! ```
 //!
-//! Invariants: a value is defined once, in a block that dominates its uses, or earlier in the same block; edges carry as many
-//! arguments as the target has parameters, of their types; operations of a block run in order. Calls are inlined by the
-//! translation, so a site (an instruction index of the handler) names a place without more.
+//! Invariants: a value is defined once, in a block that dominates its uses, or earlier in the same
+//! block; edges carry as many arguments as the target has parameters, of their types; operations of
+//! a block run in order. Calls are inlined by the translation, so a site (an instruction index of
+//! the handler) names a place without more.
 //!
 //! A `switch` and a set test stay one operation until lowering, however many keys they have.
 
@@ -115,7 +116,8 @@ pub enum Op {
     Select(Value, Value, Value),
     /// True if the set with that number holds the value: see [`Func::set`].
     SetHas(u32, Value),
-    /// A token, or a trap at the first extent that is not inside the memory. If there are several, one covers all.
+    /// A token, or a trap at the first extent that is not inside the memory. If there are several,
+    /// one covers all.
     Check(Space, Box<[Extent]>),
     /// A token for extents that are known to lie inside the memory; costs nothing.
     Proved(Space, Box<[Extent]>),
@@ -191,7 +193,8 @@ pub enum Terminator {
     Switch(Value, Box<[(u32, Edge)]>, Edge),
     /// The packet leaves by that port.
     Send(u32),
-    /// The packet leaves by the port that the 32-bit value places after the first, if the value is less than the count (second number); else it goes on.
+    /// The packet leaves by the port that the 32-bit value places after the first, if the value is
+    /// less than the count (second number); else it goes on.
     SendBy(Value, u32, u32, Edge),
     /// The packet is dropped.
     Drop(DropReason),

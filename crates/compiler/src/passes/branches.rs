@@ -1,9 +1,10 @@
 //! Branch simplification and jump-to-jump elimination.
 //!
-//! Idea: a branch on a constant, or with one target, is a jump; a jump to a block that only jumps, sends or drops does that itself; a
-//! block with one predecessor that jumps to it continues the predecessor. Source: NetVM paper, section 4.2.
-//! Phases: endings, edges past empty blocks, straight lines; then equal endings share a block.
-//! Price: linear a round, rounds until nothing changes, at most [`ROUNDS`].
+//! Idea: a branch on a constant, or with one target, is a jump; a jump to a block that only jumps,
+//! sends or drops does that itself; a block with one predecessor that jumps to it continues the
+//! predecessor. Source: NetVM paper, section 4.2. Phases: endings, edges past empty blocks,
+//! straight lines; then equal endings share a block. Price: linear a round, rounds until nothing
+//! changes, at most [`ROUNDS`].
 
 use super::Context;
 use super::rewrite::Replacements;

@@ -1,10 +1,11 @@
 //! Constant byte swapping.
 //!
-//! Idea: a field that is only compared with constants for equality, masked or not, or looked for in a set of single values, need not be brought into
-//! the machine's byte order: the constants are, at compile time. Source: NetVM paper, section 5.1, figure 8.
-//! Phases: collect the uses of each load in foreign order; where all of them allow it, turn the load and swap their constants. Sets that
-//! are tested by a bitmap stay: their values would not lie together any more.
-//! Price: linear, with sets of up to [`MOST_VALUES`] values copied.
+//! Idea: a field that is only compared with constants for equality, masked or not, or looked for in
+//! a set of single values, need not be brought into the machine's byte order: the constants are, at
+//! compile time. Source: NetVM paper, section 5.1, figure 8. Phases: collect the uses of each load
+//! in foreign order; where all of them allow it, turn the load and swap their constants. Sets that
+//! are tested by a bitmap stay: their values would not lie together any more. Price: linear, with
+//! sets of up to [`MOST_VALUES`] values copied.
 
 use super::Context;
 use crate::mir::{Block, Def, Func, Op, Order, Terminator, Type, Value};
@@ -61,7 +62,8 @@ fn foreign(func: &Func, v: Value, native: Order) -> bool {
     matches!(func.op(v), Some(Op::Load(_, order, ..)) if *order != native) && matches!(func.width(v), 16 | 24 | 32 | 40 | 48 | 56 | 64)
 }
 
-/// The users whose constants must be swapped with the value; `None` if one of them needs the number itself.
+/// The users whose constants must be swapped with the value; `None` if one of them needs the number
+/// itself.
 fn swappable(func: &Func, module: &Module, uses: &Uses, v: Value, through_masks: bool) -> Option<Vec<(Block, User)>> {
     let mut users = Vec::new();
     for (b, user) in uses.get(&v)? {

@@ -1,12 +1,14 @@
 //! If-chains to sets and switches.
 //!
-//! Idea: `x = a, else x = b, else x = c` asks one question. Where all of them lead to the same place it is whether x is in a set, which is one
-//! operation, however many values there are ([`crate::sets`]). Tests of other values may stand in between, as in source or destination, if
-//! they lead there too: such tests may be asked in any order. Where the places differ it is a switch.
-//! Source: the merging of terms in the pcap-filter front end, here for every language; Sayle, "A Superoptimizer Analysis of Multiway Branch
-//! Code Generation" (2008), for the switch.
-//! Phases: collect chains, each block's only way in being the miss of the one before; what tests one value and leads to many places becomes a switch;
-//! runs with one hit become sets. Price: linear, and the sorting of constants.
+//! Idea: `x = a, else x = b, else x = c` asks one question. Where all of them lead to the same
+//! place it is whether x is in a set, which is one operation, however many values there are
+//! ([`crate::sets`]). Tests of other values may stand in between, as in source or destination, if
+//! they lead there too: such tests may be asked in any order. Where the places differ it is a
+//! switch. Source: the merging of terms in the pcap-filter front end, here for every language;
+//! Sayle, "A Superoptimizer Analysis of Multiway Branch Code Generation" (2008), for the switch.
+//! Phases: collect chains, each block's only way in being the miss of the one before; what tests
+//! one value and leads to many places becomes a switch; runs with one hit become sets. Price:
+//! linear, and the sorting of constants.
 
 use super::Context;
 use super::decisions::{Decision, decision, follow, quiet};
@@ -22,7 +24,8 @@ const FEWEST_TESTS: usize = 3;
 const FEWEST_KEYS: usize = 4;
 /// More values of one test are left to a set.
 const MOST_VALUES: u64 = 64;
-/// Ranges of a chain's tests, which are held in memory: thousands of tests may each ask for a large set.
+/// Ranges of a chain's tests, which are held in memory: thousands of tests may each ask for a large
+/// set.
 const MOST_RANGES: usize = 1 << 16;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
@@ -47,7 +50,8 @@ struct Link {
     test: Decision,
 }
 
-/// The tests that follow each other from a block on, each where the one before missed. Behind [`MOST_RANGES`] another chain begins.
+/// The tests that follow each other from a block on, each where the one before missed. Behind
+/// [`MOST_RANGES`] another chain begins.
 fn chain(func: &Func, context: &Context<'_>, cfg: &Cfg, first: Block) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     let (mut block, mut ranges) = (first, 0);
@@ -63,7 +67,8 @@ fn chain(func: &Func, context: &Context<'_>, cfg: &Cfg, first: Block) -> Vec<Lin
     links
 }
 
-/// Makes a switch of the first links or, if that is not worth it, sets of those with the same hit. Gives the number of links dealt with.
+/// Makes a switch of the first links or, if that is not worth it, sets of those with the same hit.
+/// Gives the number of links dealt with.
 fn switch(func: &mut Func, context: &Context<'_>, links: &[Link]) -> usize {
     let run = of_one_value(func, links);
     let hits: HashSet<&Edge> = run.iter().map(|link| &link.test.hit).collect();
@@ -83,8 +88,8 @@ fn switch(func: &mut Func, context: &Context<'_>, links: &[Link]) -> usize {
     length
 }
 
-/// The first links, as far as they test the value of the first one, have few keys each, and only compute what may be computed before. What reads
-/// memory stays behind the tests that spare it.
+/// The first links, as far as they test the value of the first one, have few keys each, and only
+/// compute what may be computed before. What reads memory stays behind the tests that spare it.
 fn of_one_value<'l>(func: &Func, links: &'l [Link]) -> &'l [Link] {
     let value = links[0].test.value;
     let fits = |link: &Link| link.test.value == value && func.width(value) <= 32 && values(&link.test) <= MOST_VALUES;
@@ -93,7 +98,8 @@ fn of_one_value<'l>(func: &Func, links: &'l [Link]) -> &'l [Link] {
     &links[..length]
 }
 
-/// At least that many links become sets: no part of a run is worth a switch that the whole is not worth.
+/// At least that many links become sets: no part of a run is worth a switch that the whole is not
+/// worth.
 fn all_sets(func: &mut Func, context: &Context<'_>, links: &[Link], least: usize) -> usize {
     let mut done = 0;
     while done < least {
@@ -121,7 +127,8 @@ fn put_switch(func: &mut Func, run: &[Link], cases: BTreeMap<u32, Edge>) {
     func.block_mut(first.block).end = Terminator::Switch(key, cases.into_iter().collect(), last.test.miss.clone());
 }
 
-/// The first links with one hit: those of the same value become one test of a set, in the place of the first of them.
+/// The first links with one hit: those of the same value become one test of a set, in the place of
+/// the first of them.
 fn sets(func: &mut Func, context: &Context<'_>, links: &[Link]) -> usize {
     let hit = &links[0].test.hit;
     let run = &links[..links.iter().take_while(|link| link.test.hit == *hit).count()];

@@ -1,12 +1,15 @@
 //! Bounds checks.
 //!
-//! Idea: an access needs no test where the bytes are known to lie inside the memory: because its size is fixed and the address is bounded, or because
-//! an earlier check or an explicit length test on every path here says so ([`super::bounds`]); the same decides later length tests, and says that a
-//! sum which lies inside the packet has not wrapped, so that accesses behind a computed offset are told by that offset. Checks that remain and stand together, with nothing between them that could be seen, become one: it tests what covers all, and only when that
-//! fails looks for the first that fails, so the trap's place is the interpreter's.
-//! Source: Bodík, Gupta, Sarkar, "ABCD: Eliminating Array Bounds Checks on Demand" (2000).
-//! Phases: a walk over the dominator tree with scoped facts; then a walk over each block that merges.
-//! Price: linear. Facts about the packet are kept only where nothing in the function changes its geometry.
+//! Idea: an access needs no test where the bytes are known to lie inside the memory: because its
+//! size is fixed and the address is bounded, or because an earlier check or an explicit length test
+//! on every path here says so ([`super::bounds`]); the same decides later length tests, and says
+//! that a sum which lies inside the packet has not wrapped, so that accesses behind a computed
+//! offset are told by that offset. Checks that remain and stand together, with nothing between them
+//! that could be seen, become one: it tests what covers all, and only when that fails looks for the
+//! first that fails, so the trap's place is the interpreter's. Source: Bodík, Gupta, Sarkar, "ABCD:
+//! Eliminating Array Bounds Checks on Demand" (2000). Phases: a walk over the dominator tree with
+//! scoped facts; then a walk over each block that merges. Price: linear. Facts about the packet are
+//! kept only where nothing in the function changes its geometry.
 
 use super::Context;
 use super::rewrite::Replacements;
@@ -24,7 +27,8 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
     let module = context.program.module();
     let sizes =
         Sizes { info: module.info_size, data: module.data_size, shared: module.shared_size(), initialised: module.data.len() as u32 };
-    // Constant addresses are offsets from one zero, so that they compare without looking behind values.
+    // Constant addresses are offsets from one zero, so that they compare without looking behind
+    // values.
     let zero = func.new_value(Type::Int(32), Def::Op(Op::Const(0)));
     func.block_mut(Block(0)).ops.insert(0, zero);
     let mut pass =
@@ -191,7 +195,8 @@ fn merge_in(func: &mut Func, b: Block, replaced: &mut Replacements) -> HashMap<V
     grown
 }
 
-/// True if the addresses are there before operation `at` of the block: defined elsewhere, or earlier.
+/// True if the addresses are there before operation `at` of the block: defined elsewhere, or
+/// earlier.
 fn known_at(func: &Func, extents: &[Extent], before: &HashMap<Value, usize>, at: usize) -> bool {
     extents.iter().all(|e| matches!(func.values[e.addr.0 as usize].def, Def::Param(_)) || before.get(&e.addr).is_none_or(|i| *i < at))
 }

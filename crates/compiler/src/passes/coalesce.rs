@@ -1,10 +1,11 @@
 //! Copy coalescing.
 //!
-//! Idea: the translation passes the whole stack and all locals to every block; a parameter that gets one value on
-//! every edge (itself aside) is a copy of it and goes. Source: NetVM paper, section 4.2; Braun et al., "Simple and
-//! Efficient Construction of SSA Form", on trivial phis.
+//! Idea: the translation passes the whole stack and all locals to every block; a parameter that
+//! gets one value on every edge (itself aside) is a copy of it and goes. Source: NetVM paper,
+//! section 4.2; Braun et al., "Simple and Efficient Construction of SSA Form", on trivial phis.
 //! Phases: find such parameters, until there are none; drop them with their arguments; rename.
-//! Price: linear in edges × parameters a round; two or three rounds in practice, at most [`ROUNDS`].
+//! Price: linear in edges × parameters a round; two or three rounds in practice, at most
+//! [`ROUNDS`].
 
 use super::Context;
 use super::rewrite::Replacements;
@@ -24,7 +25,8 @@ pub(super) fn run(func: &mut Func, _: &Context<'_>) {
             for (i, source) in of_params.iter().enumerate() {
                 let param = func.blocks[block].params[i];
                 let (true, Source::One(v)) = (kept[block][i], source) else { continue };
-                // A parameter whose one source has become the parameter itself has no value to copy.
+                // A parameter whose one source has become the parameter itself has no value to
+                // copy.
                 if replaced.get(*v) != param {
                     replaced.set(param, *v);
                     kept[block][i] = false;

@@ -1,14 +1,15 @@
 //! Compare merging.
 //!
-//! Idea: `a = 1 and b = 2`, fields of one header and failing to the same place, is one comparison where the fields are neighbours: of eight bytes
-//! instead of two times four, or with a mask over what lies between (`protocol = 6` and `fragment & 0x1fff = 0` are four bytes). The order of
-//! tests does not matter, for nothing happens between them that could be seen.
-//! Source: LLVM's MergeICmps; NetVM paper, section 5.1, on neighbouring fields.
-//! Phases: a walk over the dominator tree with what is known of the packet's length; from each equality along the way on which tests succeed,
-//! taking in those whose bytes fit a register with the first ones', if all bytes of the wide load are known to lie in the packet there.
-//! Price: linear, [`REACH`] blocks for each equality.
-//! Leaves out: code for lanes, which fetch more bytes at a time anyway and where a test that few pass spares the others' work; functions
-//! that change the packet.
+//! Idea: `a = 1 and b = 2`, fields of one header and failing to the same place, is one comparison
+//! where the fields are neighbours: of eight bytes instead of two times four, or with a mask over
+//! what lies between (`protocol = 6` and `fragment & 0x1fff = 0` are four bytes). The order of
+//! tests does not matter, for nothing happens between them that could be seen. Source: LLVM's
+//! MergeICmps; NetVM paper, section 5.1, on neighbouring fields. Phases: a walk over the dominator
+//! tree with what is known of the packet's length; from each equality along the way on which tests
+//! succeed, taking in those whose bytes fit a register with the first ones', if all bytes of the
+//! wide load are known to lie in the packet there. Price: linear, [`REACH`] blocks for each
+//! equality. Leaves out: code for lanes, which fetch more bytes at a time anyway and where a test
+//! that few pass spares the others' work; functions that change the packet.
 
 use super::Context;
 use super::decisions::{follow, quiet};
@@ -26,7 +27,8 @@ const REACH: usize = 16;
 const WIDEST: u32 = 8;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {
-    // A field may have been loaded long before it is compared; the wide load stands at the comparison.
+    // A field may have been loaded long before it is compared; the wide load stands at the
+    // comparison.
     if context.target.lanes || !Writes::new(func).keeps(Space::Packet) {
         return;
     }
@@ -141,9 +143,9 @@ fn merge(func: &mut Func, context: &Context<'_>, cfg: &Cfg, lengths: &Lengths, b
     }
 }
 
-/// A load of 2, 4 or 8 bytes around a field that lies in the packet. Where loads must be aligned it is one of up to 4, from a place that is:
-/// packets are known to be aligned to 4, and what is
-/// added to a place is the length of headers, which are multiples of that.
+/// A load of 2, 4 or 8 bytes around a field that lies in the packet. Where loads must be aligned it
+/// is one of up to 4, from a place that is: packets are known to be aligned to 4, and what is added
+/// to a place is the length of headers, which are multiples of that.
 fn window(func: &Func, context: &Context<'_>, lengths: &Lengths, addr: Value, field: Field) -> Option<Field> {
     let bytes = field.bytes.next_power_of_two();
     let (base, at) = match func.constant(addr) {

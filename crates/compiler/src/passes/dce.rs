@@ -1,7 +1,7 @@
 //! Dead code elimination.
 //!
-//! Idea: what traps, writes or ends a block is alive, and so is all it uses; a parameter is alive if it is used, and only then are
-//! its arguments. The rest goes. Source: NetVM paper, section 4.2.
+//! Idea: what traps, writes or ends a block is alive, and so is all it uses; a parameter is alive
+//! if it is used, and only then are its arguments. The rest goes. Source: NetVM paper, section 4.2.
 //! Phases: mark from the roots, sweep operations, parameters and arguments. Price: linear.
 
 use super::Context;

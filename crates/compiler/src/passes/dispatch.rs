@@ -1,8 +1,9 @@
 //! Lowering of sends by a number.
 //!
-//! Idea: a few ports are tested for, as branches are, so that passes see them; many are looked up by their number, where the target does that, for no processor can predict
-//! which of them it is. Source: NetVM paper, section 4.3 (code of the targets).
-//! Phases: one. Price: linear in blocks and ports.
+//! Idea: a few ports are tested for, as branches are, so that passes see them; many are looked up
+//! by their number, where the target does that, for no processor can predict which of them it is.
+//! Source: NetVM paper, section 4.3 (code of the targets). Phases: one. Price: linear in blocks and
+//! ports.
 
 use super::Context;
 use crate::mir::{Block, Edge, Func, Terminator};

@@ -1,8 +1,10 @@
 //! Constants that branches tell.
 //!
-//! Idea: what is done only if `x = 6` uses 6 for x: then it may be computed at once, and blocks behind need not be handed x any more.
-//! Source: Wegman, Zadeck, "Constant Propagation with Conditional Branches" (1991), on what a test tells about its operand.
-//! Phases: a walk over the dominator tree, with what holds there; edges of a branch itself pass the constant, too. Price: linear.
+//! Idea: what is done only if `x = 6` uses 6 for x: then it may be computed at once, and blocks
+//! behind need not be handed x any more. Source: Wegman, Zadeck, "Constant Propagation with
+//! Conditional Branches" (1991), on what a test tells about its operand. Phases: a walk over the
+//! dominator tree, with what holds there; edges of a branch itself pass the constant, too. Price:
+//! linear.
 
 use super::Context;
 use crate::mir::cfg::Cfg;

@@ -1,4 +1,5 @@
-//! What the passes did, in words: sizes before and after, what passes noted, and how each set and switch that is left is tested.
+//! What the passes did, in words: sizes before and after, what passes noted, and how each set and
+//! switch that is left is tested.
 
 use super::{Context, Options};
 use crate::mir::cfg::Cfg;

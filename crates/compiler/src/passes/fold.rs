@@ -1,9 +1,10 @@
 //! Constant propagation and folding, algebraic simplification, reassociation.
 //!
-//! Idea: an operation on constants is its result; `x + 0` is `x`; `(x + 14) + 20` is `x + 34`; a comparison of an extended field is one of the
-//! field; a comparison that the operands' bounds decide is decided. Each rule is written `before → after`.
-//! Source: NetVM paper, section 4.2.
-//! Phases: one walk in reverse postorder, operands first, each operation to a fixed point. Price: linear.
+//! Idea: an operation on constants is its result; `x + 0` is `x`; `(x + 14) + 20` is `x + 34`; a
+//! comparison of an extended field is one of the field; a comparison that the operands' bounds
+//! decide is decided. Each rule is written `before → after`. Source: NetVM paper, section 4.2.
+//! Phases: one walk in reverse postorder, operands first, each operation to a fixed point. Price:
+//! linear.
 
 use super::Context;
 use super::rewrite::Replacements;
@@ -14,7 +15,8 @@ use netil::ops::{BinOp, CmpOp, UnOp, mask, sign_extend};
 use netil::table::Space;
 use netil::wide;
 
-/// Steps of simplification of one operation; each makes it smaller or moves a constant to the right, so few suffice.
+/// Steps of simplification of one operation; each makes it smaller or moves a constant to the
+/// right, so few suffice.
 const STEPS: usize = 8;
 
 pub(super) fn run(func: &mut Func, context: &Context<'_>) {

@@ -1,9 +1,11 @@
 //! Value numbering across branches.
 //!
-//! Idea: an operation that was done with the same operands in a dominating place need not be done again. Loads count as equal where they see the same version of
-//! their memory ([`crate::analysis::versions`]); the token of the first serves both, since what tests the bytes of the second stays where it is.
-//! Source: Click (1995), "Combining Analyses", in the dominator-tree form of Briggs, Cooper and Simpson.
-//! Phases: one walk over the dominator tree with a scoped table. Price: linear.
+//! Idea: an operation that was done with the same operands in a dominating place need not be done
+//! again. Loads count as equal where they see the same version of their memory
+//! ([`crate::analysis::versions`]); the token of the first serves both, since what tests the bytes
+//! of the second stays where it is. Source: Click (1995), "Combining Analyses", in the
+//! dominator-tree form of Briggs, Cooper and Simpson. Phases: one walk over the dominator tree with
+//! a scoped table. Price: linear.
 
 use super::Context;
 use super::rewrite::Replacements;
@@ -57,8 +59,8 @@ fn number(op: &Op) -> Option<Op> {
         // The token is left out: the dominating load's check covers the same bytes.
         Op::Load(space, order, addr, offset, _) => Some(Op::Load(*space, *order, *addr, *offset, Value(u32::MAX))),
         Op::PacketLen | Op::WireLen => Some(op.clone()),
-        // The site of a check that cannot fail again does not matter; one that may must not move, so only tokens of
-        // equal checks are shared by the checks pass.
+        // The site of a check that cannot fail again does not matter; one that may must not move,
+        // so only tokens of equal checks are shared by the checks pass.
         op if op.is_pure() => Some(op.clone()),
         _ => None,
     }

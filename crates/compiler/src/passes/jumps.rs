@@ -1,13 +1,15 @@
 //! Jump threading.
 //!
-//! Idea: a branch whose outcome is known on the way to it is not taken again. It is known where a branch on every way here said so (`x = 6`, so
-//! not `x = 17`): then it is a jump. It may be known on one edge only, from the edge's arguments or from the condition that the edge
-//! stands for: then that edge goes where the branch would go, with a copy of what the block in between does.
-//! Source: Bodík, Gupta, Soffa, "Interprocedural Conditional Branch Elimination" (1997), within a function; NetVM paper, section 4.2.
-//! Phases: a walk over the dominator tree collects what is decided; all of it is put in place at once, for a decision speaks of executions, which
-//! stay the same; [`ROUNDS`] times, since an edge may lead on to the next decided block.
-//! Price: linear a round. Code grows by at most [`COPIED`] operations an edge and [`GROWTH`] a function. Values that a block defines and others
-//! use keep edges from passing it by, constants aside: those move up.
+//! Idea: a branch whose outcome is known on the way to it is not taken again. It is known where a
+//! branch on every way here said so (`x = 6`, so not `x = 17`): then it is a jump. It may be known
+//! on one edge only, from the edge's arguments or from the condition that the edge stands for: then
+//! that edge goes where the branch would go, with a copy of what the block in between does. Source:
+//! Bodík, Gupta, Soffa, "Interprocedural Conditional Branch Elimination" (1997), within a function;
+//! NetVM paper, section 4.2. Phases: a walk over the dominator tree collects what is decided; all
+//! of it is put in place at once, for a decision speaks of executions, which stay the same;
+//! [`ROUNDS`] times, since an edge may lead on to the next decided block. Price: linear a round.
+//! Code grows by at most [`COPIED`] operations an edge and [`GROWTH`] a function. Values that a
+//! block defines and others use keep edges from passing it by, constants aside: those move up.
 
 use super::Context;
 use crate::analysis::facts::{Evaluator, Facts};
@@ -200,14 +202,16 @@ fn is_constant(func: &Func, v: Value) -> bool {
     matches!(func.op(v), Some(Op::Const(_) | Op::WideConst(_)))
 }
 
-/// Moves a block's constants to the entry, for there may be ways to their users that do not pass the block any more.
+/// Moves a block's constants to the entry, for there may be ways to their users that do not pass
+/// the block any more.
 fn lift_constants(func: &mut Func, b: Block) {
     let (constants, others): (Vec<Value>, Vec<Value>) = func.block(b).ops.iter().partition(|v| is_constant(func, **v));
     func.block_mut(b).ops = others;
     func.block_mut(Block(0)).ops.extend(constants);
 }
 
-/// Of a block's operations those that have an effect, or whose values those or what it comes to need.
+/// Of a block's operations those that have an effect, or whose values those or what it comes to
+/// need.
 fn needed(func: &Func, b: Block, taken: Taken) -> Vec<Value> {
     let data = func.block(b);
     let mut wanted = HashSet::new();

@@ -1,12 +1,13 @@
 //! One length test for a header, not one for each of its fields.
 //!
-//! Idea: `len ≥ 24 and type = ip and len ≥ 34 and …`, where each failure leads to the same place, asks for the longest length at once: a packet that is
-//! too short for a later test goes where an earlier one may send it, too. Lengths relative to the same value (`len ≥ v + 16`, `len ≥ v + 18`)
-//! likewise.
-//! Source: the seed's bounds-check elimination, one check per header; Gupta, "Optimizing array bound checks using flow analysis" (1993), on
-//! strengthening an earlier check.
-//! Phases: from each length test along the way on which tests succeed, as long as nothing happens that could be seen; then the first test is made the
-//! strongest, and the others are jumps. Price: linear, [`REACH`] blocks for each length test.
+//! Idea: `len ≥ 24 and type = ip and len ≥ 34 and …`, where each failure leads to the same place,
+//! asks for the longest length at once: a packet that is too short for a later test goes where an
+//! earlier one may send it, too. Lengths relative to the same value (`len ≥ v + 16`,
+//! `len ≥ v + 18`) likewise. Source: the seed's bounds-check elimination, one check per header;
+//! Gupta, "Optimizing array bound checks using flow analysis" (1993), on strengthening an earlier
+//! check. Phases: from each length test along the way on which tests succeed, as long as nothing
+//! happens that could be seen; then the first test is made the strongest, and the others are jumps.
+//! Price: linear, [`REACH`] blocks for each length test.
 
 use super::Context;
 use super::decisions::{follow, quiet};

@@ -1,8 +1,9 @@
 //! The passes and their order.
 //!
-//! [`PIPELINE`] is the whole optimiser, top to bottom. A pass is one file with one function; its header says the idea, the phases and
-//! the price. Every pass keeps the meaning: results, memory effects and the place of every trap. Adding one is a file and
-//! a line in [`ALL`], and a place in the pipeline.
+//! [`PIPELINE`] is the whole optimiser, top to bottom. A pass is one file with one function; its
+//! header says the idea, the phases and the price. Every pass keeps the meaning: results, memory
+//! effects and the place of every trap. Adding one is a file and a line in [`ALL`], and a place in
+//! the pipeline.
 
 mod branches;
 mod byteswap;
@@ -180,7 +181,8 @@ pub(crate) fn clean(func: &mut Func, context: &Context<'_>) {
     }
 }
 
-/// Removes branches that decide nothing and what only they used; for code that need not be right ([`crate::cluster`], prefetch slices).
+/// Removes branches that decide nothing and what only they used; for code that need not be right
+/// ([`crate::cluster`], prefetch slices).
 pub(crate) fn tidy(func: &mut Func, context: &Context<'_>) {
     for pass in [BRANCHES, UNREACHABLE, COALESCE, DCE] {
         (pass.run)(func, context);

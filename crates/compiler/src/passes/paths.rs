@@ -1,13 +1,18 @@
 //! Ways of their own for packets that were read furthest.
 //!
-//! Idea: where a parser's ends meet, what it found (which headers there are, how many bytes they take) comes by the block's parameters, and all that follows asks for it
-//! again: is there a header, where does the next one begin. The edge by which most is read gets a copy of all that follows, in which these are constants: its tests are
-//! gone, and headers are taken off and put on in sizes that are known, at places that are known. Other packets keep the code of before.
-//! Source: Mueller, Whalley, "Avoiding Conditional Branches by Code Replication" (1995); Bodík, Gupta, Soffa, "Complete Removal of Redundant Expressions" (1998).
-//! Phases: in the order of the code, the first block where ways meet of which an edge decides enough behind it; a copy of what the block dominates; a few times ([`Limits`]).
-//! Of a loop, what comes by its head first gets the copy; what comes round goes on with the code of before.
-//! Price: linear a round in what is looked at ([`MOST_EDGES`]); code grows by so many operations at most ([`Limits`]).
-//! Leaves out: functions that never move a packet's head, whose tests [`super::jumps`] decides; code for many packets at once, which has lanes on all ways.
+//! Idea: where a parser's ends meet, what it found (which headers there are, how many bytes they
+//! take) comes by the block's parameters, and all that follows asks for it again: is there a
+//! header, where does the next one begin. The edge by which most is read gets a copy of all that
+//! follows, in which these are constants: its tests are gone, and headers are taken off and put on
+//! in sizes that are known, at places that are known. Other packets keep the code of before.
+//! Source: Mueller, Whalley, "Avoiding Conditional Branches by Code Replication" (1995); Bodík,
+//! Gupta, Soffa, "Complete Removal of Redundant Expressions" (1998). Phases: in the order of the
+//! code, the first block where ways meet of which an edge decides enough behind it; a copy of what
+//! the block dominates; a few times ([`Limits`]). Of a loop, what comes by its head first gets the
+//! copy; what comes round goes on with the code of before. Price: linear a round in what is looked
+//! at ([`MOST_EDGES`]); code grows by so many operations at most ([`Limits`]). Leaves out:
+//! functions that never move a packet's head, whose tests [`super::jumps`] decides; code for many
+//! packets at once, which has lanes on all ways.
 
 use super::Context;
 use crate::mir::cfg::Cfg;
@@ -26,7 +31,8 @@ struct Limits {
     least: usize,
     /// Operations copied in a function.
     growth: usize,
-    /// Operations that a function has then at most: compilers of C are given none that are much larger.
+    /// Operations that a function has then at most: compilers of C are given none that are much
+    /// larger.
     most: usize,
     /// Only moves of the head are decisions.
     heads: bool,
@@ -89,7 +95,8 @@ fn best(func: &Func, room: usize, limits: Limits) -> Option<Split> {
     None
 }
 
-/// The edges to a block that pass constants, from others than those that it dominates: what comes round a loop stays there.
+/// The edges to a block that pass constants, from others than those that it dominates: what comes
+/// round a loop stays there.
 fn edges_with_constants(func: &Func, cfg: &Cfg, to: Block) -> Vec<(Block, usize)> {
     let mut from: Vec<Block> = cfg.predecessors[to.0 as usize].clone();
     from.sort_unstable();
@@ -100,7 +107,8 @@ fn edges_with_constants(func: &Func, cfg: &Cfg, to: Block) -> Vec<(Block, usize)
     edges.filter(|(from, n)| func.block(*from).end.edge(*n).is_some_and(passes)).collect()
 }
 
-/// What a block dominates, in the order of the code, and how many operations that is; `None` if they are too many.
+/// What a block dominates, in the order of the code, and how many operations that is; `None` if
+/// they are too many.
 fn region(func: &Func, children: &[Vec<Block>], cfg: &Cfg, of: Block, room: usize) -> Option<(Vec<Block>, usize)> {
     let (mut all, mut at, mut size) = (vec![of], 0, 0);
     while let Some(b) = all.get(at) {
@@ -115,7 +123,8 @@ fn region(func: &Func, children: &[Vec<Block>], cfg: &Cfg, of: Block, room: usiz
     Some((all, size))
 }
 
-/// How many branches behind an edge its constants decide, and how often they tell how far the packet's head moves.
+/// How many branches behind an edge its constants decide, and how often they tell how far the
+/// packet's head moves.
 fn decided(func: &Func, cfg: &Cfg, region: &[Block], edge: &Edge, heads: bool) -> usize {
     let passed = func.block(edge.block).params.iter().zip(&edge.args);
     let mut known: HashMap<Value, u64> = passed.filter_map(|(param, arg)| Some((*param, func.constant(*arg)?))).collect();
@@ -173,7 +182,8 @@ fn number(func: &Func, v: Value, op: &Op, known: &HashMap<Value, u64>) -> Option
     }
 }
 
-/// Leads the edge to a copy of the region, in which the edge's arguments stand for the parameters of its target.
+/// Leads the edge to a copy of the region, in which the edge's arguments stand for the parameters
+/// of its target.
 fn copy(func: &mut Func, split: &Split) {
     let Some(edge) = func.block(split.from).end.edge(split.edge).cloned() else { return };
     let mut names: HashMap<Value, Value> = func.block(split.to).params.iter().copied().zip(edge.args).collect();
@@ -202,7 +212,8 @@ fn copy(func: &mut Func, split: &Split) {
     }
 }
 
-/// A copy of an operation, whose operands have been copied before: a block comes behind those that dominate it.
+/// A copy of an operation, whose operands have been copied before: a block comes behind those that
+/// dominate it.
 fn copied(func: &mut Func, v: Value, names: &mut HashMap<Value, Value>) -> Value {
     let mut data = func.values[v.0 as usize].clone();
     if let Def::Op(op) = &mut data.def {

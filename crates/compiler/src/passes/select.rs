@@ -1,15 +1,17 @@
 //! If-conversion.
 //!
-//! Idea: a branch that only chooses between values is a select: no branch, so none that the processor guesses wrong, which costs as much as
-//! some thirty operations.
-//! Source: Allen, Kennedy, Porterfield, Warren, "Conversion of control dependence to data dependence" (1983).
-//! Phases: for each branch whose two ways meet at once, or after one block each, the operations in between are done before it, and each argument
-//! becomes a select; later branches first, so that nested ones follow.
-//! Cost model: what is then done in vain must be cheap. At most [`MOST`] operations and selects in all; none that loads, divides, looks into a
-//! set, calls the runtime, has more than 64 bits, or could be seen. A branch that ends the work on a packet is left to back ends: the JIT makes the
-//! verdict of one the packet's bit. Tests in a row stay branches, even where each is cheap: as one they cost more on packets that all go the
-//! same way, and the first to fail spares the others.
-//! Price: linear. Left out: code for lanes, where a branch divides the set of lanes and costs nothing that could be guessed wrong.
+//! Idea: a branch that only chooses between values is a select: no branch, so none that the
+//! processor guesses wrong, which costs as much as some thirty operations. Source: Allen, Kennedy,
+//! Porterfield, Warren, "Conversion of control dependence to data dependence" (1983). Phases: for
+//! each branch whose two ways meet at once, or after one block each, the operations in between are
+//! done before it, and each argument becomes a select; later branches first, so that nested ones
+//! follow. Cost model: what is then done in vain must be cheap. At most [`MOST`] operations and
+//! selects in all; none that loads, divides, looks into a set, calls the runtime, has more than 64
+//! bits, or could be seen. A branch that ends the work on a packet is left to back ends: the JIT
+//! makes the verdict of one the packet's bit. Tests in a row stay branches, even where each is
+//! cheap: as one they cost more on packets that all go the same way, and the first to fail spares
+//! the others. Price: linear. Left out: code for lanes, where a branch divides the set of lanes and
+//! costs nothing that could be guessed wrong.
 
 use super::Context;
 use super::decisions::follow;
@@ -59,7 +61,8 @@ fn convert(func: &mut Func, cfg: &Cfg, b: Block) -> Option<()> {
     Some(())
 }
 
-/// Both ways, if they meet: each is an edge, or an edge to a block that only this edge reaches and that jumps.
+/// Both ways, if they meet: each is an edge, or an edge to a block that only this edge reaches and
+/// that jumps.
 fn ways(func: &Func, cfg: &Cfg, yes: &Edge, no: &Edge) -> Option<(Way, Way)> {
     let direct = |e: &Edge| Some(Way { ops: Vec::new(), meet: e.clone() });
     let behind = |e: &Edge| match &func.block(e.block).end {

@@ -1,9 +1,10 @@
 //! Switch lowering.
 //!
-//! Idea: a switch becomes what tests it best, by its size and density: an if-chain, a set test for each place, a jump table (the switch that
-//! remains, its gaps filled), a perfect hash before a jump table, or a binary search. [`crate::switches`] chooses, for all back ends.
-//! Source: NetVM paper, section 4.2; Sayle (2008).
-//! Phases: one walk; each switch becomes blocks of its own. Price: linear in keys, and the search for a hash.
+//! Idea: a switch becomes what tests it best, by its size and density: an if-chain, a set test for
+//! each place, a jump table (the switch that remains, its gaps filled), a perfect hash before a
+//! jump table, or a binary search. [`crate::switches`] chooses, for all back ends. Source: NetVM
+//! paper, section 4.2; Sayle (2008). Phases: one walk; each switch becomes blocks of its own.
+//! Price: linear in keys, and the search for a hash.
 
 use super::Context;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Type, Value};
@@ -125,7 +126,8 @@ impl Lowering<'_> {
         self.func.block_mut(b).end = Terminator::Switch(self.key, cases.into(), self.default.clone());
     }
 
-    /// The slot is `(key · multiplier) >> shift`; the block of each slot compares the key that may be there.
+    /// The slot is `(key · multiplier) >> shift`; the block of each slot compares the key that may
+    /// be there.
     fn hash(&mut self, b: Block, hash: &Hash, ranges: &[Range]) {
         let multiplier = self.constant(b, hash.multiplier as u32);
         let product = self.func.append(b, Type::Int(32), Op::Bin(BinOp::Mul, self.key, multiplier));

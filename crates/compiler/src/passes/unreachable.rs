@@ -1,7 +1,7 @@
 //! Unreachable code elimination.
 //!
-//! Idea: blocks that no path from the entry reaches go; the others are numbered anew in reverse postorder, so that listings
-//! and machine code follow the flow. Source: NetVM paper, section 4.2.
+//! Idea: blocks that no path from the entry reaches go; the others are numbered anew in reverse
+//! postorder, so that listings and machine code follow the flow. Source: NetVM paper, section 4.2.
 //! Phases: order, renumber. Price: linear.
 
 use super::Context;

@@ -1,11 +1,14 @@
-//! Loops that count to a constant, unrolled: a copy of each block of a loop for each row of constants that its parameters have.
+//! Loops that count to a constant, unrolled: a copy of each block of a loop for each row of
+//! constants that its parameters have.
 //!
-//! Partial evaluation of MIR as it is translated, where blocks take the whole stack and all locals as parameters: a counter is a constant in each
-//! round, so each round has copies of its own, until the test of the counter is decided. A loop in which no constant changes comes back to a
-//! copy that is there, and stays a loop; one with too many rounds is given up.
+//! Partial evaluation of MIR as it is translated, where blocks take the whole stack and all locals
+//! as parameters: a counter is a constant in each round, so each round has copies of its own, until
+//! the test of the counter is decided. A loop in which no constant changes comes back to a copy
+//! that is there, and stays a loop; one with too many rounds is given up.
 //!
-//! Source: Jones, Gomard and Sestoft, "Partial Evaluation and Automatic Program Generation" (1993), polyvariant specialisation. Blocks that have one
-//! predecessor may use what that defines, so they are copied with it.
+//! Source: Jones, Gomard and Sestoft, "Partial Evaluation and Automatic Program Generation" (1993),
+//! polyvariant specialisation. Blocks that have one predecessor may use what that defines, so they
+//! are copied with it.
 
 use crate::mir::cfg::Cfg;
 use crate::mir::{Block, Def, Edge, Func, Op, Terminator, Type, Value};
@@ -52,7 +55,8 @@ pub fn unroll(func: Func) -> Result<Func, TooLarge> {
     Ok(u.made)
 }
 
-/// Blocks on a circle: in a strongly connected component with another block, or leading to themselves (Kosaraju).
+/// Blocks on a circle: in a strongly connected component with another block, or leading to
+/// themselves (Kosaraju).
 fn looping(func: &Func, cfg: &Cfg) -> Vec<bool> {
     let mut component = vec![u32::MAX; func.blocks.len()];
     let mut sizes = Vec::new();

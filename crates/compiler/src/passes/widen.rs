@@ -1,12 +1,12 @@
 //! Load widening.
 //!
-//! Idea: a number that is put together of bytes, halves or words loaded from neighbouring places (`b[0] << 8 | b[1]`) is one load, in the order in
-//! which they were put together. Which byte of memory each byte of a value is is followed through shifts, masks, extensions, `or`, `xor` and `add`
-//! of what does not overlap.
-//! Source: the "load combine" and "bswap" passes of LLVM and GCC.
-//! Phases: for each root, the bytes it is made of; where they are neighbours, the load. Who uses the old ones keeps them.
-//! Price: linear, [`REACH`] operations behind a root.
-//! Leaves out: memory that the function writes to, and widths that the target has no register for.
+//! Idea: a number that is put together of bytes, halves or words loaded from neighbouring places
+//! (`b[0] << 8 | b[1]`) is one load, in the order in which they were put together. Which byte of
+//! memory each byte of a value is is followed through shifts, masks, extensions, `or`, `xor` and
+//! `add` of what does not overlap. Source: the "load combine" and "bswap" passes of LLVM and GCC.
+//! Phases: for each root, the bytes it is made of; where they are neighbours, the load. Who uses
+//! the old ones keeps them. Price: linear, [`REACH`] operations behind a root. Leaves out: memory
+//! that the function writes to, and widths that the target has no register for.
 
 use super::Context;
 use crate::analysis::effects::Writes;

@@ -1,9 +1,10 @@
 //! Verified bytecode to MIR.
 //!
-//! The stack becomes values: at every place where paths may meet, a block takes the whole stack and the locals as parameters; passes remove
-//! those that are not needed. Calls are inlined, each under a context of its own. The interpreter says what an instruction means; this
-//! file and its children say the same in operations, with checks apart from accesses and the budget on backward branches and calls; what bulk instructions
-//! pay is the runtime's side's, which does their work.
+//! The stack becomes values: at every place where paths may meet, a block takes the whole stack and
+//! the locals as parameters; passes remove those that are not needed. Calls are inlined, each under
+//! a context of its own. The interpreter says what an instruction means; this file and its children
+//! say the same in operations, with checks apart from accesses and the budget on backward branches
+//! and calls; what bulk instructions pay is the runtime's side's, which does their work.
 
 mod inst;
 mod memory;
@@ -16,7 +17,8 @@ use netil::{Verified, table};
 use std::collections::HashMap;
 use std::fmt;
 
-/// The most values a function may have: bounds the memory and time that a hostile program can ask of the compiler.
+/// The most values a function may have: bounds the memory and time that a hostile program can ask
+/// of the compiler.
 pub const MAX_VALUES: usize = 1 << 20;
 /// The most arguments of edges, which a `switch` with a deep stack has many of.
 pub const MAX_ARGUMENTS: usize = 1 << 22;
@@ -152,7 +154,8 @@ impl Translator<'_> {
         Cursor { place, block: target.block, frame: Frame { stack: stack.to_vec(), locals } }
     }
 
-    /// An edge to a place, which gets a block if it has none. Beyond the limit it has no arguments: the function is given up.
+    /// An edge to a place, which gets a block if it has none. Beyond the limit it has no arguments:
+    /// the function is given up.
     fn jump(&mut self, place: Place, frame: &Frame) -> Edge {
         if !self.blocks.contains_key(&place) {
             let types: Vec<Type> = frame.stack.iter().chain(frame.locals.iter().flatten()).map(|v| self.func.ty(*v)).collect();
@@ -175,8 +178,8 @@ impl Translator<'_> {
         Edge { block, args }
     }
 
-    /// A value for a local that this path has not written and no path reads: any will do. It must dominate, so it
-    /// is made in the entry.
+    /// A value for a local that this path has not written and no path reads: any will do. It must
+    /// dominate, so it is made in the entry.
     fn undefined(&mut self, width: u16) -> Value {
         let op = if width <= 64 { Op::Const(0) } else { Op::WideConst(vec![0; netil::wide::limbs(width)].into()) };
         self.func.append(Block(0), Type::Int(width), op)

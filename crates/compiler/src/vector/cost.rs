@@ -1,8 +1,9 @@
-//! What code for many packets at once costs, in operations on lanes: whether a block is worth a test that steps over it, and how code for two
-//! forms of a filter compares.
+//! What code for many packets at once costs, in operations on lanes: whether a block is worth a
+//! test that steps over it, and how code for two forms of a filter compares.
 //!
-//! Idea: all lanes go through all blocks, but for those that are stepped over when no lane reaches them. How many packets reach a block is the
-//! plan's guess. Leaves out what packets cost that leave for the scalar function, and what the processor does at once.
+//! Idea: all lanes go through all blocks, but for those that are stepped over when no lane reaches
+//! them. How many packets reach a block is the plan's guess. Leaves out what packets cost that
+//! leave for the scalar function, and what the processor does at once.
 
 use super::plan::Plan;
 use crate::analysis::cost::CostModel;
@@ -21,7 +22,8 @@ pub(crate) struct Cost<'a> {
 }
 
 impl Cost<'_> {
-    /// Whether stepping over a block, and what it dominates, when no lane reaches it, saves more than the test may cost.
+    /// Whether stepping over a block, and what it dominates, when no lane reaches it, saves more
+    /// than the test may cost.
     pub fn worth_a_test(&self, block: Block) -> bool {
         let none = self.none(block);
         none > SELDOM && none * self.all(block) > none.min(1.0 - none) * self.machine.misprediction
@@ -37,7 +39,8 @@ impl Cost<'_> {
         (1.0 - self.plan.share[block.0 as usize].min(1.0)).powi(TYPICAL)
     }
 
-    /// A block and all that it dominates, if every block has lanes. Recursion is as deep as that which writes blocks.
+    /// A block and all that it dominates, if every block has lanes. Recursion is as deep as that
+    /// which writes blocks.
     fn all(&self, block: Block) -> f64 {
         self.of(block) + self.children(block).map(|child| self.all(child)).sum::<f64>()
     }

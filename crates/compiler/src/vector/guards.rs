@@ -1,9 +1,11 @@
-//! The function as lanes run it: simpler than the one for all packets, as packets that end early have left.
+//! The function as lanes run it: simpler than the one for all packets, as packets that end early
+//! have left.
 //!
-//! Idea: packets that end within a vector load leave for the scalar function. A branch in MIR to a block that
-//! [leaves](LEAVE) decides most length tests behind it, so the passes remove them and what only they reach. Then regions that do the
-//! same with fields at different places are merged ([`super::regions`]).
-//! Phases: plan the vector loads, put a branch before each, passes, region merging, passes. Price: that of the passes.
+//! Idea: packets that end within a vector load leave for the scalar function. A branch in MIR to a
+//! block that [leaves](LEAVE) decides most length tests behind it, so the passes remove them and
+//! what only they reach. Then regions that do the same with fields at different places are merged
+//! ([`super::regions`]). Phases: plan the vector loads, put a branch before each, passes, region
+//! merging, passes. Price: that of the passes.
 
 use super::loads::VectorLoad;
 use super::plan::Plan;
@@ -14,7 +16,8 @@ use netil::Verified;
 use netil::exec::DropReason;
 use netil::ops::{BinOp, CmpOp};
 
-/// How a block ends whose packets the scalar function judges. A program that says this too is judged there and loses only time.
+/// How a block ends whose packets the scalar function judges. A program that says this too is
+/// judged there and loses only time.
 pub(crate) const LEAVE: Terminator = Terminator::Drop(DropReason::Program(u32::MAX));
 
 /// The function for lanes; `None` where they would leave at once.

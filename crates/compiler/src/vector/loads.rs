@@ -1,10 +1,12 @@
 //! Vector loads: which bytes of a packet lanes load together.
 //!
-//! A **word** is up to four consecutive bytes, a lane's worth, that serve all loads which lie in them. A **vector load** is sixteen consecutive bytes
-//! with up to four words: one load a packet, whose rows are then turned into columns, is quicker than a gather for each
-//! word (measured on Zen 4: four words 0.2 ns a packet, one gather 0.3 ns). It is done in the nearest block that dominates its loads, or
-//! at the function's beginning if nearly all packets are long enough, where it needs no set of lanes. Lanes whose packet ends before the last
-//! byte needed leave there, so a vector load ends at that byte, and begins before the first one.
+//! A **word** is up to four consecutive bytes, a lane's worth, that serve all loads which lie in
+//! them. A **vector load** is sixteen consecutive bytes with up to four words: one load a packet,
+//! whose rows are then turned into columns, is quicker than a gather for each word (measured on Zen
+//! 4: four words 0.2 ns a packet, one gather 0.3 ns). It is done in the nearest block that
+//! dominates its loads, or at the function's beginning if nearly all packets are long enough, where
+//! it needs no set of lanes. Lanes whose packet ends before the last byte needed leave there, so a
+//! vector load ends at that byte, and begins before the first one.
 
 use crate::analysis::ranges::Ranges;
 use crate::mir::cfg::Cfg;
@@ -18,7 +20,8 @@ pub(crate) const BYTES: u32 = 16;
 const WORD: u32 = 4;
 /// Words of a vector load.
 const WORDS: usize = 4;
-/// The shortest packets that are frequent: an Ethernet header and ARP. Asking more of all packets makes too many leave.
+/// The shortest packets that are frequent: an Ethernet header and ARP. Asking more of all packets
+/// makes too many leave.
 const SHORTEST: u32 = 42;
 
 /// Consecutive bytes of each packet that are loaded at once.
@@ -115,7 +118,8 @@ impl VectorLoads {
         vector.words.iter().enumerate().map(move |(i, word)| (place(i, *word), *word))
     }
 
-    /// The bytes of a vector load that make up each column, the first lowest, if words do not stand in columns; 0x80 is none.
+    /// The bytes of a vector load that make up each column, the first lowest, if words do not stand
+    /// in columns; 0x80 is none.
     pub fn arrangement(&self, vector: &VectorLoad) -> Option<[u32; WORDS]> {
         if vector.words.iter().all(|word| self.in_column(vector.start, *word)) {
             return None;
@@ -184,7 +188,8 @@ impl VectorLoads {
         }
     }
 
-    /// Where a vector load begins so that it ends with its last byte, or up to three bytes later if its words then stand in columns.
+    /// Where a vector load begins so that it ends with its last byte, or up to three bytes later if
+    /// its words then stand in columns.
     fn start(&self, vector: &VectorLoad, lowest: i64) -> i64 {
         let start = (i64::from(vector.end) - i64::from(BYTES)).max(-lowest);
         let (first, end) = (i64::from(self.words[vector.words[0]].offset), |start: i64| start + i64::from(BYTES));
@@ -207,7 +212,8 @@ impl VectorLoads {
     }
 }
 
-/// The packet place that a value is loaded from, if lanes can do that: offset, and the value it is added to.
+/// The packet place that a value is loaded from, if lanes can do that: offset, and the value it is
+/// added to.
 pub(crate) fn place(func: &Func, ranges: &Ranges, v: Value) -> Option<(Option<Value>, u32)> {
     let Some(Op::Load(Space::Packet, _, addr, offset, _)) = func.op(v) else { return None };
     if func.width(v) > 32 {

@@ -1,4 +1,5 @@
-//! Vectorisation: a filter for many packets at once, a packet a lane. Which loads lanes do together, which lanes leave for the scalar function and where, which regions are merged, and
+//! Vectorisation: a filter for many packets at once, a packet a lane. Which loads lanes do
+//! together, which lanes leave for the scalar function and where, which regions are merged, and
 //! what that costs. A back end prints or lowers the [plan](plan::Plan).
 //!
 //! - [`plan`]: which blocks lanes can run, how many lanes reach each
@@ -19,7 +20,8 @@ use netil::Verified;
 
 pub(crate) use guards::for_lanes;
 
-/// What a filter costs for a group of packets, in operations on lanes; `None` where its shape does not allow lanes.
+/// What a filter costs for a group of packets, in operations on lanes; `None` where its shape does
+/// not allow lanes.
 pub(crate) fn cost(program: &Verified, func: &Func) -> Option<f64> {
     let func = for_lanes(func, program)?;
     let plan = plan::Plan::new(&func, program.module())?;

@@ -1,8 +1,11 @@
-//! The plan of a filter for lanes: which blocks lanes can run, which bytes they load together and where.
+//! The plan of a filter for lanes: which blocks lanes can run, which bytes they load together and
+//! where.
 //!
-//! - A lane **leaves** for the scalar function at a block that lanes cannot run: one with an operation that they lack, or the beginning
-//!   of a loop. The packet is then judged anew, so a lane may also leave where that is only likely to be quicker.
-//! - Loads are grouped into vector loads ([`super::loads`]); lanes whose packet ends within one leave where it is done.
+//! - A lane **leaves** for the scalar function at a block that lanes cannot run: one with an
+//!   operation that they lack, or the beginning of a loop. The packet is then judged anew, so a
+//!   lane may also leave where that is only likely to be quicker.
+//! - Loads are grouped into vector loads ([`super::loads`]); lanes whose packet ends within one
+//!   leave where it is done.
 
 use super::loads::{VectorLoads, place};
 use crate::analysis::ranges::Ranges;
@@ -23,7 +26,8 @@ pub(crate) struct Plan {
     pub cfg: Cfg,
     /// Blocks at which lanes leave.
     pub leaves: Vec<bool>,
-    /// Blocks that lanes reach, in reverse postorder; for each block whether it is one; the dominator tree.
+    /// Blocks that lanes reach, in reverse postorder; for each block whether it is one; the
+    /// dominator tree.
     order: Vec<Block>,
     pub reached: Vec<bool>,
     pub children: Vec<Vec<Block>>,
@@ -174,7 +178,8 @@ fn likelihood(func: &Func, condition: Value) -> f64 {
     }
 }
 
-/// Of an equality with a constant: by the constant's bits that are compared; EtherTypes are known, in either byte order.
+/// Of an equality with a constant: by the constant's bits that are compared; EtherTypes are known,
+/// in either byte order.
 fn equal(func: &Func, a: Value, b: Value) -> f64 {
     let compared = match func.op(a) {
         Some(Op::Bin(BinOp::And, _, m)) => func.constant(*m).map_or(32, u64::count_ones),

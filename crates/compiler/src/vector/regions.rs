@@ -1,13 +1,16 @@
 //! Region merging: paths that do the same with fields at different places become one.
 //!
-//! Idea: IPv4, IPv6 and ARP are told apart, and then the same is asked of a port or an address that stands elsewhere. Of two regions of the graph that
-//! differ in nothing but constants, places of loads and outer values, the second's predecessors go to the first, which gets
-//! a parameter for each difference. Lanes then run the common part once, not once for each family.
-//! Source: procedural abstraction, Fraser, Myers, Wendt (1984); here within a function.
-//! Phases: for each pair of blocks, the first ones first, a walk over what they dominate, in step; then the difference moves to the predecessors.
-//! Price: pairs × the smaller region, for functions of at most [`MAX_BLOCKS`] blocks.
+//! Idea: IPv4, IPv6 and ARP are told apart, and then the same is asked of a port or an address that
+//! stands elsewhere. Of two regions of the graph that differ in nothing but constants, places of
+//! loads and outer values, the second's predecessors go to the first, which gets a parameter for
+//! each difference. Lanes then run the common part once, not once for each family. Source:
+//! procedural abstraction, Fraser, Myers, Wendt (1984); here within a function. Phases: for each
+//! pair of blocks, the first ones first, a walk over what they dominate, in step; then the
+//! difference moves to the predecessors. Price: pairs × the smaller region, for functions of at
+//! most [`MAX_BLOCKS`] blocks.
 //!
-//! For lanes only: a load moves before tests that stood before it, which is harmless where each vector load has a test of its own.
+//! For lanes only: a load moves before tests that stood before it, which is harmless where each
+//! vector load has a test of its own.
 
 use crate::mir::cfg::{Cfg, DominatorTree};
 use crate::mir::{Block, Def, Edge, Extent, Func, Op, Terminator, Type, Value};
@@ -244,8 +247,8 @@ fn apply(func: &mut Func, cfg: &Cfg, (a, b): (Block, Block), (region, difference
     }
 }
 
-/// Moves constants that a region takes from outside to the entry: equal ones are no difference, but those of the first stand where packets
-/// of the second do not come by.
+/// Moves constants that a region takes from outside to the entry: equal ones are no difference, but
+/// those of the first stand where packets of the second do not come by.
 fn lift_constants(func: &mut Func, region: &HashSet<Block>) {
     let mut used = HashSet::new();
     for block in region {

@@ -1,4 +1,5 @@
-//! A machine for eBPF that counts what it executes: arithmetic, jumps, and loads from the packet and the context of XDP. Anything else panics, so that no program is counted wrongly.
+//! A machine for eBPF that counts what it executes: arithmetic, jumps, and loads from the packet
+//! and the context of XDP. Anything else panics, so that no program is counted wrongly.
 
 /// Where the context and the packet are.
 const CONTEXT: u64 = 0x1000;

@@ -37,7 +37,8 @@ pub(super) struct Declarator {
     pub(super) pointers: u32,
     /// `*const`: the pointer itself is not assigned to.
     pub(super) constant: bool,
-    /// The declaration begins with a const type: what the pointer points to, or the object itself if there is none.
+    /// The declaration begins with a const type: what the pointer points to, or the object itself
+    /// if there is none.
     pub(super) of_constant: bool,
     /// None in the name of a type.
     pub(super) name: Option<Name>,

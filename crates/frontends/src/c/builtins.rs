@@ -1,5 +1,5 @@
-//! The functions of netvm.h: names, types, meaning. A row here is all that a function needs whose meaning is a few instructions; others have an
-//! arm in `lower::builtins`.
+//! The functions of netvm.h: names, types, meaning. A row here is all that a function needs whose
+//! meaning is a few instructions; others have an arm in `lower::builtins`.
 
 use super::types::{INT, Type, U16, U32, U64, U128};
 use netil::table::Op;

@@ -1,6 +1,8 @@
 //! What the keys and values of tables are made of, by the names that the class gives, for people.
 //!
-//! A key is the row of its scalars as numbers, the first most significant; in a value they lie as in C, packed, each the least significant byte first. Types with more than [`MOST`] scalars have no names.
+//! A key is the row of its scalars as numbers, the first most significant; in a value they lie as
+//! in C, packed, each the least significant byte first. Types with more than [`MOST`] scalars have
+//! no names.
 
 use super::types::Type;
 use netil::app::{Field, Form, Layout};
@@ -13,7 +15,8 @@ pub(super) fn layout(key: &Type, value: &Type) -> Layout {
     Layout { key: fields(key, "key"), value: fields(value, "value") }
 }
 
-/// The scalars of a type; none if there are too many. `name`: what a scalar is called that is no member.
+/// The scalars of a type; none if there are too many. `name`: what a scalar is called that is no
+/// member.
 fn fields(of: &Type, name: &str) -> Vec<Field> {
     let mut found = Vec::new();
     let all = add(of, "", 0, &mut found) && found.len() <= MOST;

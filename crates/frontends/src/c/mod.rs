@@ -1,14 +1,18 @@
-//! The element language, restricted C: one class of elements in a file, one [`netil::Module`] for each of its instances.
+//! The element language, restricted C: one class of elements in a file, one [`netil::Module`] for
+//! each of its instances.
 //!
 //! ```text
 //! text ──token, preprocess──▶ tokens ──parse──▶ syntax tree (ast) ──check──▶ checked program (tree) ──lower──▶ module
 //! ```
 //!
-//! [`describe`] says what a class declares; [`compile`] makes the module of an instance, for which parameters and the number of ports are constants.
-//! Functions are put in where they are called. The names of `netvm.h` are known here (`builtins` has its functions); other headers come from the caller.
+//! [`describe`] says what a class declares; [`compile`] makes the module of an instance, for which
+//! parameters and the number of ports are constants. Functions are put in where they are called.
+//! The names of `netvm.h` are known here (`builtins` has its functions); other headers come from
+//! the caller.
 //!
-//! Invariants: no text makes this panic or take long: nesting, what macros produce and what inlining produces are limited. Faults are told all at once, each
-//! with its place, and none because of another.
+//! Invariants: no text makes this panic or take long: nesting, what macros produce and what
+//! inlining produces are limited. Faults are told all at once, each with its place, and none
+//! because of another.
 //!
 //! ```
 //! use netvm_frontends::c::{self, Source};
@@ -126,7 +130,8 @@ pub enum Mode {
     Keyword(Option<Preset>),
     /// Always, by keyword.
     KeywordRequired,
-    /// By position or keyword; where it is not there, the argument of that other keyword is read once more.
+    /// By position or keyword; where it is not there, the argument of that other keyword is read
+    /// once more.
     SameAs(String),
     /// It says whether an argument of that keyword is there.
     Given,
@@ -195,7 +200,8 @@ pub struct Variable {
     pub name: String,
     /// Who has it.
     pub scope: TableScope,
-    /// Where it lies in shared memory, with a byte before it that says whether it has had its initial value.
+    /// Where it lies in shared memory, with a byte before it that says whether it has had its
+    /// initial value.
     pub at: u32,
     /// Bytes, with that one.
     pub size: u32,
@@ -266,7 +272,8 @@ pub struct Instance {
 pub enum Value {
     /// A number; in two's complement if it is negative.
     Int(u64),
-    /// The bytes of an address or struct, as in memory: fields in network order first byte first, integers little-endian.
+    /// The bytes of an address or struct, as in memory: fields in network order first byte first,
+    /// integers little-endian.
     Bytes(Vec<u8>),
     /// A text.
     Text(String),
@@ -332,7 +339,8 @@ fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// The scalar of a type at an offset of bytes as in memory: fields in network order first byte first, integers little-endian.
+/// The scalar of a type at an offset of bytes as in memory: fields in network order first byte
+/// first, integers little-endian.
 fn scalar(bytes: &[u8], offset: u32, ty: &Type) -> Option<u128> {
     let bytes = bytes.get(offset as usize..(offset + ty.size()) as usize)?;
     let big = bytes.iter().fold(0u128, |value, byte| value << 8 | u128::from(*byte));

@@ -1,8 +1,10 @@
-//! The file of a class as plain C, for any compiler: with what it includes and without macros of its own, so that nothing is left of the file system.
+//! The file of a class as plain C, for any compiler: with what it includes and without macros of
+//! its own, so that nothing is left of the file system.
 //!
-//! What CONFIG's syntax made of an instance's arguments stands in CONFIG's place. Declarations of `netvm.h` stay as they are written: the
-//! compiler reads them with that header, which the caller puts before. Comments are lost. Variables that several instances have stand in the text of one of them, and
-//! not in the others'. The file's own names are given new ones (`rename`).
+//! What CONFIG's syntax made of an instance's arguments stands in CONFIG's place. Declarations of
+//! `netvm.h` stay as they are written: the compiler reads them with that header, which the caller
+//! puts before. Comments are lost. Variables that several instances have stand in the text of one
+//! of them, and not in the others'. The file's own names are given new ones (`rename`).
 
 mod rename;
 
@@ -18,7 +20,8 @@ use std::collections::BTreeSet;
 /// A class's file for one instance.
 #[derive(Clone, Debug, Default)]
 pub struct Plain {
-    /// All names at file level, which two instances must not share: parameters, tables, functions, data, tags, types, enumerators.
+    /// All names at file level, which two instances must not share: parameters, tables, functions,
+    /// data, tags, types, enumerators.
     pub names: BTreeSet<String>,
     /// The handlers among its functions.
     pub handlers: BTreeSet<String>,
@@ -31,7 +34,8 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// The text with other names in place of [its own](Self::names), without the declarations of some of the variables that others have as well.
+    /// The text with other names in place of [its own](Self::names), without the declarations of
+    /// some of the variables that others have as well.
     #[must_use]
     pub fn text(&self, called: impl Fn(&str) -> String, is_declared: impl Fn(&str) -> bool) -> String {
         let kept = self.pieces.iter().filter(|(name, _)| !name.as_deref().is_some_and(&is_declared));
@@ -53,7 +57,8 @@ pub struct PlainVariable {
     pub name: String,
     /// Who has it.
     pub scope: TableScope,
-    /// It is declared by itself, and its type has no name of the file's: its declaration can stand for all.
+    /// It is declared by itself, and its type has no name of the file's: its declaration can stand
+    /// for all.
     pub is_plain: bool,
 }
 
@@ -158,7 +163,8 @@ fn text(tokens: &[Token]) -> String {
     text.trim_start_matches('\n').to_owned() + "\n"
 }
 
-/// A token's text: compilers that know trigraphs would end a string where one stands for a backslash.
+/// A token's text: compilers that know trigraphs would end a string where one stands for a
+/// backslash.
 fn without_trigraphs(token: &Token) -> String {
     let mut text = String::with_capacity(token.text.len());
     for c in token.text.chars() {

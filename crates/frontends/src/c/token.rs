@@ -1,7 +1,8 @@
 //! Preprocessing tokens of a C text (C11, 6.4).
 //!
-//! Comments are space, a backslash before the end of a line joins it to the next. Spans count over all texts of a translation
-//! ([`Sources`](crate::diagnostics::Sources)), as they are written. Left out: trigraphs, universal character names.
+//! Comments are space, a backslash before the end of a line joins it to the next. Spans count over
+//! all texts of a translation ([`Sources`](crate::diagnostics::Sources)), as they are written. Left
+//! out: trigraphs, universal character names.
 
 use super::Faults;
 use crate::diagnostics::{Diagnostic, Span};
@@ -87,7 +88,8 @@ pub(super) fn lex(text: &str, base: u32, faults: &mut Faults) -> Vec<Token> {
 }
 
 struct Lexer<'a> {
-    /// Without spliced ends of lines; where something was cut out of it, and how many bytes up to there.
+    /// Without spliced ends of lines; where something was cut out of it, and how many bytes up to
+    /// there.
     text: &'a str,
     cuts: Vec<(usize, usize)>,
     at: usize,
@@ -226,7 +228,8 @@ impl Lexer<'_> {
     }
 }
 
-/// Bytes of a string or character constant up to its end or that of the line, and whether it is closed.
+/// Bytes of a string or character constant up to its end or that of the line, and whether it is
+/// closed.
 fn constant(text: &str, quote: char) -> (usize, bool) {
     let mut at = 1;
     while let Some(c) = text[at..].chars().next() {
@@ -244,7 +247,8 @@ fn word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// A text without ends of lines behind backslashes (C11, 5.1.1.2, phase 2), where in it one was, and how many bytes were cut out up to there.
+/// A text without ends of lines behind backslashes (C11, 5.1.1.2, phase 2), where in it one was,
+/// and how many bytes were cut out up to there.
 fn spliced(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     let (mut left, mut cuts, mut from, mut cut) = (String::new(), Vec::new(), 0, 0);
     for (at, _) in text.match_indices('\\') {
@@ -277,7 +281,8 @@ fn number(text: &str) -> usize {
     end.map_or(text.len(), |(at, _)| at)
 }
 
-/// The bytes that a string or character constant stands for; errors are the offset of a wrong escape in its text.
+/// The bytes that a string or character constant stands for; errors are the offset of a wrong
+/// escape in its text.
 pub(super) fn unquote(text: &str) -> Result<Vec<u8>, usize> {
     let inner = text.get(1..).unwrap_or("");
     let inner = inner.strip_suffix(['"', '\'']).unwrap_or(inner);
@@ -295,7 +300,8 @@ pub(super) fn unquote(text: &str) -> Result<Vec<u8>, usize> {
     Ok(bytes)
 }
 
-/// The byte that an escape stands for (none for a joined line), and the bytes it takes behind the backslash.
+/// The byte that an escape stands for (none for a joined line), and the bytes it takes behind the
+/// backslash.
 fn escape(text: &str) -> Option<(Option<u8>, usize)> {
     let c = text.chars().next()?;
     let simple = |byte| Some((Some(byte), 1));

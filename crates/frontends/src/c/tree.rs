@@ -1,6 +1,8 @@
-//! A checked program: names are resolved, every expression has its type, every conversion is written out.
+//! A checked program: names are resolved, every expression has its type, every conversion is
+//! written out.
 //!
-//! Numbers are kept as they are on NetIL's stack: integers of at most 32 bits are extended to 32 by their own sign, see [`normal`].
+//! Numbers are kept as they are on NetIL's stack: integers of at most 32 bits are extended to 32 by
+//! their own sign, see [`normal`].
 
 use super::builtins;
 use super::types::Type;

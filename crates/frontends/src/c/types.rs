@@ -1,6 +1,7 @@
 //! Types and their layout.
 //!
-//! Structs are packed. A size is that of gcc on a 64-bit machine with `#pragma pack(1)`, so that `sizeof` and offsets agree.
+//! Structs are packed. A size is that of gcc on a 64-bit machine with `#pragma pack(1)`, so that
+//! `sizeof` and offsets agree.
 
 use std::fmt;
 use std::ops::Deref;
@@ -72,7 +73,8 @@ pub struct StructType {
 }
 
 impl StructType {
-    /// The member of that name, which may be one of a struct without a name: which of the members in order it is or is within, its type, and the bytes before it.
+    /// The member of that name, which may be one of a struct without a name: which of the members
+    /// in order it is or is within, its type, and the bytes before it.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<(usize, &Type, u32)> {
         self.members.iter().enumerate().find_map(|(n, member)| match &member.ctype {
@@ -103,7 +105,8 @@ impl Eq for StructType {}
 /// A member of a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name; empty if it is a struct without one, whose members are as if they were of the struct around it.
+    /// Its name; empty if it is a struct without one, whose members are as if they were of the
+    /// struct around it.
     pub name: String,
     /// Its type.
     pub ctype: Type,
@@ -233,7 +236,8 @@ impl Type {
         }
     }
 
-    /// The scalars that an object is made of, with their offsets, in order, but at most `limit`: none if there are more.
+    /// The scalars that an object is made of, with their offsets, in order, but at most `limit`:
+    /// none if there are more.
     pub(super) fn leaves(&self, limit: usize) -> Option<Vec<(u32, Self)>> {
         let mut leaves = Vec::new();
         self.add_leaves(0, limit, &mut leaves).then_some(leaves)

@@ -5,9 +5,10 @@
 //!   └────resolve arguments──▶ values, text, entries ──compile──▶ modules ──one layout of info memory──▶ verified programs
 //! ```
 //!
-//! A class is known to the runtime, or is a file in C. Each file is described once, and compiled once for all of its elements that differ in nothing but the name.
-//! Tables and variables with a scope are found to be one when all programs are made (`scopes`).
-//! Elements that only declare names are gone when the names have been read, unless the runtime knows their class.
+//! A class is known to the runtime, or is a file in C. Each file is described once, and compiled
+//! once for all of its elements that differ in nothing but the name. Tables and variables with a
+//! scope are found to be one when all programs are made (`scopes`). Elements that only declare
+//! names are gone when the names have been read, unless the runtime knows their class.
 //!
 //! Faults in a class's file are drawn there, with the place in the configuration that uses it.
 
@@ -77,8 +78,10 @@ pub trait Classes {
     /// The names of all classes, for those who misspell one.
     fn names(&self) -> Vec<String>;
 
-    /// The routes of a file, for a table with keys of so many bits and values of so many bytes that begin with a gateway and an output. Where the file names
-    /// devices, their places in `devices`, if there are any, are the outputs, of which there are so many; routes that lead nowhere have output [`u32::MAX`].
+    /// The routes of a file, for a table with keys of so many bits and values of so many bytes that
+    /// begin with a gateway and an output. Where the file names devices, their places in `devices`,
+    /// if there are any, are the outputs, of which there are so many; routes that lead nowhere have
+    /// output [`u32::MAX`].
     ///
     /// # Errors
     /// Why it cannot be read, or what is wrong in it, with the place.
@@ -210,7 +213,8 @@ struct Maker<'a> {
     parts: Vec<c::Diagnostics>,
 }
 
-/// Programs that are to be verified, by the elements' numbers; elements that differ in nothing but the name have one.
+/// Programs that are to be verified, by the elements' numbers; elements that differ in nothing but
+/// the name have one.
 type Modules = HashMap<usize, Rc<Compiled>>;
 /// Files that elements print into, by the elements' numbers.
 type Files = Vec<(usize, String)>;
@@ -295,7 +299,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The info memory that elements have which the runtime knows; an element in C that has a field of that name with another size is told of it.
+    /// The info memory that elements have which the runtime knows; an element in C that has a field
+    /// of that name with another size is told of it.
     fn annotations(&self) -> InfoLayout {
         let mut info = InfoLayout::default();
         for (name, size) in self.graph.elements.iter().flat_map(|element| self.classes.annotations(&element.class)) {
@@ -563,7 +568,8 @@ fn entry(table: &c::Table, row: Row) -> Result<Entry, ArgumentError> {
     Ok(Entry { key: from_be_bytes(&row.key).into(), mask: from_be_bytes(&row.mask).into(), priority: row.priority, value: value.into() })
 }
 
-/// Puts a member of a value in its place; without a name, all of it. Numbers in values are little-endian, whatever they are in packets.
+/// Puts a member of a value in its place; without a name, all of it. Numbers in values are
+/// little-endian, whatever they are in packets.
 fn put(bytes: &mut [u8], ctype: &c::Type, member: &str, set: &Value) -> Option<()> {
     let (offset, ctype) = match ctype {
         c::Type::Struct(of) => of.member(member).map(|(_, ty, offset)| (offset, ty))?,

@@ -1,10 +1,12 @@
 //! An element's arguments, resolved against what its class declares.
 //!
-//! As Click does it: parameters take arguments in the order of their declaration. `KEYWORD value` goes to the parameter of that keyword, the last one if there are
-//! several; an argument without keyword to the first positional parameter that has none yet, as long as no keyword has been used before it. A parameter that
-//! must be there takes the next argument even if it looks like one with a keyword. An argument by position besides one by keyword is taken, and the keyword's counts;
-//! an empty one leaves a parameter that need not be there as it is. What is left goes to the class's own syntax, if it has one, and is too
-//! much otherwise.
+//! As Click does it: parameters take arguments in the order of their declaration. `KEYWORD value`
+//! goes to the parameter of that keyword, the last one if there are several; an argument without
+//! keyword to the first positional parameter that has none yet, as long as no keyword has been used
+//! before it. A parameter that must be there takes the next argument even if it looks like one with
+//! a keyword. An argument by position besides one by keyword is taken, and the keyword's counts; an
+//! empty one leaves a parameter that need not be there as it is. What is left goes to the class's
+//! own syntax, if it has one, and is too much otherwise.
 //!
 //! Source: Click's manual of `Args`.
 
@@ -206,7 +208,8 @@ impl<'a> Taking<'a> {
         self.arguments.iter().zip(&self.used).filter(|(_, used)| **used == Used::No).map(|(argument, _)| argument.as_str())
     }
 
-    /// Faults for arguments among those of the class's own syntax that look like a keyword with a slip in it.
+    /// Faults for arguments among those of the class's own syntax that look like a keyword with a
+    /// slip in it.
     fn misspelt(&mut self, parameters: &[Param]) {
         let known: Vec<&str> = parameters.iter().map(|parameter| parameter.keyword.as_str()).collect();
         let is_loud = |word: &str| word.len() > 3 && !word.bytes().any(|b| b.is_ascii_lowercase()) && !known.contains(&word);

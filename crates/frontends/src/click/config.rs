@@ -7,8 +7,8 @@ use super::token::{comment, piece};
 /// Values are put into a text until it is longer than this.
 pub(super) const LONGEST: usize = 64 << 20;
 
-/// The arguments of a configuration string: split at commas, without comments and the space around them, quotes left as they are. An empty last one
-/// does not count.
+/// The arguments of a configuration string: split at commas, without comments and the space around
+/// them, quotes left as they are. An empty last one does not count.
 pub fn arguments(text: &str) -> Vec<String> {
     let (mut all, mut one, mut at) = (Vec::new(), String::new(), 0);
     while at < text.len() {
@@ -100,7 +100,8 @@ fn nibble(digit: u8) -> u8 {
     (digit as char).to_digit(16).unwrap_or(0) as u8
 }
 
-/// Puts the values of parameters in their place: `$a`, `${a}`, `${a-default}`, `${a[2]}`. Those without a value stay, and so does what is in single quotes.
+/// Puts the values of parameters in their place: `$a`, `${a}`, `${a-default}`, `${a[2]}`. Those
+/// without a value stay, and so does what is in single quotes.
 pub(super) fn substitute(text: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
     let (mut out, mut at, mut quoted) = (String::new(), 0, false);
     while at < text.len() && out.len() <= LONGEST {

@@ -1,17 +1,21 @@
 //! Connections that lead a packet back to where it was.
 //!
-//! A push connection that closes a cycle is a recirculation edge: the packet enters again before the next one arrives. A cycle of pulls would ask itself for a
-//! packet, and is refused. A cycle through an element that is pushed into and pulled out of, such as a Queue, is none: the packet waits there.
+//! A push connection that closes a cycle is a recirculation edge: the packet enters again before
+//! the next one arrives. A cycle of pulls would ask itself for a packet, and is refused. A cycle
+//! through an element that is pushed into and pulled out of, such as a Queue, is none: the packet
+//! waits there.
 //!
-//! Idea: depth first search over the flows inside elements, along connections; a connection back to a flow on the way closes a cycle. It starts where
-//! packets come from, so that the edge found is the one that goes back.
+//! Idea: depth first search over the flows inside elements, along connections; a connection back to
+//! a flow on the way closes a cycle. It starts where packets come from, so that the edge found is
+//! the one that goes back.
 
 use super::graph::{Connection, Graph, Port};
 use super::processing::{Kind, Kinds, Shape};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use std::collections::{HashMap, HashSet};
 
-/// Ports of an element between which packets flow without waiting: all inputs of it lead to all outputs of it.
+/// Ports of an element between which packets flow without waiting: all inputs of it lead to all
+/// outputs of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Flow {
     element: usize,
@@ -39,7 +43,8 @@ pub fn recirculations(graph: &Graph, shapes: &[Shape<'_>], kinds: &Kinds) -> Res
     if search.faults.is_empty() { Ok(search.found) } else { Err(Diagnostics(search.faults)) }
 }
 
-/// The flow that a port belongs to, if packets that pass the port come from elsewhere in the element, or go on there.
+/// The flow that a port belongs to, if packets that pass the port come from elsewhere in the
+/// element, or go on there.
 fn flow(port: Port, kinds: &[Vec<Kind>], letter: Option<(char, u32)>) -> Option<Flow> {
     let kind = *kinds.get(port.element)?.get(port.port as usize)?;
     Some(Flow { element: port.element, kind, letter: letter? })

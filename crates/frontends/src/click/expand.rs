@@ -1,7 +1,8 @@
 //! Compounds to what they are made of, parameters to their values, tunnels to connections.
 //!
-//! A compound's alternative is chosen by its arguments and by the ports that are connected. Each use is read anew, since its parameters
-//! change its text; limits on depth, elements and text keep hostile configurations from growing without end.
+//! A compound's alternative is chosen by its arguments and by the ports that are connected. Each
+//! use is read anew, since its parameters change its text; limits on depth, elements and text keep
+//! hostile configurations from growing without end.
 
 use super::ast::{Alternative, Formal, Statement, Text};
 use super::config::{LONGEST, arguments, first_word};
@@ -105,7 +106,8 @@ impl<'a> Expander<'a> {
         self.nodes.len() - 1
     }
 
-    /// Adds all that a scope holds; gives the nodes of its elements: where connections enter, and where they leave.
+    /// Adds all that a scope holds; gives the nodes of its elements: where connections enter, and
+    /// where they leave.
     fn place(&mut self, body: Body<'a>, prefix: &str, values: &Rc<Values>, depth: usize) -> Vec<(usize, usize)> {
         body.faults.into_iter().for_each(|fault| self.fault(fault));
         let mut nodes = vec![(usize::MAX, usize::MAX); body.elements.len()];

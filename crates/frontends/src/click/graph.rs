@@ -1,5 +1,5 @@
-//! A configuration without shorthand: elements of primitive classes, and connections between their ports. Printing it gives a configuration that means
-//! the same.
+//! A configuration without shorthand: elements of primitive classes, and connections between their
+//! ports. Printing it gives a configuration that means the same.
 
 use crate::diagnostics::Span;
 use std::collections::{BTreeMap, HashSet};
@@ -8,13 +8,15 @@ use std::fmt;
 /// A flat configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// The elements, in the order of their declaration; those of compounds come behind those beside the compounds.
+    /// The elements, in the order of their declaration; those of compounds come behind those beside
+    /// the compounds.
     pub elements: Vec<Element>,
     /// The connections, without repetitions, in the order of their outputs.
     pub connections: Vec<Connection>,
     /// What `require` asks for.
     pub requirements: Vec<String>,
-    /// The compounds that were expanded: their names, and those of their classes, empty for a class without a name.
+    /// The compounds that were expanded: their names, and those of their classes, empty for a class
+    /// without a name.
     pub compounds: BTreeMap<String, String>,
 }
 
@@ -62,8 +64,8 @@ impl Graph {
         self.connections.iter().filter(|c| c.from.element == element).map(|c| c.from.port + 1).max().unwrap_or(0)
     }
 
-    /// Connections in rows: each goes on with the first connection of port 0 where it enters an element by port 0. Rows begin with connections that go on
-    /// with none, so that they are long.
+    /// Connections in rows: each goes on with the first connection of port 0 where it enters an
+    /// element by port 0. Rows begin with connections that go on with none, so that they are long.
     fn rows(&self) -> Vec<Vec<Connection>> {
         let all: Ordered = self.connections.iter().map(|c| ((c.from, c.to), *c)).collect();
         let entered: HashSet<Port> = self.connections.iter().map(|c| c.to).collect();

@@ -4,9 +4,11 @@
 //! text ──token, parse──▶ statements ──scope──▶ elements and connections of one scope ──expand──▶ graph ──application──▶ netil's application
 //! ```
 //!
-//! The language is that of click(5): declarations, connections with all their shorthand, groups, compounds with parameters and alternatives,
-//! `elementclass`, `require`, `define`, and the older `connectiontunnel`. What classes there are is not known here: [`application`] is told, has those in C compiled
-//! ([`crate::c`]), and gives them their elements' arguments, which [`arguments`] and [`syntax`] read.
+//! The language is that of click(5): declarations, connections with all their shorthand, groups,
+//! compounds with parameters and alternatives, `elementclass`, `require`, `define`, and the older
+//! `connectiontunnel`. What classes there are is not known here: [`application`] is told, has those
+//! in C compiled ([`crate::c`]), and gives them their elements' arguments, which [`arguments`] and
+//! [`syntax`] read.
 //!
 //! ```
 //! use netvm_frontends::click;
@@ -39,16 +41,19 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The longest configuration, in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// Reads a configuration and writes out all shorthand. `parameters` are values given from outside, without the dollar sign; they win over what the
-/// configuration itself defines in its outermost scope.
+/// Reads a configuration and writes out all shorthand. `parameters` are values given from outside,
+/// without the dollar sign; they win over what the configuration itself defines in its outermost
+/// scope.
 ///
 /// # Errors
-/// Everything that is wrong with the text, as far as it can be told without knowing the element classes.
+/// Everything that is wrong with the text, as far as it can be told without knowing the element
+/// classes.
 pub fn flatten(source: &str, parameters: &BTreeMap<String, String>) -> Result<Graph, Diagnostics> {
     flatten_files(&mut Sources::of("", source), parameters, &|_, _| Err(std::io::Error::other("there are no files here")))
 }
 
-/// The same of a configuration that may require libraries, whose texts are added to the sources. Places are in all of them.
+/// The same of a configuration that may require libraries, whose texts are added to the sources.
+/// Places are in all of them.
 ///
 /// # Errors
 /// As for [`flatten`], and libraries that cannot be read.

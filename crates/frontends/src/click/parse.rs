@@ -1,5 +1,5 @@
-//! Text to syntax tree, by recursive descent over the grammar of click(5). After a fault the parser goes on behind the next semicolon or
-//! bracket, so that one run tells all of them.
+//! Text to syntax tree, by recursive descent over the grammar of click(5). After a fault the parser
+//! goes on behind the next semicolon or bracket, so that one run tells all of them.
 
 use super::ast::{Alternative, Class, Compound, Connection, Endpoint, Formal, Name, Ports, Reference, Side, Statement, Text};
 use super::require;

@@ -1,9 +1,11 @@
 //! How many ports elements have, and whether packets are pushed or pulled through them.
 //!
-//! Idea: a port is push, pull or agnostic, as its class says. A connection's two ends must be of one kind, and so must the agnostic ports of an element
-//! between which packets flow; what then is still agnostic is push. A push output and a pull input have exactly one connection.
+//! Idea: a port is push, pull or agnostic, as its class says. A connection's two ends must be of
+//! one kind, and so must the agnostic ports of an element between which packets flow; what then is
+//! still agnostic is push. A push output and a pull input have exactly one connection.
 //!
-//! The codes are Click's: port counts (`1/1-2`, `-/=`), processing (`h/l`, `a/ah`), flow (`x/x`, `xy/x`, `#/#`).
+//! The codes are Click's: port counts (`1/1-2`, `-/=`), processing (`h/l`, `a/ah`), flow (`x/x`,
+//! `xy/x`, `#/#`).
 
 use super::graph::{Connection, Element, Graph, Port};
 use crate::diagnostics::{Diagnostic, Diagnostics, Kind as Fault};
@@ -12,21 +14,26 @@ use std::collections::BTreeMap;
 /// What a class says of its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape<'a> {
-    /// How many: inputs, a slash, outputs. A number, a range (`1-2`, `1-`), `-` for any; for outputs also `=`, as many as inputs, and `=+`, one more for each `+`.
+    /// How many: inputs, a slash, outputs. A number, a range (`1-2`, `1-`), `-` for any; for
+    /// outputs also `=`, as many as inputs, and `=+`, one more for each `+`.
     pub ports: &'a str,
-    /// Of what kind, a letter a port, the last for all that follow: `h` push, `l` pull, `a` agnostic.
+    /// Of what kind, a letter a port, the last for all that follow: `h` push, `l` pull, `a`
+    /// agnostic.
     pub processing: &'a str,
-    /// Between which of them packets flow: those with a letter in common; `#` stands for the port's own number. Empty: between all.
+    /// Between which of them packets flow: those with a letter in common; `#` stands for the port's
+    /// own number. Empty: between all.
     pub flow: &'a str,
 }
 
 impl Shape<'_> {
-    /// What an input has in common with the outputs that its packets go to; `None` if they go to none.
+    /// What an input has in common with the outputs that its packets go to; `None` if they go to
+    /// none.
     pub(super) fn input_flow(&self, port: u32) -> Option<(char, u32)> {
         self.flow_of(0, port)
     }
 
-    /// What an output has in common with the inputs that its packets come from; `None` if they come from none.
+    /// What an output has in common with the inputs that its packets come from; `None` if they come
+    /// from none.
     pub(super) fn output_flow(&self, port: u32) -> Option<(char, u32)> {
         self.flow_of(1, port)
     }
@@ -72,7 +79,8 @@ type End = (Side, Port);
 /// Finds the kinds of all ports of a graph whose elements have these shapes.
 ///
 /// # Errors
-/// An element has too many or too few ports, a port has no connection or one too many, or push meets pull.
+/// An element has too many or too few ports, a port has no connection or one too many, or push
+/// meets pull.
 pub fn kinds(graph: &Graph, shapes: &[Shape<'_>]) -> Result<Kinds, Diagnostics> {
     let counts = counted(graph);
     let mut faults: Vec<Diagnostic> = shapes.iter().enumerate().filter_map(|(n, shape)| wrong_count(graph, n, shape, counts[n])).collect();
@@ -165,7 +173,8 @@ fn gaps(graph: &Graph, counts: &[[u32; 2]]) -> Vec<Diagnostic> {
     faults
 }
 
-/// Ports that are of one kind, whichever that is: each points to another one or is the first of its class.
+/// Ports that are of one kind, whichever that is: each points to another one or is the first of its
+/// class.
 struct Solver<'g> {
     graph: &'g Graph,
     ends: Vec<End>,

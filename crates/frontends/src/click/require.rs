@@ -1,8 +1,10 @@
-//! What a configuration requires: `require(compact_config, package NAME, library FILE)`; one word alone is a package.
+//! What a configuration requires: `require(compact_config, package NAME, library FILE)`; one word
+//! alone is a package.
 //!
-//! Compact configurations are understood by everybody. Packages are machine code for Click: there are none here, and whoever needs one
-//! is told so where it is named, not by the classes that are missing then. A library is another file, whose statements stand in its place. It is read once, however often it
-//! is required, so that files may require each other.
+//! Compact configurations are understood by everybody. Packages are machine code for Click: there
+//! are none here, and whoever needs one is told so where it is named, not by the classes that are
+//! missing then. A library is another file, whose statements stand in its place. It is read once,
+//! however often it is required, so that files may require each other.
 //!
 //! Source: click(5), `require`.
 
@@ -19,7 +21,8 @@ const DEPTH: usize = 16;
 /// Files of a configuration, at most.
 const FILES: usize = 64;
 
-/// Finds a library: given the name of the file that requires it, and what that calls it, its own name and its text.
+/// Finds a library: given the name of the file that requires it, and what that calls it, its own
+/// name and its text.
 pub type Library<'a> = dyn Fn(&str, &str) -> io::Result<(String, String)> + 'a;
 
 /// Statements of a configuration and of the libraries that it requires.

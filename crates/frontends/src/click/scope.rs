@@ -1,7 +1,9 @@
-//! One scope: the elements and connections of a configuration or of one alternative of a compound, names resolved, shorthand written out.
+//! One scope: the elements and connections of a configuration or of one alternative of a compound,
+//! names resolved, shorthand written out.
 //!
-//! Invariants: an element class is visible from behind its definition to the end of its scope; a parameter in all of its scope. Groups are
-//! scopes of ports only: each becomes two tunnels, an entrance and an exit.
+//! Invariants: an element class is visible from behind its definition to the end of its scope; a
+//! parameter in all of its scope. Groups are scopes of ports only: each becomes two tunnels, an
+//! entrance and an exit.
 
 use super::ast::{Class, Compound, Connection, Endpoint, Name, Ports, Reference, Side, Statement, Text};
 use super::values::Values;
@@ -134,7 +136,8 @@ pub(super) struct Reader<'a, 'c> {
 }
 
 impl<'a, 'c> Reader<'a, 'c> {
-    /// For the statements of a compound whose sides are elements 0 and 1, or of the whole configuration, which has none.
+    /// For the statements of a compound whose sides are elements 0 and 1, or of the whole
+    /// configuration, which has none.
     pub(super) fn read(
         classes: &'c mut Classes<'a>,
         view: Option<View>,
@@ -373,7 +376,8 @@ impl<'a, 'c> Reader<'a, 'c> {
         Some((element, element))
     }
 
-    /// Statements in parentheses: their ports are all that are used inside, in order, unless others are said.
+    /// Statements in parentheses: their ports are all that are used inside, in order, unless others
+    /// are said.
     fn group(&mut self, endpoint: &'a Endpoint, statements: &'a [Statement]) -> (End, End) {
         let before = self.body.links.len();
         let [input, output] = self.open_sides();
@@ -391,7 +395,8 @@ impl<'a, 'c> Reader<'a, 'c> {
         (end(input, &endpoint.inputs, inputs), end(output, &endpoint.outputs, outputs))
     }
 
-    /// Connects outputs with inputs: one with one, one with all, all with one, or with `=>` each with its own.
+    /// Connects outputs with inputs: one with one, one with all, all with one, or with `=>` each
+    /// with its own.
     fn connect(&mut self, outputs: &[End], inputs: &[End], many: bool) {
         let (Some(first), Some(last)) = (outputs.first(), inputs.last()) else { return };
         let span = first.span.to(last.span);
@@ -429,7 +434,8 @@ fn least(ends: &[End]) -> usize {
     ends.iter().map(|end| end.ports.len()).sum()
 }
 
-/// Whether one side takes as many ports as the other side has: because it says so, or because it says nothing.
+/// Whether one side takes as many ports as the other side has: because it says so, or because it
+/// says nothing.
 fn opens(ends: &[End], others: &[End], many: bool) -> bool {
     ends.iter().any(|end| end.open) || many && least(others) > 1 && matches!(ends, [End { unsaid: true, .. }])
 }

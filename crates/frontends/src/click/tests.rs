@@ -145,7 +145,8 @@ fn parameters() {
     assert_eq!(faults("define(a 1)"), ["expected `$name value`, found `a 1`"]);
 }
 
-/// As `click -f` does, of version 2.1: values are expanded where they are put in, and what a compound defines when it is used.
+/// As `click -f` does, of version 2.1: values are expanded where they are put in, and what a
+/// compound defines when it is used.
 #[test]
 fn values_have_parameters() {
     assert!(flat("define($a 1, $b x$a); M($b, \"$b\", '$b', ${b}, ${no-$b})").contains("M(x1, \"x1\", '$b', x1, x1)"));

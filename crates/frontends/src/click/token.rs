@@ -1,6 +1,8 @@
-//! Words and signs of the Click language, one at a time, since what follows a parenthesis depends on what stands before it.
+//! Words and signs of the Click language, one at a time, since what follows a parenthesis depends
+//! on what stands before it.
 //!
-//! Source: click(5), "Lexical issues". Line directives (`# 3 "file"`) are read over: places are those in the text at hand.
+//! Source: click(5), "Lexical issues". Line directives (`# 3 "file"`) are read over: places are
+//! those in the text at hand.
 
 use crate::diagnostics::{Diagnostic, Span};
 
@@ -109,7 +111,8 @@ impl<'a> Lexer<'a> {
         Some(kind)
     }
 
-    /// The text of a configuration string, from behind its left parenthesis to its right one, which is stepped over.
+    /// The text of a configuration string, from behind its left parenthesis to its right one, which
+    /// is stepped over.
     pub(super) fn configuration(&mut self, open: Span) -> Span {
         self.at = open.end as usize;
         let inside = balanced(self.rest());
@@ -129,7 +132,8 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Bytes of an identifier: letters, digits, `_`, `@`, and slashes between them that begin no comment.
+/// Bytes of an identifier: letters, digits, `_`, `@`, and slashes between them that begin no
+/// comment.
 fn word(text: &str) -> usize {
     let inner = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '@';
     let mut length = 0;
@@ -183,7 +187,8 @@ fn open_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// Bytes of white space, comments and line directives, and where a comment begins that does not end.
+/// Bytes of white space, comments and line directives, and where a comment begins that does not
+/// end.
 fn space(text: &str, line_begins: bool) -> (usize, Option<usize>) {
     let (mut at, mut begins) = (0, line_begins);
     loop {
@@ -205,7 +210,8 @@ fn space(text: &str, line_begins: bool) -> (usize, Option<usize>) {
     }
 }
 
-/// Bytes up to the right parenthesis that closes, or to the end. Those in quotes and comments do not count.
+/// Bytes up to the right parenthesis that closes, or to the end. Those in quotes and comments do
+/// not count.
 fn balanced(text: &str) -> usize {
     let (mut at, mut depth) = (0, 0usize);
     while let Some(c) = text[at..].chars().next() {
@@ -233,7 +239,8 @@ pub(super) fn piece(text: &str) -> usize {
     }
 }
 
-/// Bytes of a string in double quotes, in which a backslash takes a character's meaning away; none if it does not end.
+/// Bytes of a string in double quotes, in which a backslash takes a character's meaning away; none
+/// if it does not end.
 fn quoted(text: &str) -> Option<usize> {
     let mut escaped = true; // the quote itself
     for (at, c) in text.char_indices() {

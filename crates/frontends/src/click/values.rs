@@ -1,9 +1,11 @@
 //! Parameters and their values, each in the scope where it is asked for.
 //!
-//! A value's own parameters are expanded when it is put in, with what they mean in the scope of the text around it; ten values deep, so that `define($a $a)` ends.
-//! The values that a compound defines are expanded when it is used, in their order.
+//! A value's own parameters are expanded when it is put in, with what they mean in the scope of the
+//! text around it; ten values deep, so that `define($a $a)` ends. The values that a compound
+//! defines are expanded when it is used, in their order.
 //!
-//! Source: Click's `lib/variableenv.cc`, and `Lexer::expand_compound_element` of its `lib/lexer.cc`.
+//! Source: Click's `lib/variableenv.cc`, and `Lexer::expand_compound_element` of its
+//! `lib/lexer.cc`.
 
 use super::config::{LONGEST, substitute};
 use std::cell::Cell;
@@ -32,7 +34,8 @@ impl Values {
         None
     }
 
-    /// The text with values in place of parameters; `None` if more than [`LONGEST`] bytes of values would be read for that.
+    /// The text with values in place of parameters; `None` if more than [`LONGEST`] bytes of values
+    /// would be read for that.
     pub(super) fn put_in(&self, text: &str) -> Option<String> {
         let left = Cell::new(Some(LONGEST));
         let text = self.at(text, 0, &left);

@@ -1,7 +1,8 @@
 //! The filter as written: a tree of terms in an arena, each with its place in the source.
 //!
-//! Chains of `and` and `or` are kept flat (the operators have equal precedence and associate to the left), so a filter of ten
-//! thousand terms has no depth; what does nest (parentheses, `not`, arithmetic) is bounded by the parser.
+//! Chains of `and` and `or` are kept flat (the operators have equal precedence and associate to the
+//! left), so a filter of ten thousand terms has no depth; what does nest (parentheses, `not`,
+//! arithmetic) is bounded by the parser.
 
 use super::error::Span;
 pub use super::token::Proto;
@@ -76,7 +77,8 @@ pub enum Node {
     },
     /// The term does not hold.
     Not(NodeId),
-    /// An address, port or protocol number with its qualifiers, stated or taken over from the term before.
+    /// An address, port or protocol number with its qualifiers, stated or taken over from the term
+    /// before.
     Id {
         /// What the identifier is compared with.
         quals: Quals,

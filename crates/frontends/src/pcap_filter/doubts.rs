@@ -1,11 +1,14 @@
-//! Terms that can never hold, and filters that select nothing or everything: mistakes that are no errors.
+//! Terms that can never hold, and filters that select nothing or everything: mistakes that are no
+//! errors.
 //!
-//! A term is asked for with what must hold for it to count: what it is joined to by `and`, before it and around it. The decision graph
-//! of these and of the term is simplified, which keeps every verdict; where nothing is left but rejection, the term cannot hold. What is
-//! joined by `or` before a term does not count against it: `tcp or tcp port 80` says one thing twice, which harms nobody. Nor do terms
-//! under `not`, which never hold for a reason.
+//! A term is asked for with what must hold for it to count: what it is joined to by `and`, before
+//! it and around it. The decision graph of these and of the term is simplified, which keeps every
+//! verdict; where nothing is left but rejection, the term cannot hold. What is joined by `or`
+//! before a term does not count against it: `tcp or tcp port 80` says one thing twice, which harms
+//! nobody. Nor do terms under `not`, which never hold for a reason.
 //!
-//! Leaves out: contradictions that take more than the facts of [`facts`](super::facts); filters of more than [`MAX_TERMS`] terms.
+//! Leaves out: contradictions that take more than the facts of [`facts`](super::facts); filters of
+//! more than [`MAX_TERMS`] terms.
 
 use super::ast::{Ast, Join, Node as Term, NodeId};
 use super::error::{Error, ErrorKind, Span};

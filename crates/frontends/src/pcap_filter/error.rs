@@ -1,7 +1,9 @@
-//! What is wrong with a filter, and where: messages with byte spans, drawn under the source line with a caret.
+//! What is wrong with a filter, and where: messages with byte spans, drawn under the source line
+//! with a caret.
 //!
-//! Invariant: a span lies inside the source it was made from, on character boundaries; rendering clamps anything else, so
-//! a wrong pairing of errors and source draws a wrong place and never panics.
+//! Invariant: a span lies inside the source it was made from, on character boundaries; rendering
+//! clamps anything else, so a wrong pairing of errors and source draws a wrong place and never
+//! panics.
 
 use std::fmt::{self, Write};
 
@@ -73,7 +75,8 @@ impl fmt::Display for Errors {
 impl std::error::Error for Errors {}
 
 impl Errors {
-    /// Draws every error: message, source line, caret and remedy. `color` adds ANSI colours and changes nothing else.
+    /// Draws every error: message, source line, caret and remedy. `color` adds ANSI colours and
+    /// changes nothing else.
     ///
     /// `source` is the text that was compiled.
     #[must_use]

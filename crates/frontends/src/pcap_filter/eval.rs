@@ -1,6 +1,7 @@
 //! The meaning of the filter IR: its evaluation on one packet, as slow and as plain as it can be.
 //!
-//! `explain` runs on it, and every later form of a filter (merged, as a graph, as NetIL) is tested against it.
+//! `explain` runs on it, and every later form of a filter (merged, as a graph, as NetIL) is tested
+//! against it.
 
 use netil::wide;
 
@@ -218,7 +219,8 @@ impl<'m> Machine<'m> {
         self.slots[slot.index()] = value;
     }
 
-    /// libpcap's walk, its arithmetic on authentication headers (RFC 4302) included: there the length replaces the offset.
+    /// libpcap's walk, its arithmetic on authentication headers (RFC 4302) included: there the
+    /// length replaces the offset.
     fn protochain(&mut self, chain: Protochain) -> Result<bool, Stop> {
         let header = u64::from(chain.header);
         let (mut proto, mut at) = if chain.v6 {
@@ -279,8 +281,9 @@ pub(crate) fn apply_cmp(op: Cmp, a: u32, b: u32) -> bool {
     }
 }
 
-/// More steps than a walk along headers can take in a packet of that length without coming back to where it was: a step
-/// depends only on the offset and on which of two kinds of header stands there, and offsets lie inside the packet.
+/// More steps than a walk along headers can take in a packet of that length without coming back to
+/// where it was: a step depends only on the offset and on which of two kinds of header stands
+/// there, and offsets lie inside the packet.
 pub(crate) fn steps(captured: usize) -> usize {
     captured.saturating_mul(2).saturating_add(4)
 }

@@ -1,7 +1,8 @@
 //! The filter as a decision graph: tests with two ways out, shared where they are equal.
 //!
-//! Blocks are made from the end backwards, so a block's id is greater than those of its successors, and equal blocks are one.
-//! A block whose ways out are the same is there for its reads, which may reject the packet.
+//! Blocks are made from the end backwards, so a block's id is greater than those of its successors,
+//! and equal blocks are one. A block whose ways out are the same is there for its reads, which may
+//! reject the packet.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -40,7 +41,8 @@ pub(crate) fn build(ir: &mut Ir, root: Option<IrId>) -> Graph {
     Graph { blocks: builder.blocks.list, entry }
 }
 
-/// The graph of nodes that must all hold; of each of `before` its first node and those joined to it.
+/// The graph of nodes that must all hold; of each of `before` its first node and those joined to
+/// it.
 pub(crate) fn conjunction(ir: &mut Ir, before: &[(IrId, Vec<(Join, IrId)>)], last: Option<IrId>) -> Graph {
     let mut builder = Builder { ir, blocks: Blocks::default() };
     let last = last.map_or(Target::Accept, |node| builder.node(node, Target::Accept, Target::Reject));
@@ -72,7 +74,8 @@ struct Builder<'i> {
 }
 
 impl Builder<'_> {
-    /// The entry of a node that goes on at `yes` if it holds. Recursion is as deep as the parser allows.
+    /// The entry of a node that goes on at `yes` if it holds. Recursion is as deep as the parser
+    /// allows.
     fn node(&mut self, id: IrId, yes: Target, no: Target) -> Target {
         match self.ir.node(id) {
             Node::Test(test) => self.test(test, yes, no),
@@ -96,8 +99,9 @@ impl Builder<'_> {
         }
     }
 
-    /// The sets decide on packets in which nothing is cut off that a term of the list may read; others go through the rows. What is
-    /// read behind an operand does not matter where the operand holds for no term at all.
+    /// The sets decide on packets in which nothing is cut off that a term of the list may read;
+    /// others go through the rows. What is read behind an operand does not matter where the operand
+    /// holds for no term at all.
     fn list(&mut self, id: ListId, yes: Target, no: Target) -> Target {
         let shapes = self.ir.lists[id.index()].shapes.clone();
         let rows = self.ir.intern_test(Test::Rows(id));
@@ -120,7 +124,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Goes the node's way where each of its elements fails; where a read on this way is cut off, to `cut`.
+    /// Goes the node's way where each of its elements fails; where a read on this way is cut off,
+    /// to `cut`.
     fn readable(&mut self, id: IrId, yes: Target, no: Target, cut: Target) -> Target {
         match self.ir.node(id) {
             Node::Test(test) => {
@@ -166,7 +171,8 @@ impl Builder<'_> {
         self.test(test, yes, cut)
     }
 
-    /// Where a term holds, evaluation goes on at the next `and`; where it does not, at the next `or`.
+    /// Where a term holds, evaluation goes on at the next `and`; where it does not, at the next
+    /// `or`.
     fn chain(&mut self, first: IrId, rest: &[(Join, IrId)], yes: Target, no: Target) -> Target {
         let (mut next_and, mut next_or) = (yes, no);
         for &(join, node) in rest.iter().rev() {

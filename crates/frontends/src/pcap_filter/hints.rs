@@ -1,7 +1,8 @@
-//! What is meant by words of other languages and by common slips, said in this one: remedies for faults that the grammar can only call
-//! unexpected.
+//! What is meant by words of other languages and by common slips, said in this one: remedies for
+//! faults that the grammar can only call unexpected.
 //!
-//! A hint looks at the text around a fault and never changes what is a fault. One that does not fit leaves the remedy there was.
+//! A hint looks at the text around a fault and never changes what is a fault. One that does not fit
+//! leaves the remedy there was.
 
 use super::error::{Error, ErrorKind, Errors};
 use super::{lists, names};

@@ -1,4 +1,5 @@
-//! Hosts by names of a file of the user's: their addresses are put into the text of a filter, which then means the same everywhere.
+//! Hosts by names of a file of the user's: their addresses are put into the text of a filter, which
+//! then means the same everywhere.
 
 use std::net::IpAddr;
 
@@ -7,7 +8,8 @@ use super::error::{Error, Errors, Span};
 use super::lower::unknown_host;
 use super::{names, parser};
 
-/// The filter with addresses in the place of names that a text in the form of /etc/hosts has; those of /etc/hosts itself stay.
+/// The filter with addresses in the place of names that a text in the form of /etc/hosts has; those
+/// of /etc/hosts itself stay.
 ///
 /// ```
 /// use netvm_frontends::pcap_filter::with_hosts;
@@ -39,7 +41,8 @@ pub fn with_hosts(source: &str, hosts: &str) -> Result<String, Errors> {
     Ok(text)
 }
 
-/// The place of a host's name, and its addresses; nothing of what is no such name, or is in /etc/hosts only.
+/// The place of a host's name, and its addresses; nothing of what is no such name, or is in
+/// /etc/hosts only.
 fn named(node: &Node, source: &str, hosts: &str) -> Result<Option<(Span, String)>, Error> {
     let Node::Id { quals: Quals { proto, kind: Kind::Default | Kind::Host, .. }, id: Id::Name, at } = *node else { return Ok(None) };
     if matches!(proto, Some(Proto::Link | Proto::Decnet)) {

@@ -9,11 +9,13 @@
 //! field ::= 1..16 bytes at (value + constant), big-endian
 //! ```
 //!
-//! A chain is taken from left to right, `and` and `or` with equal precedence, and stops nowhere that a later term could still
-//! change the result. **A load past the captured bytes, or a division by zero, rejects the packet** whatever stands around
-//! it; so the order of nodes is part of a filter's meaning. It is the order in which libpcap's unoptimised code evaluates.
+//! A chain is taken from left to right, `and` and `or` with equal precedence, and stops nowhere
+//! that a later term could still change the result. **A load past the captured bytes, or a division
+//! by zero, rejects the packet** whatever stands around it; so the order of nodes is part of a
+//! filter's meaning. It is the order in which libpcap's unoptimised code evaluates.
 //!
-//! Values and tests are hash-consed: equal ones have equal ids. Nodes are not, so each stands for one place of the filter.
+//! Values and tests are hash-consed: equal ones have equal ids. Nodes are not, so each stands for
+//! one place of the filter.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -168,7 +170,8 @@ pub(crate) enum Node {
     Not(IrId),
     Chain(IrId, Links),
     Elem(ElemId),
-    /// `merged` holds, and evaluating `exact` reads nothing past the end. A packet of `reach` bytes needs no such proof.
+    /// `merged` holds, and evaluating `exact` reads nothing past the end. A packet of `reach` bytes
+    /// needs no such proof.
     Guarded {
         merged: IrId,
         exact: IrId,
@@ -203,8 +206,9 @@ pub(crate) struct Elem {
     pub stepwise: bool,
 }
 
-/// A list of IPv6 addresses and networks, compared word by word: row by row, in each row field by field, each field's words from the
-/// first to the first that differs. It exists for packets that end inside an address, where the order decides the verdict.
+/// A list of IPv6 addresses and networks, compared word by word: row by row, in each row field by
+/// field, each field's words from the first to the first that differs. It exists for packets that
+/// end inside an address, where the order decides the verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scan {
     /// Fields of 16 bytes at constant offsets.
@@ -216,7 +220,8 @@ pub(crate) struct Scan {
 /// Fields that are looked up together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tuple {
-    /// Each with the number of its highest bits that count; the first field is the highest part of the value.
+    /// Each with the number of its highest bits that count; the first field is the highest part of
+    /// the value.
     pub fields: Vec<(Field, u16)>,
     /// Its width is the sum of those numbers.
     pub set: Set,
@@ -238,7 +243,8 @@ pub(crate) struct ListShape {
     /// The first term; its elements stand for those of all.
     pub template: IrId,
     pub elems: Vec<ElemId>,
-    /// The template's operands, joined by `and`, each with what it comes to for all terms together: it holds where it holds for some term.
+    /// The template's operands, joined by `and`, each with what it comes to for all terms together:
+    /// it holds where it holds for some term.
     pub operands: Vec<(IrId, IrId)>,
     /// Some term of the shape holds; right where nothing is cut off.
     pub merged: IrId,
@@ -269,7 +275,8 @@ struct Pool<T> {
     known: HashMap<T, u32, BuildHasherDefault<Mixer>>,
 }
 
-/// A fast hash for small keys that no one can choose freely: collisions cost time, and the keys' number bounds it.
+/// A fast hash for small keys that no one can choose freely: collisions cost time, and the keys'
+/// number bounds it.
 #[derive(Default)]
 pub(crate) struct Mixer(u64);
 
@@ -434,8 +441,9 @@ fn last<T>(items: &[T]) -> u32 {
 }
 
 impl Elem {
-    /// The parts that are compared one after the other, each with the place of its lowest bit in the whole: as libpcap compares, an
-    /// IPv6 address from the front and a MAC address from the back.
+    /// The parts that are compared one after the other, each with the place of its lowest bit in
+    /// the whole: as libpcap compares, an IPv6 address from the front and a MAC address from the
+    /// back.
     pub(crate) fn pieces(&self) -> Vec<(Field, u32)> {
         let piece = |from: u32, bytes: u8, shift: u32| (Field { offset: self.field.offset.wrapping_add(from), bytes, ..self.field }, shift);
         match self.field.bytes {

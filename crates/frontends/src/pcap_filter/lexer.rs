@@ -1,8 +1,9 @@
 //! Source text → tokens.
 //!
-//! At each place the longest token is taken; among equally long ones a reserved word comes first, then a MAC address, a number,
-//! a dotted number, an IPv6 address, a named value, and last a name. That is libpcap's rule, and its surprises follow from it
-//! (`len-1` is a name, `123456789012` a MAC address). Linear in the source but for IPv6 addresses, which try at most 64 ends.
+//! At each place the longest token is taken; among equally long ones a reserved word comes first,
+//! then a MAC address, a number, a dotted number, an IPv6 address, a named value, and last a name.
+//! That is libpcap's rule, and its surprises follow from it (`len-1` is a name, `123456789012` a
+//! MAC address). Linear in the source but for IPv6 addresses, which try at most 64 ends.
 
 use std::collections::HashMap;
 use std::net::Ipv6Addr;
@@ -12,7 +13,8 @@ use super::error::{Error, Span};
 use super::shape;
 use super::token::{GE, LE, NE, SHL, SHR, Tok, Token, VALUES, WORDS, Word};
 
-/// Tokens of `source`, ended by [`Tok::End`], and the lexical errors that [`Tok::Bad`] tokens point to.
+/// Tokens of `source`, ended by [`Tok::End`], and the lexical errors that [`Tok::Bad`] tokens point
+/// to.
 pub(crate) fn tokens(source: &str) -> (Vec<Token>, Vec<Error>) {
     let mut lexer = Lexer { source, at: 0, errors: Vec::new() };
     let mut tokens = Vec::with_capacity(source.len() / 4 + 1);

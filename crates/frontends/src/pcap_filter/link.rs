@@ -2,7 +2,8 @@
 
 use super::lower::layout::{Layout, Offset};
 
-/// A link type by its number, either as capture files have it (LINKTYPE_) or as libpcap has it on Linux (DLT_).
+/// A link type by its number, either as capture files have it (LINKTYPE_) or as libpcap has it on
+/// Linux (DLT_).
 ///
 /// Source: <https://www.tcpdump.org/linktypes.html>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -11,8 +12,9 @@ pub struct LinkType(pub u32);
 /// Link types that libpcap knows no protocols of, except those of [`LEFT_OUT`].
 const OPAQUE_FROM: u32 = 104;
 const OPAQUE_TO: u32 = 290;
-/// Link types in that range of which libpcap knows protocols and netvm does not: ENC, LTALK, IP_OVER_FC, SUNATM, Juniper's,
-/// APPLE_IP_OVER_IEEE1394, BACNET_MS_TP, PPP_PPPD, MFR, IPNET, NETANALYZER.
+/// Link types in that range of which libpcap knows protocols and netvm does not: ENC, LTALK,
+/// IP_OVER_FC, SUNATM, Juniper's, APPLE_IP_OVER_IEEE1394, BACNET_MS_TP, PPP_PPPD, MFR, IPNET,
+/// NETANALYZER.
 const LEFT_OUT: &[u32] = &[
     109, 114, 122, 123, 130, 131, 132, 133, 134, 135, 136, 137, 138, 164, 165, 166, 167, 168, 174, 178, 179, 180, 181, 182, 183, 194, 200,
     226, 232, 233, 234, 238, 240, 241,
@@ -165,7 +167,8 @@ pub(crate) enum Link {
     Wlan(Option<Radio>),
     Arcnet,
     Pflog,
-    /// Packets that do not say what they carry in a way that terms could ask for: only their bytes and lengths can be.
+    /// Packets that do not say what they carry in a way that terms could ask for: only their bytes
+    /// and lengths can be.
     Opaque(u32),
 }
 

@@ -1,8 +1,10 @@
-//! Lists of addresses, one a line, as block lists are published: IPv4 and IPv6 addresses, networks and ranges, with comments after `#` or `;`.
+//! Lists of addresses, one a line, as block lists are published: IPv4 and IPv6 addresses, networks
+//! and ranges, with comments after `#` or `;`.
 //!
-//! Such a text is taken for `host A or net N or …`. A text is a list if the first line that says something is one address, network or
-//! range, as then all others must be; no such text is a filter, so nothing that is a filter changes its meaning. Bits of a network's address
-//! outside its mask are left out, which a filter would refuse.
+//! Such a text is taken for `host A or net N or …`. A text is a list if the first line that says
+//! something is one address, network or range, as then all others must be; no such text is a
+//! filter, so nothing that is a filter changes its meaning. Bits of a network's address outside its
+//! mask are left out, which a filter would refuse.
 
 use std::fmt::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -78,7 +80,8 @@ fn network(address: IpAddr, length: u32) -> Option<String> {
     })
 }
 
-/// The fewest networks that have the addresses from the first to the last; `None` if these are no addresses in that order.
+/// The fewest networks that have the addresses from the first to the last; `None` if these are no
+/// addresses in that order.
 pub(super) fn networks(first: &str, last: &str) -> Option<Vec<String>> {
     let (mut low, high, width) = match (first.parse().ok()?, last.parse().ok()?) {
         (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(u32::from(a)), u128::from(u32::from(b)), 32),

@@ -6,17 +6,20 @@
 //!                                                        └──graph──▶ classic::Program: classic BPF
 //! ```
 //!
-//! A filter selects exactly the packets that tcpdump 4.99 with libpcap 1.10.3 selects from a capture file, oddities included.
-//! Its yardstick is libpcap's unoptimised code: libpcap's optimiser changes verdicts on packets that are cut short.
+//! A filter selects exactly the packets that tcpdump 4.99 with libpcap 1.10.3 selects from a
+//! capture file, oddities included. Its yardstick is libpcap's unoptimised code: libpcap's
+//! optimiser changes verdicts on packets that are cut short.
 //!
-//! Two terms follow later versions, since 1.10.3 misreads them: ARCnet addresses (`link host $c0`) and `!=` of SS7 fields.
+//! Two terms follow later versions, since 1.10.3 misreads them: ARCnet addresses (`link host $c0`)
+//! and `!=` of SS7 fields.
 //!
-//! Left out, with an error that says so: link types other than those of [`LinkType`], host names that are in no file (they need DNS), what a
-//! capture file does not hold (`inbound` on Ethernet, `ifname` …), and nesting deeper than 500. Where libpcap's own behaviour is
-//! not defined, ours is: a variable offset is 0 before `geneve` sets it (`not geneve or ip`), and a chain of headers that leads
-//! back to itself, in which libpcap never ends, rejects the packet, and arithmetic
-//! before the first term that looks at an 802.11 frame behind a radio header (`radio[2:2] != 0 and type data`) does not overwrite
-//! the register in which libpcap keeps where that frame begins.
+//! Left out, with an error that says so: link types other than those of [`LinkType`], host names
+//! that are in no file (they need DNS), what a capture file does not hold (`inbound` on Ethernet,
+//! `ifname` …), and nesting deeper than 500. Where libpcap's own behaviour is not defined, ours is:
+//! a variable offset is 0 before `geneve` sets it (`not geneve or ip`), and a chain of headers that
+//! leads back to itself, in which libpcap never ends, rejects the packet, and arithmetic before the
+//! first term that looks at an 802.11 frame behind a radio header (`radio[2:2] != 0 and type data`)
+//! does not overwrite the register in which libpcap keeps where that frame begins.
 
 mod ast;
 pub mod classic;
@@ -61,7 +64,8 @@ pub use sample::Profile;
 /// What a filter depends on besides its text and the link type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Network mask for `ip broadcast`; `None` refuses that term. tcpdump takes 0 for capture files, and so does the default.
+    /// Network mask for `ip broadcast`; `None` refuses that term. tcpdump takes 0 for capture
+    /// files, and so does the default.
     pub netmask: Option<u32>,
     /// The capture file was written by a big-endian machine, which shows in BSD loopback headers.
     pub big_endian_file: bool,
@@ -81,7 +85,8 @@ pub fn compile(source: &str, link: LinkType, options: &Options) -> Result<netil:
     Filter::compile(source, link, options).map(|filter| filter.module())
 }
 
-/// What is likely a mistake in a filter that compiles: terms that can never hold, a filter that rejects or accepts every packet.
+/// What is likely a mistake in a filter that compiles: terms that can never hold, a filter that
+/// rejects or accepts every packet.
 ///
 /// # Errors
 /// Whatever is wrong with the filter, with places in `source`.
@@ -107,7 +112,8 @@ impl Filter {
         Filter::ordered(source, link, options, None)
     }
 
-    /// The same with its terms in the order that suits packets like those of a profile. It selects the same packets.
+    /// The same with its terms in the order that suits packets like those of a profile. It selects
+    /// the same packets.
     ///
     /// # Errors
     /// As [`Filter::compile`].
@@ -125,13 +131,15 @@ impl Filter {
         Ok(Filter { source: ast.source, lowered, graph })
     }
 
-    /// The filter as a NetIL program: one push handler that accepts with `ret 1` and drops with `ret 0`, and never traps.
+    /// The filter as a NetIL program: one push handler that accepts with `ret 1` and drops with
+    /// `ret 0`, and never traps.
     #[must_use]
     pub fn module(&self) -> netil::Module {
         codegen::generate(&self.lowered.ir, &self.graph, &self.source)
     }
 
-    /// The filter in classic BPF, which selects the same packets: its length grows with the filter's.
+    /// The filter in classic BPF, which selects the same packets: its length grows with the
+    /// filter's.
     ///
     /// # Errors
     /// What classic BPF cannot say.
@@ -145,7 +153,8 @@ impl Filter {
         eval::Machine::new(&self.lowered.ir, packet, wire_len).verdict()
     }
 
-    /// The verdict of the form that code is made from; for tests, which hold it against [`Filter::matches`].
+    /// The verdict of the form that code is made from; for tests, which hold it against
+    /// [`Filter::matches`].
     #[doc(hidden)]
     #[must_use]
     pub fn matches_as_graph(&self, packet: &[u8], wire_len: u32) -> bool {

@@ -1,8 +1,9 @@
 //! Names of services, protocols, networks and Ethernet hosts → numbers.
 //!
-//! As in libpcap, the machine's own files come first (`/etc/services`, `/etc/protocols`, `/etc/networks`, `/etc/ethers`,
-//! `/etc/hosts`); behind the first two stands a table of well-known names, so a filter means the same where these files are
-//! missing. Hosts are looked up in files only, never by DNS: what a filter means would change from day to day.
+//! As in libpcap, the machine's own files come first (`/etc/services`, `/etc/protocols`,
+//! `/etc/networks`, `/etc/ethers`, `/etc/hosts`); behind the first two stands a table of well-known
+//! names, so a filter means the same where these files are missing. Hosts are looked up in files
+//! only, never by DNS: what a filter means would change from day to day.
 
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -88,7 +89,8 @@ pub(crate) fn host(name: &str) -> Vec<IpAddr> {
     host_in_file(file(&HOSTS_FILE, "/etc/hosts"), name)
 }
 
-/// The addresses of a host in a text in the form of `/etc/hosts`, in its order; upper and lower case are one.
+/// The addresses of a host in a text in the form of `/etc/hosts`, in its order; upper and lower
+/// case are one.
 pub(crate) fn host_in_file(text: &str, name: &str) -> Vec<IpAddr> {
     let mut found: Vec<IpAddr> = Vec::new();
     for fields in entries(text).filter(|fields| fields.iter().skip(1).any(|known| known.eq_ignore_ascii_case(name))) {

@@ -1,4 +1,5 @@
-//! Well-known names of services and IP protocols (IANA registries), for machines without `/etc/services` and `/etc/protocols`.
+//! Well-known names of services and IP protocols (IANA registries), for machines without
+//! `/etc/services` and `/etc/protocols`.
 
 /// Service name, port, and the IP protocol it is registered for (0: TCP and UDP).
 #[rustfmt::skip]

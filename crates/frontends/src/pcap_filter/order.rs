@@ -1,20 +1,24 @@
-//! Filter IR → filter IR whose terms stand in the order that decides soonest: cheap before dear and, where a profile tells, what decides
-//! most for its cost first.
+//! Filter IR → filter IR whose terms stand in the order that decides soonest: cheap before dear
+//! and, where a profile tells, what decides most for its cost first.
 //!
 //! A read past the end rejects the packet whatever other terms say, so terms may change places only
 //!
-//! - as operands of `and` where being false rejects the packet, too: however they stand, it goes on only if all of them hold. Under
-//!   `not` this is an `or` that rejects where it holds. At the top of a filter nearly all is of this kind;
-//! - on packets that hold all that the operands may read, where nothing is cut off and any order is right. Shorter packets then go through the
-//!   terms as they were written ([`Node::ByLength`]). As this takes code twice, only a profile asks for it.
+//! - as operands of `and` where being false rejects the packet, too: however they stand, it goes on
+//!   only if all of them hold. Under `not` this is an `or` that rejects where it holds. At the top
+//!   of a filter nearly all is of this kind;
+//! - on packets that hold all that the operands may read, where nothing is cut off and any order is
+//!   right. Shorter packets then go through the terms as they were written ([`Node::ByLength`]). As
+//!   this takes code twice, only a profile asks for it.
 //!
-//! With a profile operands of operands stand in one list, equal ones once, and are chosen one by one: each time the one that costs least
-//! for each packet that it decides, among the packets that are still open. Costs are in the table of [`cost`]; a branch that goes either way
-//! costs more than any load, as the processor guesses it wrongly. That is so for one packet after the other; whether the order suits code for
-//! many at once is weighed where that is made (`compiler::backends::c::weight`).
+//! With a profile operands of operands stand in one list, equal ones once, and are chosen one by
+//! one: each time the one that costs least for each packet that it decides, among the packets that
+//! are still open. Costs are in the table of [`cost`]; a branch that goes either way costs more
+//! than any load, as the processor guesses it wrongly. That is so for one packet after the other;
+//! whether the order suits code for many at once is weighed where that is made
+//! (`compiler::backends::c::weight`).
 //!
-//! Left as they are: filters that set offsets on their way (`geneve`) or look at the last value, large filters with a profile, and what
-//! stands inside merged lists.
+//! Left as they are: filters that set offsets on their way (`geneve`) or look at the last value,
+//! large filters with a profile, and what stands inside merged lists.
 
 use super::ast::Join;
 use super::ir::{Field, Ir, IrId, Node, SetId, Test, Value, ValueId};
@@ -91,7 +95,8 @@ impl Orderer<'_, '_> {
         }
     }
 
-    /// A chain as terms with one join: what stands before the last run of equal joins becomes a term. None if there are too many runs.
+    /// A chain as terms with one join: what stands before the last run of equal joins becomes a
+    /// term. None if there are too many runs.
     fn one_join(&mut self, first: IrId, rest: Vec<(Join, IrId)>) -> Option<(Join, Vec<IrId>)> {
         let runs: Vec<_> = rest.chunk_by(|a, b| a.0 == b.0).collect();
         let (last, before) = runs.split_last().filter(|(_, before)| before.len() < MAX_RUNS)?;
@@ -179,7 +184,8 @@ fn links(join: Join, terms: &[IrId]) -> Vec<(Join, IrId)> {
     terms.iter().map(|&term| (join, term)).collect()
 }
 
-/// One term after the other: that which costs least for each packet that it decides; those that decide none as they stand.
+/// One term after the other: that which costs least for each packet that it decides; those that
+/// decide none as they stand.
 fn chosen(ir: &Ir, sample: &mut Sample<'_>, join: Join, terms: &[IrId], mut open: Packets, mut known: Known) -> Vec<IrId> {
     let mut left = terms.to_vec();
     let mut chosen = Vec::new();
@@ -357,7 +363,8 @@ mod tests {
         let text = "ether[0] = 1 or ether[40] = 0";
         let filter = compiled(text, &profile((0..50).map(|i| [i])));
         assert_eq!(first_test(&filter), "Captured(41)");
-        // The packet that ends before the second is taken for the first, and one that has neither is cut off.
+        // The packet that ends before the second is taken for the first, and one that has neither
+        // is cut off.
         assert!(filter.matches_as_graph(&[1; 20], 20) && !filter.matches_as_graph(&[0; 20], 20));
     }
 

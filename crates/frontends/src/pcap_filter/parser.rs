@@ -1,12 +1,14 @@
 //! Tokens → [`Ast`]: the grammar of libpcap 1.10.3, by recursive descent.
 //!
-//! What makes this language odd is that an identifier may stand alone after `and` or `or` and takes over the qualifiers of
-//! the term before (`tcp port 80 or 443`), also inside parentheses (`port (80 or 443)`). So a parenthesis may hold a filter, a
-//! list of identifiers, a number or arithmetic, and which of them is seen only later; [`Item`] carries that question upwards,
-//! and [`Want`] says which answers the place allows.
+//! What makes this language odd is that an identifier may stand alone after `and` or `or` and takes
+//! over the qualifiers of the term before (`tcp port 80 or 443`), also inside parentheses
+//! (`port (80 or 443)`). So a parenthesis may hold a filter, a list of identifiers, a number or
+//! arithmetic, and which of them is seen only later; [`Item`] carries that question upwards, and
+//! [`Want`] says which answers the place allows.
 //!
-//! Accepted is exactly what libpcap's LALR grammar accepts, with two differences: words of ATM cells are
-//! refused at once, and nesting is bounded by [`MAX_DEPTH`], so no source text overflows the stack.
+//! Accepted is exactly what libpcap's LALR grammar accepts, with two differences: words of ATM
+//! cells are refused at once, and nesting is bounded by [`MAX_DEPTH`], so no source text overflows
+//! the stack.
 
 use super::ast::{ArithId, Ast, Id, Join, Node, NodeId, Proto, Quals};
 use super::error::{Error, ErrorKind, Errors, Span};
@@ -332,7 +334,8 @@ impl Parser {
         }
     }
 
-    /// A term ends here. If it ended with a misspelt keyword, which was taken for an identifier, that is the fault.
+    /// A term ends here. If it ended with a misspelt keyword, which was taken for an identifier,
+    /// that is the fault.
     fn expected_join(&mut self, wanted: &str, kind: ErrorKind) -> Error {
         let before = self.at.saturating_sub(1);
         let operand = !matches!(self.peek(), Tok::End | Tok::Bad(_) | Tok::Punct(_) | Tok::Not);

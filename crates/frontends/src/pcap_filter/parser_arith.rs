@@ -1,8 +1,9 @@
 //! Arithmetic and comparisons.
 //!
-//! Precedence is that of libpcap's grammar: `|` binds least, then `&`, shifts, `+ -`, `* /`, and unary minus most. `%` and `^`
-//! have none there, which its parser generator resolves by shifting: after them everything to the right is their operand,
-//! and before them they take the nearest operand only (`1 + 2 % 3 + 4` is `1 + (2 % (3 + 4))`).
+//! Precedence is that of libpcap's grammar: `|` binds least, then `&`, shifts, `+ -`, `* /`, and
+//! unary minus most. `%` and `^` have none there, which its parser generator resolves by shifting:
+//! after them everything to the right is their operand, and before them they take the nearest
+//! operand only (`1 + 2 % 3 + 4` is `1 + (2 % (3 + 4))`).
 
 use super::ast::{Arith, ArithId, Arithop, Node, Proto, Relop};
 use super::error::{Error, Span};

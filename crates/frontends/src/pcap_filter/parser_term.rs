@@ -7,7 +7,8 @@ use super::token::{Tok, Word};
 use super::wlan;
 
 impl Parser {
-    /// A term whose first token is `word`, and the qualifiers that it lends to identifiers after it.
+    /// A term whose first token is `word`, and the qualifiers that it lends to identifiers after
+    /// it.
     pub(super) fn term(&mut self, word: Word) -> Res<(NodeId, Lent)> {
         let start = self.span();
         if word == Word::Foreign {
@@ -296,7 +297,8 @@ fn arcnet(text: &str) -> u8 {
     u8::from_str_radix(text.trim_start_matches('$'), 16).unwrap_or(0)
 }
 
-/// The six bytes of a text that has a MAC address's shape: one or two digits each, or twelve without separators.
+/// The six bytes of a text that has a MAC address's shape: one or two digits each, or twelve
+/// without separators.
 pub(super) fn mac_bytes(text: &str) -> [u8; 6] {
     let mut bytes = [0; 6];
     let mut digits = text.bytes().peekable();

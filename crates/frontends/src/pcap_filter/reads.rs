@@ -96,7 +96,8 @@ pub(super) fn masked(ir: &Ir, id: ValueId) -> (ValueId, u32) {
     }
 }
 
-/// Values whose evaluation a test begins with; fields of [`Test::Within`] and [`Test::Tuple`] apart.
+/// Values whose evaluation a test begins with; fields of [`Test::Within`] and [`Test::Tuple`]
+/// apart.
 pub(crate) fn operands(test: Test) -> Vec<ValueId> {
     match test {
         Test::Cmp(a, _, b) => vec![a, b],

@@ -1,7 +1,8 @@
-//! A profile, packets like those that a filter will see, and what each part of the filter comes to on them.
+//! A profile, packets like those that a filter will see, and what each part of the filter comes to
+//! on them.
 //!
-//! Sets of packets are bits, one for each packet. What cannot be told of a packet because a read is cut off is neither in the set where a part
-//! holds nor in that where it fails.
+//! Sets of packets are bits, one for each packet. What cannot be told of a packet because a read is
+//! cut off is neither in the set where a part holds nor in that where it fails.
 
 use std::collections::HashMap;
 
@@ -135,7 +136,8 @@ impl<'p> Sample<'p> {
         Outcome { holds: those(true), fails: those(false) }
     }
 
-    /// What evaluating a node on those packets costs, where `known` is what was found out before; it grows.
+    /// What evaluating a node on those packets costs, where `known` is what was found out before;
+    /// it grows.
     pub(super) fn work(&mut self, ir: &Ir, id: IrId, reached: Packets, known: &mut Known) -> u64 {
         match ir.node(id) {
             Node::Not(inner) => self.work(ir, inner, reached, known),
@@ -170,7 +172,8 @@ impl<'p> Sample<'p> {
     }
 }
 
-/// Of which packets an outcome is known without asking again, as `simplify` will find: the test was made, or its value is known to be another.
+/// Of which packets an outcome is known without asking again, as `simplify` will find: the test was
+/// made, or its value is known to be another.
 #[derive(Clone, Default)]
 pub(super) struct Known {
     tests: HashMap<TestId, Packets>,

@@ -1,9 +1,11 @@
 //! Shapes of addresses and numbers: how many bytes at the start of a text have a given form.
 //!
-//! The scanner takes the longest of these, as libpcap's does; so `1.2.3.4.5.6` is a MAC address, `1.2.3.4.5` a name, and
-//! `80-90` a name (a port range) rather than a subtraction. Each function gives the longest match, 0 for none.
+//! The scanner takes the longest of these, as libpcap's does; so `1.2.3.4.5.6` is a MAC address,
+//! `1.2.3.4.5` a name, and `80-90` a name (a port range) rather than a subtraction. Each function
+//! gives the longest match, 0 for none.
 
-/// Longest text ever tried as an IPv6 address (8 groups of 4, separators, and room for an overlong dotted tail).
+/// Longest text ever tried as an IPv6 address (8 groups of 4, separators, and room for an overlong
+/// dotted tail).
 const V6_LONGEST: usize = 64;
 
 fn run(text: &[u8], test: impl Fn(&u8) -> bool) -> usize {
@@ -43,7 +45,8 @@ pub(crate) fn dotted(text: &[u8]) -> usize {
     if parts > 1 { end } else { 0 }
 }
 
-/// A MAC address: six bytes with `:`, `-` or `.` between, three groups of four digits with dots, or twelve digits.
+/// A MAC address: six bytes with `:`, `-` or `.` between, three groups of four digits with dots, or
+/// twelve digits.
 pub(crate) fn mac(text: &[u8]) -> usize {
     let separated = [b':', b'-', b'.'].map(|s| six_bytes(text, s));
     let best = separated.into_iter().max().unwrap_or(0);
@@ -82,7 +85,8 @@ fn twelve_digits(text: &[u8]) -> usize {
     if run(text, u8::is_ascii_hexdigit) >= 12 { 12 } else { 0 }
 }
 
-/// The beginning of something like a MAC address that is none: at least two groups, each followed by colons.
+/// The beginning of something like a MAC address that is none: at least two groups, each followed
+/// by colons.
 pub(crate) fn colon_groups(text: &[u8]) -> usize {
     let (mut end, mut groups) = (0, 0);
     loop {
@@ -124,7 +128,8 @@ fn side(text: &[u8]) -> Option<(usize, bool)> {
     if text.is_empty() { Some((0, false)) } else { groups(text) }
 }
 
-/// Groups of up to four digits with colons between; how many, and whether a dotted quad follows them.
+/// Groups of up to four digits with colons between; how many, and whether a dotted quad follows
+/// them.
 fn groups(text: &[u8]) -> Option<(usize, bool)> {
     let mut count = 0;
     let mut parts = text.split(|&b| b == b':').peekable();

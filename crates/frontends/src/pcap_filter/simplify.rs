@@ -1,9 +1,11 @@
 //! Graph → smaller graph: tests whose outcome the way there already tells are stepped over.
 //!
-//! libpcap's plain code asks again and again what it knows (`host a` tests six times what the payload is). A forward pass keeps,
-//! for each block, what holds on every way to it: outcomes of tests, bytes known to be captured. An edge into a block whose
-//! outcome follows, and whose reads are known to succeed, goes on to where that outcome leads. Verdicts do not change, on cut
-//! packets neither, because a test is only stepped over if its reads were made before or cannot fail.
+//! libpcap's plain code asks again and again what it knows (`host a` tests six times what the
+//! payload is). A forward pass keeps, for each block, what holds on every way to it: outcomes of
+//! tests, bytes known to be captured. An edge into a block whose outcome follows, and whose reads
+//! are known to succeed, goes on to where that outcome leads. Verdicts do not change, on cut
+//! packets neither, because a test is only stepped over if its reads were made before or cannot
+//! fail.
 //!
 //! Facts per block are limited, so the pass is linear in the graph.
 
@@ -14,7 +16,8 @@ use super::ir::{Ir, Test};
 /// Open tests followed from an edge, and the size of graphs up to which that is done.
 const LOOK_AHEAD: u32 = 4;
 const MAX_LOOKED_AHEAD: usize = 400;
-/// Tests stepped over at most by one edge in one round; long chains would cost the square of their length otherwise.
+/// Tests stepped over at most by one edge in one round; long chains would cost the square of their
+/// length otherwise.
 const MAX_STEPS: usize = 64;
 /// Rounds; each can only make the graph smaller.
 const MAX_ROUNDS: usize = 4;
@@ -68,8 +71,8 @@ struct Pass<'g> {
 }
 
 impl Pass<'_> {
-    /// Where an edge into `target` leads, and its facts to wherever that is. A length test is copied, so that what this edge
-    /// knows is not lost where it meets others.
+    /// Where an edge into `target` leads, and its facts to wherever that is. A length test is
+    /// copied, so that what this edge knows is not lost where it meets others.
     fn edge(&mut self, target: Target, facts: Facts) -> Edge {
         let target = self.step_over(target, &facts);
         if let Target::Block(id) = target {
@@ -102,8 +105,8 @@ fn arrive(known: &mut [Option<Facts>], target: Target, facts: Facts) {
     }
 }
 
-/// Where evaluation really goes on from an edge into `target`. Where an outcome is open, both ways are followed for `ahead`
-/// more tests, in case they meet.
+/// Where evaluation really goes on from an edge into `target`. Where an outcome is open, both ways
+/// are followed for `ahead` more tests, in case they meet.
 fn step_over(ir: &Ir, graph: &Graph, mut target: Target, facts: &Facts, ahead: u32) -> Target {
     for _ in 0..MAX_STEPS {
         let Target::Block(id) = target else { break };

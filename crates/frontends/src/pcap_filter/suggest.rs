@@ -2,7 +2,8 @@
 
 use super::token::{WORDS, Word};
 
-/// The reserved word closest to `text`, if it is close: one slip for short words, two for long ones.
+/// The reserved word closest to `text`, if it is close: one slip for short words, two for long
+/// ones.
 pub(crate) fn word(text: &str) -> Option<&'static str> {
     let known = WORDS.iter().filter(|(_, word)| !is_special(*word)).map(|&(name, _)| name);
     nearest(text, known)

@@ -1,7 +1,8 @@
 //! Tokens of the filter language and the table of its words.
 //!
-//! Source: pcap-filter(7) and the behaviour of libpcap 1.10.3's scanner. Words of a link type that netvm cannot read (ATM) are
-//! kept apart as [`Word::Foreign`], so that they can be refused with their reason.
+//! Source: pcap-filter(7) and the behaviour of libpcap 1.10.3's scanner. Words of a link type that
+//! netvm cannot read (ATM) are kept apart as [`Word::Foreign`], so that they can be refused with
+//! their reason.
 
 use super::ast::{Dir, PfField, Ss7Field, Ss7Unit};
 use super::error::Span;
@@ -29,7 +30,8 @@ pub(crate) enum Tok {
     Mac,
     /// `$` and one or two hexadecimal digits: an ARCnet address.
     Arcnet,
-    /// A punctuation character, or the first one of `>=` (`g`), `<=` (`l`), `!=` (`n`), `<<` (`L`), `>>` (`R`).
+    /// A punctuation character, or the first one of `>=` (`g`), `<=` (`l`), `!=` (`n`), `<<` (`L`),
+    /// `>>` (`R`).
     Punct(u8),
     And,
     Or,

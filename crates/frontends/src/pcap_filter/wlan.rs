@@ -1,4 +1,5 @@
-//! Names of types, subtypes and directions of 802.11 frames, as bits of the frame control field (IEEE 802.11-2020, 9.2.4.1).
+//! Names of types, subtypes and directions of 802.11 frames, as bits of the frame control field
+//! (IEEE 802.11-2020, 9.2.4.1).
 
 /// Bits of the first byte that are the type.
 pub(super) const TYPE: u32 = 0x0c;

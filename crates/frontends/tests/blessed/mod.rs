@@ -1,6 +1,8 @@
-//! Recorded outputs: a file holds inputs and what came of them; `NETVM_BLESS=1` writes what comes now.
+//! Recorded outputs: a file holds inputs and what came of them; `NETVM_BLESS=1` writes what comes
+//! now.
 //!
-//! A case begins with a line `=== input`; what follows up to the next case is its output. Lines before the first case are kept.
+//! A case begins with a line `=== input`; what follows up to the next case is its output. Lines
+//! before the first case are kept.
 
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
-//! Random programs in what C and the element language share, without undefined behaviour: shifts are below the width, divisors are positive, indices are
-//! inside, loops end, and nothing is changed and read by one expression.
+//! Random programs in what C and the element language share, without undefined behaviour: shifts
+//! are below the width, divisors are positive, indices are inside, loops end, and nothing is
+//! changed and read by one expression.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use std::fmt::Write;

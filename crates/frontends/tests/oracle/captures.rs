@@ -1,12 +1,13 @@
-//! Packets of real captures, by link type. A minimal reader of pcap and pcapng: little- and big-endian, first 64 KiB of
-//! each packet. It trusts its files.
+//! Packets of real captures, by link type. A minimal reader of pcap and pcapng: little- and
+//! big-endian, first 64 KiB of each packet. It trusts its files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::Packet;
 
-/// Packets of all captures at hand by link type, at most `each` of every file, evenly spread. Empty where there are none.
+/// Packets of all captures at hand by link type, at most `each` of every file, evenly spread. Empty
+/// where there are none.
 pub fn load(each: usize) -> BTreeMap<u32, Vec<Packet>> {
     let mut all: BTreeMap<u32, Vec<Packet>> = BTreeMap::new();
     let Some(directory) = directory() else {

@@ -1,5 +1,6 @@
-//! The installed libpcap as an oracle: a small C program beside this file, built with the system's compiler, compiles
-//! filters and runs them. Where libpcap's headers or a compiler are missing, [`Oracle::start`] says so and the tests skip.
+//! The installed libpcap as an oracle: a small C program beside this file, built with the system's
+//! compiler, compiles filters and runs them. Where libpcap's headers or a compiler are missing,
+//! [`Oracle::start`] says so and the tests skip.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 pub mod captures;
@@ -52,9 +53,11 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Builds and starts the helper; `None`, with a line on standard error, if that cannot be done here.
+    /// Builds and starts the helper; `None`, with a line on standard error, if that cannot be done
+    /// here.
     pub fn start() -> Option<Oracle> {
-        // Tests run side by side: one that built the helper again would write what another one runs.
+        // Tests run side by side: one that built the helper again would write what another one
+        // runs.
         static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
         let program = PROGRAM.get_or_init(build).as_ref()?;
         let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the helper starts");
@@ -114,7 +117,8 @@ impl Oracle {
         (self.answer(), self.answer())
     }
 
-    /// Verdicts of a program in classic BPF, by libpcap's machine or by the kernel's, or that it is refused there.
+    /// Verdicts of a program in classic BPF, by libpcap's machine or by the kernel's, or that it is
+    /// refused there.
     pub fn run(&mut self, program: &[[u32; 4]], kernel: bool) -> Answer {
         self.to.write_all(b"B").expect("the helper listens");
         self.put(kernel.into());

@@ -1,5 +1,5 @@
-//! Made-up packets: stacks of headers from a small vocabulary, so that filters over the same vocabulary hit often, at every
-//! link type, whole and cut short at every length.
+//! Made-up packets: stacks of headers from a small vocabulary, so that filters over the same
+//! vocabulary hit often, at every link type, whole and cut short at every length.
 
 use super::Packet;
 use super::random::Random;
@@ -108,7 +108,8 @@ impl Maker {
             8 => {
                 let way = *self.random.pick(&[0, 1, 7]);
                 self.put(&[way]);
-                // libpcap looks for the version in the first byte, and for the rest of IP behind 16.
+                // libpcap looks for the version in the first byte, and for the rest of IP behind
+                // 16.
                 self.noise(15);
                 if self.random.one_in(2) {
                     let first = self.bytes.len() - 16;

@@ -1,4 +1,5 @@
-//! Slices of members run for packets that come next, so that what their lookups read is on its way ([`crate::lower::fused`], `compiler::cluster`).
+//! Slices of members run for packets that come next, so that what their lookups read is on its way
+//! ([`crate::lower::fused`], `compiler::cluster`).
 
 use super::compile::Part;
 use crate::frame::Frame;
@@ -44,7 +45,8 @@ impl Ahead {
         let range = self.lines.as_mut_ptr_range();
         (frame.lines, frame.lines_end, frame.scratch) = (range.start, range.end, self.scratch.as_mut_ptr());
         frame.tables = self.part.unit.table_pointers.as_ptr();
-        // SAFETY: as in `Running::step`; slices write to scratch memory of that size, to lines up to their end, and to the frame.
+        // SAFETY: as in `Running::step`; slices write to scratch memory of that size, to lines up
+        // to their end, and to the frame.
         unsafe { (self.part.code)(frame) };
         let noted = (frame.lines as usize - range.start as usize) / size_of::<u64>();
         self.lines[..noted].iter().for_each(|line| fetch(*line));

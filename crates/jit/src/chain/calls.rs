@@ -1,5 +1,6 @@
-//! What fused code calls: work on the packet at hand, on tables and coprocessors; and what it tells, of packets that come to members and timers that these set. A panic is kept until the code has
-//! returned ([`netil::fault`]).
+//! What fused code calls: work on the packet at hand, on tables and coprocessors; and what it
+//! tells, of packets that come to members and timers that these set. A panic is kept until the code
+//! has returned ([`netil::fault`]).
 
 use super::Running;
 use crate::calls::{ARGUMENTS, run_job, value_of};
@@ -16,9 +17,11 @@ use netil::wide;
 /// See [`crate::frame::EventFn`]: a packet comes to a member.
 ///
 /// # Safety
-/// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given, `member` one of the chain's.
+/// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given,
+/// `member` one of the chain's.
 pub(super) unsafe extern "C" fn arrive(frame: *mut Frame, member: u32) {
-    // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
+    // SAFETY: the frame outlives the call of compiled code, which does not run while this function
+    // does.
     let frame = unsafe { &mut *frame };
     // SAFETY: `Running::step` stored itself, and does nothing before compiled code returns.
     let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
@@ -40,10 +43,12 @@ pub(super) unsafe extern "C" fn settle(frame: *mut Frame, member: u32) {
 /// See [`crate::frame::CallFn`].
 ///
 /// # Safety
-/// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given, `index` a call of its table, `args` holds that call's
-/// arguments; those of a wide call are in a slot of [`ARGUMENTS`] bytes, which the result goes to.
+/// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given,
+/// `index` a call of its table, `args` holds that call's arguments; those of a wide call are in a
+/// slot of [`ARGUMENTS`] bytes, which the result goes to.
 pub(super) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u32) -> u64 {
-    // SAFETY: the frame outlives the call of compiled code, which does not run while this function does.
+    // SAFETY: the frame outlives the call of compiled code, which does not run while this function
+    // does.
     let frame = unsafe { &mut *frame };
     // SAFETY: `Running::step` stored itself, and does nothing before compiled code returns.
     let running = unsafe { &mut *frame.host.cast::<Running<'_>>() };
@@ -64,8 +69,9 @@ pub(super) unsafe extern "C" fn call(frame: *mut Frame, index: u32, args: *mut u
 /// See [`crate::frame::WideFn`].
 ///
 /// # Safety
-/// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given, `index` a job of its table, `operands` holds the addresses of
-/// that job's operands and `result` has room for its result.
+/// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given,
+/// `index` a job of its table, `operands` holds the addresses of that job's operands and `result`
+/// has room for its result.
 pub(super) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands: *const *const u64, result: *mut u64) -> u32 {
     // SAFETY: as in `call`.
     let frame = unsafe { &mut *frame };
@@ -81,7 +87,8 @@ pub(super) unsafe extern "C" fn wide_job(frame: *mut Frame, index: u32, operands
 /// See [`crate::frame::EntryFn`].
 ///
 /// # Safety
-/// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given, `table` one of the program's of the member at hand.
+/// Called only by compiled code that [`super::Chain`] runs: `frame` is the frame it was given,
+/// `table` one of the program's of the member at hand.
 pub(super) unsafe extern "C" fn entry(frame: *mut Frame, table: u32, entry: u32) -> *mut u8 {
     // SAFETY: as in `call`.
     let frame = unsafe { &mut *frame };
@@ -94,7 +101,8 @@ pub(super) unsafe extern "C" fn entry(frame: *mut Frame, table: u32, entry: u32)
 type Wide = (Helper, [u16; 2], u16);
 
 impl Running<'_> {
-    /// Does work that compiled code asks for, unless something has failed. If it fails, the panic is kept, and the packet that was at hand.
+    /// Does work that compiled code asks for, unless something has failed. If it fails, the panic
+    /// is kept, and the packet that was at hand.
     fn guarded<T>(&mut self, frame: &mut Frame, nothing: T, work: impl FnOnce(&mut Self, &mut Frame) -> T) -> T {
         if self.failed.is_there() {
             return nothing;
@@ -111,7 +119,8 @@ impl Running<'_> {
     unsafe fn called(&mut self, frame: &mut Frame, index: u32, args: *mut u32) -> Result<u32, TrapKind> {
         match self.unit().calls[index as usize] {
             Call::Wide(helper, widths, result) => {
-                // SAFETY: the lowering made a slot of so many bytes, aligned for 64-bit limbs, that nothing else uses during the call.
+                // SAFETY: the lowering made a slot of so many bytes, aligned for 64-bit limbs, that
+                // nothing else uses during the call.
                 let slot = unsafe { std::slice::from_raw_parts_mut(args.cast::<u64>(), ARGUMENTS / 8) };
                 self.wide(frame, (helper, widths, result), slot)
             }
@@ -134,8 +143,9 @@ impl Running<'_> {
 
     /// The state of a member that has the packet.
     fn state(&mut self, member: u32) -> &mut State {
-        // SAFETY: the host has the state until the burst's end; it was found when the packet came to the member. Compiled code, which has pointers into it, does not run during a
-        // call, nor does the host.
+        // SAFETY: the host has the state until the burst's end; it was found when the packet came
+        // to the member. Compiled code, which has pointers into it, does not run during a call, nor
+        // does the host.
         unsafe { &mut *self.rows.states[member as usize] }
     }
 
@@ -234,13 +244,14 @@ fn packet(frame: &Frame) -> &[u8] {
     if frame.present == 0 {
         return &[];
     }
-    // SAFETY: `Running::load`, and what moves the packet's ends, keep these the address and length of bytes in the packet's memory, which nothing writes to
-    // during a call that reads it.
+    // SAFETY: `Running::load`, and what moves the packet's ends, keep these the address and length
+    // of bytes in the packet's memory, which nothing writes to during a call that reads it.
     unsafe { std::slice::from_raw_parts(frame.packet, frame.packet_len as usize) }
 }
 
 /// So many bytes of its annotations; slots have that many.
 fn annotations(frame: &Frame, size: usize) -> &[u8] {
-    // SAFETY: `Running::load` keeps this the address of the slot's info memory, as long as the pool says, which nothing writes to during a call that reads it.
+    // SAFETY: `Running::load` keeps this the address of the slot's info memory, as long as the pool
+    // says, which nothing writes to during a call that reads it.
     unsafe { std::slice::from_raw_parts(frame.info, size) }
 }

@@ -1,5 +1,7 @@
-//! Functions of members' handlers: in one, as far as it does not get too large, and one of their prefetch slices. Members with the same code share it (`Identical`), whatever their
-//! configuration: that is in their memories. So a router of many ports is compiled about as fast as one of few.
+//! Functions of members' handlers: in one, as far as it does not get too large, and one of their
+//! prefetch slices. Members with the same code share it (`Identical`), whatever their
+//! configuration: that is in their memories. So a router of many ports is compiled about as fast as
+//! one of few.
 
 use super::ahead::{self, Ahead};
 use super::{Member, constants, info_size};
@@ -19,7 +21,8 @@ use std::sync::Arc;
 use std::thread;
 
 impl Member {
-    /// Whether the code of another member is this one's: they differ in constants, what is in their memories, and where their ports lead.
+    /// Whether the code of another member is this one's: they differ in constants, what is in their
+    /// memories, and where their ports lead.
     fn shares_code(&self, other: &Self) -> bool {
         let (one, two) = (self.program.module(), other.program.module());
         let linked = |member: &Self| member.ways.iter().map(|way| way.as_ref().map(discriminant)).collect::<Vec<_>>();
@@ -65,7 +68,8 @@ pub(super) struct Compiled {
     pub part_of: Vec<usize>,
     pub ahead: Option<Ahead>,
     pub counters: Counters,
-    /// By member its initialised memory with what its handler reads behind that; empty if that is nothing.
+    /// By member its initialised memory with what its handler reads behind that; empty if that is
+    /// nothing.
     pub initialised: Vec<Vec<u8>>,
 }
 
@@ -86,7 +90,8 @@ struct Fused<'a> {
     counts: Vec<Vec<Option<u32>>>,
 }
 
-/// Compiles members, whose first tables among all have these numbers, that packets enter at these ports.
+/// Compiles members, whose first tables among all have these numbers, that packets enter at these
+/// ports.
 ///
 /// # Errors
 /// The number of a member that cannot be compiled.
@@ -143,12 +148,14 @@ impl Fused<'_> {
         Elements { all: self.firsts.iter().enumerate().map(element).collect(), of_member: &self.of_member, entries: self.entries }
     }
 
-    /// Whether some member looks into a large table, on a machine where slices are worth their while.
+    /// Whether some member looks into a large table, on a machine where slices are worth their
+    /// while.
     fn may_have_slices(&self, large: usize) -> bool {
         ahead::IS_WORTHWHILE && self.firsts.iter().any(|first| self.members[*first].has_large(large))
     }
 
-    /// Slices of members that lead to lookups in tables of more than `large` bytes, as one function; `None` if there are none.
+    /// Slices of members that lead to lookups in tables of more than `large` bytes, as one
+    /// function; `None` if there are none.
     fn slices(&self, large: usize) -> Option<Part> {
         let to_code = |(port, way): &(u32, Way)| match way {
             Way::Member(to, input) => (*port, Way::Member(self.of_member[*to as usize] as u32, *input)),
@@ -259,7 +266,8 @@ mod tests {
     use netil::asm::assemble;
     use netil::verify;
 
-    /// A member that adds a number of its own to a count, and sends packets somewhere: a constant, and what its init handler has stored.
+    /// A member that adds a number of its own to a count, and sends packets somewhere: a constant,
+    /// and what its init handler has stored.
     fn member(number: u32, way: Way) -> Member {
         let number = number + 3;
         let ports = "segment .ports push_input in push_output out ends segment .metadata .datamem_size 8 ends";

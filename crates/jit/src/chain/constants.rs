@@ -1,7 +1,10 @@
-//! Handlers that differ in constants alone, as those of elements with other arguments do: one handler for all, which reads what differs behind the member's initialised memory.
+//! Handlers that differ in constants alone, as those of elements with other arguments do: one
+//! handler for all, which reads what differs behind the member's initialised memory.
 //!
-//! Invariant: what the handler reads there is what the member's own has as a constant. Source: function merging with parameters, as in LLVM's MergeFunctions and Koopman, Falk,
-//! "Merging Similar Functions" (2014). Leaves out: constants of more than 64 bits, or whose bits are no whole bytes; other differences.
+//! Invariant: what the handler reads there is what the member's own has as a constant. Source:
+//! function merging with parameters, as in LLVM's MergeFunctions and Koopman, Falk, "Merging
+//! Similar Functions" (2014). Leaves out: constants of more than 64 bits, or whose bits are no
+//! whole bytes; other differences.
 
 use compiler::mir::{Def, Extent, Func, Op, Order, Type, Value};
 use netil::table::Space;
@@ -25,7 +28,8 @@ fn is_read(func: &Func, v: Value) -> bool {
     matches!((func.op(v), func.ty(v)), (Some(Op::Const(_)), Type::Int(width @ ..=64)) if width % 8 == 0)
 }
 
-/// A handler for several that are alike, of programs with so many bytes of initialised memory; and by handler what lies behind that.
+/// A handler for several that are alike, of programs with so many bytes of initialised memory; and
+/// by handler what lies behind that.
 pub(super) fn shared(funcs: &[&Func], initialised: usize) -> (Func, Vec<Vec<u8>>) {
     let (mut func, mut behind) = (funcs[0].clone(), vec![Vec::new(); funcs.len()]);
     for block in func.block_ids() {

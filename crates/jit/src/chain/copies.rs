@@ -1,14 +1,18 @@
-//! Copies that members send: each goes its way through the members before the next one, and before its packet, as in the reference schedule.
+//! Copies that members send: each goes its way through the members before the next one, and before
+//! its packet, as in the reference schedule.
 //!
 //! ```text
 //!  member that copies ─▶ [packet, last copy, …, first copy] ─▶ the last of the list goes on, to the end of its way ─▶ the next
 //! ```
 //!
-//! A copy lies in a slot of its own. While an arrival's copies are on their way, compiled code takes no other packet of the burst. What of them leaves the members at once does so without the tasks
-//! behind it, which run when the whole arrival is done with; what has left before it is handed over before, first that of earlier arrivals with their tasks.
+//! A copy lies in a slot of its own. While an arrival's copies are on their way, compiled code
+//! takes no other packet of the burst. What of them leaves the members at once does so without the
+//! tasks behind it, which run when the whole arrival is done with; what has left before it is
+//! handed over before, first that of earlier arrivals with their tasks.
 //!
-//! Left to the host, as exchange buffers with which the packet leaves the members: all where it [wants that](netil::cluster::Host::takes_copies), and those where the pool has no room, of packets that are too large for a
-//! slot, and those behind the [`MOST`]th of an arrival.
+//! Left to the host, as exchange buffers with which the packet leaves the members: all where it
+//! [wants that](netil::cluster::Host::takes_copies), and those where the pool has no room, of
+//! packets that are too large for a slot, and those behind the [`MOST`]th of an arrival.
 
 use super::{Running, ended};
 use crate::frame::{Frame, Gone, exit, start};
@@ -16,7 +20,8 @@ use netil::budget::Budget;
 use netil::cluster::{Ended, Way};
 use netil::exec::{CloneOut, Disposition, MAX_COPIED, MAX_COPIES, TrapKind};
 
-/// The most copies of an arrival, and of its copies, that lie in slots: the host counts those that leave at once.
+/// The most copies of an arrival, and of its copies, that lie in slots: the host counts those that
+/// leave at once.
 pub(super) const MOST: u32 = 512;
 
 /// Copies of the arrival at hand.
@@ -25,7 +30,8 @@ pub(super) struct Copies {
     /// Those that the member at hand has sent, by port, and bytes of these.
     sent: Vec<(u32, u32)>,
     bytes: u64,
-    /// Packets of the arrival that wait to go on, and what members gave for them; the next one is last.
+    /// Packets of the arrival that wait to go on, and what members gave for them; the next one is
+    /// last.
     waiting: Vec<Gone>,
     /// The arrival's slot, while it has copies.
     arrival: Option<u32>,
@@ -56,7 +62,8 @@ impl Copies {
 }
 
 impl Running<'_> {
-    /// Copies the packet at hand into a slot of its own. `None` if that is not to be, or cannot be: then nothing is done.
+    /// Copies the packet at hand into a slot of its own. `None` if that is not to be, or cannot be:
+    /// then nothing is done.
     pub(super) fn send_copy(&mut self, frame: &mut Frame, port: u32, budget: &mut Budget) -> Result<Option<u32>, TrapKind> {
         if !self.takes_copies || !self.copies.is_empty() {
             return Ok(None);
@@ -169,7 +176,8 @@ impl Running<'_> {
         self.takes_copies = self.host.takes_copies(MOST);
     }
 
-    /// A timer is due at once: what has left before the arrival at hand is done with, unless it is already.
+    /// A timer is due at once: what has left before the arrival at hand is done with, unless it is
+    /// already.
     pub(super) fn settle(&mut self, frame: &mut Frame) {
         match (self.ways.are_under_way(), self.ways.some_left) {
             (false, _) => self.hand_over(frame),

@@ -1,14 +1,19 @@
-//! Handlers of an application's elements, fused: one function takes a packet from element to element until it leaves them.
+//! Handlers of an application's elements, fused: one function takes a packet from element to
+//! element until it leaves them.
 //!
 //! ```text
 //!  slots ─▶ handler of the entry ──port──▶ handler behind it ──port──▶ … ─▶ lists of exits ─▶ host
 //! ```
 //!
-//! The handlers are lowered together (`lower::fused`), in several functions (parts) where one would be too large for Cranelift; one frame serves a packet on its whole way.
-//! Where tables are large, slices of the handlers prefetch for the packets that come next (`ahead`). The packet stays in its slot of the pool; what is rare (packets made anew, memory copied) makes an exchange buffer of it (`packet`). Copies have slots of their own (`copies`).
+//! The handlers are lowered together (`lower::fused`), in several functions (parts) where one would
+//! be too large for Cranelift; one frame serves a packet on its whole way. Where tables are large,
+//! slices of the handlers prefetch for the packets that come next (`ahead`). The packet stays in
+//! its slot of the pool; what is rare (packets made anew, memory copied) makes an exchange buffer
+//! of it (`packet`). Copies have slots of their own (`copies`).
 //!
-//! Invariants: a packet goes all its way before the next one starts, as in the reference schedule. While compiled code runs, nobody else uses pool and
-//! states; while a call from it runs, it does not.
+//! Invariants: a packet goes all its way before the next one starts, as in the reference schedule.
+//! While compiled code runs, nobody else uses pool and states; while a call from it runs, it does
+//! not.
 //!
 //! Source: NetVM paper, section 5.2. Left out: optimisation of the elements' MIR together.
 
@@ -39,7 +44,8 @@ use netil::pool::Pool;
 use rows::{Leaving, Rows};
 use std::sync::Arc;
 
-/// Packets of a burst of which members say when they run: of fewer, elements of a few nanoseconds are lost in what looking at the clock takes.
+/// Packets of a burst of which members say when they run: of fewer, elements of a few nanoseconds
+/// are lost in what looking at the clock takes.
 const TOLD: u32 = 1024;
 
 /// In bursts of fewer packets a member's memories are looked for when the first packet comes to it.
@@ -102,7 +108,8 @@ pub struct Chain {
     kept: bool,
 }
 
-// SAFETY: addresses of states and lists are those of the last burst, and are written anew before anything reads them; the others are of what members have.
+// SAFETY: addresses of states and lists are those of the last burst, and are written anew before
+// anything reads them; the others are of what members have.
 unsafe impl Send for Chain {}
 
 /// A burst on its way: what calls from compiled code work on.
@@ -120,7 +127,8 @@ struct Running<'r> {
     slots: &'r [u32],
     upto: usize,
     part: usize,
-    /// Copies that the member at hand has sent and that leave with its packet, and those that go through members.
+    /// Copies that the member at hand has sent and that leave with its packet, and those that go
+    /// through members.
     copies: Vec<CloneOut>,
     ways: &'r mut Copies,
     takes_copies: bool,
@@ -328,7 +336,8 @@ impl<'r> Running<'r> {
         ahead.run(frame);
     }
 
-    /// Runs packets up to one of the burst, the function of a member those that need nothing of the runtime.
+    /// Runs packets up to one of the burst, the function of a member those that need nothing of the
+    /// runtime.
     fn run_group(&mut self, frame: &mut Frame, member: u32, upto: usize) {
         self.upto = upto;
         frame.count = self.limit() as u64;
@@ -401,8 +410,10 @@ impl<'r> Running<'r> {
         (frame.tables, frame.set) = (unit.table_pointers.as_ptr(), 0);
         self.find_pool(frame);
         frame.host = (&raw mut *self).cast();
-        // SAFETY: the frame points to the pool, in which the burst's slots are, to lists with room for the burst, and to rows of the members' memories, which all live until the burst's
-        // end; compiled code and its calls use them in turn. The code was compiled for these members' programs, whose sizes their memories have.
+        // SAFETY: the frame points to the pool, in which the burst's slots are, to lists with room
+        // for the burst, and to rows of the members' memories, which all live until the burst's
+        // end; compiled code and its calls use them in turn. The code was compiled for these
+        // members' programs, whose sizes their memories have.
         let result = unsafe { code(frame) };
         self.failed.go_on();
         if let Some(member) = self.runs.take() {
@@ -497,7 +508,8 @@ impl<'r> Running<'r> {
         self.hand_over_gone(frame);
     }
 
-    /// Gives the host so many of those that have left by an exit, `early` if others of their arrival are still on their way.
+    /// Gives the host so many of those that have left by an exit, `early` if others of their
+    /// arrival are still on their way.
     fn hand_over_some(&mut self, n: usize, some: usize, early: bool) {
         if some > 0 {
             self.flows.exits[n] += some as u64;

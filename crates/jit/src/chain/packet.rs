@@ -1,6 +1,7 @@
 //! The packet at hand: in its slot of the pool, and in the frame while compiled code runs.
 //!
-//! Compiled code moves a packet's ends itself where that is a few instructions; the rest is done here, by the rules of [`ExchangeBuffer`], which does it where the slot has no room.
+//! Compiled code moves a packet's ends itself where that is a few instructions; the rest is done
+//! here, by the rules of [`ExchangeBuffer`], which does it where the slot has no room.
 
 use super::Running;
 use crate::frame::Frame;
@@ -120,7 +121,8 @@ impl Running<'_> {
         }
         budget.bytes(u64::from(n) + u64::from(frame.packet_len))?;
         let tail = frame.packet.wrapping_add(frame.packet_len as usize);
-        // SAFETY: the slot's memory has `size` bytes, and the packet ends n bytes before them at the latest.
+        // SAFETY: the slot's memory has `size` bytes, and the packet ends n bytes before them at
+        // the latest.
         unsafe { tail.write_bytes(0, n as usize) };
         frame.packet_len += n;
         Ok(true)

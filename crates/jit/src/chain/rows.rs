@@ -1,4 +1,5 @@
-//! Where members' memories and tables lie during a burst, and lists of what leaves: what fused code reads and writes besides packets.
+//! Where members' memories and tables lie during a burst, and lists of what leaves: what fused code
+//! reads and writes besides packets.
 
 use super::Member;
 use crate::frame::{Gone, Unit as Row};

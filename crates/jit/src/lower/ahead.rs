@@ -1,7 +1,10 @@
-//! Prefetch slices of fused handlers (`compiler::cluster`): a function that runs them for the packets of a burst which come next, and notes where lookups will look.
+//! Prefetch slices of fused handlers (`compiler::cluster`): a function that runs them for the
+//! packets of a burst which come next, and notes where lookups will look.
 //!
-//! A slice writes to nothing that lasts: annotations are scratch memory, data memory is a shadow on the stack, the packet is not written to. Where a handler would need the runtime, trap,
-//! drop the packet or send it to one without a slice, the slice ends, and the next packet's begins. Packets are as long as a slot: no slot is read but for where its packet comes in.
+//! A slice writes to nothing that lasts: annotations are scratch memory, data memory is a shadow on
+//! the stack, the packet is not written to. Where a handler would need the runtime, trap, drop the
+//! packet or send it to one without a slice, the slice ends, and the next packet's begins. Packets
+//! are as long as a slot: no slot is read but for where its packet comes in.
 
 use super::fused::{Element, Fusion};
 use super::{Lower, args, constant, trusted};
@@ -42,7 +45,8 @@ impl Lower<'_> {
         self.fusion.as_ref()?.end_of_slice()
     }
 
-    /// Ends the slice, if one is lowered, instead of a call of the runtime; what follows is never reached.
+    /// Ends the slice, if one is lowered, instead of a call of the runtime; what follows is never
+    /// reached.
     pub(super) fn ends_slice(&mut self) -> bool {
         let Some(next) = self.end_of_slice() else { return false };
         self.b.ins().jump(next, &[]);
@@ -81,7 +85,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Where a slice accesses data memory at a constant place, or at any if there is none: in its shadow.
+    /// Where a slice accesses data memory at a constant place, or at any if there is none: in its
+    /// shadow.
     pub(super) fn shadowed(&mut self, space: Space, at: Option<u64>) -> Option<(ir::Value, u64)> {
         let (shadow, slot) = self.fusion.as_ref()?.ahead.as_ref()?.shadow.as_ref().filter(|_| space == Space::Data)?;
         let place = if shadow.is_whole { at.unwrap_or(0) } else { shadow.moved(at?)? };
@@ -111,7 +116,8 @@ impl Lower<'_> {
         self.enter_by(kind);
     }
 
-    /// A lookup of a slice: in a large table it notes where the lookup will look, and finds nothing; false for others.
+    /// A lookup of a slice: in a large table it notes where the lookup will look, and finds
+    /// nothing; false for others.
     pub(super) fn fetch(&mut self, v: mir::Value, table: u32, key: mir::Value) -> bool {
         let Some(large) = self.fusion.as_ref().and_then(|fusion| Some(fusion.ahead.as_ref()?.large)) else { return false };
         let declaration = &self.module.tables[table as usize];
@@ -168,7 +174,8 @@ impl Lower<'_> {
         self.set_field(frame::LINES, after);
     }
 
-    /// Whether a lookup of a slice changes nothing: it tells no table the time, and lets no entry live on.
+    /// Whether a lookup of a slice changes nothing: it tells no table the time, and lets no entry
+    /// live on.
     pub(super) fn only_looks(&self, helper: Helper) -> bool {
         self.end_of_slice().is_some() || matches!(helper, Helper::Peek(_))
     }

@@ -1,6 +1,8 @@
-//! How fused handlers take the packets of a burst, and where they put them: packets that lie in their slots as they were put there ([`netil::pool`]), without the runtime.
+//! How fused handlers take the packets of a burst, and where they put them: packets that lie in
+//! their slots as they were put there ([`netil::pool`]), without the runtime.
 //!
-//! Other packets, and all where somebody wants to know of each, are put into the frame by the runtime, which also does what a packet needs that goes no further.
+//! Other packets, and all where somebody wants to know of each, are put into the frame by the
+//! runtime, which also does what a packet needs that goes no further.
 
 use super::fused::{Blocks, Fusion};
 use super::{Lower, args, constant, trusted};
@@ -56,7 +58,8 @@ impl Lower<'_> {
         self.b.ins().iadd(rows, at)
     }
 
-    /// Puts a packet that lies as it was put into the frame; gives its kind. Lets the runtime do it with others.
+    /// Puts a packet that lies as it was put into the frame; gives its kind. Lets the runtime do it
+    /// with others.
     fn load_fresh(&mut self, id: ir::Value) -> ir::Value {
         let (slot, flags) = (self.row_of(frame::SLOTS, id, slot::SIZE), self.bytes());
         let kind = self.b.ins().load(types::I32, flags, slot, slot::KIND);
@@ -132,7 +135,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Puts the packet into its slot, the slot into the list of an exit, and takes the next one. If the member has set timers, or somebody wants to know, the runtime does that.
+    /// Puts the packet into its slot, the slot into the list of an exit, and takes the next one. If
+    /// the member has set timers, or somebody wants to know, the runtime does that.
     pub(super) fn put_out(&mut self, Blocks { next, out, leave, .. }: Blocks) {
         self.b.switch_to_block(out);
         let (exit, member) = (self.b.block_params(out)[0], self.b.block_params(out)[1]);
@@ -161,7 +165,8 @@ impl Lower<'_> {
         self.b.ins().bor(slow, set)
     }
 
-    /// Notes that the packet goes no further, and takes the next one; where nobody knows any more what it is, it need not be put into its slot.
+    /// Notes that the packet goes no further, and takes the next one; where nobody knows any more
+    /// what it is, it need not be put into its slot.
     pub(super) fn note_gone(&mut self, Blocks { next, gone, leave, .. }: Blocks) {
         self.b.switch_to_block(gone);
         let (code, member) = (self.b.block_params(gone)[0], self.b.block_params(gone)[1]);
@@ -208,7 +213,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The kind of a slot whose packet has been in the frame. Unless an element changes that, the slot says still whether bytes are missing and whether there is a packet.
+    /// The kind of a slot whose packet has been in the frame. Unless an element changes that, the
+    /// slot says still whether bytes are missing and whether there is a packet.
     fn kind_after(&mut self, mut kind: ir::Value) -> ir::Value {
         kind = self.b.ins().band_imm_u(kind, i64::from(!FRESH));
         if self.any(|fusion| fusion.sets_wire) {

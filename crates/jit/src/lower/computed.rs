@@ -1,7 +1,9 @@
-//! Computed ports: where a value is the number of the port by which a packet leaves, what differs is looked up by it. No processor can predict branches on that, where ports are as
-//! good as random.
+//! Computed ports: where a value is the number of the port by which a packet leaves, what differs
+//! is looked up by it. No processor can predict branches on that, where ports are as good as
+//! random.
 //!
-//! Source: `mir::Terminator::SendBy`. Leaves out: handlers of several members, those that set timers, ports that lead to different code; those are tested for.
+//! Source: `mir::Terminator::SendBy`. Leaves out: handlers of several members, those that set
+//! timers, ports that lead to different code; those are tested for.
 
 use super::fused::has;
 use super::members::By;
@@ -23,7 +25,8 @@ pub(super) struct Computed {
 }
 
 impl Lower<'_> {
-    /// How packets are sent by one of these ports, if all of them lead to the same code or to exits.
+    /// How packets are sent by one of these ports, if all of them lead to the same code or to
+    /// exits.
     fn computed(&self, ports: Range<u32>) -> Option<Computed> {
         let element = self.element().filter(|element| element.instances.len() == 1 && self.end_of_slice().is_none())?;
         let ways: Vec<Option<Way>> = ports.clone().flat_map(|port| element.ways(port)).collect();

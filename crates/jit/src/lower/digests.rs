@@ -9,7 +9,8 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 const HEADER: i64 = 20;
 
 impl Lower<'_> {
-    /// The Internet checksum of bytes of the packet, or whether it is right: in place for a header without options, by the runtime for all else.
+    /// The Internet checksum of bytes of the packet, or whether it is right: in place for a header
+    /// without options, by the runtime for all else.
     pub(super) fn checksum(&mut self, helper: Helper, at: ir::Value, len: ir::Value, site: u32) -> ir::Value {
         let ty = if helper == Helper::Checksum { types::I32 } else { types::I8 };
         let (here, away, on) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
@@ -39,7 +40,8 @@ impl Lower<'_> {
         result
     }
 
-    /// The one's complement sum of a header's halves of words as they lie in memory, in 16 bits (RFC 1071: the order of bytes matters for the result only).
+    /// The one's complement sum of a header's halves of words as they lie in memory, in 16 bits
+    /// (RFC 1071: the order of bytes matters for the result only).
     fn header_sum(&mut self, at: ir::Value) -> ir::Value {
         let (packet, flags) = (self.b.use_var(self.shared.packet), self.bytes());
         let at = self.b.ins().uextend(types::I64, at);

@@ -47,7 +47,8 @@ impl Lower<'_> {
         self.b.ins().jump(self.blocks[0], &args(&port));
     }
 
-    /// A loop over the packets of each word of bits, so that one comparison ends it; between words stands the rest.
+    /// A loop over the packets of each word of bits, so that one comparison ends it; between words
+    /// stands the rest.
     fn start_select(&mut self) {
         let (body, join, between, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block(), self.b.create_block());
         let [i, word, limit, pair] = [types::I64; 4].map(|ty| self.b.append_block_param(body, ty));
@@ -177,7 +178,8 @@ impl Lower<'_> {
         self.b.ins().return_(&[code]);
     }
 
-    /// The block that a trap of a kind at a site jumps to. Each has its own, so that the site's number is made there.
+    /// The block that a trap of a kind at a site jumps to. Each has its own, so that the site's
+    /// number is made there.
     fn trap(&mut self, kind: TrapKind, site: u32) -> ir::Block {
         if self.shape == Shape::Select {
             return *self.exits.reject.get_or_insert_with(|| self.b.create_block());
@@ -270,7 +272,8 @@ impl Lower<'_> {
         self.fill_side_edges()
     }
 
-    /// Select: what the first edge's packets come to, if those of the second come to the contrary and nothing is left to do.
+    /// Select: what the first edge's packets come to, if those of the second come to the contrary
+    /// and nothing is left to do.
     fn verdicts(&self, yes: &Edge, no: &Edge) -> Option<bool> {
         let verdict = |e: &Edge| match self.func.block(e.block) {
             BlockData { end: Terminator::Send(_), ops, .. } if ops.is_empty() => Some(true),
@@ -354,7 +357,8 @@ impl Lower<'_> {
         self.fill_side_edges()
     }
 
-    /// One test for what covers all extents; where that fails, each in turn, so that the first one traps.
+    /// One test for what covers all extents; where that fails, each in turn, so that the first one
+    /// traps.
     pub(super) fn check(&mut self, space: Space, extents: &[Extent]) {
         let kind = TrapKind::OutOfBounds(space);
         let Some((last, _)) = extents.split_last() else { return };
@@ -467,7 +471,8 @@ impl Lower<'_> {
         if effects.traps {
             self.trap_of_call(result, site);
         }
-        // Where handlers are fused an exchange buffer may do it, and the packet then lies elsewhere in its slot.
+        // Where handlers are fused an exchange buffer may do it, and the packet then lies elsewhere
+        // in its slot.
         if !helper.leaves_packet() {
             self.reload_packet();
         }

@@ -4,13 +4,18 @@
 //!  next packet of the burst ─▶ start of a member ─▶ its handler ──port──▶ start of the member behind ─▶ … ─▶ list of the exit ─▶ next packet
 //! ```
 //!
-//! The packet's first byte and its length are in registers from one end to the other; where the runtime is called, they are put into the frame before and taken from it behind.
-//! Everything else of the packet is in the frame, everything of a member in its row (`Unit`), everything of a table in that table's (`Parts`).
+//! The packet's first byte and its length are in registers from one end to the other; where the
+//! runtime is called, they are put into the frame before and taken from it behind. Everything else
+//! of the packet is in the frame, everything of a member in its row (`Unit`), everything of a table
+//! in that table's (`Parts`).
 //!
-//! Members with the same handler share its code: what differs is in the member's row and in tables by member (`members`).
+//! Members with the same handler share its code: what differs is in the member's row and in tables
+//! by member (`members`).
 //!
-//! Invariants: each handler stands once; a member's row is not read before the runtime has been told that a packet comes to it (`arrive`), where that wants to know.
-//! Source: NetVM paper, section 5.2 (NetPE inlining and direct linking). Leaves out: optimisation of the elements' MIR together.
+//! Invariants: each handler stands once; a member's row is not read before the runtime has been
+//! told that a packet comes to it (`arrive`), where that wants to know. Source: NetVM paper,
+//! section 5.2 (NetPE inlining and direct linking). Leaves out: optimisation of the elements' MIR
+//! together.
 
 use super::ahead::Ahead;
 use super::lengths::{self, Lengths};
@@ -72,7 +77,8 @@ pub(super) struct Fusion<'a> {
     pub blocks: Blocks,
     /// No element gives packets up.
     pub is_there: bool,
-    /// Some element says how long the packet was on the wire, when it came, or when it wants to be called.
+    /// Some element says how long the packet was on the wire, when it came, or when it wants to be
+    /// called.
     pub sets_wire: bool,
     /// See `sets_wire`.
     pub sets_time: bool,
@@ -97,7 +103,8 @@ pub(super) struct Blocks {
     pub leave: ir::Block,
 }
 
-/// One function of some handlers (`part`) out of all. With `large` they are slices that prefetch for lookups in tables of more bytes.
+/// One function of some handlers (`part`) out of all. With `large` they are slices that prefetch
+/// for lookups in tables of more bytes.
 pub(crate) fn lower(elements: &Elements<'_>, part: &[usize], large: Option<usize>, isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
     let ops = part.iter().map(|n| weight(elements.all[*n].func)).sum();
     if ops > MAX_OPS {
@@ -402,7 +409,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The packet is dropped, or leaves by a port that leads nowhere: nobody need look at it before the burst's end, unless copies of it were sent.
+    /// The packet is dropped, or leaves by a port that leads nowhere: nobody need look at it before
+    /// the burst's end, unless copies of it were sent.
     pub(super) fn go_no_further(&mut self, tag: u64, number: u32) {
         let Some(element) = self.element() else { return };
         let (code, sends) = (tag | u64::from(number) << 32, has(element.func, |helper| matches!(helper, Helper::SendCopy(_))));

@@ -10,7 +10,8 @@ use netil::exec::TrapKind;
 use netil::table::Space;
 
 impl Lower<'_> {
-    /// What a helper gives, if it is done here; within, `None` if it gives nothing. If it passes, the packet is known to have the bytes.
+    /// What a helper gives, if it is done here; within, `None` if it gives nothing. If it passes,
+    /// the packet is known to have the bytes.
     pub(super) fn in_line(
         &mut self,
         helper: Helper,
@@ -52,7 +53,8 @@ impl Lower<'_> {
         self.trap_if(outside, TrapKind::OutOfBounds(Space::Packet), site);
     }
 
-    /// The checksum of data that a 16-bit value was added to, or taken out of: see [`netil::digest::checksum_add`].
+    /// The checksum of data that a 16-bit value was added to, or taken out of: see
+    /// [`netil::digest::checksum_add`].
     fn checksum_with(&mut self, sum: ir::Value, value: ir::Value, out: bool) -> ir::Value {
         let low = |this: &mut Self, v| this.b.ins().band_imm_u(v, 0xffff);
         let inverted = |this: &mut Self, v| {

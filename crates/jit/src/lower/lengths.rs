@@ -1,9 +1,12 @@
-//! How long packets are at least: what checks of one element tell the elements behind it, so that those need not check again.
+//! How long packets are at least: what checks of one element tell the elements behind it, so that
+//! those need not check again.
 //!
-//! A forward analysis over the handlers of a function: packets that come in may have any length; behind a check of bytes at a constant place there are as many, behind a pull fewer by
-//! that, behind a push more. Where ways meet, the least counts.
+//! A forward analysis over the handlers of a function: packets that come in may have any length;
+//! behind a check of bytes at a constant place there are as many, behind a pull fewer by that,
+//! behind a push more. Where ways meet, the least counts.
 //!
-//! Source: Cousot, Cousot, "Abstract Interpretation" (1977), of a lower bound. Leaves out: places that are computed, comparisons with the length.
+//! Source: Cousot, Cousot, "Abstract Interpretation" (1977), of a lower bound. Leaves out: places
+//! that are computed, comparisons with the length.
 
 use super::fused::{Element, Elements};
 use compiler::mir::cfg::Cfg;
@@ -27,7 +30,8 @@ pub(super) struct Lengths {
     sent: HashMap<u32, u32>,
 }
 
-/// By element what is known of packets there; `given` are members of a part to which packets of any length come.
+/// By element what is known of packets there; `given` are members of a part to which packets of any
+/// length come.
 pub(super) fn of(elements: &Elements<'_>, part: &[usize], cfgs: &[Cfg], given: &BTreeSet<u32>) -> Vec<Lengths> {
     let mut least = vec![NOWHERE; elements.all.len()];
     given.iter().for_each(|member| least[elements.of_member[*member as usize]] = 0);

@@ -1,6 +1,8 @@
-//! Lookups of fused handlers in tables whose layout ([`netil::layout`]) is known, and where their entries' values lie: in place, up to where the runtime must be asked.
+//! Lookups of fused handlers in tables whose layout ([`netil::layout`]) is known, and where their
+//! entries' values lie: in place, up to where the runtime must be asked.
 //!
-//! In an exact table two slots are looked at, which is where most keys are; in a prefix table all levels. Long prefixes and ternary tables are left to the runtime.
+//! In an exact table two slots are looked at, which is where most keys are; in a prefix table all
+//! levels. Long prefixes and ternary tables are left to the runtime.
 
 use super::{Lower, Place, args, trusted};
 use crate::JitError;
@@ -29,7 +31,8 @@ struct Lookup {
 }
 
 impl Lower<'_> {
-    /// Work with operands of any width: lookups, and a packet's time, in place; the rest by the runtime.
+    /// Work with operands of any width: lookups, and a packet's time, in place; the rest by the
+    /// runtime.
     pub(super) fn wide_in_line(&mut self, v: mir::Value, helper: Helper, operands: &[mir::Value], site: u32) -> Result<(), JitError> {
         match helper {
             _ if self.fusion.is_none() => self.wide_helper(v, helper, operands, site),
@@ -135,7 +138,8 @@ impl Lower<'_> {
         self.b.ins().jump(lookup.on, &args(&[entry]));
     }
 
-    /// If the first slot is free, and no entry lies elsewhere, there is none; an insertion is the runtime's.
+    /// If the first slot is free, and no entry lies elsewhere, there is none; an insertion is the
+    /// runtime's.
     fn none(&mut self, lookup: Lookup, head: ir::Value, state: ir::Value) {
         if matches!(lookup.helper, Helper::Insert(_)) {
             return;
@@ -230,8 +234,9 @@ impl Lower<'_> {
         if bytes == 2 { self.b.ins().uload16(types::I32, flags, at, 0) } else { self.b.ins().load(types::I32, flags, at, 0) }
     }
 
-    /// The address of an entry's value in a table that lies in memory, or by the runtime where it does not now; traps if there is no such entry. `None` for tables that only the
-    /// runtime looks into.
+    /// The address of an entry's value in a table that lies in memory, or by the runtime where it
+    /// does not now; traps if there is no such entry. `None` for tables that only the runtime looks
+    /// into.
     pub(super) fn entry_in_line(&mut self, table: u32, entry: mir::Value, site: u32) -> Option<ir::Value> {
         self.fusion.as_ref()?;
         let declaration = &self.module.tables[table as usize];

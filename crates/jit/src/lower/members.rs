@@ -1,9 +1,12 @@
-//! Members that share a handler's code: which one has the packet, where its memories are, and where its ports lead.
+//! Members that share a handler's code: which one has the packet, where its memories are, and where
+//! its ports lead.
 //!
-//! A handler of one member knows all of that when it is compiled. Of several, the address of the member's row comes with the packet; numbers that differ among them, of
-//! members behind, inputs, exits and counts, are in constant tables.
+//! A handler of one member knows all of that when it is compiled. Of several, the address of the
+//! member's row comes with the packet; numbers that differ among them, of members behind, inputs,
+//! exits and counts, are in constant tables.
 //!
-//! Source: identical code folding (`compiler::cluster::Identical`). Constants that differ are in memory (`chain::constants`). Leaves out: handlers that differ in a switch, an offset or a set.
+//! Source: identical code folding (`compiler::cluster::Identical`). Constants that differ are in
+//! memory (`chain::constants`). Leaves out: handlers that differ in a switch, an offset or a set.
 
 use super::fused::{Element, Instance};
 use super::{Lower, args, constant, trusted};
@@ -13,7 +16,8 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use netil::cluster::Way;
 
 impl Element<'_> {
-    /// What comes with a packet: the member's row if there are several, and the input port if the handler wants to know and there are several.
+    /// What comes with a packet: the member's row if there are several, and the input port if the
+    /// handler wants to know and there are several.
     pub fn start_params(&self) -> Vec<ir::Type> {
         let row = (self.instances.len() > 1).then_some(types::I64);
         row.into_iter().chain(self.takes_port().then_some(types::I32)).collect()
@@ -159,7 +163,8 @@ impl Lower<'_> {
         params.next().unwrap_or_else(|| self.iconst(types::I32, only.into()))
     }
 
-    /// The row of one of some members. Where all are as far behind those that the packet is in, as members of ports are that were declared alike, no table is needed.
+    /// The row of one of some members. Where all are as far behind those that the packet is in, as
+    /// members of ports are that were declared alike, no table is needed.
     fn row_behind(&mut self, to: &[u64], by: By) -> ir::Value {
         let size = i64::from(frame::unit::SIZE);
         let instances = self.element().map_or(&[][..], |element| &element.instances);

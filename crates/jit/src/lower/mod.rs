@@ -1,8 +1,10 @@
 //! MIR to Cranelift's IR.
 //!
-//! Values of up to 128 bits live in registers: i1 as I8, up to 32 bits as I32, up to 64 as I64, up to 128 as I128, the bits above the width always
-//! clear. Wider ones live in stack slots and are computed by the runtime. A handler becomes one function, in one of two shapes:
-//! `run` for one packet in the frame, `select` for a burst of a filter's packets, giving a bit for each; or handlers of several elements become one (`fused`).
+//! Values of up to 128 bits live in registers: i1 as I8, up to 32 bits as I32, up to 64 as I64, up
+//! to 128 as I128, the bits above the width always clear. Wider ones live in stack slots and are
+//! computed by the runtime. A handler becomes one function, in one of two shapes: `run` for one
+//! packet in the frame, `select` for a burst of a filter's packets, giving a bit for each; or
+//! handlers of several elements become one (`fused`).
 
 mod ahead;
 mod bursts;
@@ -109,7 +111,8 @@ struct Shared {
     regions: Regions,
 }
 
-/// Memories that do not overlap: the frame, rows of members and tables, and bytes of packets, elements and tables.
+/// Memories that do not overlap: the frame, rows of members and tables, and bytes of packets,
+/// elements and tables.
 struct Regions {
     frame: AliasRegion,
     rows: AliasRegion,
@@ -134,7 +137,8 @@ impl Shared {
     }
 }
 
-/// Operations with their extents, parameters and edges with their arguments: what code generation costs.
+/// Operations with their extents, parameters and edges with their arguments: what code generation
+/// costs.
 pub(crate) fn weight(func: &Func) -> usize {
     let edges = |b: &mir::BlockData| b.end.edges().iter().map(|e| 1 + e.args.len()).sum::<usize>();
     let op = |v: &mir::Value| match func.op(*v) {
@@ -168,7 +172,8 @@ struct Lower<'a> {
     /// Bytes of initialised memory.
     initialised_size: u32,
     exits: flow::Exits,
-    /// By table the entry whose value was found last, and where: known up to the next work on tables.
+    /// By table the entry whose value was found last, and where: known up to the next work on
+    /// tables.
     found: HashMap<u32, (mir::Value, ir::Value)>,
     /// The same at the ends of blocks.
     found_by: HashMap<mir::Block, HashMap<u32, (mir::Value, ir::Value)>>,
@@ -292,7 +297,8 @@ impl Lower<'_> {
     fn without_value(&mut self, v: mir::Value, op: &Op) -> Result<bool, JitError> {
         match op {
             Op::Check(..) if self.passes(v) => {}
-            // Where branches are taken without looking, what was found out about accesses does not hold.
+            // Where branches are taken without looking, what was found out about accesses does not
+            // hold.
             Op::Proved(..) if self.end_of_slice().is_none() => {}
             Op::Check(space, extents) | Op::Proved(space, extents) => self.check(*space, extents),
             Op::Store(space, order, addr, offset, value, _) => self.store(*space, *order, *addr, *offset, *value)?,

@@ -1,6 +1,8 @@
-//! Work that moves the ends of a packet of fused handlers, in place: the packet's first byte and its length are in registers, the rest of its place in the frame.
+//! Work that moves the ends of a packet of fused handlers, in place: the packet's first byte and
+//! its length are in registers, the rest of its place in the frame.
 //!
-//! The rules are those of [`netil::exec::ExchangeBuffer`]. Where there is no room, or something traps that seldom does, the runtime does it.
+//! The rules are those of [`netil::exec::ExchangeBuffer`]. Where there is no room, or something
+//! traps that seldom does, the runtime does it.
 
 use super::{Lower, trusted};
 use crate::frame;
@@ -30,7 +32,8 @@ impl Lower<'_> {
         self.set_field(frame::MISSING, missing);
     }
 
-    /// Moves an end by a number of bytes, which is an operand and a value. False if that is left to the runtime.
+    /// Moves an end by a number of bytes, which is an operand and a value. False if that is left to
+    /// the runtime.
     pub(super) fn moves(&mut self, helper: Helper, (operand, n): (mir::Value, ir::Value), (site, passes): (u32, bool)) -> bool {
         match helper {
             Helper::PullHead => {
@@ -57,7 +60,8 @@ impl Lower<'_> {
         true
     }
 
-    /// Traps if there is no packet, or fewer bytes of it, unless it is known that there are as many.
+    /// Traps if there is no packet, or fewer bytes of it, unless it is known that there are as
+    /// many.
     fn there(&mut self, n: ir::Value, (site, passes): (u32, bool)) {
         self.present(site);
         if passes {

@@ -13,7 +13,8 @@ use netil::ops::{BinOp, CmpOp, UnOp, mask};
 const NANOS: u64 = 1_000_000_000;
 
 impl Lower<'_> {
-    /// The value of an operation whose result and operands have at most 64 bits, or of a wider one that `wide` left to registers.
+    /// The value of an operation whose result and operands have at most 64 bits, or of a wider one
+    /// that `wide` left to registers.
     pub(super) fn value(&mut self, v: mir::Value, op: &Op) -> Result<ir::Value, JitError> {
         let width = self.func.width(v);
         Ok(match op {
@@ -151,7 +152,8 @@ impl Lower<'_> {
         Ok(if exact { raw } else { self.mask(raw, width) })
     }
 
-    /// Of 128 bits in halves: of a comparison and a selection Cranelift makes a minimum or maximum, which it has no instructions for at that width.
+    /// Of 128 bits in halves: of a comparison and a selection Cranelift makes a minimum or maximum,
+    /// which it has no instructions for at that width.
     fn choose(&mut self, c: ir::Value, a: ir::Value, b: ir::Value) -> ir::Value {
         if self.b.func.dfg.value_type(a) != types::I128 {
             return self.b.ins().select(c, a, b);
@@ -186,7 +188,8 @@ impl Lower<'_> {
         let w = self.iconst(types::I32, width.into());
         let by = self.b.ins().urem(by, w);
         let other = self.b.ins().isub(w, by);
-        // The register is wider than the value, so a shift by the width gives 0, except for i1, where it is not a shift.
+        // The register is wider than the value, so a shift by the width gives 0, except for i1,
+        // where it is not a shift.
         let (left, right) = if op == BinOp::Rol { (by, other) } else { (other, by) };
         let (left, right) = (self.b.ins().ishl(a, left), self.b.ins().ushr(a, right));
         self.b.ins().bor(left, right)

@@ -8,7 +8,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use std::rc::Rc;
 
-/// A plan whose tables are registered, by their numbers: made once a set, however often it is tested.
+/// A plan whose tables are registered, by their numbers: made once a set, however often it is
+/// tested.
 pub(super) enum Test {
     Never,
     Compare(Vec<(u64, u64)>),
@@ -120,7 +121,8 @@ impl Lower<'_> {
         self.b.ins().ushr(word, i)
     }
 
-    /// For a branch on a bitmap's test: goes to `no` with values beyond its span, which most are, and gives the bit of others.
+    /// For a branch on a bitmap's test: goes to `no` with values beyond its span, which most are,
+    /// and gives the bit of others.
     pub(super) fn within(&mut self, condition: mir::Value, no: ir::Block, args: &[ir::BlockArg]) -> Option<ir::Value> {
         let Some(mir::Op::SetHas(set, v)) = self.func.op(condition) else { return None };
         let (set, v) = (*set, *v);

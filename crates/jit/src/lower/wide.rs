@@ -1,4 +1,5 @@
-//! Values of more than 64 bits: up to 128 in registers where the machine has the operation, else in slots, by the runtime.
+//! Values of more than 64 bits: up to 128 in registers where the machine has the operation, else in
+//! slots, by the runtime.
 
 use super::{Lower, Place, container, trusted};
 use crate::JitError;
@@ -33,7 +34,8 @@ impl Lower<'_> {
         Ok(true)
     }
 
-    /// Operations with a narrow result and wide operands that the runtime does; `None` if registers can.
+    /// Operations with a narrow result and wide operands that the runtime does; `None` if registers
+    /// can.
     pub(super) fn narrow_of_wide(&mut self, v: mir::Value, op: &Op) -> Result<Option<ir::Value>, JitError> {
         let Some((job, operands)) = job(self.func, v, op) else { return Ok(None) };
         let widest = operands.iter().map(|o| self.func.width(*o)).max().unwrap_or(0);
@@ -54,7 +56,8 @@ impl Lower<'_> {
         }))
     }
 
-    /// Calls the runtime with operands of any width, limb by limb, and takes a result of any width from where they were.
+    /// Calls the runtime with operands of any width, limb by limb, and takes a result of any width
+    /// from where they were.
     pub(super) fn wide_helper(&mut self, v: mir::Value, helper: Helper, operands: &[mir::Value], site: u32) -> Result<(), JitError> {
         let slot = self.arguments_slot();
         let (mut at, mut widths) = (0, [0; 2]);
@@ -240,7 +243,8 @@ impl Lower<'_> {
         self.b.ins().icmp_imm_u(IntCC::Equal, any, 0)
     }
 
-    /// Copies an edge's values that are in slots to the slots of the target's parameters, as if at once.
+    /// Copies an edge's values that are in slots to the slots of the target's parameters, as if at
+    /// once.
     pub(super) fn copy_slots(&mut self, e: &Edge) -> Result<(), JitError> {
         let params = self.func.block(e.block).params.clone();
         let moves: Vec<(StackSlot, StackSlot, u16)> = params

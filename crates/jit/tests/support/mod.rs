@@ -11,7 +11,8 @@ use std::sync::Arc;
 /// Packets that one program sees one by one.
 const PACKETS: u64 = 6;
 
-/// A packet after its run: bytes, info memory, whether it is there, how far its head has moved, its time.
+/// A packet after its run: bytes, info memory, whether it is there, how far its head has moved, its
+/// time.
 type After = (Vec<u8>, Vec<u8>, bool, u32, u64);
 
 /// All that one engine's run of a program shows.

@@ -21,7 +21,8 @@ impl Cache {
         self.line
     }
 
-    /// Looks for the lines of a range of bytes and takes in those that are missing, if it is to: the address of the first missing line, and how many.
+    /// Looks for the lines of a range of bytes and takes in those that are missing, if it is to:
+    /// the address of the first missing line, and how many.
     pub(super) fn look(&mut self, address: u64, bytes: u64, take_in: bool) -> Option<(u64, u64)> {
         let mut missed = None;
         for line in self.lines(address, bytes) {

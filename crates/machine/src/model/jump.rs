@@ -1,7 +1,10 @@
 //! Turns of threads that only compute, all at once.
 //!
-//! With the schedule `interleave`, threads that are ready and have instructions left take turns. As long as none of them comes to the end of its instructions, and no other thread of the core becomes ready, their turns are
-//! known: after so many cycles each has issued its part. The core sleeps until then. If a thread of it is woken meanwhile, the core wakes then, and what was issued so far is computed.
+//! With the schedule `interleave`, threads that are ready and have instructions left take turns. As
+//! long as none of them comes to the end of its instructions, and no other thread of the core
+//! becomes ready, their turns are known: after so many cycles each has issued its part. The core
+//! sleeps until then. If a thread of it is woken meanwhile, the core wakes then, and what was
+//! issued so far is computed.
 
 use super::{Model, State};
 use crate::description::Schedule;
@@ -27,7 +30,8 @@ impl Model<'_> {
             let thread = &self.threads[n];
             match thread.state {
                 State::Running | State::Memory if thread.ready <= now => {
-                    // The last instruction is not jumped over: what comes after it may take no turn.
+                    // The last instruction is not jumped over: what comes after it may take no
+                    // turn.
                     rounds = rounds.min(thread.left.saturating_sub(1));
                     turns.push(n);
                 }

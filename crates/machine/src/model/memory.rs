@@ -1,10 +1,14 @@
 //! Memories, caches and buses: a request is given its time of completion when it is made.
 //!
-//! Requests are served in the order in which they are made. A request passes its bus, then waits until the memory is free; it keeps the memory (or one of its `servers`) busy for `service` cycles a
-//! unit, and its first unit is there `latency` cycles after its service began. A full queue keeps the request back until the oldest one is done.
+//! Requests are served in the order in which they are made. A request passes its bus, then waits
+//! until the memory is free; it keeps the memory (or one of its `servers`) busy for `service`
+//! cycles a unit, and its first unit is there `latency` cycles after its service began. A full
+//! queue keeps the request back until the oldest one is done.
 //!
-//! A cache asks the memory behind it for the lines that it lacks. A store to a cache that writes back takes lines in as a load does, and what is behind is written then; a store to one that writes through
-//! goes to what is behind in any case, and takes nothing in. A cache of each core's own loses a line when another core stores to it, or a packet arrives there.
+//! A cache asks the memory behind it for the lines that it lacks. A store to a cache that writes
+//! back takes lines in as a load does, and what is behind is written then; a store to one that
+//! writes through goes to what is behind in any case, and takes nothing in. A cache of each core's
+//! own loses a line when another core stores to it, or a packet arrives there.
 
 use super::cache::Cache;
 use crate::description::Machine;

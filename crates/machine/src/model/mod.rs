@@ -1,13 +1,16 @@
 //! Cores, hardware threads, memories and locks, event by event.
 //!
-//! A core issues for one thread at a time. With the schedule `swap` a thread keeps its core until it waits; with `interleave` each cycle another ready thread issues.
-//! An access takes one cycle to issue, and its thread waits until it is served. Events of one cycle happen in the order of cores; nothing depends on chance, so equal
-//! inputs give equal reports.
+//! A core issues for one thread at a time. With the schedule `swap` a thread keeps its core until
+//! it waits; with `interleave` each cycle another ready thread issues. An access takes one cycle to
+//! issue, and its thread waits until it is served. Events of one cycle happen in the order of
+//! cores; nothing depends on chance, so equal inputs give equal reports.
 //!
-//! While all threads of a core that are ready only compute, their turns are not events: the core is told when that ends, and what they have issued until then is computed (`jump`).
+//! While all threads of a core that are ready only compute, their turns are not events: the core is
+//! told when that ends, and what they have issued until then is computed (`jump`).
 //!
-//! A packet is in the input buffer from its arrival until its thread has done with it. Left out: instruction fetch, the wire's own time, and what packets do to the order in which
-//! the program sees them: the trace is that of one packet after the other.
+//! A packet is in the input buffer from its arrival until its thread has done with it. Left out:
+//! instruction fetch, the wire's own time, and what packets do to the order in which the program
+//! sees them: the trace is that of one packet after the other.
 
 mod cache;
 mod jump;
@@ -42,7 +45,8 @@ pub struct Options {
     pub interval: Option<f64>,
     /// End at the first packet that is dropped.
     pub until_drop: bool,
-    /// End when the machine is in a state in which it has been before: with packets at a rate what follows repeats what was.
+    /// End when the machine is in a state in which it has been before: with packets at a rate what
+    /// follows repeats what was.
     pub until_repeat: bool,
 }
 

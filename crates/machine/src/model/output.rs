@@ -1,7 +1,9 @@
-//! What stands between the threads and the wire: packets leave one after the other, in the order of their arrivals if the machine is so.
+//! What stands between the threads and the wire: packets leave one after the other, in the order of
+//! their arrivals if the machine is so.
 //!
-//! In order, a packet has the entry of its number among those that were taken in, modulo the number of entries. Its thread fills the entry and goes on; if the entry is still that of an
-//! earlier packet, it waits. The wire takes the entries in turn and waits at one that is not filled.
+//! In order, a packet has the entry of its number among those that were taken in, modulo the number
+//! of entries. Its thread fills the entry and goes on; if the entry is still that of an earlier
+//! packet, it waits. The wire takes the entries in turn and waits at one that is not filled.
 
 use crate::description::Port;
 use std::collections::BTreeMap;
@@ -23,7 +25,8 @@ pub(super) struct Output {
     next: u64,
     /// Filled entries that it has not reached, with their times and cycles.
     filled: BTreeMap<u64, (u64, u64)>,
-    /// When packets were sent: the last ones, by number in order, otherwise in the order of sending.
+    /// When packets were sent: the last ones, by number in order, otherwise in the order of
+    /// sending.
     sent: BTreeMap<u64, u64>,
     count: u64,
     waiting: Vec<usize>,

@@ -1,12 +1,15 @@
-//! Whether the machine is in a state in which it has been before, at the same place of the trace: then what follows is what followed then.
+//! Whether the machine is in a state in which it has been before, at the same place of the trace:
+//! then what follows is what followed then.
 //!
-//! Packets arrive in blocks of whole traces, and a block takes a whole number of cycles; so two blocks differ only in the state with which they begin. A state is everything that decides what happens next, with times relative to now. It
-//! is compared as a whole, not by a hash.
+//! Packets arrive in blocks of whole traces, and a block takes a whole number of cycles; so two
+//! blocks differ only in the state with which they begin. A state is everything that decides what
+//! happens next, with times relative to now. It is compared as a whole, not by a hash.
 
 use super::{Core, Model, Options, Thread};
 use std::collections::HashSet;
 
-/// Packets of a block are at least so many, so that rounding its time to cycles changes the rate by less than one part in 4,096.
+/// Packets of a block are at least so many, so that rounding its time to cycles changes the rate by
+/// less than one part in 4,096.
 const BLOCK: u64 = 4096;
 
 /// States at the beginnings of blocks.

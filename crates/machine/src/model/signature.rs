@@ -1,9 +1,12 @@
 //! Signatures of transactions: which bit stands for a word.
 //!
-//! A hash that mixes all bits of the address makes some words share a bit whatever they are. The application-specific one is a trie over the bits of addresses, made of a profile: the leaf with most
-//! accesses is split by the bit of the address that divides it best, until there are as many leaves as bits; so words that are touched most get bits of their own.
+//! A hash that mixes all bits of the address makes some words share a bit whatever they are. The
+//! application-specific one is a trie over the bits of addresses, made of a profile: the leaf with
+//! most accesses is split by the bit of the address that divides it best, until there are as many
+//! leaves as bits; so words that are touched most get bits of their own.
 //!
-//! Source: NetTM paper, section 6.2, after Labrecque and others, "Application-Specific Signatures for Transactional Memory in Soft Processors" (ARC 2010).
+//! Source: NetTM paper, section 6.2, after Labrecque and others, "Application-Specific Signatures
+//! for Transactional Memory in Soft Processors" (ARC 2010).
 
 use super::sync::Scheme;
 use crate::description::{Fault, Hash, Machine, Transactions};

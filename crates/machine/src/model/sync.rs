@@ -1,8 +1,9 @@
 //! Critical sections: locks that are given in the order of asking, and transactions.
 //!
-//! A transaction is eager, as NetTM's is: it writes at once and keeps an undo log. An access that conflicts with another running transaction (its write with what the
-//! other read or wrote, its read with what the other wrote) ends the one that asks; it undoes its writes and begins again after the next commit of any. What they
-//! touched is kept in signatures, or exactly.
+//! A transaction is eager, as NetTM's is: it writes at once and keeps an undo log. An access that
+//! conflicts with another running transaction (its write with what the other read or wrote, its
+//! read with what the other wrote) ends the one that asks; it undoes its writes and begins again
+//! after the next commit of any. What they touched is kept in signatures, or exactly.
 
 use super::signature::Signature;
 use crate::description::Machine;
@@ -118,7 +119,8 @@ impl<'m> Sync<'m> {
         self.clean_commits += u64::from(std::mem::replace(&mut self.clean[thread], true));
     }
 
-    /// Notes what a transaction touches. If that conflicts: the step at which it begins again, and the cycles to undo.
+    /// Notes what a transaction touches. If that conflicts: the step at which it begins again, and
+    /// the cycles to undo.
     pub(super) fn touch(&mut self, thread: usize, access: &Access) -> Option<(usize, u64)> {
         let (first, words) = access.shared?;
         self.running[thread].as_ref()?;

@@ -1,8 +1,11 @@
-//! How threads come to entries of the transmit FIFO, as data: a table `[arbitration.NAME]` of a machine with ports.
+//! How threads come to entries of the transmit FIFO, as data: a table `[arbitration.NAME]` of a
+//! machine with ports.
 //!
-//! An entry is the next one in turn, or one that belongs to the port. A lock, a word of a memory that is read and set at once, is held while an
-//! entry is taken, or until the cell is in it. A thread whose entry is not free asks for it
-//! again, or looks after its other ports. The paper's policies are the shared variable, check-out and the a-priori partition (NP-Click paper, section 4.5).
+//! An entry is the next one in turn, or one that belongs to the port. A lock, a word of a memory
+//! that is read and set at once, is held while an entry is taken, or until the cell is in it. A
+//! thread whose entry is not free asks for it again, or looks after its other ports. The paper's
+//! policies are the shared variable, check-out and the a-priori partition (NP-Click paper, section
+//! 4.5).
 
 use super::Ports;
 use crate::description::Fault;

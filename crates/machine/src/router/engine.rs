@@ -1,4 +1,5 @@
-//! Engines and threads, event by event. Events of the same cycle happen in the order in which they were made.
+//! Engines and threads, event by event. Events of the same cycle happen in the order in which they
+//! were made.
 
 use super::ports::{Cell, Fifo, In, Out, Waiting, wire_cycles};
 use super::sections::Sections;

@@ -1,15 +1,22 @@
-//! A router's header processing by hand for a machine of the IXP1200's kind: what `program` does is what it costs.
+//! A router's header processing by hand for a machine of the IXP1200's kind: what `program` does is
+//! what it costs.
 //!
-//! The program is written against an engine's own instructions (`Engine`), one method each: arithmetic on 32-bit registers, with a shift of the second operand and with carry, branches, and reads and writes of memories through
-//! transfer registers. They act on the packet and on the tables, and each is counted with the weight that the machine's description gives its class. So results and costs are those of the same run.
+//! The program is written against an engine's own instructions (`Engine`), one method each:
+//! arithmetic on 32-bit registers, with a shift of the second operand and with carry, branches, and
+//! reads and writes of memories through transfer registers. They act on the packet and on the
+//! tables, and each is counted with the weight that the machine's description gives its class. So
+//! results and costs are those of the same run.
 //!
-//! It is the reference design's plan (NP-Click paper, section 5.3, which names it without its code): the headers are read into registers with one access, looked at there, and written back with another; the next hop
-//! is found by a trie of four steps of a byte in SRAM. Left out: headers with options and packets that are refused, which are the StrongARM's.
+//! It is the reference design's plan (NP-Click paper, section 5.3, which names it without its
+//! code): the headers are read into registers with one access, looked at there, and written back
+//! with another; the next hop is found by a trie of four steps of a byte in SRAM. Left out: headers
+//! with options and packets that are refused, which are the StrongARM's.
 
 use crate::description::Machine;
 use crate::steps::{Access, Step, Work};
 
-/// Bytes of a packet's headers that are read and written at once: Ethernet's and IPv4's, in whole units of eight bytes.
+/// Bytes of a packet's headers that are read and written at once: Ethernet's and IPv4's, in whole
+/// units of eight bytes.
 const HEADERS: u32 = 40;
 /// An entry of the trie that is a route, not a node.
 const ROUTE: u32 = 1 << 31;
@@ -21,12 +28,14 @@ const NODE: usize = 256;
 pub struct Table {
     /// Nodes of the trie: a route, or the node behind it.
     trie: Vec<u32>,
-    /// By route four words: the port, and the Ethernet addresses of the frame that leaves, without its type.
+    /// By route four words: the port, and the Ethernet addresses of the frame that leaves, without
+    /// its type.
     hops: Vec<[u32; 4]>,
 }
 
 impl Table {
-    /// Of prefixes with their lengths and next hops, the last of which is for addresses that no prefix has.
+    /// Of prefixes with their lengths and next hops, the last of which is for addresses that no
+    /// prefix has.
     pub fn new(routes: &[(u32, u32, u32)], hops: &[[u32; 4]], default: u32) -> Self {
         let mut table = Self { trie: vec![ROUTE | default; NODE], hops: hops.to_vec() };
         let mut routes = routes.to_vec();
@@ -126,7 +135,8 @@ impl Engine<'_> {
         taken
     }
 
-    /// A command to a memory; data come and go by transfer registers, and the thread swaps until it is done.
+    /// A command to a memory; data come and go by transfer registers, and the thread swaps until it
+    /// is done.
     fn memory(&mut self, name: &str, write: bool, address: u32, bytes: u32) {
         self.count += self.machine.instructions.memory;
         let computed = self.count.round() as u32;
@@ -138,7 +148,8 @@ impl Engine<'_> {
     }
 }
 
-/// Routes a frame, which it changes; the port that it leaves by, or none for what is the StrongARM's, and what that takes.
+/// Routes a frame, which it changes; the port that it leaves by, or none for what is the
+/// StrongARM's, and what that takes.
 pub fn route(machine: &Machine, table: &Table, frame: &mut [u8]) -> (Option<u32>, Work) {
     let mut engine = Engine { machine, steps: Vec::new(), carry: false, count: 0.0 };
     let word = |at: usize| (0..4).fold(0, |word, n| word << 8 | u32::from(frame.get(at * 4 + n).copied().unwrap_or(0)));
@@ -153,7 +164,8 @@ pub fn route(machine: &Machine, table: &Table, frame: &mut [u8]) -> (Option<u32>
     (port, Work { steps: engine.steps, flow: 0, bytes: frame.len() as u32 })
 }
 
-/// The program. `w` are the registers that hold the headers: the Ethernet header ends in the middle of `w[3]`, the destination is in `w[7]` and `w[8]`.
+/// The program. `w` are the registers that hold the headers: the Ethernet header ends in the middle
+/// of `w[3]`, the destination is in `w[7]` and `w[8]`.
 fn program(e: &mut Engine<'_>, table: &Table, w: &mut [u32; 10], bytes: u32) -> Option<u32> {
     check(e, w, bytes)?;
     let route = look_up(e, table, w);
@@ -166,7 +178,8 @@ fn program(e: &mut Engine<'_>, table: &Table, w: &mut [u32; 10], bytes: u32) -> 
     Some(port)
 }
 
-/// IPv4 without options, of the right length, from an address that can be one, with a checksum that holds.
+/// IPv4 without options, of the right length, from an address that can be one, with a checksum that
+/// holds.
 fn check(e: &mut Engine<'_>, w: &[u32; 10], bytes: u32) -> Option<()> {
     let kind = e.constant(0x0800_4500);
     let mask = e.constant(0xffff_ff00);

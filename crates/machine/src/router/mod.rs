@@ -1,18 +1,25 @@
-//! A router of the IXP1200's kind: engines whose threads receive or transmit, ports with small buffers, and a transmit FIFO that is emptied in order.
+//! A router of the IXP1200's kind: engines whose threads receive or transmit, ports with small
+//! buffers, and a transmit FIFO that is emptied in order.
 //!
 //! ```text
 //! wire ──▶ port buffer ──▶ receive thread (status, cells to SDRAM, the program) ──▶ queue of the way out ──▶ transmit thread (status, an entry, a cell) ──▶ FIFO ──▶ port buffer ──▶ wire
 //! ```
 //!
-//! A thread keeps its engine until it asks a memory or a control-status register. Registers share a bus with all memories, and an engine may have no more than so many requests to them under way.
-//! How threads come to entries of the FIFO is a policy that the machine's description has (`arbitration`). The FIFO waits at each
-//! entry until it is valid.
+//! A thread keeps its engine until it asks a memory or a control-status register. Registers share a
+//! bus with all memories, and an engine may have no more than so many requests to them under way.
+//! How threads come to entries of the FIFO is a policy that the machine's description has
+//! (`arbitration`). The FIFO waits at each entry until it is valid.
 //!
-//! A frame leaves by any of the other ports with the same probability. With an entry for each port, the FIFO sends as many cells to each port as to the one that gets fewest, and how far ports are apart is a random walk: its
-//! deviation grows with the square root of time, at any rate. No queue is long enough for ever, and what leaves a machine that began with empty queues is less than what comes, the more so the shorter the run. The paper's steady state
-//! is an interval in which data are always ready to be sent on all ports, so a run begins with frames in each queue ([`Setup::queued`], [`stock`]).
+//! A frame leaves by any of the other ports with the same probability. With an entry for each port,
+//! the FIFO sends as many cells to each port as to the one that gets fewest, and how far ports are
+//! apart is a random walk: its deviation grows with the square root of time, at any rate. No queue
+//! is long enough for ever, and what leaves a machine that began with empty queues is less than
+//! what comes, the more so the shorter the run. The paper's steady state is an interval in which
+//! data are always ready to be sent on all ports, so a run begins with frames in each queue
+//! ([`Setup::queued`], [`stock`]).
 //!
-//! Source: NP-Click paper, sections 2.2, 4.4, 4.5 and 5. Left out: the StrongARM, and frames that are damaged.
+//! Source: NP-Click paper, sections 2.2, 4.4, 4.5 and 5. Left out: the StrongARM, and frames that
+//! are damaged.
 
 mod arbitration;
 mod assignment;
@@ -114,12 +121,14 @@ pub fn run(setup: &Setup<'_>, ports: &Ports, load: f64) -> Report {
     engine::Model::new(setup, ports, load).run()
 }
 
-/// Frames that wait at each way out when a rate is measured: half of what the queue holds, so that it can become shorter or longer.
+/// Frames that wait at each way out when a rate is measured: half of what the queue holds, so that
+/// it can become shorter or longer.
 pub fn stock(ports: &Ports) -> u32 {
     ports.queue / 2
 }
 
-/// The highest rate at which nothing is dropped and what leaves is within 1 % of what comes, with its report; in halvings of what is left. The rate is 0 if none that was tried is sustained.
+/// The highest rate at which nothing is dropped and what leaves is within 1 % of what comes, with
+/// its report; in halvings of what is left. The rate is 0 if none that was tried is sustained.
 pub fn search(setup: &Setup<'_>, ports: &Ports) -> (f64, Report) {
     let holds = |report: &Report| report.dropped == 0 && report.mbits >= report.offered * 0.99;
     let full = run(setup, ports, 1.0);
@@ -139,7 +148,9 @@ pub fn search(setup: &Setup<'_>, ports: &Ports) -> (f64, Report) {
     (low, best)
 }
 
-/// The best assignment of threads to receiving and transmitting, by the rate that it sustains with any of the policies: engines are given to the one or the other. Without, no assignment sustains a rate that was tried.
+/// The best assignment of threads to receiving and transmitting, by the rate that it sustains with
+/// any of the policies: engines are given to the one or the other. Without, no assignment sustains
+/// a rate that was tried.
 pub fn best<'a>(setup: &Setup<'a>, ports: &Ports, policies: &[&'a Arbitration]) -> Option<(Assignment, f64)> {
     let engines = setup.machine.processor.cores;
     let rated = (1..engines).map(|receiving| {

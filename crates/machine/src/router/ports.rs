@@ -29,7 +29,8 @@ pub(super) struct In {
     pub(super) arriving: Option<(u64, u32, u32)>,
     /// A cell of the frame that is arriving was lost.
     pub(super) broken: bool,
-    /// A thread has a cell of this port in hand: others leave the port alone, so that cells keep their order.
+    /// A thread has a cell of this port in hand: others leave the port alone, so that cells keep
+    /// their order.
     pub(super) taken: bool,
 }
 

@@ -1,6 +1,8 @@
-//! Critical sections of the programs that receive threads run: a lock for each element, given in the order of asking, as in the model of cores and threads ([`crate::model`]).
+//! Critical sections of the programs that receive threads run: a lock for each element, given in
+//! the order of asking, as in the model of cores and threads ([`crate::model`]).
 //!
-//! A thread that waits gives its engine to others. Elements have one of so many mutexes, by their numbers.
+//! A thread that waits gives its engine to others. Elements have one of so many mutexes, by their
+//! numbers.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,11 +1,17 @@
-//! Cores that take packets from a work scheduler: groups of elements, the cores that subscribe to them, tags that keep packets in order and apart.
+//! Cores that take packets from a work scheduler: groups of elements, the cores that subscribe to
+//! them, tags that keep packets in order and apart.
 //!
-//! A packet is a work entry. Its group is that of the element that comes next; a core takes entries of the groups that it subscribes to, and submits a packet whose next element is of another group. An entry has a tag.
-//! Entries with the same ordered tag are run at the same time, and change their tag in the order in which they came to it. Of those with the same atomic tag one runs at a time, in that order.
-//! A packet arrives with a tag of its flow. It changes to an atomic tag of the element for a critical section, and leaves when those before it with its tag have. An entry whose change of tag has to wait is
-//! given back to the scheduler, and its core takes other work. So is one that a unit works for, if the machine's searches are asynchronous.
+//! A packet is a work entry. Its group is that of the element that comes next; a core takes entries
+//! of the groups that it subscribes to, and submits a packet whose next element is of another
+//! group. An entry has a tag. Entries with the same ordered tag are run at the same time, and
+//! change their tag in the order in which they came to it. Of those with the same atomic tag one
+//! runs at a time, in that order. A packet arrives with a tag of its flow. It changes to an atomic
+//! tag of the element for a critical section, and leaves when those before it with its tag have. An
+//! entry whose change of tag has to wait is given back to the scheduler, and its core takes other
+//! work. So is one that a unit works for, if the machine's searches are asynchronous.
 //!
-//! Sources: NetVM paper, sections 5.2.1, 5.4 and 6.3.5; Cavium's public description of the SSO unit (called POW before). Left out: levels of priority, and entries that overflow into memory.
+//! Sources: NetVM paper, sections 5.2.1, 5.4 and 6.3.5; Cavium's public description of the SSO unit
+//! (called POW before). Left out: levels of priority, and entries that overflow into memory.
 
 mod plan;
 mod run;
@@ -79,7 +85,8 @@ pub struct Report {
     pub memories: Vec<Use>,
 }
 
-/// Runs so many packets, which repeat those given; there is always a next one. If state is kept `by_flow`, packets have atomic tags of their flows and need none for critical sections.
+/// Runs so many packets, which repeat those given; there is always a next one. If state is kept
+/// `by_flow`, packets have atomic tags of their flows and need none for critical sections.
 ///
 /// # Errors
 /// The machine has no scheduler or too few cores or groups, or an element has no group.

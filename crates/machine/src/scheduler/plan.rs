@@ -30,7 +30,8 @@ impl Plan {
         Self { groups: (0..elements).map(|n| Group { elements: vec![n], cores: vec![n] }).collect() }
     }
 
-    /// Elements beside each other whose cycles together are no more than those of the slowest one share a group; then each further core is given to the group that is slowest.
+    /// Elements beside each other whose cycles together are no more than those of the slowest one
+    /// share a group; then each further core is given to the group that is slowest.
     pub fn balanced(cycles: &[u64], cores: usize) -> Self {
         let most = cycles.iter().copied().max().unwrap_or(0);
         let mut groups: Vec<(Vec<usize>, u64)> = Vec::new();
@@ -56,7 +57,8 @@ impl Plan {
         Self { groups: groups.into_iter().zip(given).map(|((elements, _), count)| Group { elements, cores: cores(count) }).collect() }
     }
 
-    /// Reads lines `CORE[-CORE][,CORE…] ELEMENT…`: each is a group. `*` is every element that no other line names, and a comment begins with `#`.
+    /// Reads lines `CORE[-CORE][,CORE…] ELEMENT…`: each is a group. `*` is every element that no
+    /// other line names, and a comment begins with `#`.
     ///
     /// # Errors
     /// A line is wrong, or an element is in no group, or in two.

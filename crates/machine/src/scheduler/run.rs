@@ -1,4 +1,5 @@
-//! The scheduler and its cores, event by event. Events of the same cycle happen in the order in which they were made.
+//! The scheduler and its cores, event by event. Events of the same cycle happen in the order in
+//! which they were made.
 
 use super::{Arrival, Plan, Report, Scheduler};
 use crate::description::Machine;

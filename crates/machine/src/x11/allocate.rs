@@ -1,6 +1,8 @@
-//! Registers and flags: each value has one from the stage that makes it to the last one that reads it.
+//! Registers and flags: each value has one from the stage that makes it to the last one that reads
+//! it.
 //!
-//! Stages are in one line and branches lead forward, so what is alive is an interval, and taking the first that is free is as good as can be (but for pairs, which lie side by side).
+//! Stages are in one line and branches lead forward, so what is alive is an interval, and taking
+//! the first that is free is as good as can be (but for pairs, which lie side by side).
 
 use super::code::{Name, Program, Stage};
 use super::lower::{Lowered, Op};

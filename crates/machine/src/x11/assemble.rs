@@ -1,6 +1,8 @@
-//! Reads slot programs as [`super::listing`] writes them, and as people write them: labels in place of stages, lines without numbers.
+//! Reads slot programs as [`super::listing`] writes them, and as people write them: labels in place
+//! of stages, lines without numbers.
 //!
-//! A line without a number is the next stage that can take it: an instruction skips access points, and `point:` goes on to the next of them. A comment begins with `;`, a label ends with `:`, and
+//! A line without a number is the next stage that can take it: an instruction skips access points,
+//! and `point:` goes on to the next of them. A comment begins with `;`, a label ends with `:`, and
 //! the label `end` is the end of the pipeline.
 
 use super::Machine;

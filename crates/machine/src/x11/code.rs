@@ -1,10 +1,13 @@
 //! Slot programs of the pipeline: what each stage does with the packet that is in it.
 //!
-//! A stage of the pipeline is one instruction of four slots (arithmetic, move, load offset, branch), or an access point with one operation of a device. Slots of an
-//! instruction read what was there before it, and write together. Jumps lead forward only: a packet passes the stages up to the target and does nothing in them.
+//! A stage of the pipeline is one instruction of four slots (arithmetic, move, load offset,
+//! branch), or an access point with one operation of a device. Slots of an instruction read what
+//! was there before it, and write together. Jumps lead forward only: a packet passes the stages up
+//! to the target and does nothing in them.
 //!
-//! Source: NetVM paper, section 5.3.1, for slots, words of 16 bits and access points. Operations of the arithmetic unit, flags that comparisons write and that moves
-//! and branches depend on are ours: the paper does not tell the encoding.
+//! Source: NetVM paper, section 5.3.1, for slots, words of 16 bits and access points. Operations of
+//! the arithmetic unit, flags that comparisons write and that moves and branches depend on are
+//! ours: the paper does not tell the encoding.
 
 use netil::exec::TrapKind;
 use netil::set::Set;
@@ -33,7 +36,8 @@ pub struct If {
     pub holds: bool,
 }
 
-/// An operation on words. The flag that goes in makes operations on longer values: a carry, a borrow, or what was found for other words.
+/// An operation on words. The flag that goes in makes operations on longer values: a carry, a
+/// borrow, or what was found for other words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AluOp {
     /// Sum, with a carry in and out.
@@ -154,8 +158,8 @@ pub enum Place {
     Reg(Reg),
     /// Two registers, the one with the higher half first.
     Pair(Reg),
-    /// Bytes of the packet, 1, 2 or 4; the most significant first. The place counts from where the packet began when it came, wherever its head is now; the last 256 places
-    /// are before that.
+    /// Bytes of the packet, 1, 2 or 4; the most significant first. The place counts from where the
+    /// packet began when it came, wherever its head is now; the last 256 places are before that.
     Packet(u16, u8),
     /// Bytes of info memory, the least significant first.
     Info(u16, u8),
@@ -385,7 +389,8 @@ pub struct Trap {
     pub kind: TrapKind,
     /// The instruction.
     pub site: u32,
-    /// Before it, ends of accesses in the packet and their places: it is the first one that is not inside.
+    /// Before it, ends of accesses in the packet and their places: it is the first one that is not
+    /// inside.
     pub ends: Vec<(u32, u32)>,
 }
 

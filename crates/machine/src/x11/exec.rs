@@ -1,9 +1,13 @@
-//! Runs slot programs: one packet after the other, or in lock-step, each packet in a stage of its own.
+//! Runs slot programs: one packet after the other, or in lock-step, each packet in a stage of its
+//! own.
 //!
-//! Run one after the other, packets see what those before them have done, as the interpreter does it: what the code generator made is tested so. In lock-step a packet enters each few cycles and
-//! goes one stage further each cycle, and an access point takes its latency: what hazards do is to be seen there.
+//! Run one after the other, packets see what those before them have done, as the interpreter does
+//! it: what the code generator made is tested so. In lock-step a packet enters each few cycles and
+//! goes one stage further each cycle, and an access point takes its latency: what hazards do is to
+//! be seen there.
 //!
-//! Reads past the end of a packet or memory give zeros, writes there do nothing: what must not happen is tested by the program before.
+//! Reads past the end of a packet or memory give zeros, writes there do nothing: what must not
+//! happen is tested by the program before.
 
 use super::Machine;
 use super::code::{
@@ -279,7 +283,8 @@ impl<'p> Pipeline<'p> {
         (self.disposition(&context), context.buffer)
     }
 
-    /// Packets in lock-step, each so many cycles after the one before; also the cycles that all took.
+    /// Packets in lock-step, each so many cycles after the one before; also the cycles that all
+    /// took.
     pub fn lock_step<'a>(
         &mut self,
         packets: impl Iterator<Item = ExchangeBuffer<'a>>,
@@ -291,7 +296,8 @@ impl<'p> Pipeline<'p> {
             if cycle.is_multiple_of(machine.pipeline.packet_cycles.into()) {
                 inside.extend(packets.next().map(|buffer| (cycle, Context::new(buffer))));
             }
-            // Those that are further go first; what they write is seen behind them in the next cycle.
+            // Those that are further go first; what they write is seen behind them in the next
+            // cycle.
             for (entered, context) in &mut inside {
                 let at = (cycle - *entered) as usize;
                 if let Some(stage) = places.get(at).copied().flatten().filter(|stage| *stage >= context.next) {

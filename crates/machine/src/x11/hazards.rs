@@ -1,9 +1,13 @@
-//! Reads and writes of the same memory in different access points: packets that come in between see what is about to change.
+//! Reads and writes of the same memory in different access points: packets that come in between see
+//! what is about to change.
 //!
-//! The window is the distance of the two points in cycles over the cycles between packets. Within it a packet reads what the one before has not written yet, or its write is lost. An operation that
-//! reads, adds and writes at once is no hazard, nor are two writes of which none depends on a read of the same memory.
+//! The window is the distance of the two points in cycles over the cycles between packets. Within
+//! it a packet reads what the one before has not written yet, or its write is lost. An operation
+//! that reads, adds and writes at once is no hazard, nor are two writes of which none depends on a
+//! read of the same memory.
 //!
-//! Source: NetVM paper, sections 5.3.2 and 6.2: the learning switch, whose window is 3 to 4 packets.
+//! Source: NetVM paper, sections 5.3.2 and 6.2: the learning switch, whose window is 3 to 4
+//! packets.
 
 use super::Machine;
 use super::code::{Access, Memory, Program, Stage, Store};

@@ -1,16 +1,21 @@
-//! The Xelerated X11: a systolic pipeline, a code generator for it, and an executor of what that makes.
+//! The Xelerated X11: a systolic pipeline, a code generator for it, and an executor of what that
+//! makes.
 //!
 //! ```text
 //! MIR ──lower──▶ slots over virtual registers ──schedule──▶ stages ──allocate──▶ Program ──listing──▶ text ──assemble──▶ Program
 //!                                                                                  └──exec──▶ dispositions, packets, tables
 //! ```
 //!
-//! Every packet passes all stages, one a cycle. So what counts is how many stages a program takes, not which way a packet goes: operations without effect are done before it is known whether
-//! they are needed, in slots that are free. Wider values are split into words of 16 bits, words that are known to be zeros are none. Loops that count to a constant are unrolled; sets and
-//! switches are one lookup in a TCAM; a read, an addition and a write of the same memory are one operation. What is left of reads before writes that other packets may come between is told
-//! with the number of packets ([`hazards`]).
+//! Every packet passes all stages, one a cycle. So what counts is how many stages a program takes,
+//! not which way a packet goes: operations without effect are done before it is known whether they
+//! are needed, in slots that are free. Wider values are split into words of 16 bits, words that are
+//! known to be zeros are none. Loops that count to a constant are unrolled; sets and switches are
+//! one lookup in a TCAM; a read, an addition and a write of the same memory are one operation. What
+//! is left of reads before writes that other packets may come between is told with the number of
+//! packets ([`hazards`]).
 //!
-//! Source: NetVM paper, sections 5.3 and 6.3. Left out: recirculation, checksums of ranges, copies of packets, and everything that the paper's section 6.1 leaves to other machines.
+//! Source: NetVM paper, sections 5.3 and 6.3. Left out: recirculation, checksums of ranges, copies
+//! of packets, and everything that the paper's section 6.1 leaves to other machines.
 
 mod allocate;
 pub mod assemble;
@@ -172,7 +177,8 @@ pub struct Made {
     pub flags: u16,
 }
 
-/// A program for the pipeline of elements that packets come to by the first one's port, or by several ports of it if none is named.
+/// A program for the pipeline of elements that packets come to by the first one's port, or by
+/// several ports of it if none is named.
 ///
 /// # Errors
 /// They do what the machine cannot do, or need more of it than there is.

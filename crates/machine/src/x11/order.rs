@@ -1,7 +1,9 @@
-//! What comes before stages are filled: operations that nobody needs go, others move down to where they are needed, blocks get an order.
+//! What comes before stages are filled: operations that nobody needs go, others move down to where
+//! they are needed, blocks get an order.
 //!
-//! An operation without effect belongs to the block that every use of it comes after, the nearest such; the scheduler may do it in any block before. The order of blocks is a topological one in which
-//! one way out of each block goes on in the next one, where that can be.
+//! An operation without effect belongs to the block that every use of it comes after, the nearest
+//! such; the scheduler may do it in any block before. The order of blocks is a topological one in
+//! which one way out of each block goes on in the next one, where that can be.
 
 use super::code::{Move, Name, Place, Reg};
 use super::lower::{End, Lowered, Op};

@@ -1,10 +1,14 @@
-//! Fills stages: block by block, each operation in the earliest slot that is free once its operands are there.
+//! Fills stages: block by block, each operation in the earliest slot that is free once its operands
+//! are there.
 //!
-//! An operation without effect may take a free slot of any block that every way to its own goes through, so work of several blocks shares instructions; whoever does not need it has done it in vain,
-//! which costs nothing where each packet passes all stages. Effects stay in their block, behind the exits before them. Several orders of blocks and of operations are tried, and the shortest program
-//! is taken.
+//! An operation without effect may take a free slot of any block that every way to its own goes
+//! through, so work of several blocks shares instructions; whoever does not need it has done it in
+//! vain, which costs nothing where each packet passes all stages. Effects stay in their block,
+//! behind the exits before them. Several orders of blocks and of operations are tried, and the
+//! shortest program is taken.
 //!
-//! Source: list scheduling with speculation upwards along the dominator tree, as in Mahlke and others, "Sentinel Scheduling" (1992), where nothing that is done early can trap. The paper's own
+//! Source: list scheduling with speculation upwards along the dominator tree, as in Mahlke and
+//! others, "Sentinel Scheduling" (1992), where nothing that is done early can trap. The paper's own
 //! compiler merged neighbours on straight lines.
 
 use super::allocate;
@@ -14,7 +18,8 @@ use super::order::{Layout, Touched, merge_loads, remove_dead, sink};
 use super::shape::{chain_tests, defaults_first, guard_exits, merge_tests, thread};
 use super::{Machine, Refused};
 
-/// The shortest program that was found, and of those the one with fewest operations, with the registers and flags that it takes.
+/// The shortest program that was found, and of those the one with fewest operations, with the
+/// registers and flags that it takes.
 pub(super) fn best(mut lowered: Lowered, machine: &Machine) -> Result<(Program, u16, u16), Refused> {
     merge_loads(&mut lowered);
     let mut found: Option<(Program, Lowered)> = None;
@@ -41,7 +46,8 @@ pub(super) fn best(mut lowered: Lowered, machine: &Machine) -> Result<(Program, 
     Ok((program, registers, flags))
 }
 
-/// The graph of blocks as it takes fewest instructions; `chained`: tests take in what those before have found.
+/// The graph of blocks as it takes fewest instructions; `chained`: tests take in what those before
+/// have found.
 fn shaped(mut lowered: Lowered, chained: bool) -> Lowered {
     for _ in 0..2 {
         remove_dead(&mut lowered);
@@ -125,7 +131,8 @@ impl<'a> Scheduler<'a> {
         Program { stages: self.stages, ..Program::default() }
     }
 
-    /// By operation the length of the longest chain that waits for it. Effects of a block keep their order.
+    /// By operation the length of the longest chain that waits for it. Effects of a block keep
+    /// their order.
     fn heights(&self) -> Vec<usize> {
         let steps = &self.lowered.steps;
         let (mut regs, mut flags) = (vec![0; self.lowered.regs.into()], vec![0; self.lowered.flags.into()]);
@@ -279,7 +286,8 @@ impl<'a> Scheduler<'a> {
         self.put(stage, &Op::Branch(branch));
     }
 
-    /// Empties instructions whose operations find room in others that do something anyway: later ones, as long as nobody waits.
+    /// Empties instructions whose operations find room in others that do something anyway: later
+    /// ones, as long as nobody waits.
     fn gather(&mut self) {
         let readers = self.readers();
         let mut at_stage: Vec<Vec<usize>> = vec![Vec::new(); self.stages.len()];

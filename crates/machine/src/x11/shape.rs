@@ -1,11 +1,13 @@
-//! Changes of the graph of blocks that save instructions: each branch takes a slot of which an instruction has one, and an instruction passes all packets whether they need it or not.
+//! Changes of the graph of blocks that save instructions: each branch takes a slot of which an
+//! instruction has one, and an instruction passes all packets whether they need it or not.
 
 use super::code::{Access, Alu, AluOp, If, Move, Place, Verdict};
 use super::lower::{End, Lowered, Op, Step};
 use super::order::{Layout, touched};
 use std::collections::BTreeMap;
 
-/// Blocks that do nothing but go on elsewhere are passed by, and two ways to the same place are one.
+/// Blocks that do nothing but go on elsewhere are passed by, and two ways to the same place are
+/// one.
 pub(super) fn thread(lowered: &mut Lowered) {
     let mut busy = vec![false; lowered.ends.len()];
     lowered.steps.iter().for_each(|step| busy[step.home] = true);
@@ -35,8 +37,9 @@ pub(super) fn thread(lowered: &mut Lowered) {
     }
 }
 
-/// Blocks that end with a test for the same two ways share one: each leaves what it found in the same flag. Where they would need a jump to each of the ways, one is left, and none waits for
-/// the flag.
+/// Blocks that end with a test for the same two ways share one: each leaves what it found in the
+/// same flag. Where they would need a jump to each of the ways, one is left, and none waits for the
+/// flag.
 pub(super) fn merge_tests(lowered: &mut Lowered) {
     let mut groups: BTreeMap<(usize, usize, bool), Vec<(usize, usize)>> = BTreeMap::new();
     let layout = Layout::new(lowered, true);
@@ -60,14 +63,17 @@ pub(super) fn merge_tests(lowered: &mut Lowered) {
         for (block, step) in members {
             lowered.ends[block] = End::Jump(own);
             set_flag(&mut lowered.steps[step].op, flag);
-            // Before the ways to the others part it would be written for them, too, and perhaps after theirs.
+            // Before the ways to the others part it would be written for them, too, and perhaps
+            // after theirs.
             (lowered.steps[step].below, lowered.steps[step].fixed) = (common, true);
         }
     }
 }
 
-/// A test that leads on to another one, where both otherwise lead to the same place: the second takes in what the first has found, and the branch between them is gone. What the second block does is then
-/// done for all packets, so it must have no effect but ways out that wait for its test.
+/// A test that leads on to another one, where both otherwise lead to the same place: the second
+/// takes in what the first has found, and the branch between them is gone. What the second block
+/// does is then done for all packets, so it must have no effect but ways out that wait for its
+/// test.
 pub(super) fn chain_tests(lowered: &mut Lowered) {
     let order = Layout::new(lowered, true).order;
     for block in order.iter().copied() {
@@ -92,7 +98,8 @@ pub(super) fn chain_tests(lowered: &mut Lowered) {
     }
 }
 
-/// The flag that a block tests at its end, or by which packets leave in it, and where those go on that do not have it.
+/// The flag that a block tests at its end, or by which packets leave in it, and where those go on
+/// that do not have it.
 fn second_test(lowered: &Lowered, block: usize) -> Option<(u16, usize)> {
     match lowered.ends.get(block)? {
         End::Branch(is, yes, no) => Some((is.flag, if is.holds { *no } else { *yes })),
@@ -113,7 +120,8 @@ fn makers(lowered: &Lowered, flag: u16) -> Vec<usize> {
     (0..lowered.steps.len()).filter(|n| touched(&lowered.steps[*n].op).flag_writes.contains(&flag)).collect()
 }
 
-/// The first of the comparisons for equality in a block, each of which takes in the flag of the one before, that make a flag; nobody reads what they find but in that block.
+/// The first of the comparisons for equality in a block, each of which takes in the flag of the one
+/// before, that make a flag; nobody reads what they find but in that block.
 fn head_of_test(lowered: &Lowered, block: usize, mut flag: u16) -> Option<usize> {
     loop {
         let [at] = makers(lowered, flag)[..] else { return None };
@@ -192,7 +200,8 @@ fn exit_of(lowered: &Lowered, block: usize) -> Option<Verdict> {
     }
 }
 
-/// Where every way out says where packets go, what is said last holds: so the default of a lookup is said before it, and what one way out and the block behind it say is said once.
+/// Where every way out says where packets go, what is said last holds: so the default of a lookup
+/// is said before it, and what one way out and the block behind it say is said once.
 pub(super) fn defaults_first(lowered: &mut Lowered) {
     if !lowered.told {
         return;
@@ -226,7 +235,8 @@ fn insert(lowered: &mut Lowered, at: usize, step: Step) {
     lowered.steps.iter_mut().filter_map(|step| step.after.as_mut()).filter(|after| **after >= at).for_each(|after| *after += 1);
 }
 
-/// A guarded way out, and the block behind it begins with saying the same to all others: it is said without condition, before.
+/// A guarded way out, and the block behind it begins with saying the same to all others: it is said
+/// without condition, before.
 fn said_once(lowered: &mut Lowered) {
     let done = lowered.ends.len();
     for n in 0..lowered.steps.len() {
@@ -253,7 +263,8 @@ fn said_once(lowered: &mut Lowered) {
     }
 }
 
-/// A block that leaves the pipeline, and that one test leads to, says where packets go together with the test.
+/// A block that leaves the pipeline, and that one test leads to, says where packets go together
+/// with the test.
 pub(super) fn guard_exits(lowered: &mut Lowered) {
     let (done, reached) = (lowered.ends.len(), Layout::new(lowered, true).order);
     for n in 0..lowered.steps.len() {

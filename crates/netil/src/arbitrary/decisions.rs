@@ -1,8 +1,10 @@
-//! Programs, half of them filters, that ask much of few fields: what optimisers merge, reorder and step over. Written as NetIL source.
+//! Programs, half of them filters, that ask much of few fields: what optimisers merge, reorder and
+//! step over. Written as NetIL source.
 //!
-//! Fields lie near each other, constants and packets are mostly those of one pattern, so that most equalities hold; lengths are tested beside the
-//! fields, some too late; the same field is asked again, in chains, switches and sets; numbers are put together of bytes; locals choose
-//! among them.
+//! Fields lie near each other, constants and packets are mostly those of one pattern, so that most
+//! equalities hold; lengths are tested beside the fields, some too late; the same field is asked
+//! again, in chains, switches and sets; numbers are put together of bytes; locals choose among
+//! them.
 
 use super::choices::Choices;
 use crate::asm::assemble;
@@ -30,7 +32,8 @@ pub fn few_valued_packet(seed: u64) -> Vec<u8> {
     (0..length).map(|at| if c.chance(1, rare) { c.below(4) as u8 } else { pattern(at) }).collect()
 }
 
-/// The byte that is mostly at that place. Headers are as long as multiples of four say, and the pattern with them.
+/// The byte that is mostly at that place. Headers are as long as multiples of four say, and the
+/// pattern with them.
 fn pattern(at: u32) -> u8 {
     [1, 0, 2, 1][at as usize % 4]
 }
@@ -107,7 +110,8 @@ impl<'a> Decisions<'a> {
         }
     }
 
-    /// A field on the stack; its width in bits and what it mostly is. Its place is near the others', sometimes relative to a local.
+    /// A field on the stack; its width in bits and what it mostly is. Its place is near the
+    /// others', sometimes relative to a local.
     fn field(&mut self) -> (u32, u32) {
         let at = *self.c.pick(&[0, 2, 3, 4, 6, 7, 8, 10, 11, 12, 14, 16, 20]);
         self.line(&format!("push {at}"));

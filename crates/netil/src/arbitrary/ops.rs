@@ -188,7 +188,8 @@ impl Body<'_, '_> {
             Own::PktSendDup | Own::PktSendBy | Own::PktPush | Own::PktPull | Own::PktTrim | Own::PktGrow => self.packet_op(op),
             Own::PktReceive | Own::PktAsk | Own::ExbufDelete | Own::ExbufCreate | Own::Sleep => self.packet_op(op),
             Own::InfoClr | Own::Nop | Own::Break => self.packet_op(op),
-            // Control flow is that of statements, and shared memory is declared where the init handler begins.
+            // Control flow is that of statements, and shared memory is declared where the init
+            // handler begins.
             Own::Jump | Own::JumpW | Own::Switch | Own::Call | Own::CallW | Own::Ret | Own::Exit | Own::PktSend | Own::PktDrop => {}
             Own::ChksumJump | Own::SetShare => {}
         }
@@ -207,7 +208,8 @@ impl Body<'_, '_> {
         self.op(if op == Op::TimerSet { Inst::with(op, timer) } else { Inst::new(op) }, 1, &[]);
     }
 
-    /// Holding packets back, and checks and moves of the head. A packet that is held is mostly taken back at once, since little can be done without.
+    /// Holding packets back, and checks and moves of the head. A packet that is held is mostly
+    /// taken back at once, since little can be done without.
     fn keep(&mut self, op: Op) {
         if op == Op::PktCheck {
             self.span();

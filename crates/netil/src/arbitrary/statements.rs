@@ -1,4 +1,5 @@
-//! Statements: single instructions, branches, loops, switches, calls and ends. A nested one leaves the stack below it alone.
+//! Statements: single instructions, branches, loops, switches, calls and ends. A nested one leaves
+//! the stack below it alone.
 
 use super::body::{Body, HIGH};
 use crate::module::{Extra, Inst, Switch};
@@ -43,7 +44,8 @@ impl Body<'_, '_> {
         !std::mem::take(&mut self.dead)
     }
 
-    /// Some statements that leave the stack as it is. Gives the locals written at their end, none if control does not get there.
+    /// Some statements that leave the stack as it is. Gives the locals written at their end, none
+    /// if control does not get there.
     fn arm(&mut self) -> Option<Vec<bool>> {
         let (stack, written, floor) = (self.stack.clone(), self.written.clone(), self.floor);
         self.floor = stack.len();

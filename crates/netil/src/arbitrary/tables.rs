@@ -1,4 +1,5 @@
-//! Tables: declarations with a few entries, lookups of few keys so that some hit, and what is done with the entries found.
+//! Tables: declarations with a few entries, lookups of few keys so that some hit, and what is done
+//! with the entries found.
 
 use super::Builder;
 use super::body::Body;
@@ -85,7 +86,8 @@ impl Builder<'_> {
 }
 
 impl Body<'_, '_> {
-    /// An instruction on a table, with what comes before and after it. No reference to an entry is left on the stack.
+    /// An instruction on a table, with what comes before and after it. No reference to an entry is
+    /// left on the stack.
     pub(super) fn table_op(&mut self, op: Op) {
         if self.b.module.tables.is_empty() {
             return self.operands(&[32]);
@@ -148,7 +150,8 @@ impl Body<'_, '_> {
         self.op(Inst::with(Op::LocLoad, local as u32), 0, &[entry_type(table)]);
     }
 
-    /// Stores to and loads from the entry on top of the stack, mostly only if there is one; leaves whether there is.
+    /// Stores to and loads from the entry on top of the stack, mostly only if there is one; leaves
+    /// whether there is.
     fn use_entry(&mut self, table: u32, value_bytes: u32) {
         let ty = entry_type(table);
         let guarded = self.b.c.chance(7, 8);

@@ -1,4 +1,5 @@
-//! Operands: constants, locals, loads and what is on the stack; addresses that are mostly good; what becomes of results.
+//! Operands: constants, locals, loads and what is on the stack; addresses that are mostly good;
+//! what becomes of results.
 
 use super::body::Body;
 use crate::module::{Extra, Inst};
@@ -8,7 +9,8 @@ use crate::table::{Op, Place, Space};
 const DEPTH: u32 = 2;
 
 impl Body<'_, '_> {
-    /// Makes the topmost elements have these widths, bottom to top, using what is there already where it fits.
+    /// Makes the topmost elements have these widths, bottom to top, using what is there already
+    /// where it fits.
     pub fn operands(&mut self, widths: &[u16]) {
         let free = self.free();
         let there = (0..=widths.len().min(free.len())).rev().find(|k| free.ends_with(&widths[..*k])).unwrap_or(0);
@@ -147,7 +149,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Pushes an address for an access of that many bytes. A constant one must lie inside (the verifier looks), a computed one mostly does.
+    /// Pushes an address for an access of that many bytes. A constant one must lie inside (the
+    /// verifier looks), a computed one mostly does.
     pub fn address(&mut self, space: Space, bytes: u32, depth: u32) {
         let last = self.size(space).checked_sub(bytes);
         match (self.b.c.below(32), last) {

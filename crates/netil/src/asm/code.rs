@@ -120,7 +120,8 @@ impl<'s> Parser<'s> {
         self.evaluate(&expr, 1..=MAX_WIDTH.into()).map(|w| w as u16)
     }
 
-    /// `.lines none`, or a list of `n` (one instruction of line n), `n+k` (k more, each a line further) and `n*k` (k of line n).
+    /// `.lines none`, or a list of `n` (one instruction of line n), `n+k` (k more, each a line
+    /// further) and `n*k` (k of line n).
     fn source_lines(&mut self, draft: &mut Draft) -> Result<(), Failed> {
         let mut lines = Vec::new();
         if self.at_word("none") {
@@ -143,7 +144,8 @@ impl<'s> Parser<'s> {
             () => (0, 1),
         };
         if lines.len() + count as usize > self.source.len() {
-            // Every instruction takes at least a byte of source, so that more lines than that belong to nothing.
+            // Every instruction takes at least a byte of source, so that more lines than that
+            // belong to nothing.
             let token = self.previous();
             return Err(self.error(token, "there are more lines here than instructions"));
         }

@@ -11,7 +11,8 @@ const CANDIDATES: usize = 4096;
 /// Characters of a source line that an error keeps.
 const WINDOW: usize = 160;
 
-/// All that is wrong with a source text. Its [`Display`](fmt::Display) draws every place with a caret.
+/// All that is wrong with a source text. Its [`Display`](fmt::Display) draws every place with a
+/// caret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AsmErrors {
     /// The name of the source.
@@ -88,7 +89,8 @@ impl fmt::Display for AsmError {
 impl std::error::Error for AsmErrors {}
 impl std::error::Error for AsmError {}
 
-/// The candidate that is most like the word, if one is near enough to be what was meant and there are not too many.
+/// The candidate that is most like the word, if one is near enough to be what was meant and there
+/// are not too many.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = (word.chars().count() / 3).max(1);
     let begun = |c: &str| word.len() > 3 && c.starts_with(word);
@@ -97,12 +99,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     if all.len() > CANDIDATES {
         return None;
     }
-    // A tie goes to a name with the same first letter, then to the smaller one: candidates may come in any order.
+    // A tie goes to a name with the same first letter, then to the smaller one: candidates may come
+    // in any order.
     let other_start = |c: &str| c.chars().next() != word.chars().next();
     all.into_iter().filter_map(near).min_by_key(|(d, c)| (*d, other_start(c), *c)).map(|(_, c)| c)
 }
 
-/// Edits (insert, delete, replace, exchange two neighbours) between two words; `None` if either is long.
+/// Edits (insert, delete, replace, exchange two neighbours) between two words; `None` if either is
+/// long.
 fn distance(a: &str, b: &str) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(40).collect(), b.chars().take(40).collect());
     if a.len() == 40 || b.len() == 40 || a.len().abs_diff(b.len()) > 4 {

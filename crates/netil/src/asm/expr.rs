@@ -1,7 +1,9 @@
-//! Expressions: numbers and names with `+ − * / ( )`, computed exactly; the result must fit in 32 bits.
+//! Expressions: numbers and names with `+ − * / ( )`, computed exactly; the result must fit in 32
+//! bits.
 //!
-//! Parsed with an explicit stack into postfix form, so that no text nests too deep. The original computes modulo 2^32 and divides as
-//! signed numbers; the two differ only where an intermediate result leaves 32 bits or exceeds 2^31 before a division.
+//! Parsed with an explicit stack into postfix form, so that no text nests too deep. The original
+//! computes modulo 2^32 and divides as signed numbers; the two differ only where an intermediate
+//! result leaves 32 bits or exceeds 2^31 before a division.
 
 use super::lex::{Kind, Token};
 use super::literal;

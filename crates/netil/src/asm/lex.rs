@@ -1,8 +1,9 @@
 //! Source text to tokens.
 //!
-//! Words keep their dots (`jcmp.eq`, `.locals`). `aa:bb:cc:dd` is one token as in the original, although it may start like a label;
-//! longer runs of pairs (hardware addresses) are ours. What is no token becomes [`Kind::Bad`] and is reported only if the parser
-//! gets to it, since literals of sets are read from the text itself.
+//! Words keep their dots (`jcmp.eq`, `.locals`). `aa:bb:cc:dd` is one token as in the original,
+//! although it may start like a label; longer runs of pairs (hardware addresses) are ours. What is
+//! no token becomes [`Kind::Bad`] and is reported only if the parser gets to it, since literals of
+//! sets are read from the text itself.
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

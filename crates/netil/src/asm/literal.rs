@@ -1,4 +1,5 @@
-//! Numbers of any width, as sets and wide constants use them: decimal, `0x…`, `10.0.0.1`, `aa:bb:cc:dd[:ee:ff]`, IPv6 addresses.
+//! Numbers of any width, as sets and wide constants use them: decimal, `0x…`, `10.0.0.1`,
+//! `aa:bb:cc:dd[:ee:ff]`, IPv6 addresses.
 
 use crate::ops::UnOp;
 use crate::wide;
@@ -34,7 +35,8 @@ pub(super) fn pairs(text: &str) -> Option<Vec<u64>> {
     matches!(bytes.len(), 4 | 6).then(|| wide::from_be_bytes(&bytes))
 }
 
-/// The value as one of `width` bits; `None` if it does not fit. A negative one becomes its two's complement.
+/// The value as one of `width` bits; `None` if it does not fit. A negative one becomes its two's
+/// complement.
 pub(super) fn fit(mut value: Vec<u64>, width: u16, negative: bool) -> Option<Box<[u64]>> {
     let n = wide::limbs(width);
     while value.len() > n && value.last() == Some(&0) {

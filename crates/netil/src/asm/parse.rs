@@ -388,7 +388,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The bytes of a string; `\xHH` is a byte, `\\` a backslash, any other backslash itself, as in the original.
+    /// The bytes of a string; `\xHH` is a byte, `\\` a backslash, any other backslash itself, as in
+    /// the original.
     fn string(&self, token: Token) -> Vec<u8> {
         let text = self.text(token).as_bytes();
         let text = text.get(1..text.len().saturating_sub(1)).unwrap_or(&[]);

@@ -1,7 +1,8 @@
-//! `.sets`: `.set NAME, WIDTH` and its elements up to the next `.set` or `ends`, separated by commas or lines.
+//! `.sets`: `.set NAME, WIDTH` and its elements up to the next `.set` or `ends`, separated by
+//! commas or lines.
 //!
-//! An element is a value, an inclusive range `low-high` or a prefix `value/length`, written without blanks. Values are literals of any
-//! form ([`super::literal`]) or constants.
+//! An element is a value, an inclusive range `low-high` or a prefix `value/length`, written without
+//! blanks. Values are literals of any form ([`super::literal`]) or constants.
 
 use super::lex::Kind;
 use super::literal;

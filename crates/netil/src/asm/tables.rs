@@ -1,8 +1,10 @@
 //! `.tables` and `.controls`.
 //!
-//! `.table NAME, KIND, KEY BITS, VALUE BYTES, CAPACITY [, TIMEOUT]`, the timeout in nanoseconds, is followed by the entries that it has from the start:
-//! `.entry KEY, MASK, PRIORITY, VALUE`, the value as `0x` and two digits for each byte, the first byte first; mask and priority are 0 where the kind has
-//! none. `.control NAME, r|w|rw, TYPE, OFFSET [, call]`, and `.reason NUMBER, NAME` for drop reasons.
+//! `.table NAME, KIND, KEY BITS, VALUE BYTES, CAPACITY [, TIMEOUT]`, the timeout in nanoseconds, is
+//! followed by the entries that it has from the start: `.entry KEY, MASK, PRIORITY, VALUE`, the
+//! value as `0x` and two digits for each byte, the first byte first; mask and priority are 0 where
+//! the kind has none. `.control NAME, r|w|rw, TYPE, OFFSET [, call]`, and `.reason NUMBER, NAME`
+//! for drop reasons.
 
 use super::lex::Token;
 use super::parse::{Failed, Parser};

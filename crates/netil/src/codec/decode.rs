@@ -1,5 +1,5 @@
-//! Bytes to module. The bytes may be hostile: every count is checked against what is left and against the limits before
-//! anything is allocated for it.
+//! Bytes to module. The bytes may be hostile: every count is checked against what is left and
+//! against the limits before anything is allocated for it.
 
 use super::{DecodeError, DecodeLimits, DecodeReason, HEADER, MAGIC, SKIPPABLE, VERSION, section, tables};
 use crate::digest;
@@ -317,8 +317,8 @@ fn by_code(code: u16) -> Option<Op> {
     codes[usize::from(code > 0xff)][usize::from(code as u8)]
 }
 
-/// Where a displacement from the reader's place leads, as an offset from `base`. An offset outside the code is `u32::MAX`
-/// which no instruction starts at.
+/// Where a displacement from the reader's place leads, as an offset from `base`. An offset outside
+/// the code is `u32::MAX` which no instruction starts at.
 fn target(r: &Reader<'_>, base: usize, displacement: i32) -> Result<u32> {
     let to = (r.at - base) as i64 + i64::from(displacement);
     Ok(u32::try_from(to).unwrap_or(u32::MAX))

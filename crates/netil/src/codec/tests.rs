@@ -1,4 +1,5 @@
-//! Tests of the binary form that need its inside; round trips over generated modules are in `tests/`.
+//! Tests of the binary form that need its inside; round trips over generated modules are in
+//! `tests/`.
 
 use super::*;
 use crate::module::{CoproUse, HandlerKind, InfoField, Label, Port, PortKind, Switch};

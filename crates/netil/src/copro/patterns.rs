@@ -1,8 +1,9 @@
-//! Initialised data of `stringmatching` and `regexp`: what it says, the limits of both units, and what they charge. Every engine and back end
-//! that searches reads it here, so all refuse the same and
-//! charge the same.
+//! Initialised data of `stringmatching` and `regexp`: what it says, the limits of both units, and
+//! what they charge. Every engine and back end that searches reads it here, so all refuse the same
+//! and charge the same.
 //!
-//! Leaves out the searching itself, which has a crate or an automaton behind it, and whether an expression has an error in it.
+//! Leaves out the searching itself, which has a crate or an automaton behind it, and whether an
+//! expression has an error in it.
 
 use super::{EXPRESSION_SIZE, expression_text};
 use std::collections::HashMap;
@@ -17,13 +18,14 @@ pub const MAX_MATCHES: usize = 1600;
 pub const MAX_EXPRESSIONS: usize = 512;
 /// What a byte of the strings costs to load, in bytes handled in bulk. Measured: up to 10 µs.
 const LOADING: u64 = 64;
-/// What compiling an expression costs, in bytes handled in bulk. Measured: up to half a millisecond.
+/// What compiling an expression costs, in bytes handled in bulk. Measured: up to half a
+/// millisecond.
 const COMPILING: u64 = 1 << 16;
-/// Limits of size to try an expression with, ascending. What a byte of the packet costs at worst grows with the size of the compiled
-/// expression, which the crate does not tell.
+/// Limits of size to try an expression with, ascending. What a byte of the packet costs at worst
+/// grows with the size of the compiled expression, which the crate does not tell.
 pub const EXPRESSION_SIZES: [usize; 4] = [EXPRESSION_SIZE >> 6, EXPRESSION_SIZE >> 4, EXPRESSION_SIZE >> 2, EXPRESSION_SIZE];
-/// Bytes of a compiled expression that add 1 to the price of a byte searched. Measured: with 256 KiB a byte takes up to 7 µs, as long as two
-/// thousand bytes of a CRC.
+/// Bytes of a compiled expression that add 1 to the price of a byte searched. Measured: with 256
+/// KiB a byte takes up to 7 µs, as long as two thousand bytes of a CRC.
 const PRICE: usize = 256;
 
 /// Why initialised data was refused: the numbers that `copro.init` pushes.
@@ -126,9 +128,10 @@ pub fn strings_load_price(data: &[u8]) -> u64 {
     data.len().min(MAX_TEXT) as u64 * LOADING
 }
 
-/// What a byte costs that is searched for the strings of a group: the most occurrences that the automaton gives at one place and that are none,
-/// as the case differs. Of one length, only strings that
-/// differ in nothing but case end at the same place. Where all strings treat case alike there are no such occurrences.
+/// What a byte costs that is searched for the strings of a group: the most occurrences that the
+/// automaton gives at one place and that are none, as the case differs. Of one length, only strings
+/// that differ in nothing but case end at the same place. Where all strings treat case alike there
+/// are no such occurrences.
 #[must_use]
 pub fn strings_price(strings: &[Text]) -> u64 {
     if strings.iter().all(|s| s.any_case) || strings.iter().all(|s| !s.any_case) {
@@ -162,7 +165,8 @@ pub struct Expression {
     pub least_first: bool,
 }
 
-/// The expressions of a unit of `regexp`, one by one, so that whoever compiles them meets the first fault first.
+/// The expressions of a unit of `regexp`, one by one, so that whoever compiles them meets the first
+/// fault first.
 #[derive(Debug)]
 pub struct Expressions<'r, 'a> {
     data: &'r mut Reader<'a>,

@@ -34,7 +34,8 @@ headers! {
         TYPE "type" 2 Hex,
     }
 
-    /// A VLAN tag behind its EtherType (IEEE 802.1Q): tag control information, and the EtherType of what follows.
+    /// A VLAN tag behind its EtherType (IEEE 802.1Q): tag control information, and the EtherType of
+    /// what follows.
     vlan "vlan" (Length::Fixed, Next::EtherType(TYPE)) {
         TCI "tci" 2 Number,
         TYPE "type" 2 Hex,
@@ -107,7 +108,8 @@ headers! {
     }
 }
 
-/// Fields of ICMP queries, echo and timestamp, in [`REST`](icmp::REST); of `fragmentation needed` the second is the next hop's MTU.
+/// Fields of ICMP queries, echo and timestamp, in [`REST`](icmp::REST); of `fragmentation needed`
+/// the second is the next hop's MTU.
 pub mod icmp_query {
     use super::*;
     /// Identifier.

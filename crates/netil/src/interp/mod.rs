@@ -1,10 +1,12 @@
 //! The reference interpreter: the meaning of every instruction.
 //!
-//! One packet at a time, one instruction at a time, every access checked. It relies on the verifier for what is static: the depth and the types
-//! of the stack, branch targets, the existence of what immediates name. Everything else is tested here. Every other engine must give what
-//! it gives: dispositions, clones, packets, memories and the place of a trap.
+//! One packet at a time, one instruction at a time, every access checked. It relies on the verifier
+//! for what is static: the depth and the types of the stack, branch targets, the existence of what
+//! immediates name. Everything else is tested here. Every other engine must give what it gives:
+//! dispositions, clones, packets, memories and the place of a trap.
 //!
-//! A value takes [`wide::limbs`] stack slots, its lowest limb deepest; a reference to an entry takes one.
+//! A value takes [`wide::limbs`] stack slots, its lowest limb deepest; a reference to an entry
+//! takes one.
 
 mod memory;
 mod packet;
@@ -87,7 +89,8 @@ impl Interpreter {
         }
     }
 
-    /// Runs the push or pull handler on each packet of a burst, in order. To push what is no packet traps before the first instruction.
+    /// Runs the push or pull handler on each packet of a burst, in order. To push what is no packet
+    /// traps before the first instruction.
     pub fn run(&mut self, kind: HandlerKind, burst: &mut [ExchangeBuffer<'_>], state: &mut State, out: &mut Outcome) {
         out.clear();
         state.fit(&self.program);
@@ -114,7 +117,8 @@ impl Interpreter {
         let mut clones = Vec::new();
         for (i, frame) in packets.frames.iter().enumerate() {
             let mut buffer = ExchangeBuffer::borrowed(frame);
-            // Filters see what captures say, even if it is less than what is there; their packets do not change.
+            // Filters see what captures say, even if it is less than what is there; their packets
+            // do not change.
             buffer.missing = packets.wire_len.get(i).map_or(0, |wire_len| wire_len.wrapping_sub(frame.len() as u32));
             buffer.time_ns = packets.time_ns.get(i).copied().unwrap_or(0);
             buffer.number = state.next_number;
@@ -147,7 +151,8 @@ impl Interpreter {
             self.stack.push(buffer.port.into());
         }
         let budget = Budget(state.budget);
-        // Another lifetime: those of trait objects in an option do not become shorter by themselves.
+        // Another lifetime: those of trait objects in an option do not become shorter by
+        // themselves.
         let source = source.map(|source| source as &mut dyn Source);
         let machine = Machine { buffer, state, clones, index, shown: 0, copies: 0, source };
         let (stack, locals) = (&mut self.stack, &mut self.locals);

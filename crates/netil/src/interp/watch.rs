@@ -1,7 +1,8 @@
 //! Watching a program run: models of machines count what it does.
 //!
-//! The watched loop is apart from the plain one, which pays one test per handler run. A watcher sees, and cannot change, what the instruction finds:
-//! addresses, keys and lengths are on the stack.
+//! The watched loop is apart from the plain one, which pays one test per handler run. A watcher
+//! sees, and cannot change, what the instruction finds: addresses, keys and lengths are on the
+//! stack.
 
 use super::Run;
 use crate::exec::{Disposition, Trap};

@@ -1,9 +1,13 @@
-//! Packets that have room in a cache line each, and come one after the other in the same distance: what a source of them puts into slots is known for all of them at once.
+//! Packets that have room in a cache line each, and come one after the other in the same distance:
+//! what a source of them puts into slots is known for all of them at once.
 //!
-//! Copying them takes as long as running them, if they are copied in a loop of their own: it waits for the second-level cache, while elements wait for instructions. Whoever
-//! runs them may copy them on the way, a few packets ahead ([`Slots::defer`]; a router, a translator and a switch: 1 ns a packet).
+//! Copying them takes as long as running them, if they are copied in a loop of their own: it waits
+//! for the second-level cache, while elements wait for instructions. Whoever runs them may copy
+//! them on the way, a few packets ahead ([`Slots::defer`]; a router, a translator and a switch: 1
+//! ns a packet).
 //!
-//! Invariant: a slot whose packet is late has all but its bytes; nobody looks at these before [`Slots::take_late`] and what is done with that.
+//! Invariant: a slot whose packet is late has all but its bytes; nobody looks at these before
+//! [`Slots::take_late`] and what is done with that.
 
 use super::{HEAD, LINE, Line, Slot, Slots};
 use std::fmt::Debug;
@@ -84,8 +88,9 @@ impl Slots {
         &mut memory[0]
     }
 
-    /// Copies of packets that are all alike in slots that have been [taken](Self::take), each `step`-th of `ids`, in half of the instructions of [`Self::put_many`]. `first`
-    /// is the first of them if they follow each other.
+    /// Copies of packets that are all alike in slots that have been [taken](Self::take), each
+    /// `step`-th of `ids`, in half of the instructions of [`Self::put_many`]. `first` is the first
+    /// of them if they follow each other.
     ///
     /// # Panics
     /// `step` is 0, or `ids` are not of this pool.
@@ -110,7 +115,8 @@ impl Slots {
         self.come(ids.iter().step_by(step).take(count));
     }
 
-    /// The first of some packets, so many others and no more, each so many slots behind the one before. The loop has nothing in it that can be done once.
+    /// The first of some packets, so many others and no more, each so many slots behind the one
+    /// before. The loop has nothing in it that can be done once.
     #[inline(always)]
     fn put_in_a_row(&mut self, packets: &Even<'_>, others: usize, first: usize, step: usize) {
         self.fill_in_a_row(packets, others, first, step);

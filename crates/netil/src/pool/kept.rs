@@ -1,4 +1,5 @@
-//! Packets on their way from one pool to another: with what was pulled off them and their annotations.
+//! Packets on their way from one pool to another: with what was pulled off them and their
+//! annotations.
 
 use super::{CUT, Detail, FRESH, LONGEST, Slot, Slots, own_memory, room_for};
 use crate::buffer::{ExchangeBuffer, ROOM};
@@ -45,7 +46,8 @@ impl Slots {
         Some(Kept { bytes, front, moved, info, time_ns, missing, number })
     }
 
-    /// A copy of a packet in a slot, as it was in another; `None` if there is no room. The tag is the owner's.
+    /// A copy of a packet in a slot, as it was in another; `None` if there is no room. The tag is
+    /// the owner's.
     pub fn put_kept(&mut self, kept: &Kept<'_>, tag: u32) -> Option<u32> {
         let (len, front) = (kept.bytes.len(), (kept.front as usize).min(kept.bytes.len()));
         if len > LONGEST || kept.info.len() != self.info_size() {

@@ -32,7 +32,8 @@ impl Slots {
         }
     }
 
-    /// Packets that have no number get those that follow each other from `next` on, which is then the next one.
+    /// Packets that have no number get those that follow each other from `next` on, which is then
+    /// the next one.
     #[inline]
     pub fn number_all<'i>(&mut self, ids: impl IntoIterator<Item = &'i u32>, next: &mut u64) {
         if !self.keeps_numbers() {

@@ -11,7 +11,8 @@ fn fill(memory: &mut [u8], packet: &Arrival<'_>) {
     }
 }
 
-/// Copies as many bytes as there is room for; the shortest frames by two copies of a known length, which may overlap.
+/// Copies as many bytes as there is room for; the shortest frames by two copies of a known length,
+/// which may overlap.
 #[inline(always)]
 fn copy(to: &mut [u8], from: &[u8]) {
     const HALF: usize = LINE / 2;
@@ -27,7 +28,8 @@ fn copy(to: &mut [u8], from: &[u8]) {
 }
 
 impl Slots {
-    /// Copies of packets in slots, as many as there is room for; the slots go behind `ids`. Nothing is taken from `packets` that there is no room for.
+    /// Copies of packets in slots, as many as there is room for; the slots go behind `ids`. Nothing
+    /// is taken from `packets` that there is no room for.
     ///
     /// # Panics
     /// A packet has fewer bytes than its length says.
@@ -39,7 +41,8 @@ impl Slots {
         }
     }
 
-    /// A copy of a packet of at most [`LONGEST`] bytes in a slot; `None` if there is no room, or it is longer.
+    /// A copy of a packet of at most [`LONGEST`] bytes in a slot; `None` if there is no room, or it
+    /// is longer.
     ///
     /// # Panics
     /// As [`Self::put_many`].
@@ -77,7 +80,8 @@ impl Slots {
                 large = Some(packet);
                 break;
             }
-            // What is free has its own memory. Where that is, is computed, so as not to wait for what the slot says.
+            // What is free has its own memory. Where that is, is computed, so as not to wait for
+            // what the slot says.
             let own = *id as usize * self.stride + self.room_before;
             fill(&mut memory[own + HEAD..], &packet);
             let (len, Arrival { time_ns, wire_len, .. }) = (packet.len as u32, packet);

@@ -1,4 +1,5 @@
-//! What the owner of a pool wants to remember of each packet: a number, most often the same for all, and then kept once.
+//! What the owner of a pool wants to remember of each packet: a number, most often the same for
+//! all, and then kept once.
 
 /// By slot, if not all have the same.
 #[derive(Debug, Default)]
@@ -34,7 +35,8 @@ impl Tags {
         ids.for_each(|id| self.each[*id as usize] = tag);
     }
 
-    /// Packets in these of so many slots have tags that follow each other, the first of them this one.
+    /// Packets in these of so many slots have tags that follow each other, the first of them this
+    /// one.
     pub(super) fn number(&mut self, ids: &[u32], first: u32, slots: usize) {
         if self.each.is_empty() {
             self.each = vec![self.all.take().unwrap_or(0); slots];

@@ -1,4 +1,5 @@
-//! Stack effects: how one instruction changes the types, known constants and initialised locals of a path.
+//! Stack effects: how one instruction changes the types, known constants and initialised locals of
+//! a path.
 
 use super::Reason;
 use super::error::type_name;
@@ -85,7 +86,8 @@ fn meet(a: u16, b: u16) -> Option<u16> {
     }
 }
 
-/// Applies an instruction other than a call, in a module with `shared` bytes of shared memory; gives the widths of top and second where the instruction takes any type.
+/// Applies an instruction other than a call, in a module with `shared` bytes of shared memory;
+/// gives the widths of top and second where the instruction takes any type.
 pub(super) fn apply(module: &Module, shared: u32, handler: &Handler, inst: &Inst, s: &mut PathState) -> Result<[u16; 2], Reason> {
     constant_access(module, shared, inst, s)?;
     if inst.op == Op::PktAsk {
@@ -178,7 +180,8 @@ fn table(module: &Module, handler: &Handler, inst: &Inst, s: &mut PathState) -> 
     Ok(())
 }
 
-/// Instructions of walks over a table; where it may forget what has ended, references to its entries end.
+/// Instructions of walks over a table; where it may forget what has ended, references to its
+/// entries end.
 fn walk(module: &Module, handler: &Handler, inst: &Inst, s: &mut PathState) {
     let n = inst.imm[0];
     if matches!(inst.op, Op::TDue | Op::TDeadline) {
@@ -217,7 +220,8 @@ fn local(handler: &Handler, inst: &Inst, s: &mut PathState) -> Result<(), Reason
     Ok(())
 }
 
-/// The elements down to the last position must be 32-bit; those at the positions (1 is the top) change.
+/// The elements down to the last position must be 32-bit; those at the positions (1 is the top)
+/// change.
 fn in_place(s: &mut PathState, positions: RangeInclusive<usize>) -> Result<(), Reason> {
     s.need(*positions.end())?;
     for depth in 1..=*positions.end() {

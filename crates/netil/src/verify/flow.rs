@@ -1,7 +1,8 @@
 //! All paths through a handler, by abstract execution with types in place of values.
 //!
-//! A subroutine is checked once for each different state it is called in (types, known constants, written locals), as if it were inlined there;
-//! results are remembered. That is exact, needs no signatures, and is what back ends do with calls.
+//! A subroutine is checked once for each different state it is called in (types, known constants,
+//! written locals), as if it were inlined there; results are remembered. That is exact, needs no
+//! signatures, and is what back ends do with calls.
 
 use super::effects::{PathState, apply};
 use super::{Facts, Limits, Reason, VerifyError};
@@ -182,7 +183,8 @@ impl Flow<'_> {
         Ok(done)
     }
 
-    /// In a subroutine the state goes back to the caller; in the handler the top of the stack is the verdict.
+    /// In a subroutine the state goes back to the caller; in the handler the top of the stack is
+    /// the verdict.
     fn ret(&mut self, walk: &mut Walk, at: u32, s: PathState) -> Result<(), VerifyError> {
         if self.active.is_empty() {
             return match s.stack.last() {

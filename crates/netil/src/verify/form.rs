@@ -12,7 +12,8 @@ use crate::table::{Imm, Op, Place, Sem};
 use crate::wide::{self, MAX_WIDTH};
 use std::collections::HashSet;
 
-/// The most errors of one kind that are reported: each may take a walk over the labels to name its place.
+/// The most errors of one kind that are reported: each may take a walk over the labels to name its
+/// place.
 const MAX_ERRORS: usize = 100;
 
 pub(super) fn check_declarations(module: &Module, limits: &Limits) -> Vec<VerifyError> {

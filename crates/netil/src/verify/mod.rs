@@ -2,23 +2,30 @@
 //!
 //! It checks, for every handler:
 //!
-//! - instructions stand where they may (init only, packet handlers only), immediates are in range, branch targets are
-//!   instructions of the same handler, no path runs past the end;
-//! - every path through the code, subroutines included: no stack underflow, no more elements than `.maxstacksize`, operands of the
-//!   widths an instruction asks for, stacks of equal types where paths meet, locals written before they are read;
-//! - an instruction that takes any type (`dup`, `pop`, …) sees one type, whoever calls the subroutine it is in;
-//! - subroutines: no recursion, call depth at most [`Limits::call_depth`], code size with all calls inlined at most
-//!   [`Limits::inlined_code`] (back ends inline them);
+//! - instructions stand where they may (init only, packet handlers only), immediates are in range,
+//!   branch targets are instructions of the same handler, no path runs past the end;
+//! - every path through the code, subroutines included: no stack underflow, no more elements than
+//!   `.maxstacksize`, operands of the widths an instruction asks for, stacks of equal types where
+//!   paths meet, locals written before they are read;
+//! - an instruction that takes any type (`dup`, `pop`, …) sees one type, whoever calls the
+//!   subroutine it is in;
+//! - subroutines: no recursion, call depth at most [`Limits::call_depth`], code size with all calls
+//!   inlined at most [`Limits::inlined_code`] (back ends inline them);
 //! - accesses at constant addresses lie inside data, info, shared memory and initialised data;
-//! - ports, coprocessors, their registers and operations, locals and sets exist; sends go to outputs, receives come from inputs;
-//! - memories, code, stack, locals, sets and switches are within the declared limits; switch keys are distinct;
-//! - references to entries of tables are used as such, and not behind an insertion into or a deletion from their table;
-//! - tables are of a possible shape, and hold no more than they may; controls lie inside data memory;
+//! - ports, coprocessors, their registers and operations, locals and sets exist; sends go to
+//!   outputs, receives come from inputs;
+//! - memories, code, stack, locals, sets and switches are within the declared limits; switch keys
+//!   are distinct;
+//! - references to entries of tables are used as such, and not behind an insertion into or a
+//!   deletion from their table;
+//! - tables are of a possible shape, and hold no more than they may; controls lie inside data
+//!   memory;
 //! - names of ports, coprocessors, info fields, sets, tables and controls are distinct.
 //!
-//! It does not check what only an execution can show: accesses at computed addresses, packet accesses, divisors, overflow of checked
-//! arithmetic, termination (the budget ends a loop), what a coprocessor makes of its registers. Those trap. It ignores
-//! code that no path reaches, apart from its form.
+//! It does not check what only an execution can show: accesses at computed addresses, packet
+//! accesses, divisors, overflow of checked arithmetic, termination (the budget ends a loop), what a
+//! coprocessor makes of its registers. Those trap. It ignores code that no path reaches, apart from
+//! its form.
 //!
 //! Source: NetVM paper, section 3.3; the list in the original's documentation.
 
@@ -62,7 +69,8 @@ pub struct Limits {
     pub switch_cases: u32,
     /// Ports; controls.
     pub ports: u32,
-    /// The coprocessors there are; if these are the built-in ones, those that were registered are there, too.
+    /// The coprocessors there are; if these are the built-in ones, those that were registered are
+    /// there, too.
     pub coprocessors: &'static [Descriptor],
 }
 
@@ -106,7 +114,8 @@ pub struct Verified {
 /// What the verifier learnt about a handler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// For each instruction that takes any type: the widths of the top and second element; 0 otherwise.
+    /// For each instruction that takes any type: the widths of the top and second element; 0
+    /// otherwise.
     pub widths: Vec<[u16; 2]>,
     /// Instructions that some path reaches.
     pub reachable: Vec<bool>,
@@ -123,7 +132,8 @@ pub struct Uses {
     pub geometry: bool,
     /// Reads or writes info memory.
     pub info: bool,
-    /// Reads or writes data or shared memory, the exception table, a table, a coprocessor or another thing that lasts.
+    /// Reads or writes data or shared memory, the exception table, a table, a coprocessor or
+    /// another thing that lasts.
     pub state: bool,
     /// Sends copies.
     pub clones: bool,
@@ -136,7 +146,8 @@ pub struct Uses {
 }
 
 impl Uses {
-    /// True where a packet's verdict depends on nothing but the packet and leaves no trace: a filter.
+    /// True where a packet's verdict depends on nothing but the packet and leaves no trace: a
+    /// filter.
     pub fn is_filter(self) -> bool {
         !(self.packet_writes || self.geometry || self.info || self.state || self.clones || self.random)
     }
@@ -253,8 +264,9 @@ pub fn verify(module: Module) -> Result<Verified, Vec<VerifyError>> {
     verify_with(module, &Limits::default())
 }
 
-/// Checks a module. Errors of form are reported, the first hundred of declarations and of each handler; and of each handler the first on a path
-/// through it. Time and memory are bounded whatever the module holds.
+/// Checks a module. Errors of form are reported, the first hundred of declarations and of each
+/// handler; and of each handler the first on a path through it. Time and memory are bounded
+/// whatever the module holds.
 pub fn verify_with(module: Module, limits: &Limits) -> Result<Verified, Vec<VerifyError>> {
     let mut errors = form::check_declarations(&module, limits);
     let mut facts = [None, None, None];

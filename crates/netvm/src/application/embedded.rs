@@ -106,7 +106,8 @@ impl std::fmt::Display for NoDevice {
 impl std::error::Error for NoDevice {}
 
 impl Embedded {
-    /// The number of a device, for [`Self::push_to`] and [`Self::take_from`]: its place among [the ports](Self::ports).
+    /// The number of a device, for [`Self::push_to`] and [`Self::take_from`]: its place among [the
+    /// ports](Self::ports).
     ///
     /// # Errors
     /// There is no such device.
@@ -123,8 +124,8 @@ impl Embedded {
         self.ports.iter().map(|port| port.name.as_str())
     }
 
-    /// A packet comes by a device; it waits for [`Self::run`]. A time before that of an earlier packet is that packet's. False if the
-    /// queue is full.
+    /// A packet comes by a device; it waits for [`Self::run`]. A time before that of an earlier
+    /// packet is that packet's. False if the queue is full.
     ///
     /// # Errors
     /// There is no such device.
@@ -133,7 +134,8 @@ impl Embedded {
         Ok(self.push_to(self.named, packet))
     }
 
-    /// As [`Self::push`], by the device's [number](Self::port); false, too, if there is none of that number.
+    /// As [`Self::push`], by the device's [number](Self::port); false, too, if there is none of
+    /// that number.
     #[inline]
     pub fn push_to(&mut self, number: usize, packet: Lent<'_>) -> bool {
         let time_ns = packet.time_ns.max(self.now);
@@ -170,7 +172,8 @@ impl Embedded {
         self.run();
     }
 
-    /// Takes packets that were sent by a device, in order, as long as the caller wants more; how many.
+    /// Takes packets that were sent by a device, in order, as long as the caller wants more; how
+    /// many.
     ///
     /// # Errors
     /// There is no such device.
@@ -178,7 +181,8 @@ impl Embedded {
         Ok(self.take_from(self.port(device)?, wants))
     }
 
-    /// As [`Self::take`], by the device's [number](Self::port); none if there is none of that number.
+    /// As [`Self::take`], by the device's [number](Self::port); none if there is none of that
+    /// number.
     #[inline]
     pub fn take_from(&mut self, port: usize, wants: impl FnMut(Lent<'_>) -> bool) -> usize {
         let mut wants = wants;

@@ -1,4 +1,5 @@
-//! How a configuration runs with the engine `aot`, and why so: which elements are linked, which lookups are fetched ahead, whether arrivals run in bursts.
+//! How a configuration runs with the engine `aot`, and why so: which elements are linked, which
+//! lookups are fetched ahead, whether arrivals run in bursts.
 
 use super::{Application, Graph, linked};
 use crate::engines::Settings;
@@ -33,7 +34,8 @@ pub struct Account {
 }
 
 impl Application {
-    /// How its elements run when they are linked; whether arrivals run in bursts is known when they are made.
+    /// How its elements run when they are linked; whether arrivals run in bursts is known when they
+    /// are made.
     pub fn explain(&self, graph: Option<&Graph>) -> Account {
         let app = &*linked::cut_through(self.application());
         let too_many = linked::too_many(app);

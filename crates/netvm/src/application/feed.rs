@@ -1,4 +1,5 @@
-//! Changes to an application before it starts: other captures to read, none to write, packets that can be told apart.
+//! Changes to an application before it starts: other captures to read, none to write, packets that
+//! can be told apart.
 
 use super::Application;
 use super::Settings;
@@ -18,7 +19,8 @@ pub const NUMBER: &str = "packet number";
 const NOWHERE: &str = "/dev/null";
 
 impl Application {
-    /// Reads a capture in the place of the only one that the configuration reads, from a file or a device; which element does.
+    /// Reads a capture in the place of the only one that the configuration reads, from a file or a
+    /// device; which element does.
     ///
     /// # Errors
     /// It reads none, or several.
@@ -39,7 +41,8 @@ impl Application {
         Ok(at)
     }
 
-    /// Lets elements that write captures and print into files write nothing; by element, which captures they would have written.
+    /// Lets elements that write captures and print into files write nothing; by element, which
+    /// captures they would have written.
     pub fn mute(&mut self, settings: &mut Settings) -> HashMap<usize, String> {
         let (mut outputs, files) = (HashMap::new(), settings.outputs.clone());
         self.application.files.clear();

@@ -1,4 +1,5 @@
-//! Classes of elements that are programs in another language than the element language: a file each, named by the element's first argument.
+//! Classes of elements that are programs in another language than the element language: a file
+//! each, named by the element's first argument.
 
 use crate::frontends::click::processing::Shape;
 use crate::load;
@@ -36,7 +37,8 @@ pub(super) struct Foreign {
     pub make: Make,
 }
 
-/// The class of NetIL programs, whose file an argument names; files in a folder of elements are classes of that kind.
+/// The class of NetIL programs, whose file an argument names; files in a folder of elements are
+/// classes of that kind.
 pub(super) const NETIL: &str = "NetIL";
 
 /// All of them.

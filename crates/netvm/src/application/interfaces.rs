@@ -1,8 +1,9 @@
-//! Addresses of this machine's interfaces under their names, for a configuration that uses such a name and does not say what it stands for: as
-//! Click's AddressInfo has them.
+//! Addresses of this machine's interfaces under their names, for a configuration that uses such a
+//! name and does not say what it stands for: as Click's AddressInfo has them.
 //!
-//! They are those of the moment when the configuration is read. What it declares itself counts first. Where a device of the configuration is another interface, its name stands
-//! for that one's addresses.
+//! They are those of the moment when the configuration is read. What it declares itself counts
+//! first. Where a device of the configuration is another interface, its name stands for that one's
+//! addresses.
 
 use super::standins;
 use frontends::click::Graph;
@@ -12,10 +13,12 @@ use runtime::io::live::{self, Address};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// The element that gives the addresses: a name that no other one without a name has, for they count from 1.
+/// The element that gives the addresses: a name that no other one without a name has, for they
+/// count from 1.
 const NAME: &str = "AddressInfo@0";
 
-/// Adds the addresses of the interfaces that arguments name; `others` are those that have another name there.
+/// Adds the addresses of the interfaces that arguments name; `others` are those that have another
+/// name there.
 pub(super) fn add(flat: &mut Graph, others: &BTreeMap<String, String>) {
     if let Ok(addresses) = live::addresses() {
         add_of(flat, &addresses, others);
@@ -45,7 +48,8 @@ fn words(argument: &str) -> impl Iterator<Item = &str> {
     argument.split(part).filter(|word| !word.is_empty())
 }
 
-/// What AddressInfo is told of a name for an interface: its Ethernet address and its first of each kind of IP address; nothing if it has none.
+/// What AddressInfo is told of a name for an interface: its Ethernet address and its first of each
+/// kind of IP address; nothing if it has none.
 fn described(name: &str, interface: &str, addresses: &[Address]) -> Option<String> {
     let of: Vec<&Address> = addresses.iter().filter(|address| address.interface == interface).collect();
     let ethernet = of.iter().find_map(|address| address.ethernet);

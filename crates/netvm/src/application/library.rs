@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Classes of which there is no file, and which the runtime does not know: their elements are gone when the front end has read the names that they declare.
+/// Classes of which there is no file, and which the runtime does not know: their elements are gone
+/// when the front end has read the names that they declare.
 const DECLARING: [(&str, &str); 1] =
     [("IPRewriterPatterns", "IPRewriterPatterns(NAME SADDR SPORT DADDR DPORT, ...) -- names for patterns of rewriters")];
 /// The largest source file that is read.
@@ -46,7 +47,8 @@ impl Library {
         Self { folders: folders.to_vec(), beside: PathBuf::new(), planes: RefCell::default(), notes: RefCell::default() }
     }
 
-    /// The same for a configuration of that name: files that are not in the working folder are looked for beside it.
+    /// The same for a configuration of that name: files that are not in the working folder are
+    /// looked for beside it.
     pub(super) fn beside(self, configuration: &str) -> Self {
         let beside = Path::new(configuration).parent().unwrap_or(Path::new("")).to_owned();
         Self { beside, ..self }
@@ -57,7 +59,8 @@ impl Library {
         self.file(&format!("{name}.c"))
     }
 
-    /// The NetIL program that is a class, in the first folder that has a file of that name: as text (`NAME.netil`) or assembled (`NAME.nvm`).
+    /// The NetIL program that is a class, in the first folder that has a file of that name: as text
+    /// (`NAME.netil`) or assembled (`NAME.nvm`).
     fn netil(&self, name: &str) -> Option<PathBuf> {
         let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let file = |folder: &PathBuf| {
@@ -73,7 +76,8 @@ impl Library {
         self.file(&format!("include/{name}")).or_else(|| self.file(name))
     }
 
-    /// A file of the runtime of native programs, or `netvm.h` or what it includes: those built in, whatever folders have.
+    /// A file of the runtime of native programs, or `netvm.h` or what it includes: those built in,
+    /// whatever folders have.
     pub(super) fn runtime(&self, name: &str) -> Option<String> {
         built_in::text(&format!("native/{name}")).or_else(|| built_in::text(&format!("include/{name}")))
     }
@@ -220,7 +224,8 @@ fn read(path: &Path) -> Option<String> {
     small.then(|| std::fs::read(path).ok()).flatten().map(|bytes| text(&bytes))
 }
 
-/// A configuration's library, `file` as `from` calls it: its name and text. Names are relative to the file that they stand in.
+/// A configuration's library, `file` as `from` calls it: its name and text. Names are relative to
+/// the file that they stand in.
 pub(super) fn required(from: &str, file: &str) -> std::io::Result<(String, String)> {
     let path = Path::new(from).parent().unwrap_or(Path::new("")).join(file);
     let path = path.canonicalize()?;
@@ -233,7 +238,8 @@ pub(super) fn required(from: &str, file: &str) -> std::io::Result<(String, Strin
     std::fs::read(&path).map(|bytes| (name, text(&bytes)))
 }
 
-/// What a file says, without a byte order mark. Comments may have any bytes; in strings the compiler does not take what is not UTF-8.
+/// What a file says, without a byte order mark. Comments may have any bytes; in strings the
+/// compiler does not take what is not UTF-8.
 fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
@@ -258,7 +264,8 @@ mod tests {
         assert_eq!([library.class("Nonesuch"), library.class("../Cargo"), library.class("/etc/passwd")], [None, None, None]);
     }
 
-    /// Of two files of one name in a folder, the one in C is the class; a folder's goes before what is built in.
+    /// Of two files of one name in a folder, the one in C is the class; a folder's goes before what
+    /// is built in.
     #[test]
     fn netil_programs_in_folders_are_classes() {
         let folder = std::env::temp_dir().join(format!("netvm-classes-{}", std::process::id()));

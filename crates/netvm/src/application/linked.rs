@@ -48,7 +48,8 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
     Ok(Some((plan, Box::new(linked))))
 }
 
-/// The application as it is linked: with programs for queues that packets leave as soon as they come.
+/// The application as it is linked: with programs for queues that packets leave as soon as they
+/// come.
 pub(super) fn cut_through(application: &Application) -> Cow<'_, Application> {
     cut_through::applied(application, &|instance| {
         let instance = &application.instances[instance as usize];
@@ -56,7 +57,8 @@ pub(super) fn cut_through(application: &Application) -> Cow<'_, Application> {
     })
 }
 
-/// Elements that are compiled as one, at most; a longer configuration runs element by element. Compilers take more than linear time for one function.
+/// Elements that are compiled as one, at most; a longer configuration runs element by element.
+/// Compilers take more than linear time for one function.
 const MOST_MEMBERS: usize = 2048;
 
 /// Why the elements of a configuration are not compiled as one.
@@ -65,7 +67,8 @@ pub(super) fn too_many(application: &Application) -> Option<String> {
     (programs > MOST_MEMBERS).then(|| format!("there are {programs} elements; up to {MOST_MEMBERS} are compiled as one"))
 }
 
-/// Which elements are linked of those that may be: each member's tables are its own, and its graph's.
+/// Which elements are linked of those that may be: each member's tables are its own, and its
+/// graph's.
 pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Plan {
     Plan::new(
         application,
@@ -75,7 +78,8 @@ pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Pl
     )
 }
 
-/// Whether it can be told of an element when it runs, among others: it sets timers, prints, shares state, or sends to a device that others send to.
+/// Whether it can be told of an element when it runs, among others: it sets timers, prints, shares
+/// state, or sends to a device that others send to.
 fn is_prompt(application: &Application, instance: u32) -> bool {
     let Some(program) = application.instances[instance as usize].program() else {
         let device = sends_to(application, instance);
@@ -125,7 +129,8 @@ fn fusible_of(application: &Application, engine_of: &EngineOf<'_>, but: &BTreeSe
     Some((plan, members.filter(|members| !members.is_empty())?))
 }
 
-/// Elements fused in machine code; `None` if there are none. Those that turn out to be too large run alone.
+/// Elements fused in machine code; `None` if there are none. Those that turn out to be too large
+/// run alone.
 pub(super) fn fused_code(application: &Application, graph: &Graph, settings: Settings) -> Option<Made> {
     fused_of(application, &|instance| graph.engine(instance), settings).map(|(plan, chain)| -> Made { (plan, Box::new(chain)) })
 }
@@ -147,8 +152,9 @@ pub(crate) fn handler(program: &Verified, settings: Settings) -> Option<Func> {
     linkable(program, settings).ok()
 }
 
-/// A program's push handler, or why it cannot be linked: C cannot be made of it, or the graph must look at what each of its runs has left: text for people, or
-/// timers where more than the run tells when they are due.
+/// A program's push handler, or why it cannot be linked: C cannot be made of it, or the graph must
+/// look at what each of its runs has left: text for people, or timers where more than the run tells
+/// when they are due.
 pub(super) fn linkable(program: &Verified, settings: Settings) -> Result<Func, String> {
     let optimised = compiler::optimised_with_copies(program, HandlerKind::Push, &settings.passes()).map_err(|error| error.to_string())?;
     let func = optimised.ok_or("packets are not pushed through it")?;

@@ -1,8 +1,10 @@
-//! A configuration as one C program that needs nothing but a compiler of C: `netvm.h`, a copy of each class's file for each instance, the wires as calls, and the
-//! native runtime (elements/native/direct.h says what the parts are called).
+//! A configuration as one C program that needs nothing but a compiler of C: `netvm.h`, a copy of
+//! each class's file for each instance, the wires as calls, and the native runtime
+//! (elements/native/direct.h says what the parts are called).
 //!
-//! The copies of two instances share nothing but variables with a scope: every name at file level is replaced by one of its own, by a macro around the copy. What netvm itself has is
-//! `roles`' business, by class. Random numbers of elements in C are others than netvm's.
+//! The copies of two instances share nothing but variables with a scope: every name at file level
+//! is replaced by one of its own, by a macro around the copy. What netvm itself has is `roles`'
+//! business, by class. Random numbers of elements in C are others than netvm's.
 
 mod literal;
 mod roles;
@@ -113,7 +115,8 @@ impl Writer<'_> {
         let _ = write!(self.out, "\n{}\n{}{ready}{}", self.declared(element), self.wires.around_role(element), role.text(&e, name));
     }
 
-    /// Marks where the IP header of a packet is, in the fields that there are for that; false if it has none.
+    /// Marks where the IP header of a packet is, in the fields that there are for that; false if it
+    /// has none.
     fn marks(&mut self, parts: &[Part]) {
         let fields: BTreeSet<String> = info(parts).into_iter().map(|(name, ..)| name).collect();
         let mark = |field: &str, ty: &str, value: &str| match fields.contains(field) {
@@ -146,7 +149,8 @@ impl Writer<'_> {
         self.faults.push(Diagnostic::of_element(*span, (name, class), what));
     }
 
-    /// What an element that netvm itself has is here; nothing if it does nothing, or cannot be, which is a fault.
+    /// What an element that netvm itself has is here; nothing if it does nothing, or cannot be,
+    /// which is a fault.
     fn role(&mut self, instance: usize, element: usize) -> Option<Role> {
         let Element { name, class, arguments, .. } = &self.flat.elements[element];
         let seed = (instance as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

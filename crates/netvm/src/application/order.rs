@@ -1,5 +1,5 @@
-//! From which programs nobody can tell in which order packets came: those that keep nothing from one packet to the next, but for counters that they add to and do not
-//! look at.
+//! From which programs nobody can tell in which order packets came: those that keep nothing from
+//! one packet to the next, but for counters that they add to and do not look at.
 //!
 //! Left out: what is written and read by the same run only, and entries of tables as counters.
 
@@ -34,13 +34,15 @@ impl Exempt {
     }
 }
 
-/// The first operation by which a program keeps something of a packet, or sees what was kept of others.
+/// The first operation by which a program keeps something of a packet, or sees what was kept of
+/// others.
 pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> Option<Value> {
     let mut counters = Counters::of(program, func);
     counters.places.retain(|place| !exempt.scratch.holds(place));
     let ages = |table: &u32| program.module().tables.get(*table as usize).is_none_or(|table| table.timeout_ns != 0);
     let leaves_no_trace = |value: Value, op: &Op| match op {
-        // A packet's follow from its number; without a packet they follow from how many runs there were. What they choose may be another's in a table.
+        // A packet's follow from its number; without a packet they follow from how many runs there
+        // were. What they choose may be another's in a table.
         Op::Random(_) => exempt.random || func.kind == HandlerKind::Push && (!exempt.tables || program.module().tables.is_empty()),
         Op::ExceptionLoad(_) | Op::ExceptionStore(..) => false,
         Op::Load(space, ..) | Op::Store(space, ..) => {
@@ -90,7 +92,8 @@ pub(super) struct Place {
     pub at: Range,
 }
 
-/// Numbers from `low` to `high`, each by a multiple of `step` more than `low`; a step of 0 is one number.
+/// Numbers from `low` to `high`, each by a multiple of `step` more than `low`; a step of 0 is one
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub low: u64,
@@ -151,7 +154,8 @@ struct Follow<'f> {
     below: Option<(Value, u64)>,
     /// The least and the greatest number that a value may be here, as branches tell.
     told: Option<Told<'f>>,
-    /// Of an address: the size of the memory. What lies behind does not count, as an access there is a trap.
+    /// Of an address: the size of the memory. What lies behind does not count, as an access there
+    /// is a trap.
     behind: Option<u64>,
 }
 
@@ -173,7 +177,8 @@ impl Follow<'_> {
         let inside = Self { behind: None, ..*self };
         let of = |value: &Value| inside.range(*value, depth);
         let constant = |value: &Value| self.func.constant(*value);
-        // A sum with a number of less than 31 bits does not wrap around where the other is one, too.
+        // A sum with a number of less than 31 bits does not wrap around where the other is one,
+        // too.
         let part =
             |value: &Value, other: &Value| if constant(other).is_some_and(|c| c < SMALL) { self.range(*value, depth) } else { of(value) };
         match self.func.op(value) {
@@ -198,7 +203,8 @@ impl Follow<'_> {
         }
     }
 
-    /// What a parameter of a block may be. What is known here need not be known of what was passed at another time.
+    /// What a parameter of a block may be. What is known here need not be known of what was passed
+    /// at another time.
     fn passed(&self, parameter: Value, depth: u32) -> Option<Range> {
         let before = Self { below: None, told: None, ..*self };
         let passed = self.edges.get(&parameter)?.iter().map(|value| before.range(*value, depth));
@@ -343,7 +349,8 @@ impl Counters {
         self.copied.get(&copy).copied().unwrap_or_default()
     }
 
-    /// Whether no other place reaches into one of those: others are as large, and the same or beside them.
+    /// Whether no other place reaches into one of those: others are as large, and the same or
+    /// beside them.
     fn is_apart(&self, to: Place) -> bool {
         let in_line = |place: &Place| {
             let apart = divisor(divisor(place.at.step, to.at.step), place.at.low.abs_diff(to.at.low));

@@ -1,6 +1,8 @@
-//! What programs of a configuration run as, compiled before there are elements of them: whoever takes the place of another configuration waits for no compiler then.
+//! What programs of a configuration run as, compiled before there are elements of them: whoever
+//! takes the place of another configuration waits for no compiler then.
 //!
-//! Several graphs may be made with it, on several threads: they share code. Left out: compiled C, which comes later by itself where an engine is for that.
+//! Several graphs may be made with it, on several threads: they share code. Left out: compiled C,
+//! which comes later by itself where an engine is for that.
 
 use super::linked::fused_of;
 use super::{Compiled, app, engines, graph};
@@ -26,7 +28,8 @@ impl Ready {
         Self { engine: engine.at_work(), engines, compiled: Mutex::default(), fused: Mutex::default() }
     }
 
-    /// Compiles the programs of an application; those that cannot be are told when elements are made of them.
+    /// Compiles the programs of an application; those that cannot be are told when elements are
+    /// made of them.
     pub(super) fn of(application: &app::Application, engine: &'static EngineInfo, engines: engines::Settings) -> Self {
         let mut compiled = Compiled::default();
         let make = |program| engine.make_element(program, engines).map_err(ElementError::resource);

@@ -5,8 +5,10 @@
 //!  the graph's, between two turns   make elements, move what is kept, link       ◀──
 //! ```
 //!
-//! The new one is read and made as the first was, with the same settings; elements that are the same go on as they were ([`runtime::graph::Succession`]). Where anything is wrong with it, the
-//! old one goes on. The elements of the new one run as machine code at once, and as compiled C, where the engine is for that, when a compiler has made it beside the work.
+//! The new one is read and made as the first was, with the same settings; elements that are the
+//! same go on as they were ([`runtime::graph::Succession`]). Where anything is wrong with it, the
+//! old one goes on. The elements of the new one run as machine code at once, and as compiled C,
+//! where the engine is for that, when a compiler has made it beside the work.
 
 use super::cores::New;
 use super::ready::Ready;
@@ -23,7 +25,8 @@ use std::time::{Duration, Instant};
 pub struct Version {
     /// The configuration.
     pub text: String,
-    /// The file that it stands in, if it does: so it is called in messages, and the folder `elements` beside it is where classes are looked for first.
+    /// The file that it stands in, if it does: so it is called in messages, and the folder
+    /// `elements` beside it is where classes are looked for first.
     pub file: Option<PathBuf>,
     /// Values of its parameters; those that are not given stay.
     pub parameters: BTreeMap<String, String>,
@@ -34,7 +37,8 @@ pub struct Version {
 pub struct Recipe {
     /// What it is called in messages.
     pub name: String,
-    /// How it was read; values of parameters stay as they are if a new version says nothing of them.
+    /// How it was read; values of parameters stay as they are if a new version says nothing of
+    /// them.
     pub reading: Reading,
     /// What runs it.
     pub engine: &'static EngineInfo,
@@ -51,7 +55,8 @@ pub struct Replaced {
     pub succession: Succession,
     /// For how long no packet was handled; nothing if it was only planned.
     pub pause: Duration,
-    /// How long it took before, while packets flowed where it was [prepared](Recipe::prepare) beside them.
+    /// How long it took before, while packets flowed where it was [prepared](Recipe::prepare)
+    /// beside them.
     pub prepared: Duration,
     /// What elements that are no more could not complete.
     pub faults: Vec<Fault>,
@@ -105,7 +110,8 @@ impl Recipe {
         Replaced { succession, pause: Duration::ZERO, prepared: prepared.took, faults: Vec::new() }
     }
 
-    /// Reads a version, and compiles it unless it is only `planned`: on any thread, while the graph runs. `records`: the graph records packets.
+    /// Reads a version, and compiles it unless it is only `planned`: on any thread, while the graph
+    /// runs. `records`: the graph records packets.
     ///
     /// # Errors
     /// What is wrong with the configuration.
@@ -123,7 +129,8 @@ impl Recipe {
     /// Puts the graph of a new version in the place of one.
     ///
     /// # Errors
-    /// What is wrong with the configuration, or elements that cannot be made: then the graph goes on as it was.
+    /// What is wrong with the configuration, or elements that cannot be made: then the graph goes
+    /// on as it was.
     pub fn replace(&self, graph: &mut Graph, version: &Version) -> Result<Replaced, Error> {
         let prepared = self.prepare(version, (graph.is_recorded(), false))?;
         self.succeed(graph, prepared)

@@ -1,7 +1,9 @@
-//! Bytes of data memory that hold nothing from one run of a program to the next: every load of them is behind stores to them in the same run.
+//! Bytes of data memory that hold nothing from one run of a program to the next: every load of them
+//! is behind stores to them in the same run.
 //!
-//! A forward analysis over the blocks of each handler: which bytes have surely been stored to. Bytes that a load or a copy may read otherwise, or that people read by a handler, are not
-//! among them.
+//! A forward analysis over the blocks of each handler: which bytes have surely been stored to.
+//! Bytes that a load or a copy may read otherwise, or that people read by a handler, are not among
+//! them.
 
 use super::order::{Counters, Place};
 use compiler::mir::{Func, Helper, Op, Value};
@@ -17,7 +19,8 @@ const LARGEST: usize = 1 << 18;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scratch(Vec<bool>);
 
-/// Scratch memory of a program that is accessed at constant places only, so that it can be elsewhere for each run.
+/// Scratch memory of a program that is accessed at constant places only, so that it can be
+/// elsewhere for each run.
 pub(crate) fn alone(program: &Verified) -> Vec<std::ops::Range<u32>> {
     if program.module().data_size == 0 {
         return Vec::new();
@@ -192,7 +195,8 @@ mod tests {
         assert_eq!(of(&asked(33, "push 2 ushr")), (4..13).collect::<Vec<_>>());
     }
 
-    /// Of a copy, the bytes that it may read count; where its length is not known, all to the end of memory.
+    /// Of a copy, the bytes that it may read count; where its length is not known, all to the end
+    /// of memory.
     #[test]
     fn copies_read_what_they_may_reach() {
         let stored = [4, 8, 12].map(|at| format!("pbl push {at} mstore.32")).join(" ");

@@ -1,7 +1,10 @@
-//! Coprocessors that search, and keep nothing from one run of a program to the next: what a run gets from them comes from a search in the same run.
+//! Coprocessors that search, and keep nothing from one run of a program to the next: what a run
+//! gets from them comes from a search in the same run.
 //!
-//! A forward analysis over the blocks of a handler: which registers of a unit have surely been set in this run, and whether it has searched. A unit of which a register is read otherwise,
-//! or a search's result asked for without one, is not among them. Patterns are loaded before any packet comes, and are the same in all replicas.
+//! A forward analysis over the blocks of a handler: which registers of a unit have surely been set
+//! in this run, and whether it has searched. A unit of which a register is read otherwise, or a
+//! search's result asked for without one, is not among them. Patterns are loaded before any packet
+//! comes, and are the same in all replicas.
 
 use compiler::mir::{Func, Helper, Op};
 use netil::Verified;

@@ -1,7 +1,10 @@
-//! Addresses for devices of a configuration that nobody has given any, so that it can be checked where the devices are not there.
+//! Addresses for devices of a configuration that nobody has given any, so that it can be checked
+//! where the devices are not there.
 //!
-//! They are from ranges for documentation: RFC 5737, RFC 3849, RFC 9542. Each device has its own, and a network with another device: its gateway is `192.0.2.1`.
-//! Only checks stand in for devices: what runs does what it is told, and has the addresses of interfaces that are there (`interfaces`).
+//! They are from ranges for documentation: RFC 5737, RFC 3849, RFC 9542. Each device has its own,
+//! and a network with another device: its gateway is `192.0.2.1`. Only checks stand in for devices:
+//! what runs does what it is told, and has the addresses of interfaces that are there
+//! (`interfaces`).
 
 use frontends::click::Graph;
 use frontends::click::graph::Element;

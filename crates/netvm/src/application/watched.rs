@@ -1,4 +1,5 @@
-//! An application whose elements run on engines that somebody else makes: models of machines watch the interpreter.
+//! An application whose elements run on engines that somebody else makes: models of machines watch
+//! the interpreter.
 
 use super::{Application, Graph, Host, Settings};
 use crate::Error;
@@ -33,7 +34,9 @@ impl Observer for Arrivals {
 }
 
 impl Application {
-    /// What elements with programs are called, in the order in which [`start_with`](Self::start_with) makes them; and what their classes declare, by these numbers.
+    /// What elements with programs are called, in the order in which
+    /// [`start_with`](Self::start_with) makes them; and what their classes declare, by these
+    /// numbers.
     pub fn programs(&self) -> (Vec<String>, Vec<Datum>) {
         let all = &self.application;
         let programs: Vec<usize> = (0..all.instances.len()).filter(|n| all.instances[*n].program().is_some()).collect();
@@ -42,8 +45,9 @@ impl Application {
         (programs.iter().map(|n| format!("{} :: {}", all.instances[*n].name, all.instances[*n].class)).collect(), data)
     }
 
-    /// Makes all elements, ready to run, each on the engine that `make` gives for its program, in the order of the elements. They are not linked: one packet runs at a
-    /// time. `arrives` is told of each packet that an element without inputs sends.
+    /// Makes all elements, ready to run, each on the engine that `make` gives for its program, in
+    /// the order of the elements. They are not linked: one packet runs at a time. `arrives` is told
+    /// of each packet that an element without inputs sends.
     ///
     /// # Errors
     /// Elements that cannot be made, drawn where they are declared.

@@ -1,6 +1,8 @@
-//! The protocol of Click's ControlSocket, version 1.3: `READ`, `WRITE`, `CHECKREAD`, `CHECKWRITE`, `READDATA`, `WRITEDATA`, `QUIT`.
+//! The protocol of Click's ControlSocket, version 1.3: `READ`, `WRITE`, `CHECKREAD`, `CHECKWRITE`,
+//! `READDATA`, `WRITEDATA`, `QUIT`.
 //!
-//! Source: Click's manual of ControlSocket. Left out: `LLRPC`; data of more than a line has a limit.
+//! Source: Click's manual of ControlSocket. Left out: `LLRPC`; data of more than a line has a
+//! limit.
 
 use super::{Controlled, Door, HandlerError, LONGEST_LINE, Line, read_line};
 use crate::application::ElementError;

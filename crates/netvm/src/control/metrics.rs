@@ -1,6 +1,8 @@
-//! Statistics for Prometheus: its text format 0.0.4, or OpenMetrics 1.0 for who asks for that, over HTTP.
+//! Statistics for Prometheus: its text format 0.0.4, or OpenMetrics 1.0 for who asks for that, over
+//! HTTP.
 //!
-//! What is told is what `netvm ctl stats --json` prints, in other words. One request for each connection; a client that says nothing for some seconds, or says too much, is hung up on.
+//! What is told is what `netvm ctl stats --json` prints, in other words. One request for each
+//! connection; a client that says nothing for some seconds, or says too much, is hung up on.
 //! `httparse`, the parser of hyper, reads requests.
 
 use super::{Line, statistics};

@@ -5,8 +5,10 @@
 //!         ◀─line──                               ◀─answer───
 //! ```
 //!
-//! Two protocols: [`protocol`], lines of JSON on a Unix socket that only its owner may use, and [`click`], that of Click's ControlSocket. [`metrics`] tells statistics over HTTP. A client is hostile: lines, requests
-//! on their way and connections have limits, and nobody but the loop touches the graph.
+//! Two protocols: [`protocol`], lines of JSON on a Unix socket that only its owner may use, and
+//! [`click`], that of Click's ControlSocket. [`metrics`] tells statistics over HTTP. A client is
+//! hostile: lines, requests on their way and connections have limits, and nobody but the loop
+//! touches the graph.
 
 pub mod click;
 pub mod metrics;
@@ -154,7 +156,8 @@ pub trait Controlled {
         None
     }
 
-    /// What prepares another version of the configuration, on any thread while packets flow, for [`Self::succeed`]; only what is needed to tell of it, with `plan`.
+    /// What prepares another version of the configuration, on any thread while packets flow, for
+    /// [`Self::succeed`]; only what is needed to tell of it, with `plan`.
     ///
     /// # Errors
     /// The configuration of this run cannot be replaced.
@@ -163,7 +166,8 @@ pub trait Controlled {
         Err(ChangeError::fixed("the configuration of this run cannot be replaced"))
     }
 
-    /// Puts a version in the place of the configuration, or tells what would become of its elements then.
+    /// Puts a version in the place of the configuration, or tells what would become of its elements
+    /// then.
     ///
     /// # Errors
     /// What is wrong with it; then the run goes on as it was.
@@ -308,7 +312,8 @@ impl Controlled for Cores {
     }
 }
 
-/// What is told of a run that began then: [`report::json`] with `threads`, for how long each has run on a core, and the `stage` of each element where there are several.
+/// What is told of a run that began then: [`report::json`] with `threads`, for how long each has
+/// run on a core, and the `stage` of each element where there are several.
 fn statistics(target: &dyn Controlled, begun: Instant) -> serde_json::Value {
     let mut all = report::json(&target.stats(), Vec::new(), begun.elapsed().as_secs_f64());
     let elements = all["elements"].as_array_mut().into_iter().flatten();
@@ -449,7 +454,8 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Answers that are on their way arrive. Sockets that have a name are gone when the run is over.
+    /// Answers that are on their way arrive. Sockets that have a name are gone when the run is
+    /// over.
     fn drop(&mut self) {
         // Nobody answers what still waits.
         self.requests = mpsc::sync_channel(0).1;

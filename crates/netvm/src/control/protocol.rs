@@ -1,7 +1,8 @@
 //! Lines of JSON: a request a line, an answer a line, in order.
 //!
-//! The server begins: `{"netvm":"0.1.0","protocol":1}`. A request is an object with `op` and, as that needs, `handler`, `text` and `requests`; what `id` it has comes back with
-//! the answer. An answer has `ok` or `error`.
+//! The server begins: `{"netvm":"0.1.0","protocol":1}`. A request is an object with `op` and, as
+//! that needs, `handler`, `text` and `requests`; what `id` it has comes back with the answer. An
+//! answer has `ok` or `error`.
 //!
 //! | op | what it does | `ok` is |
 //! |---|---|---|
@@ -54,7 +55,8 @@ fn told(answer: Value) -> String {
     answer.to_string() + "\n"
 }
 
-/// Another version is read and compiled here, on the connection's thread, while packets flow, and takes its place when it is ready. False if the run is over.
+/// Another version is read and compiled here, on the connection's thread, while packets flow, and
+/// takes its place when it is ready. False if the run is over.
 fn replace_beside(to: &mut impl Write, request: Value, line: &Line) -> io::Result<bool> {
     let (sender, receiver) = mpsc::channel();
     let plan = is_plan(&request);
@@ -239,7 +241,8 @@ fn replaced(Replaced { succession, pause, prepared, faults }: Replaced) -> Value
     json!({ "kept": kept, "made": made, "gone": gone, "tables": tables, "entries_lost": entries_lost, "packets_lost": packets_lost, "pause_us": pause, "prepared_ms": prepared, "faults": faults })
 }
 
-/// Requests up to the first that fails. A batch in a batch is refused. With `"atomic":true` they are writes that can be taken back, and are where one fails.
+/// Requests up to the first that fails. A batch in a batch is refused. With `"atomic":true` they
+/// are writes that can be taken back, and are where one fails.
 fn batch(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<Value, RequestError> {
     let requests = request.get("requests").and_then(Value::as_array).ok_or("a batch has a list of requests")?;
     let atomic = request.get("atomic").and_then(Value::as_bool).unwrap_or(false);

@@ -75,7 +75,8 @@ impl Door {
     }
 }
 
-/// A socket of that name, in a folder that is made if need be. A name that is left of a process which was killed is taken.
+/// A socket of that name, in a folder that is made if need be. A name that is left of a process
+/// which was killed is taken.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -152,7 +153,8 @@ fn pause() {
     std::thread::sleep(Duration::from_millis(100));
 }
 
-/// Whether the process at the other end belongs to who runs this one, or to root: the socket's mode says so too, but only once it is set.
+/// Whether the process at the other end belongs to who runs this one, or to root: the socket's mode
+/// says so too, but only once it is set.
 fn is_owner(stream: &UnixStream) -> bool {
     let peer = rustix::net::sockopt::socket_peercred(stream.as_fd());
     peer.is_ok_and(|peer| peer.uid == rustix::process::geteuid() || peer.uid.is_root())

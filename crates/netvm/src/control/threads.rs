@@ -1,6 +1,8 @@
-//! The threads of this process, and for how long each has run on a core: what tells how busy the stages of a configuration are, whatever they wait for.
+//! The threads of this process, and for how long each has run on a core: what tells how busy the
+//! stages of a configuration are, whatever they wait for.
 //!
-//! Source: `/proc/self/task`, proc(5). Elsewhere than on Linux there are none. Leaves out threads that serve control sockets.
+//! Source: `/proc/self/task`, proc(5). Elsewhere than on Linux there are none. Leaves out threads
+//! that serve control sockets.
 
 use crate::application::{Replicas, Thread};
 use serde_json::{Value, json};
@@ -8,7 +10,8 @@ use std::path::Path;
 
 /// Threads that are not part of the run.
 const OWN: [&str; 3] = ["control", "connection", "metrics"];
-/// The field of `stat` with the core that a thread ran on last, counted behind the name, which may have blanks.
+/// The field of `stat` with the core that a thread ran on last, counted behind the name, which may
+/// have blanks.
 const CORE: usize = 36;
 
 /// What the thread of a run on one thread is called.
@@ -22,13 +25,16 @@ pub fn only(packets: u64) -> Thread {
     Thread { name: ONLY.to_owned(), id, core, packets, waiting: None, active: true }
 }
 
-/// How many replicas get packets, and are to get some; how long the last change held up the sources, and how long making the last one took; what their number follows, if it does.
+/// How many replicas get packets, and are to get some; how long the last change held up the
+/// sources, and how long making the last one took; what their number follows, if it does.
 pub fn replicas(Replicas { active, wanted, pause, made_in }: Replicas, auto: Option<&str>) -> Value {
     json!({ "active": active, "wanted": wanted, "pause_us": pause.as_nanos() as f64 / 1e3, "made_ms": made_in.as_secs_f64() * 1e3, "auto": auto })
 }
 
-/// All of them, by their numbers: `name`, `id`, `cpu_seconds`, and `core`, the one that it ran on last. Those that packets come to have `packets`, `ns_per_packet` (the time on a core since the thread began, by packets), `pinned` (the core that it is to run on, or
-/// null), `active`, and where epochs wait for them `waiting` and `room`.
+/// All of them, by their numbers: `name`, `id`, `cpu_seconds`, and `core`, the one that it ran on
+/// last. Those that packets come to have `packets`, `ns_per_packet` (the time on a core since the
+/// thread began, by packets), `pinned` (the core that it is to run on, or null), `active`, and
+/// where epochs wait for them `waiting` and `room`.
 pub fn threads(known: &[Thread]) -> Value {
     let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let mut all: Vec<(u64, Value)> = entries.filter_map(|entry| thread(&entry.path(), known)).collect();

@@ -1,7 +1,8 @@
 //! What handlers said before a batch of writes, and how that is put back.
 //!
-//! Two kinds of writes can be taken back: of values, which the handler of the same name reads; and of tables, whose entries a handler `TABLE.list` tells, if they are added and removed one by one: by
-//! `TABLE.add` and `TABLE.remove`, or by handlers of the element that have such names.
+//! Two kinds of writes can be taken back: of values, which the handler of the same name reads; and
+//! of tables, whose entries a handler `TABLE.list` tells, if they are added and removed one by one:
+//! by `TABLE.add` and `TABLE.remove`, or by handlers of the element that have such names.
 
 use super::protocol::RequestError;
 use super::{Controlled, Described, HandlerError};

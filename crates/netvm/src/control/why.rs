@@ -1,8 +1,12 @@
-//! Where packets went, and why: what the flight recorder of a graph knows, as JSON, and those packets of it that a filter takes.
+//! Where packets went, and why: what the flight recorder of a graph knows, as JSON, and those
+//! packets of it that a filter takes.
 //!
-//! A packet: `packet` (its number), `copy_of`, `time_ns`, `wire_len`, `link`, `bytes` in hexadecimal, `way` (names of elements; null where several ways lead on), `element` and `class`
-//! where it ended or is (null if that element is no more), `dropped` with the reason, `failed` (it was at hand when netvm failed; the reason says in what), `rested` (packets behind it were not recorded). Of a run on several threads also `thread`, which has the
-//! packet's number, and `copy_of_thread`, which has that of the packet that it is a copy of.
+//! A packet: `packet` (its number), `copy_of`, `time_ns`, `wire_len`, `link`, `bytes` in
+//! hexadecimal, `way` (names of elements; null where several ways lead on), `element` and `class`
+//! where it ended or is (null if that element is no more), `dropped` with the reason, `failed` (it
+//! was at hand when netvm failed; the reason says in what), `rested` (packets behind it were not
+//! recorded). Of a run on several threads also `thread`, which has the packet's number, and
+//! `copy_of_thread`, which has that of the packet that it is a copy of.
 
 use crate::application::Graph;
 use crate::engines::ALL;
@@ -24,7 +28,8 @@ pub fn packets(graph: &Graph) -> Option<Vec<Value>> {
 /// A packet as a graph knows it that may have a part of its way only.
 #[derive(Clone)]
 pub(crate) struct Noted {
-    /// Its number among all graphs, the one that it had in the graph before, and that of the packet that it is a copy of; 0 where there is none.
+    /// Its number among all graphs, the one that it had in the graph before, and that of the packet
+    /// that it is a copy of; 0 where there is none.
     pub number: u64,
     pub from: u64,
     pub of: u64,
@@ -67,7 +72,9 @@ pub fn bytes(packet: &Value) -> Option<(Vec<u8>, LinkType, u32)> {
     Some((bytes, LinkType::from_file(number("link")?), number("wire_len")?))
 }
 
-/// What became of the packets that a filter takes: `recorded` and `matched`, how many; `sampled`, whether packets between or behind them were not recorded; `ends`, where how many of them ended and why; `packets`, the last `most` of them.
+/// What became of the packets that a filter takes: `recorded` and `matched`, how many; `sampled`,
+/// whether packets between or behind them were not recorded; `ends`, where how many of them ended
+/// and why; `packets`, the last `most` of them.
 ///
 /// # Errors
 /// The filter is wrong, or has no meaning on the packets.

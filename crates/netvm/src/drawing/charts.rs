@@ -1,4 +1,5 @@
-//! Charts of P4 programs as pictures: a panel for each parser and control, in the order in which packets go through them.
+//! Charts of P4 programs as pictures: a panel for each parser and control, in the order in which
+//! packets go through them.
 
 use super::fold::{Join, Kind, Panel, Shape};
 use super::svg;
@@ -59,7 +60,8 @@ fn panel(chart: &Chart) -> (Panel, Vec<Vec<String>>) {
     (Panel { heading: chart.heading.clone(), shapes, joins }, labels)
 }
 
-/// Which arrows lead to a box from which they can be reached: those that close a circle of a walk from the first boxes.
+/// Which arrows lead to a box from which they can be reached: those that close a circle of a walk
+/// from the first boxes.
 fn leading_back(chart: &Chart) -> Vec<bool> {
     let mut back = vec![false; chart.arrows.len()];
     // 0: not seen, 1: on the way here, 2: left.

@@ -1,4 +1,5 @@
-//! Lines of a picture as cubic curves: they leave a box downwards, pass between boxes, and enter one from above.
+//! Lines of a picture as cubic curves: they leave a box downwards, pass between boxes, and enter
+//! one from above.
 
 pub(super) type Point = (f64, f64);
 

@@ -1,8 +1,10 @@
 //! What is drawn side by side: panels of boxes and lines.
 //!
-//! A configuration is one panel with all its elements, if that is no wider than a screen. Otherwise each compound element is one box, and compounds that are alike and have
-//! the same neighbours are one box together if that is still too wide; what is in them is a panel of its own, made in the same way, in which small boxes stand for what is
-//! outside. A panel for several compounds has the names and arguments of the first, and the packets of all.
+//! A configuration is one panel with all its elements, if that is no wider than a screen. Otherwise
+//! each compound element is one box, and compounds that are alike and have the same neighbours are
+//! one box together if that is still too wide; what is in them is a panel of its own, made in the
+//! same way, in which small boxes stand for what is outside. A panel for several compounds has the
+//! names and arguments of the first, and the packets of all.
 
 use super::{Drawing, Element, Line};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,7 +36,8 @@ pub(super) struct Shape {
     pub short: String,
     pub tooltip: String,
     pub drops: u64,
-    /// The labels of its inputs, and of its outputs, from left to right; none of them where they need none.
+    /// The labels of its inputs, and of its outputs, from left to right; none of them where they
+    /// need none.
     pub ports: [Vec<String>; 2],
 }
 
@@ -104,7 +107,8 @@ fn compound<'n>(drawing: &Drawing, prefix: &str, name: &'n str) -> Option<&'n st
     ends.map(|at| &name[..at]).find(|outer| drawing.compounds.contains_key(*outer) && !prefix.starts_with(&format!("{outer}/")))
 }
 
-/// The compounds right in scopes, those together that are alike inside and outside, in the order of their first elements.
+/// The compounds right in scopes, those together that are alike inside and outside, in the order of
+/// their first elements.
 fn clusters(drawing: &Drawing, scopes: &[Scope]) -> Vec<Vec<Scope>> {
     let (mut found, mut order): (HashMap<String, Scope>, Vec<String>) = (HashMap::new(), Vec::new());
     for scope in scopes {
@@ -281,11 +285,13 @@ impl Maker<'_> {
     }
 }
 
-/// Gives the boxes their ports for one end of the lines, and the lines theirs. An element's ports stand in order; a compound has one for each line.
+/// Gives the boxes their ports for one end of the lines, and the lines theirs. An element's ports
+/// stand in order; a compound has one for each line.
 fn ports(shapes: &mut [Shape], lines: &mut [Bundle], side: usize) {
     let mut all: BTreeMap<usize, BTreeMap<(u32, usize), Vec<usize>>> = BTreeMap::new();
     for (n, Bundle { shapes: ends, ports, .. }) in lines.iter().enumerate() {
-        // What is the same port of an element is the same port here; sets of ports are told apart by their lines.
+        // What is the same port of an element is the same port here; sets of ports are told apart
+        // by their lines.
         let key = match ports[side].first() {
             Some(port) if ports[side].len() == 1 => (*port, 0),
             Some(port) => (*port, n + 1),

@@ -1,4 +1,5 @@
-//! Where labels of lines stand: beside their lines, over no box and no other label, and over as few other lines as can be.
+//! Where labels of lines stand: beside their lines, over no box and no other label, and over as few
+//! other lines as can be.
 
 use super::curve::{Curve, Point};
 use std::collections::HashMap;
@@ -15,7 +16,8 @@ const APART: f64 = 4.0;
 /// What a line that is covered counts, in steps along the line.
 const COVERED: f64 = 6.0;
 
-/// The left upper corner of each label of that size; none where no place is free. Labels without width get none.
+/// The left upper corner of each label of that size; none where no place is free. Labels without
+/// width get none.
 pub(super) fn places(lines: &[Vec<Curve>], sizes: &[Point], taken: &[Area]) -> Vec<Option<Point>> {
     let points = Points::of(lines);
     let mut taken = Taken::of(taken);

@@ -1,9 +1,12 @@
 //! Layout of a directed graph in layers, from top to bottom.
 //!
-//! Sugiyama's four steps: edges that close a cycle are laid from bottom to top; boxes get layers by their longest way from a source; boxes of a layer are ordered by
-//! the barycentre of their neighbours' places, in sweeps, of which the one with the fewest crossings counts; then each layer takes the places nearest
-//! to those of its neighbours that keep the order and the distance (least squares, by pooling neighbours that want to overlap). An edge over several layers is a
-//! chain of points. Source: Sugiyama, Tagawa, Toda, "Methods for visual understanding of hierarchical system structures" (1981).
+//! Sugiyama's four steps: edges that close a cycle are laid from bottom to top; boxes get layers by
+//! their longest way from a source; boxes of a layer are ordered by the barycentre of their
+//! neighbours' places, in sweeps, of which the one with the fewest crossings counts; then each
+//! layer takes the places nearest to those of its neighbours that keep the order and the distance
+//! (least squares, by pooling neighbours that want to overlap). An edge over several layers is a
+//! chain of points. Source: Sugiyama, Tagawa, Toda, "Methods for visual understanding of
+//! hierarchical system structures" (1981).
 //!
 //! Leaves out: subgraphs, and labels as obstacles.
 
@@ -14,7 +17,8 @@ const CHAIN: f64 = 10.0;
 /// Sweeps for the order, and for places.
 const SWEEPS: usize = 24;
 
-/// An edge: from a box to a box, at which parts of their widths, and whether it is known to lead back.
+/// An edge: from a box to a box, at which parts of their widths, and whether it is known to lead
+/// back.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub from: usize,
@@ -28,7 +32,8 @@ pub(super) struct Edge {
 pub(super) struct Layout {
     /// Left upper corners of the boxes.
     pub corners: Vec<(f64, f64)>,
-    /// The points of each edge, from its box to its box; between the first and the last, pairs: where it enters a layer and where it leaves it.
+    /// The points of each edge, from its box to its box; between the first and the last, pairs:
+    /// where it enters a layer and where it leaves it.
     pub routes: Vec<Vec<(f64, f64)>>,
     /// Edges that lead from bottom to top.
     pub upward: Vec<bool>,
@@ -41,7 +46,8 @@ struct Node {
     layer: usize,
     width: f64,
     x: f64,
-    /// Neighbours above and below, each with how far right of its middle it is met, and how far right of mine.
+    /// Neighbours above and below, each with how far right of its middle it is met, and how far
+    /// right of mine.
     near: [Vec<(usize, f64, f64)>; 2],
 }
 
@@ -64,7 +70,8 @@ pub(super) fn layout(sizes: &[(f64, f64)], edges: &[Edge], gap: f64) -> Layout {
     work.finish(sizes, edges, &chains, upward, gap)
 }
 
-/// Which edges close a cycle: those known to, and those that lead to a box from which the search came.
+/// Which edges close a cycle: those known to, and those that lead to a box from which the search
+/// came.
 fn upward(count: usize, edges: &[Edge]) -> Vec<bool> {
     let mut upward: Vec<bool> = edges.iter().map(|edge| edge.back || edge.from == edge.to).collect();
     let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -120,7 +127,8 @@ impl Work {
         self.nodes[below.0].near[0].push((above.0, above.1, below.1));
     }
 
-    /// Makes the points of an edge, from top to bottom. One that leads up has points beside its boxes, too.
+    /// Makes the points of an edge, from top to bottom. One that leads up has points beside its
+    /// boxes, too.
     fn chain(&mut self, edge: &Edge, upward: bool) -> Vec<usize> {
         let offset = |node: usize, part: f64| (node, (part - 0.5) * self.nodes[node].width);
         let (from, to) = (offset(edge.from, edge.leaves_at), offset(edge.to, edge.enters_at));
@@ -162,7 +170,8 @@ impl Work {
         self.layers = best;
     }
 
-    /// Where each node is in its layer, the part of its width at which an edge leaves counting a little.
+    /// Where each node is in its layer, the part of its width at which an edge leaves counting a
+    /// little.
     fn ranks(&self) -> Vec<f64> {
         let mut ranks = vec![0.0; self.nodes.len()];
         for layer in &self.layers {
@@ -217,7 +226,8 @@ impl Work {
         }
     }
 
-    /// Where a node would stand best: under or above its neighbours, points of a chain above all under each other.
+    /// Where a node would stand best: under or above its neighbours, points of a chain above all
+    /// under each other.
     fn wish(&self, node: usize, sides: &[usize]) -> f64 {
         let near = sides.iter().flat_map(|side| &self.nodes[node].near[*side]);
         let weighed = near.map(|(other, there, here)| {
@@ -234,7 +244,8 @@ impl Work {
         (left + right) / 2.0 + if left == CHAIN && right == CHAIN { GAP / 2.0 } else { GAP }
     }
 
-    /// Draws what leads up at the right of all boxes as near to them as it can be: nothing else does.
+    /// Draws what leads up at the right of all boxes as near to them as it can be: nothing else
+    /// does.
     fn draw_near(&mut self, chains: &[Vec<usize>], upward: &[bool]) {
         let mut outer: Vec<&Vec<usize>> = chains.iter().zip(upward).filter(|(_, upward)| **upward).map(|(chain, _)| chain).collect();
         let rank = |work: &Self, node: usize| work.layers[work.nodes[node].layer].iter().position(|n| *n == node).unwrap_or(0);
@@ -252,7 +263,8 @@ impl Work {
         }
     }
 
-    /// Places in order, at their distances, with the least squares of what lacks to the wishes: pools of neighbours move as one.
+    /// Places in order, at their distances, with the least squares of what lacks to the wishes:
+    /// pools of neighbours move as one.
     fn fit(&mut self, layer: usize, sides: &[usize]) {
         let nodes = self.layers[layer].clone();
         let (mut shifts, mut shift) = (Vec::new(), 0.0);

@@ -1,8 +1,10 @@
-//! Configurations as pictures: a box for each element, a line for each connection, and with traffic how many packets went where.
+//! Configurations as pictures: a box for each element, a line for each connection, and with traffic
+//! how many packets went where.
 //!
-//! Lines are solid where packets are pushed and dashed where they are pulled; those that lead packets back are marked. As SVG (light and dark, without
-//! scripts) or for Graphviz. An SVG that would be wider than a screen has a box for each compound element, or for several that are alike, and
-//! below it a picture of what is in them (`fold`).
+//! Lines are solid where packets are pushed and dashed where they are pulled; those that lead
+//! packets back are marked. As SVG (light and dark, without scripts) or for Graphviz. An SVG that
+//! would be wider than a screen has a box for each compound element, or for several that are alike,
+//! and below it a picture of what is in them (`fold`).
 
 pub mod charts;
 mod curve;
@@ -104,7 +106,8 @@ impl Drawing {
         self
     }
 
-    /// The same with all that is in compound elements in its place, however wide the picture becomes.
+    /// The same with all that is in compound elements in its place, however wide the picture
+    /// becomes.
     #[must_use]
     pub fn expanded(mut self) -> Self {
         self.expand = true;
@@ -121,7 +124,8 @@ impl Drawing {
         dot::write(self)
     }
 
-    /// What a line is labelled with, in lines of text: packets and their share of all arrivals; how many there were in a second.
+    /// What a line is labelled with, in lines of text: packets and their share of all arrivals; how
+    /// many there were in a second.
     fn label(&self, packets: u64) -> Vec<String> {
         let Some(traffic) = self.traffic else { return Vec::new() };
         let share = traffic.share(packets).map(|share| format!(" ({share})")).unwrap_or_default();

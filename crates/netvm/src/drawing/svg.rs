@@ -1,5 +1,6 @@
-//! Drawings as SVG. Colours are attributes, which every viewer knows; where the viewer knows of light and dark schemes, rules for dark ones replace them. The text of
-//! configurations is escaped, and nothing in the picture runs.
+//! Drawings as SVG. Colours are attributes, which every viewer knows; where the viewer knows of
+//! light and dark schemes, rules for dark ones replace them. The text of configurations is escaped,
+//! and nothing in the picture runs.
 
 use super::curve::{Curve, HEAD, curves};
 use super::fold::{Join, Kind, Panel, Shape, panels};
@@ -135,7 +136,8 @@ struct Arranged {
     left: Vec<Leftward>,
 }
 
-/// Ports of a box, by side and number, whose lines lead to the right: their labels stand left of them, so that no line crosses them.
+/// Ports of a box, by side and number, whose lines lead to the right: their labels stand left of
+/// them, so that no line crosses them.
 type Leftward = HashSet<(usize, usize)>;
 
 fn leftward(panel: &Panel, layout: &Layout) -> Vec<Leftward> {

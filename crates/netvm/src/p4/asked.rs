@@ -1,6 +1,8 @@
-//! Commands of simple_switch_CLI that ask, that take back what was set, and older names of others; and why some of them are not here.
+//! Commands of simple_switch_CLI that ask, that take back what was set, and older names of others;
+//! and why some of them are not here.
 //!
-//! Source: BMv2, `tools/runtime_CLI.py` and `targets/simple_switch/sswitch_CLI.py`. What they print is our own: entries as the commands that enter them.
+//! Source: BMv2, `tools/runtime_CLI.py` and `targets/simple_switch/sswitch_CLI.py`. What they print
+//! is our own: entries as the commands that enter them.
 
 use super::Switch;
 use super::commands::{Told, Words, needed};

@@ -1,6 +1,8 @@
-//! Batches of commands for a program that runs: all of them are done, or none. No packet comes between them.
+//! Batches of commands for a program that runs: all of them are done, or none. No packet comes
+//! between them.
 //!
-//! What is there before is kept, and put back if a command is refused: entries with what they have counted, registers, counters and meters, members, groups and sessions.
+//! What is there before is kept, and put back if a command is refused: entries with what they have
+//! counted, registers, counters and meters, members, groups and sessions.
 
 use super::SwitchError;
 use super::profiles::Profile;
@@ -51,7 +53,8 @@ impl Kept {
     }
 }
 
-/// Runs commands, one on a line; what they tell. If one is refused, or what they have entered does not suit, all is as before.
+/// Runs commands, one on a line; what they tell. If one is refused, or what they have entered does
+/// not suit, all is as before.
 ///
 /// # Errors
 /// The first line that makes no sense or is refused, or why it does not suit.

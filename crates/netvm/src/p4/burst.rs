@@ -1,10 +1,13 @@
-//! Several packets at once: ingress for all of them, then the replication engine, then egress for all that goes there. What comes round or is cloned behind egress goes its way after that,
-//! packet by packet.
+//! Several packets at once: ingress for all of them, then the replication engine, then egress for
+//! all that goes there. What comes round or is cloned behind egress goes its way after that, packet
+//! by packet.
 //!
-//! Most programs for v1model have a straight way for packets that ingress sends to one port ([`super::straight`]): ingress and egress in one run.
+//! Most programs for v1model have a straight way for packets that ingress sends to one port
+//! ([`super::straight`]): ingress and egress in one run.
 //!
-//! What leaves, and what the program keeps, is what one packet after the other gives: where the program could tell the difference ([`p4::pipeline::Order`]), or somebody follows
-//! packets or listens to what it says, they are run so.
+//! What leaves, and what the program keeps, is what one packet after the other gives: where the
+//! program could tell the difference ([`p4::pipeline::Order`]), or somebody follows packets or
+//! listens to what it says, they are run so.
 
 use super::Switch;
 use super::switch::{Job, Journey, MAX_COPIES, MOST_SPARE, Sent, Way, address, departing, get16, get32, put};

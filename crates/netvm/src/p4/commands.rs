@@ -1,6 +1,7 @@
 //! Commands of the control plane, one on a line: those of STF, and of BMv2's simple_switch_CLI.
 //!
-//! What a command tells comes back as lines. Source: p4c, `tools/stf`; BMv2, `tools/runtime_CLI.py`, whose commands keep their names and their order of arguments.
+//! What a command tells comes back as lines. Source: p4c, `tools/stf`; BMv2,
+//! `tools/runtime_CLI.py`, whose commands keep their names and their order of arguments.
 
 use super::control::find;
 use super::error::{SwitchError, exists, invalid, missing};
@@ -77,7 +78,8 @@ fn stf(switch: &mut Switch, command: &str, rest: &str) -> Told {
     }
 }
 
-/// `add TABLE [PRIORITY] KEY:VALUE ... ACTION(ARG:NUMBER, ...)`, or `member(N)` or `group(N)`; the table and the entry's handle.
+/// `add TABLE [PRIORITY] KEY:VALUE ... ACTION(ARG:NUMBER, ...)`, or `member(N)` or `group(N)`; the
+/// table and the entry's handle.
 pub(super) fn add(switch: &mut Switch, rest: &str) -> Result<(String, u64), SwitchError> {
     let (table, rest) = rest.split_once(char::is_whitespace).ok_or_else(|| invalid("expected a table and an entry"))?;
     let meta = switch.table(&name(table))?.clone();
@@ -177,7 +179,8 @@ fn row<'a>(words: &mut Words<'a>) -> (Vec<&'a str>, Vec<&'a str>) {
     (all[..at].to_vec(), all.get(at + 1..).unwrap_or_default().to_vec())
 }
 
-/// Keys in the order of the table; the priority is the last argument where it is needed, and is taken off.
+/// Keys in the order of the table; the priority is the last argument where it is needed, and is
+/// taken off.
 fn matches_of(meta: &TableMeta, keys: &[&str], args: &mut Vec<&str>) -> Result<(Vec<KeyMatch>, u32), SwitchError> {
     let wanted: Vec<_> = meta.keys.iter().filter(|k| k.kind != Match::Selector).collect();
     if keys.len() != wanted.len() {

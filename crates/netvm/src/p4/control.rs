@@ -1,4 +1,5 @@
-//! The control plane of a [`Switch`]: tables, registers, counters, groups and sessions, by the names that the program gives them.
+//! The control plane of a [`Switch`]: tables, registers, counters, groups and sessions, by the
+//! names that the program gives them.
 //!
 //! A name may be written without what stands in front of it, as long as it means one thing.
 
@@ -57,7 +58,8 @@ impl Switch {
         find(&self.pipeline.tables, |t| &t.name, name, "table").map(|t| t.1)
     }
 
-    /// Enters an entry; of several that match the one with the higher priority is found. Its handle, which counts the table's entries from 0.
+    /// Enters an entry; of several that match the one with the higher priority is found. Its
+    /// handle, which counts the table's entries from 0.
     ///
     /// # Errors
     /// Keys, action or arguments do not suit the table, or it is full.
@@ -80,7 +82,8 @@ impl Switch {
     /// Enters an entry that names a member or a group of the table's action profile. Its handle.
     ///
     /// # Errors
-    /// The table has no profile, the keys do not suit it, there is no such member or group, or it is full.
+    /// The table has no profile, the keys do not suit it, there is no such member or group, or it
+    /// is full.
     pub fn add_indirect(&mut self, table: &str, keys: &[KeyMatch], priority: u32, to: Indirect) -> Result<u64, SwitchError> {
         let meta = self.table(table)?.clone();
         let Some(profile) = meta.profile else { return Err(invalid(format!("table {} has no action profile", meta.name))) };
@@ -177,7 +180,8 @@ impl Switch {
         Ok(())
     }
 
-    /// Takes out the handle of an entry in whose place another one with the same keys has been entered.
+    /// Takes out the handle of an entry in whose place another one with the same keys has been
+    /// entered.
     ///
     /// # Errors
     /// There is no such entry.
@@ -198,7 +202,8 @@ impl Switch {
         Ok(())
     }
 
-    /// How long ago an entry was found or made, in microseconds, if its table tells of entries that are not used.
+    /// How long ago an entry was found or made, in microseconds, if its table tells of entries that
+    /// are not used.
     ///
     /// # Errors
     /// There is no such entry.

@@ -1,4 +1,5 @@
-//! A [`Switch`] behind control sockets: it answers as a graph with one element, `p4`, that has the handlers of a P4 element.
+//! A [`Switch`] behind control sockets: it answers as a graph with one element, `p4`, that has the
+//! handlers of a P4 element.
 
 use super::{Switch, batch, dump};
 use crate::application::{Described, HandlerError, NodeStats, Stats};

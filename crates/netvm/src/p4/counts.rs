@@ -1,9 +1,11 @@
-//! What replicas of a program on several cores say of counters, and are told: each has counted its own packets, and numbers that are written are those of the first.
+//! What replicas of a program on several cores say of counters, and are told: each has counted its
+//! own packets, and numbers that are written are those of the first.
 
 /// The command that sets a counter.
 const WRITE: &str = "counter_write";
 
-/// Commands as the replica of that number gets them, from 0: what all have counted is a sum, so that a counter is set in the first, and to 0 in the others.
+/// Commands as the replica of that number gets them, from 0: what all have counted is a sum, so
+/// that a counter is set in the first, and to 0 in the others.
 pub(crate) fn of_replica(commands: &str, nth: usize) -> String {
     if nth == 0 || !commands.contains(WRITE) {
         return commands.to_owned();
@@ -15,7 +17,8 @@ pub(crate) fn of_replica(commands: &str, nth: usize) -> String {
     commands.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Lines of which only the numbers in `N packets, M bytes` differ, with their sums; `None` if something else differs, or there are no such numbers.
+/// Lines of which only the numbers in `N packets, M bytes` differ, with their sums; `None` if
+/// something else differs, or there are no such numbers.
 pub(crate) fn summed(values: &[String]) -> Option<String> {
     let rows: Vec<Vec<&str>> = values.iter().map(|value| value.split('\n').collect()).collect();
     let count = rows.first()?.len();

@@ -1,6 +1,7 @@
 //! What tables have: as the control plane reads it, and as commands that would enter it again.
 //!
-//! In commands keys of kind lpm are told with the length of the prefix, ternary ones with a mask, ranges by their ends. Behind `#` stand an entry's handle and what it has counted.
+//! In commands keys of kind lpm are told with the length of the prefix, ternary ones with a mask,
+//! ranges by their ends. Behind `#` stand an entry's handle and what it has counted.
 
 use super::SwitchError;
 use super::control::find;
@@ -51,7 +52,8 @@ pub enum Target {
 }
 
 impl Switch {
-    /// The entries of a table and its default action, a command each; of all tables if none is named.
+    /// The entries of a table and its default action, a command each; of all tables if none is
+    /// named.
     ///
     /// # Errors
     /// There is no such table.

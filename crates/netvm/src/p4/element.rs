@@ -1,8 +1,9 @@
-//! A P4 program as an element of a Click graph: `P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE]
-//! [, WITHOUT OPTIMISATION])`.
+//! A P4 program as an element of a Click graph:
+//! `P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE] [, WITHOUT OPTIMISATION])`.
 //!
-//! What the control plane enters is in the module from the start: tables have it as their entries, and data memory as the init handler leaves it. It is
-//! what a [`Switch`] has that ran the same commands.
+//! What the control plane enters is in the module from the start: tables have it as their entries,
+//! and data memory as the init handler leaves it. It is what a [`Switch`] has that ran the same
+//! commands.
 
 use super::SwitchError;
 use super::{Filling, Pipeline, Reading, Switch, batch, dump, is_protobuf};
@@ -130,7 +131,8 @@ pub(crate) fn make(arguments: &[String], inputs: u32, outputs: u32) -> Result<Ma
     Ok(Made { module, plane: Some(Arc::new(plane)), notes, kept })
 }
 
-/// The control plane of an element: a switch that has the element's state whenever it is asked something.
+/// The control plane of an element: a switch that has the element's state whenever it is asked
+/// something.
 struct Plane {
     switch: Switch,
     /// The members of multicast groups, as they are in the module's table.

@@ -4,7 +4,8 @@ use p4::entries::EntryError;
 use runtime::graph::HandlerError;
 use std::fmt;
 
-/// Why a [`Switch`](super::Switch) refuses a change or a question. Controllers decide by the kind; the text is for people.
+/// Why a [`Switch`](super::Switch) refuses a change or a question. Controllers decide by the kind;
+/// the text is for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SwitchError {
     /// Nothing has that name, handle or number.

@@ -1,6 +1,8 @@
-//! Files that fill tables, groups and sessions: commands ([`stf`]), or protobuf text of P4Runtime by the ends of their names.
+//! Files that fill tables, groups and sessions: commands ([`stf`]), or protobuf text of P4Runtime
+//! by the ends of their names.
 //!
-//! Protobuf text is read by whoever serves P4Runtime: it is registered once, as netvm knows nothing of that protocol.
+//! Protobuf text is read by whoever serves P4Runtime: it is registered once, as netvm knows nothing
+//! of that protocol.
 
 use super::error::{SwitchError, invalid};
 use super::{P4Info, Switch, stf};

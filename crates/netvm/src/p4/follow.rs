@@ -1,4 +1,5 @@
-//! A packet's way through a program: what the marks of a traced program tell of each pass, see [`p4::marks`].
+//! A packet's way through a program: what the marks of a traced program tell of each pass, see
+//! [`p4::marks`].
 
 use super::{BigInt, Sent, Switch};
 use netil::module::Entry;
@@ -72,7 +73,8 @@ fn message(text: &str, values: &[BigInt]) -> String {
 }
 
 impl Switch {
-    /// A packet comes in; what leaves, and what happens to it on the way. The program is one of [`super::load_traced`].
+    /// A packet comes in; what leaves, and what happens to it on the way. The program is one of
+    /// [`super::load_traced`].
     pub fn follow(&mut self, number: u64, port: u32, bytes: &[u8], time_ns: u64) -> (Vec<Sent>, Vec<Pass>) {
         self.marks();
         self.following = Some(Following::default());
@@ -81,12 +83,14 @@ impl Switch {
         (sent, self.following.take().map_or_else(Vec::new, |f| f.passes))
     }
 
-    /// From now on what the program says by `log_msg` is kept for [`Self::logged`], and assertions that do not hold. The program is one of [`super::load_traced`].
+    /// From now on what the program says by `log_msg` is kept for [`Self::logged`], and assertions
+    /// that do not hold. The program is one of [`super::load_traced`].
     pub fn log(&mut self) {
         self.messages = Some(Vec::new());
     }
 
-    /// What the program said since it was last asked, with the place; of more than 65,536 messages the first.
+    /// What the program said since it was last asked, with the place; of more than 65,536 messages
+    /// the first.
     pub fn logged(&mut self) -> Vec<(String, String)> {
         self.messages.as_mut().map(std::mem::take).unwrap_or_default()
     }

@@ -47,7 +47,8 @@ fn read(cell: &[u8]) -> Option<(Rate, Rate)> {
 }
 
 impl Switch {
-    /// Sets the rates of a meter's cell, or of all where no index is given: committed and peak, the higher one. Of a direct meter the index is an entry's handle.
+    /// Sets the rates of a meter's cell, or of all where no index is given: committed and peak, the
+    /// higher one. Of a direct meter the index is an entry's handle.
     ///
     /// # Errors
     /// There is no such meter or cell, or the peak rate is below the committed one.
@@ -73,7 +74,8 @@ impl Switch {
         Ok(())
     }
 
-    /// Takes the rates of a meter's cell, or of an entry's direct meter, away: all packets are green.
+    /// Takes the rates of a meter's cell, or of an entry's direct meter, away: all packets are
+    /// green.
     ///
     /// # Errors
     /// There is no such meter or cell.

@@ -1,4 +1,5 @@
-//! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested by STF files ([`stf`]).
+//! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested
+//! by STF files ([`stf`]).
 
 mod asked;
 mod batch;
@@ -66,7 +67,8 @@ pub fn load_without(path: &Path, folders: &[PathBuf], defines: &[(String, String
     p4::compile(path, &text, Reading { folders, defines, load: &read, marks: false, without }).map_err(Error::P4)
 }
 
-/// Whether a program can be an element of a graph with so many inputs and outputs; one that cannot be read or is wrong cannot.
+/// Whether a program can be an element of a graph with so many inputs and outputs; one that cannot
+/// be read or is wrong cannot.
 #[must_use]
 pub fn is_element(path: &Path, folders: &[PathBuf], defines: &[(String, String)], inputs: u32, outputs: u32) -> bool {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
@@ -85,7 +87,8 @@ pub fn load_traced(path: &Path, folders: &[PathBuf], defines: &[(String, String)
     p4::compile(path, &text, Reading { folders, defines, load: &read, marks: true, without: &[] }).map_err(Error::P4)
 }
 
-/// Checks a program of any architecture. What is made of it, if its architecture is one that can run; and what it says and cannot mean.
+/// Checks a program of any architecture. What is made of it, if its architecture is one that can
+/// run; and what it says and cannot mean.
 ///
 /// # Errors
 /// The file cannot be read, or the program is refused.

@@ -1,6 +1,7 @@
 //! Action profiles, selectors and value sets of a [`Switch`].
 //!
-//! Members and groups have numbers from 0, the lowest that is free, as in BMv2. What is written goes to tables of the module, see [`p4::pipeline::ProfileMeta`].
+//! Members and groups have numbers from 0, the lowest that is free, as in BMv2. What is written
+//! goes to tables of the module, see [`p4::pipeline::ProfileMeta`].
 
 use super::control::{action_value, find};
 use super::dump::{NamedAction, action};
@@ -182,7 +183,8 @@ impl Switch {
         self.set_group(at, group, members)
     }
 
-    /// Gives a group all its members, and how many positions each of them has: so many times as often it is chosen.
+    /// Gives a group all its members, and how many positions each of them has: so many times as
+    /// often it is chosen.
     ///
     /// # Errors
     /// One of them is not there, or the positions are too many.
@@ -224,7 +226,8 @@ impl Switch {
         self.set_group(at, group, members)
     }
 
-    /// Says which members of a group are chosen only while a port is up: members with their ports; the others of the group always.
+    /// Says which members of a group are chosen only while a port is up: members with their ports;
+    /// the others of the group always.
     ///
     /// # Errors
     /// There is no such group.

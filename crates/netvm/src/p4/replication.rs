@@ -1,4 +1,5 @@
-//! What the packet replication engine is told: multicast groups and mirroring sessions. Commands make groups of nodes, controllers give groups and sessions their copies as a whole.
+//! What the packet replication engine is told: multicast groups and mirroring sessions. Commands
+//! make groups of nodes, controllers give groups and sessions their copies as a whole.
 //!
 //! Source: BMv2, `docs/simple_switch.md`, and the commands of its simple_switch_CLI.
 
@@ -138,7 +139,8 @@ impl Switch {
         Ok(())
     }
 
-    /// Gives a multicast group all its copies, numbers and ports, in the place of those that it had; or takes it out.
+    /// Gives a multicast group all its copies, numbers and ports, in the place of those that it
+    /// had; or takes it out.
     pub fn group_copies(&mut self, group: u32, copies: Option<Vec<(u16, u32)>>) {
         self.changes += 1;
         self.replication.groups.remove(&group);
@@ -148,7 +150,8 @@ impl Switch {
         }
     }
 
-    /// Gives a mirroring session all its copies, in the place of those that it had; or takes it out.
+    /// Gives a mirroring session all its copies, in the place of those that it had; or takes it
+    /// out.
     pub fn session_copies(&mut self, session: u32, copies: Option<SessionCopies>) {
         self.changes += 1;
         self.replication.sessions.remove(&session);

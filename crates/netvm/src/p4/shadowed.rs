@@ -1,4 +1,5 @@
-//! Entries of a file that never match, as one with a higher priority takes all that they would: one of the file, or one of the program.
+//! Entries of a file that never match, as one with a higher priority takes all that they would: one
+//! of the file, or one of the program.
 //!
 //! Left out: entries that several others cover together.
 

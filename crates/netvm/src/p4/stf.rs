@@ -1,12 +1,14 @@
-//! STF, the simple test format of p4c: packets that come in, packets that are expected, and what the control plane does.
+//! STF, the simple test format of p4c: packets that come in, packets that are expected, and what
+//! the control plane does.
 //!
 //! ```text
 //! packet PORT HEX...                 expect PORT [HEX...] [$]        no_packet
 //! check_counter COUNTER(INDEX) [packets|bytes OP NUMBER]             and the commands of [`commands`]
 //! ```
 //!
-//! In packets `*` is any nibble; an expected packet may go on unless `$` ends it. Each port that is named must give just what is expected of it, in that order. Of ternary entries the
-//! higher priority wins.
+//! In packets `*` is any nibble; an expected packet may go on unless `$` ends it. Each port that is
+//! named must give just what is expected of it, in that order. Of ternary entries the higher
+//! priority wins.
 
 use super::error::{SwitchError, invalid};
 use super::values::{name, number};
@@ -54,7 +56,8 @@ pub fn run(switch: &mut Switch, text: &str) -> Report {
     run_with_overhead(switch, text, 0)
 }
 
-/// The same, with so many bytes of each packet besides its own where counters of bytes are checked: [`FRAME_CHECK`] for tests of hardware.
+/// The same, with so many bytes of each packet besides its own where counters of bytes are checked:
+/// [`FRAME_CHECK`] for tests of hardware.
 pub fn run_with_overhead(switch: &mut Switch, text: &str, overhead: u64) -> Report {
     let mut run =
         Run { switch, report: Report::default(), ports: BTreeMap::new(), time_ns: 1_000_000_000, handles: BTreeMap::new(), overhead };
@@ -71,7 +74,8 @@ pub fn run_with_overhead(switch: &mut Switch, text: &str, overhead: u64) -> Repo
     run.report
 }
 
-/// Fills tables, sets up groups and sessions, reads counters and registers: a file of the commands that are no packets. What they told.
+/// Fills tables, sets up groups and sessions, reads counters and registers: a file of the commands
+/// that are no packets. What they told.
 ///
 /// # Errors
 /// The first line that makes no sense, or is about packets.

@@ -1,4 +1,5 @@
-//! The straight way of packets that ingress sends to one port ([`p4::pipeline::ports::STRAIGHT`]): ingress and egress in one run, as fused elements of an application run, as machine code or
+//! The straight way of packets that ingress sends to one port ([`p4::pipeline::ports::STRAIGHT`]):
+//! ingress and egress in one run, as fused elements of an application run, as machine code or
 //! compiled C; by the switch's engine where neither can be had.
 //!
 //! What asks for the replication engine goes on when the burst has been run.
@@ -79,7 +80,8 @@ impl Host for Serving<'_> {
 }
 
 impl Fused {
-    /// Fused code of a program; `None` if the engine has none, or the program is none that can be fused.
+    /// Fused code of a program; `None` if the engine has none, or the program is none that can be
+    /// fused.
     pub fn new(program: &Arc<Verified>, engine: &dyn Engine, elements: Elements, settings: Settings) -> Option<Self> {
         let exit = |(n, port): (u32, &u32)| (*port, Link::Exit(n));
         let links: Vec<(u32, Link)> = (0..).zip(&EXITS).map(exit).chain([(ports::MIRROR, Link::AtOnce)]).collect();

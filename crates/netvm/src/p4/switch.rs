@@ -1,8 +1,11 @@
-//! A P4 program between its ports: what comes in is run through ingress, the replication engine and egress. The order is that of BMv2's simple_switch; architectures with
-//! another one decide in ingress, see [`p4::pipeline`].
+//! A P4 program between its ports: what comes in is run through ingress, the replication engine and
+//! egress. The order is that of BMv2's simple_switch; architectures with another one decide in
+//! ingress, see [`p4::pipeline`].
 //!
-//! After ingress: a clone, resubmission, multicast, drop, unicast; of these the first that applies, but for the clone. After egress: a clone, drop, recirculation, sending.
-//! A packet may come round [`MAX_ROUNDS`] times and have [`MAX_COPIES`] copies; what is more is dropped. [`super::burst`] takes several packets at once.
+//! After ingress: a clone, resubmission, multicast, drop, unicast; of these the first that applies,
+//! but for the clone. After egress: a clone, drop, recirculation, sending. A packet may come round
+//! [`MAX_ROUNDS`] times and have [`MAX_COPIES`] copies; what is more is dropped. [`super::burst`]
+//! takes several packets at once.
 //!
 //! Source: BMv2, `docs/simple_switch.md`.
 
@@ -68,7 +71,8 @@ pub(super) struct Journey<'p> {
     pub copies: usize,
 }
 
-/// What is to be done, in order. Most packets have one thing to do at a time, which needs no memory.
+/// What is to be done, in order. Most packets have one thing to do at a time, which needs no
+/// memory.
 #[derive(Default)]
 pub(super) struct Jobs<'p> {
     first: Option<Job<'p>>,
@@ -228,7 +232,8 @@ impl Switch {
         Journey { time: self.clock(time_ns), ..Journey::default() }
     }
 
-    /// Time goes on to that of a packet: microseconds since the first one, and nanoseconds since 1970.
+    /// Time goes on to that of a packet: microseconds since the first one, and nanoseconds since
+    /// 1970.
     pub(super) fn clock(&mut self, time_ns: u64) -> (u64, u64) {
         let start = *self.start_ns.get_or_insert(time_ns);
         let time = time_ns.saturating_sub(start) / 1000;
@@ -255,14 +260,16 @@ impl Switch {
         packet.sent
     }
 
-    /// Time passes without a packet, once there was one: for those who ask how long something was not used.
+    /// Time passes without a packet, once there was one: for those who ask how long something was
+    /// not used.
     pub fn pass(&mut self, time_ns: u64) {
         if let Some(start) = self.start_ns {
             self.now_us = self.now_us.max(time_ns.saturating_sub(start) / 1000);
         }
     }
 
-    /// What the program told the control plane since it was last asked; of more than 65,536 digests the first.
+    /// What the program told the control plane since it was last asked; of more than 65,536 digests
+    /// the first.
     pub fn digests(&mut self) -> Vec<Digest> {
         std::mem::take(&mut self.digests)
     }
@@ -383,7 +390,8 @@ impl Switch {
         }
     }
 
-    /// Copies for a session. They have the lowest class of service unless the session has one of its own.
+    /// Copies for a session. They have the lowest class of service unless the session has one of
+    /// its own.
     fn mirror(&mut self, session: u32, mut buffer: ExchangeBuffer<'static>, path: u32, way: &Way, packet: &mut Journey<'_>) {
         let given = self.replication.session_copies.get(&session).cloned().unwrap_or_default();
         put(&mut buffer.info, info::CLASS, &given.class.to_le_bytes());

@@ -1,6 +1,8 @@
-//! How often packets came to the states, conditions and tables of a program: written into its [charts](super::charts).
+//! How often packets came to the states, conditions and tables of a program: written into its
+//! [charts](super::charts).
 //!
-//! Packets are followed by the marks of a traced program. What a parser in a parser does is counted in its own chart, and not at the arrows of the other one.
+//! Packets are followed by the marks of a traced program. What a parser in a parser does is counted
+//! in its own chart, and not at the arrows of the other one.
 
 use super::{Chart, MarkKind, Pass};
 use std::collections::HashMap;

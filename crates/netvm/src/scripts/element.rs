@@ -1,5 +1,6 @@
-//! Elements that scripts are run on: read and compiled to programs by the front ends as in any application, run by an engine with a state of their own.
-//! What is around them (ports, clock, handlers' text) is done here, in the plainest way.
+//! Elements that scripts are run on: read and compiled to programs by the front ends as in any
+//! application, run by an engine with a state of their own. What is around them (ports, clock,
+//! handlers' text) is done here, in the plainest way.
 
 use super::linked::Together;
 use super::{Action, Case, Event, Happened, Info, ScriptError};
@@ -49,7 +50,8 @@ impl Classes for Bench<'_> {
 }
 
 impl Bench<'_> {
-    /// An element that uses every info field of the library, so that all are there: fields that no element uses are left out of applications.
+    /// An element that uses every info field of the library, so that all are there: fields that no
+    /// element uses are left out of applications.
     fn all_fields(&self) -> String {
         let click = self.include("click.h").unwrap_or_default();
         let fields = click.lines().filter_map(|line| line.strip_prefix("INFO(")?.split_once(");")?.0.split_once(", "));

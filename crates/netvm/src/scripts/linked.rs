@@ -1,4 +1,5 @@
-//! Elements linked for scripts: those of all cases in one piece of C, so that the compiler runs once; no packet goes from one to another.
+//! Elements linked for scripts: those of all cases in one piece of C, so that the compiler runs
+//! once; no packet goes from one to another.
 
 use super::ScriptError;
 use super::element::Element;

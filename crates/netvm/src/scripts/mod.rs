@@ -1,5 +1,6 @@
-//! Element scripts: what goes into one element, and what comes out of it. One file `CLASS.txt` for each class; those of the built-in ones are in
-//! `tests/elements`. Each holds on every engine, and when gcc compiles the element.
+//! Element scripts: what goes into one element, and what comes out of it. One file `CLASS.txt` for
+//! each class; those of the built-in ones are in `tests/elements`. Each holds on every engine, and
+//! when gcc compiles the element.
 //!
 //! ```text
 //! # a comment
@@ -15,9 +16,11 @@
 //! read HANDLER VALUE              a read handler has that value; a line's end is written \n, a tab \t
 //! ```
 //!
-//! After `in`, `ask`, `at` and `write` follow, in order, all that happens then: `print LINE`, `out PORT HEX [NAME=VALUE ...]` (only the named annotations are
-//! compared; time_ns is the packet's time), and at the end `drop [REASON]` or `trap`. In HEX there may be spaces, and `XX*N` is a byte N times. A line
-//! that begins with a space goes on with the one before. Numbers are decimal, IPv4 addresses dotted, other values hexadecimal digits.
+//! After `in`, `ask`, `at` and `write` follow, in order, all that happens then: `print LINE`,
+//! `out PORT HEX [NAME=VALUE ...]` (only the named annotations are compared; time_ns is the
+//! packet's time), and at the end `drop [REASON]` or `trap`. In HEX there may be spaces, and `XX*N`
+//! is a byte N times. A line that begins with a space goes on with the one before. Numbers are
+//! decimal, IPv4 addresses dotted, other values hexadecimal digits.
 //!
 //! Scripts of whole graphs are [`scenarios`].
 
@@ -140,7 +143,8 @@ pub fn agrees(expected: &Event, happened: &Event) -> bool {
     }
 }
 
-/// Runs all cases on an engine: what happens at each step of each case. The engine `aot` runs elements linked, as far as they can be.
+/// Runs all cases on an engine: what happens at each step of each case. The engine `aot` runs
+/// elements linked, as far as they can be.
 ///
 /// # Errors
 /// A case's line and the faults of its configuration.

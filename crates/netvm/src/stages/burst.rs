@@ -1,9 +1,11 @@
 //! Packets on their way from stage to stage.
 //!
-//! The bytes of a burst's packets lie one behind the other, as do the numbers that belong to them, so that a core fetches them from another in order. Nothing is allocated while packets
-//! flow: a burst keeps its memory for the next packets.
+//! The bytes of a burst's packets lie one behind the other, as do the numbers that belong to them,
+//! so that a core fetches them from another in order. Nothing is allocated while packets flow: a
+//! burst keeps its memory for the next packets.
 //!
-//! Invariant: packets lie in the order in which they came, none over another; they may become shorter where they are.
+//! Invariant: packets lie in the order in which they came, none over another; they may become
+//! shorter where they are.
 
 /// A packet, lent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +89,8 @@ impl Burst {
         self.entries.is_empty()
     }
 
-    /// One more packet, which is copied; of one that does not fit into 4 GiB with the others nothing.
+    /// One more packet, which is copied; of one that does not fit into 4 GiB with the others
+    /// nothing.
     pub fn push(&mut self, packet: Packet<'_>) {
         let Packet { bytes, wire_len, time_ns, tag } = packet;
         if let (Ok(at), Ok(len), Ok(_)) =

@@ -1,7 +1,9 @@
-//! A stage whose work is a configuration of elements, in Click's language or C, or NetIL programs in it.
+//! A stage whose work is a configuration of elements, in Click's language or C, or NetIL programs
+//! in it.
 //!
-//! Its device that is read is where the stage's packets come from; each that is written is named like the stage behind it. Time is the packets', and does not go
-//! back: a packet that is older than one before it gets the time of that. Tags do not go through elements.
+//! Its device that is read is where the stage's packets come from; each that is written is named
+//! like the stage behind it. Time is the packets', and does not go back: a packet that is older
+//! than one before it gets the time of that. Tags do not go through elements.
 
 use super::{Burst, Outlets, Packet, Stage, StageError, Work};
 use crate::application::{Application, Embedded, HandlerError, Lent, Settings, Silent};
@@ -18,7 +20,8 @@ struct Elements {
 }
 
 impl Stage {
-    /// A stage that runs a configuration; each replica has its own elements. Where its packets go is said by the names of its devices: `ToDevice(c)` sends to the stage `c`.
+    /// A stage that runs a configuration; each replica has its own elements. Where its packets go
+    /// is said by the names of its devices: `ToDevice(c)` sends to the stage `c`.
     ///
     /// # Errors
     /// The configuration has not one device that is read.
@@ -60,7 +63,8 @@ impl Work for Elements {
     fn run(&mut self, burst: &mut Burst, outlets: &mut Outlets) {
         for packet in burst.iter() {
             let lent = Lent { bytes: packet.bytes, wire_len: packet.on_wire(), time_ns: packet.time_ns, link: LinkType::EN10MB };
-            // The queue is empty, and has room for more than a burst; only one that is enormous is handed on in parts.
+            // The queue is empty, and has room for more than a burst; only one that is enormous is
+            // handed on in parts.
             if !self.embedded.push(&self.input, lent).unwrap_or(true) {
                 self.turn(outlets);
                 let _ = self.embedded.push(&self.input, lent);

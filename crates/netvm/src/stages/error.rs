@@ -3,7 +3,8 @@
 use crate::application::HandlerError;
 use std::fmt;
 
-/// Why a stage is not registered, a pipeline does not begin, or something that is asked of one that runs is not done.
+/// Why a stage is not registered, a pipeline does not begin, or something that is asked of one that
+/// runs is not done.
 #[derive(Debug)]
 pub enum StageError {
     /// A name is taken, or no stage, input or thread has it.

@@ -5,9 +5,11 @@ use super::{Burst, Outlets, Packet};
 use crate::sync::lock;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Sends packets into a pipeline that runs. The input ends when this is dropped, or when the pipeline is asked to end; what was sent goes through.
+/// Sends packets into a pipeline that runs. The input ends when this is dropped, or when the
+/// pipeline is asked to end; what was sent goes through.
 ///
-/// What was sent goes on when there is a burst of it, and with [`Self::flush`]. Between the first packet and the flush behind the last one the pipeline takes the thread for busy: a change of the
+/// What was sent goes on when there is a burst of it, and with [`Self::flush`]. Between the first
+/// packet and the flush behind the last one the pipeline takes the thread for busy: a change of the
 /// number of replicas waits for the next call.
 pub struct Injector(Arc<Source>);
 
@@ -68,7 +70,8 @@ impl Source {
 }
 
 impl Injector {
-    /// Sends a packet, which is copied. Waits as long as there is no room. False if there is no such output, or the pipeline was asked to end.
+    /// Sends a packet, which is copied. Waits as long as there is no room. False if there is no
+    /// such output, or the pipeline was asked to end.
     pub fn send(&mut self, output: usize, packet: Packet<'_>) -> bool {
         let mut state = self.0.state();
         state.as_mut().is_some_and(|sending| {

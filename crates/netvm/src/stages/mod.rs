@@ -1,4 +1,5 @@
-//! Programs of stages that another program embeds: each stage on a thread of its own, or on several, with queues between them.
+//! Programs of stages that another program embeds: each stage on a thread of its own, or on
+//! several, with queues between them.
 //!
 //! ```
 //! use netvm::stages::{Burst, Outlets, Packet, Pipeline, Stage, Turn};
@@ -34,18 +35,23 @@
 //! # Ok::<(), netvm::stages::StageError>(())
 //! ```
 //!
-//! A stage is a function of a burst of packets ([`Stage::new`]), or a configuration of elements ([`Stage::elements`]). What it sends goes to the stages that it names; what it leaves
-//! in the burst ends there. An input is a function that is called again and again, or that sends packets in a loop of its own, or it is the caller's thread ([`Injector`]). Stages are registered
-//! from the last to the first, so nothing goes in a circle.
+//! A stage is a function of a burst of packets ([`Stage::new`]), or a configuration of elements
+//! ([`Stage::elements`]). What it sends goes to the stages that it names; what it leaves in the
+//! burst ends there. An input is a function that is called again and again, or that sends packets
+//! in a loop of its own, or it is the caller's thread ([`Injector`]). Stages are registered from
+//! the last to the first, so nothing goes in a circle.
 //!
 //! Invariants:
-//! - No packet is lost or doubled. A stage that is too slow holds up those before it. Only when a stage has failed, what waits for it is lost, and what is sent to it, which is counted.
-//! - Packets of one flow stay in order on each way through the stages: all of them come to the same replica, as [`Stage::flow`] says, by one ring. So it is when a thread moves to another
-//!   core, and when the number of replicas changes ([`Running::set_replicas`]) or the flow function ([`Running::set_flow`]).
+//! - No packet is lost or doubled. A stage that is too slow holds up those before it. Only when a
+//!   stage has failed, what waits for it is lost, and what is sent to it, which is counted.
+//! - Packets of one flow stay in order on each way through the stages: all of them come to the same
+//!   replica, as [`Stage::flow`] says, by one ring. So it is when a thread moves to another core,
+//!   and when the number of replicas changes ([`Running::set_replicas`]) or the flow function
+//!   ([`Running::set_flow`]).
 //! - At most [`ROOM`] bursts of [`BURST`] packets wait between two threads.
 //!
-//! Source: NRTE paper, section 3: explicit stages (inputs), implicit ones with their queues, flow classifiers, replicas, one ring for each pair, and the program A, B, C.
-//! Left out: circles.
+//! Source: NRTE paper, section 3: explicit stages (inputs), implicit ones with their queues, flow
+//! classifiers, replicas, one ring for each pair, and the program A, B, C. Left out: circles.
 
 mod burst;
 mod elements;
@@ -76,7 +82,8 @@ pub const MOST: usize = 256;
 
 /// What a stage does. It is made in its thread and stays there.
 pub trait Work {
-    /// Works on packets, in order, and sends on what is to go on. What is left in the burst ends here.
+    /// Works on packets, in order, and sends on what is to go on. What is left in the burst ends
+    /// here.
     fn run(&mut self, burst: &mut Burst, outlets: &mut Outlets);
 
     /// Nothing comes any more.
@@ -113,7 +120,8 @@ impl<F: FnMut(&mut Burst, &mut Outlets)> Work for F {
 pub enum Turn {
     /// There is more.
     More,
-    /// There is nothing at present: what was sent goes on at once, and the input is called again after at most a millisecond.
+    /// There is nothing at present: what was sent goes on at once, and the input is called again
+    /// after at most a millisecond.
     Idle,
     /// There is nothing any more.
     End,
@@ -161,20 +169,23 @@ impl Stage {
         self
     }
 
-    /// The number of its replicas may change while packets flow, up to that: it keeps nothing of flows that other replicas do not have, too.
+    /// The number of its replicas may change while packets flow, up to that: it keeps nothing of
+    /// flows that other replicas do not have, too.
     pub fn resizable(mut self, most: usize) -> Self {
         self.most = self.most.max(most);
         self
     }
 
-    /// Which flow a packet belongs to: all packets of a flow come to the same replica, in order. If nothing is said, those between the same two IP addresses are one.
+    /// Which flow a packet belongs to: all packets of a flow come to the same replica, in order. If
+    /// nothing is said, those between the same two IP addresses are one.
     pub fn flow(mut self, of: impl Fn(&Packet<'_>) -> u64 + Send + Sync + 'static) -> Self {
         self.flow = Arc::new(of);
         self
     }
 }
 
-/// The flow of packets if nothing is said: both IP addresses, in either order; all packets that have none are one flow.
+/// The flow of packets if nothing is said: both IP addresses, in either order; all packets that
+/// have none are one flow.
 pub fn by_addresses(packet: &Packet<'_>) -> u64 {
     u64::from(flow_number(LinkType::EN10MB, packet.bytes))
 }
@@ -239,7 +250,8 @@ impl Pipeline {
         self.register(name, to, Some(Box::new(function)))
     }
 
-    /// Registers an input that a thread of the program around it runs: [`Running::injector`] gives what it sends by.
+    /// Registers an input that a thread of the program around it runs: [`Running::injector`] gives
+    /// what it sends by.
     ///
     /// # Errors
     /// As [`Self::input`].

@@ -1,9 +1,12 @@
 //! Where a stage sends packets: one ring to each replica of each stage behind it.
 //!
-//! Packets wait here until there is a burst of them. A burst goes on when it is full, and all do when the stage has nothing to do, so that at little traffic nothing waits. Who sleeps
-//! behind a ring is woken when that is half full, or when the stage has nothing to do: so two stages on one core do not change places for each burst.
+//! Packets wait here until there is a burst of them. A burst goes on when it is full, and all do
+//! when the stage has nothing to do, so that at little traffic nothing waits. Who sleeps behind a
+//! ring is woken when that is half full, or when the stage has nothing to do: so two stages on one
+//! core do not change places for each burst.
 //!
-//! Invariant: packets of one flow go through one ring, in order, as long as the number of replicas and the flow function stay; they change only while nothing is on the way.
+//! Invariant: packets of one flow go through one ring, in order, as long as the number of replicas
+//! and the flow function stay; they change only while nothing is on the way.
 
 use super::worker::Own;
 use super::{BURST, Burst, Flow, Packet, Target};
@@ -58,7 +61,8 @@ impl Outlets {
         self.outlets.get(output).map(|outlet| outlet.target.name.as_str())
     }
 
-    /// Sends a packet, which is copied. Waits as long as there is no room. False if there is no such output.
+    /// Sends a packet, which is copied. Waits as long as there is no room. False if there is no
+    /// such output.
     pub fn send(&mut self, output: usize, packet: Packet<'_>) -> bool {
         let Some(outlet) = self.outlets.get_mut(output) else { return false };
         let lane = outlet.lane(&packet);

@@ -11,7 +11,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long inputs may take until they come to an end of their turn, and packets until they are through.
+/// How long inputs may take until they come to an end of their turn, and packets until they are
+/// through.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What there is to say of a thread of a pipeline.
@@ -110,7 +111,8 @@ struct Starter {
 }
 
 impl Starter {
-    /// Begins a thread, before those that packets go to from there are all begun or not: none goes on before [`Self::finish`].
+    /// Begins a thread, before those that packets go to from there are all begun or not: none goes
+    /// on before [`Self::finish`].
     fn spawn(
         &mut self,
         (stage, replica): (&str, usize),
@@ -158,7 +160,8 @@ impl Starter {
 }
 
 impl Pipeline {
-    /// Begins a thread for each input and each replica, and lets packets flow when all of them are ready.
+    /// Begins a thread for each input and each replica, and lets packets flow when all of them are
+    /// ready.
     ///
     /// # Errors
     /// Work that cannot be made; the system gives no thread.
@@ -196,7 +199,8 @@ impl Pipeline {
 }
 
 impl Running {
-    /// What the thread that has it sends packets by, for an [injector](Pipeline::injector) of that name that nobody has taken yet.
+    /// What the thread that has it sends packets by, for an [injector](Pipeline::injector) of that
+    /// name that nobody has taken yet.
     pub fn injector(&mut self, name: &str) -> Option<Injector> {
         let source = self.sources.iter_mut().find(|source| source.name == name && !source.taken)?;
         source.taken = true;
@@ -223,7 +227,8 @@ impl Running {
         answer.recv().map_err(|_| StageError::NoThread(format!("{stage} {replica} has ended")))
     }
 
-    /// Lets an input or a replica run on one core only, or on any, from its next burst on; for how long it did nothing else.
+    /// Lets an input or a replica run on one core only, or on any, from its next burst on; for how
+    /// long it did nothing else.
     ///
     /// # Errors
     /// There is no such thread, it has ended, or there is no such core for this process.
@@ -247,10 +252,12 @@ impl Running {
         self.ask(stage, replica, |reply| Request::Write(handler.to_owned(), text.to_owned(), reply))?
     }
 
-    /// So many replicas of a stage get packets. For that the inputs wait until nothing is on the way; for how long they did.
+    /// So many replicas of a stage get packets. For that the inputs wait until nothing is on the
+    /// way; for how long they did.
     ///
     /// # Errors
-    /// The stage may not have so many; an input does not come to the end of its turn, or packets not through, within ten seconds.
+    /// The stage may not have so many; an input does not come to the end of its turn, or packets
+    /// not through, within ten seconds.
     pub fn set_replicas(&self, stage: &str, replicas: usize) -> Result<Duration, StageError> {
         let target = self.target(stage)?;
         if !(1..=target.most).contains(&replicas) {
@@ -259,10 +266,13 @@ impl Running {
         self.at_rest(|| target.active.store(replicas, Ordering::Relaxed))
     }
 
-    /// Packets for a stage go to its replicas by that flow from now on. For that the inputs wait until nothing is on the way; for how long they did. What replicas keep of flows stays where it is.
+    /// Packets for a stage go to its replicas by that flow from now on. For that the inputs wait
+    /// until nothing is on the way; for how long they did. What replicas keep of flows stays where
+    /// it is.
     ///
     /// # Errors
-    /// There is no such stage; an input does not come to the end of its turn, or packets not through, within ten seconds.
+    /// There is no such stage; an input does not come to the end of its turn, or packets not
+    /// through, within ten seconds.
     pub fn set_flow(&self, stage: &str, of: impl Fn(&Packet<'_>) -> u64 + Send + Sync + 'static) -> Result<Duration, StageError> {
         let target = self.target(stage)?;
         self.at_rest(|| target.flow.change(Arc::new(of)))
@@ -317,7 +327,8 @@ impl Running {
         self.threads.iter().all(|thread| thread.seen.own.has_ended())
     }
 
-    /// Waits until all has gone through, which it does when the inputs have ended; injectors that nobody has taken end now.
+    /// Waits until all has gone through, which it does when the inputs have ended; injectors that
+    /// nobody has taken end now.
     ///
     /// # Errors
     /// A thread has failed.

@@ -1,6 +1,7 @@
 //! The threads of a pipeline: one for each input and each replica of a stage.
 //!
-//! A thread that has nothing to do looks around for a moment and then sleeps, until a packet comes or something is asked of it. A move is made by the thread itself, between two bursts.
+//! A thread that has nothing to do looks around for a moment and then sleeps, until a packet comes
+//! or something is asked of it. A move is made by the thread itself, between two bursts.
 
 use super::{Burst, Input, NotMade, Outlets, StageError, Turn, Work};
 use crate::application::{HandlerError, pin};
@@ -20,7 +21,8 @@ const NAP: Duration = Duration::from_millis(20);
 const MOST_IDLE: Duration = Duration::from_millis(1);
 /// Looks at empty rings before a thread sleeps.
 const LOOKS: u32 = 64;
-/// Bursts, or turns of an input, between two times when everything goes on though the thread is busy.
+/// Bursts, or turns of an input, between two times when everything goes on though the thread is
+/// busy.
 const BUSY: u32 = 32;
 
 /// What all threads of a pipeline know.
@@ -61,7 +63,8 @@ pub(super) struct Own {
     ended: AtomicBool,
 }
 
-/// What a thread has counted: packets that came, bursts, packets that it sent, packets that nobody took.
+/// What a thread has counted: packets that came, bursts, packets that it sent, packets that nobody
+/// took.
 pub(super) type Counted = [u64; 4];
 
 /// Only the thread itself writes its counters.
@@ -111,7 +114,8 @@ impl Own {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Wants something of the thread. One that has ended does not answer: the sender of the request's reply is dropped.
+    /// Wants something of the thread. One that has ended does not answer: the sender of the
+    /// request's reply is dropped.
     pub fn ask(&self, request: Request) {
         let mut requests = lock(&self.requests);
         if !self.has_ended() {
@@ -126,7 +130,8 @@ impl Own {
         self.asked.load(Ordering::Relaxed) && self.asked.swap(false, Ordering::AcqRel)
     }
 
-    /// Answers requests that need not wait for the end of a burst: moves. The calling thread is this one.
+    /// Answers requests that need not wait for the end of a burst: moves. The calling thread is
+    /// this one.
     pub fn answer_moves(&self) {
         if !self.is_asked() {
             return;

@@ -1,9 +1,9 @@
 //! VPP: a plugin whose nodes run a program on vectors of packets, with what tries it without VPP.
 //!
 //! The plugin takes packets from interfaces before VPP looks at them (feature arc `device-input`).
-//! Outputs are mapped to interfaces, nodes or the rest of that arc by commands. What is dropped goes
-//! to `error-drop`, with a counter for each element and reason. What a program keeps is one for all
-//! workers, of which one runs it at a time.
+//! Outputs are mapped to interfaces, nodes or the rest of that arc by commands. What is dropped
+//! goes to `error-drop`, with a counter for each element and reason. What a program keeps is one
+//! for all workers, of which one runs it at a time.
 //!
 //! Source: the PVPP paper, section 3; FD.io's documentation of vlib, vnet and plugins. Leaves out
 //! VPP's binary interface: what is mapped is said by commands.
@@ -73,7 +73,8 @@ fn named(name: &str) -> String {
 
 /// How packets come and go.
 enum Ports {
-    /// Of a program alone: by the input port with that number, and by output ports with numbers below that.
+    /// Of a program alone: by the input port with that number, and by output ports with numbers
+    /// below that.
     Numbers { input: u32, outputs: u32 },
     /// Of a configuration: by devices with these names.
     Names { inputs: Vec<String>, outputs: Vec<String> },
@@ -204,7 +205,8 @@ impl Plugin {
         ]
     }
 
-    /// Inputs are 0 where all packets come by one port. Outputs that lead on along the feature arc until they are mapped: of a program all.
+    /// Inputs are 0 where all packets come by one port. Outputs that lead on along the feature arc
+    /// until they are mapped: of a program all.
     fn port_macros(&self) -> [(&'static str, String); 4] {
         let (inputs, input, outputs, passes) = match &self.ports {
             Ports::Numbers { input, outputs } => (0, *input, *outputs as usize, "1".to_owned()),

@@ -1,13 +1,13 @@
 //! Follows the wires of a configuration from the devices that packets come in by, for targets that
 //! make one program of it with a function per element.
 //!
-//! Packets come one at a time, and nothing that is admitted makes another one but copies. So a queue
-//! never holds more than the packet that has just arrived, and whoever pulls takes it before the next
-//! arrival, as in the reference schedule: queues and what only moves packets from pull to push or
-//! chooses among queues are passed through at once. Where elements copy packets, queues hold the
-//! copies of one packet, in their order: they must have room, and lead to devices only, for what is moved on
-//! from queues comes later than what is pushed. Everything that waits for a time, makes packets, or
-//! drops by the number that waits is refused.
+//! Packets come one at a time, and nothing that is admitted makes another one but copies. So a
+//! queue never holds more than the packet that has just arrived, and whoever pulls takes it before
+//! the next arrival, as in the reference schedule: queues and what only moves packets from pull to
+//! push or chooses among queues are passed through at once. Where elements copy packets, queues
+//! hold the copies of one packet, in their order: they must have room, and lead to devices only,
+//! for what is moved on from queues comes later than what is pushed. Everything that waits for a
+//! time, makes packets, or drops by the number that waits is refused.
 
 use compiler::backends::graph::{Element, Link, Way};
 use netil::Verified;

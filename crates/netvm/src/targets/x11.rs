@@ -32,7 +32,8 @@ pub(super) const TARGET: Target = Target {
     configuration,
 };
 
-/// A program for the pipeline: one, or elements of a configuration, with the instances that they are.
+/// A program for the pipeline: one, or elements of a configuration, with the instances that they
+/// are.
 #[derive(Clone, Debug)]
 pub struct X11 {
     /// What was made.

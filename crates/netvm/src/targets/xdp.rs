@@ -115,7 +115,8 @@ pub fn compile(program: &Verified, options: &Options) -> Result<ebpf::Program, E
     let ports = options.ports.iter().map(|(name, action)| Ok((port(program, name)?, action.0))).collect::<Result<_, Error>>()?;
     let (drop, trap) = (reject.unwrap_or(defaults.drop), reject.unwrap_or(defaults.trap));
     let options = ebpf::Options { ports, world: ebpf::World::Kernel, send: accept.unwrap_or(defaults.send), drop, trap };
-    // What each run writes before it reads is on the stack, if that has room for it: processors share what is in a map.
+    // What each run writes before it reads is on the stack, if that has room for it: processors
+    // share what is in a map.
     let apart = ebpf::compile_apart(program, &options, &scratch_alone(program));
     apart.or_else(|_| ebpf::compile(program, &options)).map_err(|refused| told(program, &refused))
 }

@@ -1,7 +1,9 @@
-//! What is different between a packet and what became of it, in the names of the protocols' headers.
+//! What is different between a packet and what became of it, in the names of the protocols'
+//! headers.
 //!
-//! Bytes are compared where they are the same place of the packet, whatever was taken off its head or put before it. Where nothing is known of changed bytes,
-//! they are shown by their offset. Names are those of pcap-filter and the RFCs: `eth.dst`, `ip.ttl`, `tcp.sport`.
+//! Bytes are compared where they are the same place of the packet, whatever was taken off its head
+//! or put before it. Where nothing is known of changed bytes, they are shown by their offset. Names
+//! are those of pcap-filter and the RFCs: `eth.dst`, `ip.ttl`, `tcp.sport`.
 
 use super::Change;
 use netil::fields::{self, Form, Header, arp, ethernet, ethertype, ip, ip6, vlan};
@@ -147,7 +149,8 @@ struct Headers<'p> {
     fields: Vec<Field>,
 }
 
-/// The fields of a packet's headers: from the mark of the network header, if there is one, else from where the link type says.
+/// The fields of a packet's headers: from the mark of the network header, if there is one, else
+/// from where the link type says.
 fn header_fields(packet: &Snapshot, annotations: &[InfoField]) -> Vec<Field> {
     let mut headers = Headers { packet, fields: Vec::new() };
     let marked = packet.annotation("has_network_header", annotations).is_some_and(|has| has & 0xff != 0);
@@ -185,7 +188,8 @@ impl Headers<'_> {
     fn header(&mut self, header: &Header, start: i64) {
         header.fields.iter().for_each(|field| self.put(header.name, field, start));
         let bytes = self.from(start);
-        // One that says that it has less than its fields is damaged: what follows is not known, and may be itself again.
+        // One that says that it has less than its fields is damaged: what follows is not known, and
+        // may be itself again.
         let len = header.len(bytes).filter(|len| *len >= header.bytes() as usize);
         if let (Some(next), Some(len)) = (header.next.header(bytes), len) {
             self.header(next, start + len as i64);

@@ -1,11 +1,14 @@
-//! What happens to chosen packets on their way through a configuration: every element met, what it changed, where the packet ended and why.
+//! What happens to chosen packets on their way through a configuration: every element met, what it
+//! changed, where the packet ended and why.
 //!
-//! The elements run one after the other in the interpreter, which is the meaning of every configuration, from the first packet on, so that
-//! tables and queues are as the chosen packets find them. Nothing is written but what is told: captures that the configuration would write are left alone,
-//! and so is what elements print.
+//! The elements run one after the other in the interpreter, which is the meaning of every
+//! configuration, from the first packet on, so that tables and queues are as the chosen packets
+//! find them. Nothing is written but what is told: captures that the configuration would write are
+//! left alone, and so is what elements print.
 //!
-//! A packet carries a number in a field of info memory that is added to the configuration's (`recorder`), so it is known again behind queues and after
-//! an element has held it. A packet without number was made by an element, of the packet that it had.
+//! A packet carries a number in a field of info memory that is added to the configuration's
+//! (`recorder`), so it is known again behind queues and after an element has held it. A packet
+//! without number was made by an element, of the packet that it had.
 
 mod fields;
 mod recorder;
@@ -115,8 +118,8 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Makes the elements ready. `input` is read in the place of the only capture or device that the configuration reads; the packets counted
-    /// are then those.
+    /// Makes the elements ready. `input` is read in the place of the only capture or device that
+    /// the configuration reads; the packets counted are then those.
     ///
     /// # Errors
     /// Elements cannot be made; the configuration reads none or several captures.

@@ -1,7 +1,8 @@
 //! Writes down what happens to chosen packets.
 //!
-//! Every packet has a number in info memory from where it comes into being: one that is not followed has [`OTHER`]. A packet with number 0 that
-//! leaves an element was made there: it arrived, if the element has no inputs, or belongs to the packet that the element had last.
+//! Every packet has a number in info memory from where it comes into being: one that is not
+//! followed has [`OTHER`]. A packet with number 0 that leaves an element was made there: it
+//! arrived, if the element has no inputs, or belongs to the packet that the element had last.
 
 use super::fields::{Snapshot, differences};
 use super::{Chosen, End, Journey, Step};

@@ -1,11 +1,13 @@
-//! Random and damaged packets: real ones of scenarios and of synthetic traffic, some of their bytes changed, ends cut off or added.
+//! Random and damaged packets: real ones of scenarios and of synthetic traffic, some of their bytes
+//! changed, ends cut off or added.
 
 use netvm::io::synth;
 use netvm::scripts::scenarios::packet;
 use netvm::scripts::scenarios::{Scenario, run::Packets};
 use std::collections::BTreeMap;
 
-/// The longest packet: with its IP header behind 14 bytes it fits the MTU of 1,500, so that nothing is fragmented and all can be counted.
+/// The longest packet: with its IP header behind 14 bytes it fits the MTU of 1,500, so that nothing
+/// is fragmented and all can be counted.
 const LONGEST: usize = 1514;
 
 /// A plain generator (Knuth's constants); the same on every machine.
@@ -23,7 +25,8 @@ impl Random {
     }
 }
 
-/// So many packets for the devices, in the order of their times: damaged, or as scenarios and traffic have them.
+/// So many packets for the devices, in the order of their times: damaged, or as scenarios and
+/// traffic have them.
 pub fn packets(scenarios: &[&Scenario], devices: &[String], count: usize, seed: u64, damaging: bool) -> BTreeMap<String, Packets> {
     let mut random = Random(seed);
     let known = |device: &String| scenarios.iter().filter_map(|s| s.inputs.get(device)).flatten().map(|p| p.bytes.clone()).collect();
@@ -45,7 +48,8 @@ pub fn packets(scenarios: &[&Scenario], devices: &[String], count: usize, seed: 
     inputs
 }
 
-/// A frame with the Ethernet addresses, and perhaps (then its checksums are wrong) the IP addresses, of one that the application knows.
+/// A frame with the Ethernet addresses, and perhaps (then its checksums are wrong) the IP
+/// addresses, of one that the application knows.
 fn addressed(frame: &[u8], known: &[Vec<u8>], random: &mut Random, damaging: bool) -> Vec<u8> {
     let mut frame = frame.to_vec();
     if known.is_empty() {
@@ -61,7 +65,8 @@ fn addressed(frame: &[u8], known: &[Vec<u8>], random: &mut Random, damaging: boo
     frame
 }
 
-/// A quarter stays as it is; of the others some bytes change, mostly in headers, or the end is another.
+/// A quarter stays as it is; of the others some bytes change, mostly in headers, or the end is
+/// another.
 fn damaged(mut bytes: Vec<u8>, random: &mut Random) -> Vec<u8> {
     match random.below(8) {
         0 | 1 => {}

@@ -1,5 +1,6 @@
-//! Every application on several threads, under every placement and policy that takes it, on a small capture: with the order of all packets the result is that of the interpreter on one thread,
-//! with that of flows each flow gets what it gets there.
+//! Every application on several threads, under every placement and policy that takes it, on a small
+//! capture: with the order of all packets the result is that of the interpreter on one thread, with
+//! that of flows each flow gets what it gets there.
 
 use super::{apps, folder, remove};
 use netvm::application::{Policies, Policy};
@@ -23,7 +24,8 @@ pub enum ByFlow {
     Free,
 }
 
-/// An application, its devices, and handlers whose numbers must be the same with the order of all packets.
+/// An application, its devices, and handlers whose numbers must be the same with the order of all
+/// packets.
 pub struct App {
     pub config: &'static str,
     pub devices: &'static [&'static str],
@@ -51,7 +53,8 @@ pub const APPS: [App; 10] = [
     App { config: "classifier/classifier.click", devices: &["in"], handlers: &["protocols.table"], by_flow: ByFlow::Packets },
     App { config: "intruder/intruder.click", devices: &["in"], handlers: &["fragments.messages"], by_flow: ByFlow::Packets },
     App { config: "dhcp/dhcp.click", devices: &["lan"], handlers: &["server.list"], by_flow: ByFlow::Count },
-    // Forwards to known next hops: nothing is kept, so replicas come and go, and packets go to them by any function.
+    // Forwards to known next hops: nothing is kept, so replicas come and go, and packets go to them
+    // by any function.
     App { config: "router/forward.click", devices: &["in"], handlers: &[], by_flow: ByFlow::Packets },
 ];
 

@@ -1,7 +1,11 @@
-//! Runs from seeds: an application, its traffic, where and how it runs, and what is done to it meanwhile are all drawn, and the result is that of the interpreter on one thread.
+//! Runs from seeds: an application, its traffic, where and how it runs, and what is done to it
+//! meanwhile are all drawn, and the result is that of the interpreter on one thread.
 //!
-//! Meanwhile threads move, replicas come and go, another flow function is chosen, entries that no packet finds come into tables and go again, and other versions of the configuration take
-//! over. The longer a run takes the less is done to it: what it waits for does not make it wait for more. `NETVM_SEEDS` says how many seeds (6), `NETVM_SEED` which is the first (0); a failure names its own.
+//! Meanwhile threads move, replicas come and go, another flow function is chosen, entries that no
+//! packet finds come into tables and go again, and other versions of the configuration take over.
+//! The longer a run takes the less is done to it: what it waits for does not make it wait for more.
+//! `NETVM_SEEDS` says how many seeds (6), `NETVM_SEED` which is the first (0); a failure names its
+//! own.
 
 use super::placed::{APPS, App, compare_flows, counts, traffic};
 use super::{apps, folder, remove};
@@ -71,7 +75,8 @@ impl Place {
     }
 }
 
-/// After so many turns something is done to a run on several threads at every second one, after twice as many at every third. While it waits a run takes turns, too: as many as it waits for.
+/// After so many turns something is done to a run on several threads at every second one, after
+/// twice as many at every third. While it waits a run takes turns, too: as many as it waits for.
 const OFTEN: u32 = 64;
 
 /// How many cores there are. A thread that has been moved knows of its own only.
@@ -91,7 +96,8 @@ struct Done {
     refused: usize,
 }
 
-/// Does something to a run on several threads, or nothing. Any core: other processes that are run so may be here.
+/// Does something to a run on several threads, or nothing. Any core: other processes that are run
+/// so may be here.
 fn disturb(cores: &mut Cores, random: &mut Random, done: &mut Done) {
     match random.below(6) {
         0 | 1 => {
@@ -120,7 +126,8 @@ fn tables_of(running: &Running) -> Vec<String> {
     elements.into_iter().flat_map(tables).collect()
 }
 
-/// Enters an entry that no packet finds, and takes it out again; both, or neither where there is no such table or no room.
+/// Enters an entry that no packet finds, and takes it out again; both, or neither where there is no
+/// such table or no room.
 fn enter(graph: &mut Graph, tables: &[String], random: &mut Random, done: &mut Done) {
     if tables.is_empty() {
         return;
@@ -145,8 +152,8 @@ fn version(text: &str, with: bool) -> Version {
     Version { text: format!("{text}{more}"), ..Version::default() }
 }
 
-/// The same on several threads, by a version that was prepared before packets came if there is one. False if that could not be, since nothing more comes or a replica is
-/// being made.
+/// The same on several threads, by a version that was prepared before packets came if there is one.
+/// False if that could not be, since nothing more comes or a replica is being made.
 fn swap_on(cores: &mut Cores, ready: Option<Prepared>, text: &str, with: bool) -> bool {
     let done = match ready {
         Some(ready) => cores.succeed(ready, false),

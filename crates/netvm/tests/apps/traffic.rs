@@ -1,4 +1,5 @@
-//! Applications on the traffic that is made for them, against models: what must hold whatever the packets are.
+//! Applications on the traffic that is made for them, against models: what must hold whatever the
+//! packets are.
 
 use super::{apps, folder, remove, ways};
 use netvm::application::{Policy, Stats};
@@ -46,7 +47,8 @@ fn play(
     }
 }
 
-/// The same with replicas that keep the order of each flow only, under every policy for what they have in common.
+/// The same with replicas that keep the order of each flow only, under every policy for what they
+/// have in common.
 fn play_by_flow(config: &str, (device, handlers): (&str, &[&str]), packets: &Packets, mut judge: impl FnMut(&str, Found)) {
     std::env::set_current_dir(apps().join("..")).unwrap();
     let job = Job {
@@ -155,7 +157,8 @@ fn an_address_is_leased_to_one_host_at_a_time() {
     }
 }
 
-/// Hosts that come hours apart: replicas stay so near each other in the time of the capture that none takes away what another is about to lease.
+/// Hosts that come hours apart: replicas stay so near each other in the time of the capture that
+/// none takes away what another is about to lease.
 #[test]
 fn replicas_of_a_server_of_leases_answer_as_one_does() {
     let packets = timed(Hosts::new(5, 20).take(240));
@@ -220,7 +223,8 @@ fn protocols(found: &Found) -> Vec<String> {
     table.lines().map(|line| line.split(' ').take(4).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// All sorts of connections that are made are known, and counted alike however their packets are run.
+/// All sorts of connections that are made are known, and counted alike however their packets are
+/// run.
 #[test]
 fn protocols_of_connections_are_told() {
     let packets = timed(Services::new(5, 200).take(20_000));

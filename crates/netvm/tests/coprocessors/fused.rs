@@ -1,4 +1,5 @@
-//! Coprocessors of the embedding program in elements that run fused: what they see, what they are not shown, what they print.
+//! Coprocessors of the embedding program in elements that run fused: what they see, what they are
+//! not shown, what they print.
 
 use super::graphs::{Kept, engines as unkept};
 use netvm::application::{Application, Lent, Reading, Settings};
@@ -20,7 +21,8 @@ impl Coprocessor for Look {
         0
     }
 
-    /// Register 0 becomes the packet's length, register 1 the sum of its annotations, 1,000 each where there is no view.
+    /// Register 0 becomes the packet's length, register 1 the sum of its annotations, 1,000 each
+    /// where there is no view.
     fn invoke(&mut self, _: u32, registers: &mut Registers, views: Views<'_>) -> Result<(), CoproError> {
         registers[0] = views.packet.map_or(1000, |packet| packet.len() as u32);
         registers[1] = views.info.map_or(1000, |info| info.iter().map(|byte| u32::from(*byte)).sum());
@@ -49,7 +51,8 @@ fn registered() {
     });
 }
 
-/// A class that paints packets by their first byte, lets a unit look at them, and writes what it saw behind that byte.
+/// A class that paints packets by their first byte, lets a unit look at them, and writes what it
+/// saw behind that byte.
 fn class(name: &str, unit: &str, show: &str) -> String {
     format!(
         "#include <netvm.h>
@@ -100,7 +103,8 @@ fn sent(application: &Application, engine: &str) -> (Vec<[u8; 3]>, String) {
     (all, String::from_utf8(kept.take()).unwrap())
 }
 
-/// What leaves and what is printed, on every engine, and how many elements run alone that are not devices.
+/// What leaves and what is printed, on every engine, and how many elements run alone that are not
+/// devices.
 fn runs(name: &str, text: &str) -> (Vec<[u8; 3]>, String, usize) {
     registered();
     let folder = folder(name);

@@ -1,4 +1,5 @@
-//! State that is found by flow: what the analysis of keys shows, what it refuses, and that the results are those of one thread either way.
+//! State that is found by flow: what the analysis of keys shows, what it refuses, and that the
+//! results are those of one thread either way.
 
 use super::graphs::{reading, run};
 use super::{Place, assert_same, engines_there, folder, run_on};
@@ -115,7 +116,8 @@ fn tables_keyed_by_one_address_are_each_replicas_own() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// One function is for all elements: the one by which most of them are keyed; the others are in order.
+/// One function is for all elements: the one by which most of them are keyed; the others are in
+/// order.
 #[test]
 fn one_function_is_for_all_elements() {
     let of = |elements: &str| {
@@ -181,7 +183,8 @@ fn promises_of_applications_are_shown() {
     }
 }
 
-/// Scratch variables and searches are of each replica; a lock behind them is held for runs of its element only, one before them for bursts.
+/// Scratch variables and searches are of each replica; a lock behind them is held for runs of its
+/// element only, one before them for bursts.
 #[test]
 fn elements_that_search_run_in_replicas_and_hold_no_lock_of_others() {
     for (config, searching, common, apart) in [

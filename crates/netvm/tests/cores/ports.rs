@@ -1,4 +1,5 @@
-//! Translators whose state is divided by ports: whatever the number of replicas, each flow gets what the interpreter gives it on one thread.
+//! Translators whose state is divided by ports: whatever the number of replicas, each flow gets
+//! what the interpreter gives it on one thread.
 
 use super::graphs::{Found, capture, run};
 use super::{Place, engines_there, folder, run_on};
@@ -50,7 +51,8 @@ fn transport(protocol: u8, [from, to]: [u16; 2], number: u32, answers: bool) -> 
     header
 }
 
-/// The ports of a packet or of what it quotes, its identifier, or that of the datagram whose fragment it is.
+/// The ports of a packet or of what it quotes, its identifier, or that of the datagram whose
+/// fragment it is.
 fn ports(ip: &[u8]) -> &[u8] {
     match (u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff, ip[9], ip.get(20)) {
         (1.., ..) => &ip[4..6],
@@ -123,7 +125,8 @@ fn answers_find_the_replica_that_gave_out_their_port() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// The packets of both sides: flows there and back, in fragments and not, with errors about them; at the end hosts inside talk to each other by their external endpoints.
+/// The packets of both sides: flows there and back, in fragments and not, with errors about them;
+/// at the end hosts inside talk to each other by their external endpoints.
 fn sides() -> [Vec<(u64, Vec<u8>)>; 2] {
     let (mut inside, mut outside, mut number) = (Vec::new(), Vec::new(), 0);
     let host = |flow: u16| [10, 0, 0, (flow % 50) as u8 + 1];
@@ -171,7 +174,8 @@ fn flows_there_and_back_with_errors_fragments_and_hairpins_are_those_of_one_thre
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// What a promise by ports says of keys is looked at: with the port of the source on the only input it is shown, and of addresses alone it does not hold.
+/// What a promise by ports says of keys is looked at: with the port of the source on the only input
+/// it is shown, and of addresses alone it does not hold.
 #[test]
 fn promises_by_ports_are_shown_or_refused() {
     let folder = folder("ports-promised");

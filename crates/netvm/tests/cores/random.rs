@@ -1,4 +1,5 @@
-//! Random numbers are functions of packets' numbers, which are given where packets arrive and go with them: whatever runs an application, each packet draws the same.
+//! Random numbers are functions of packets' numbers, which are given where packets arrive and go
+//! with them: whatever runs an application, each packet draws the same.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -92,7 +93,8 @@ fn times(capture: Option<&Vec<u8>>) -> BTreeSet<u64> {
     times
 }
 
-/// A packet and its copies, or a packet at two elements of one class, come to the same end as often as chance has it.
+/// A packet and its copies, or a packet at two elements of one class, come to the same end as often
+/// as chance has it.
 #[test]
 fn copies_and_elements_decide_apart() {
     let cases = [

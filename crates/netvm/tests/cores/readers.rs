@@ -31,7 +31,8 @@ fn large_packets_are_cut_under_the_lock_and_others_pass_it() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Every neighbour is asked for, answers at once, is asked again while packets go to it, and is forgotten where none do: this with one replica only, as times of others are not the same.
+/// Every neighbour is asked for, answers at once, is asked again while packets go to it, and is
+/// forgotten where none do: this with one replica only, as times of others are not the same.
 #[test]
 fn neighbours_are_learnt_under_the_lock_and_found_without_it() {
     let folder = folder("neighbours");
@@ -55,7 +56,8 @@ fn neighbours_are_learnt_under_the_lock_and_found_without_it() {
             if replicas == 1 {
                 assert_same(&found, &wanted, &name);
             }
-            // How often a neighbour is asked again depends on when packets of other flows go there, and one that waited leaves by the replica whose packet let it go.
+            // How often a neighbour is asked again depends on when packets of other flows go there,
+            // and one that waited leaves by the replica whose packet let it go.
             let sorted = |capture| flows(capture).into_values().map(|mut packets| (packets.sort(), packets).1).collect::<Vec<_>>();
             assert!(sorted(&found.captures[0]) == sorted(&wanted.captures[0]), "{name}: packets of a flow differ: {:?}", found.counts);
             assert_eq!(number(&found.counts, 0), number(&found.counts, 1), "{name}");

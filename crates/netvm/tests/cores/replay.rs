@@ -1,4 +1,5 @@
-//! Replicated state: each replica does to it what the packets of all do, and the result is that of one graph, whatever flow the packets are of.
+//! Replicated state: each replica does to it what the packets of all do, and the result is that of
+//! one graph, whatever flow the packets are of.
 
 use super::*;
 use netvm::application::Order;
@@ -86,7 +87,8 @@ fn what_is_replicated_is_asked_for_and_fits() {
     assert!(fault(&[(None, Policy::Replicate)], Order::Flow).to_string().contains("leave out --order flow"));
 }
 
-/// What is written while packets flow, all replicas write between the same two packets: numbers begin again where one of them does.
+/// What is written while packets flow, all replicas write between the same two packets: numbers
+/// begin again where one of them does.
 #[test]
 fn replicas_write_at_the_same_place() {
     let folder = folder("agreed");

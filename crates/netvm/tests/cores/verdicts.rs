@@ -1,13 +1,17 @@
-//! How the state of functions may be shared that others have published verdicts for: what our analysis says of ours, as the table of docs/cores.md has it.
+//! How the state of functions may be shared that others have published verdicts for: what our
+//! analysis says of ours, as the table of docs/cores.md has it.
 //!
-//! Source: F. Pereira, F. Ramos, L. Pedrosa, "Automatic parallelization of software network functions", NSDI 2024; their functions, and what was made of each, are in the project's
-//! repository (snaplab-dpss/maestro, `dpdk-nfs` and `synthesized`: a file NAME-sn.c where nothing is shared). Functions that our library has no element for are written down here, as small as
+//! Source: F. Pereira, F. Ramos, L. Pedrosa, "Automatic parallelization of software network
+//! functions", NSDI 2024; their functions, and what was made of each, are in the project's
+//! repository (snaplab-dpss/maestro, `dpdk-nfs` and `synthesized`: a file NAME-sn.c where nothing
+//! is shared). Functions that our library has no element for are written down here, as small as
 //! they get.
 
 use netvm::application::{Application, Placement, Policies, Reading, Stage};
 use std::path::{Path, PathBuf};
 
-/// A function: its name, a configuration with the element `f`, and its class if it is not of the library or an application.
+/// A function: its name, a configuration with the element `f`, and its class if it is not of the
+/// library or an application.
 type Function = (&'static str, &'static str, &'static str);
 
 const FUNCTIONS: [Function; 10] = [

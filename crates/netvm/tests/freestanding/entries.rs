@@ -1,5 +1,6 @@
-//! Commands that fill tables of a VPP plugin: entries of all kinds come and go, and the plugin then does what one does that was built with those
-//! entries; what is wrong is refused, and changes nothing.
+//! Commands that fill tables of a VPP plugin: entries of all kinds come and go, and the plugin then
+//! does what one does that was built with those entries; what is wrong is refused, and changes
+//! nothing.
 
 use super::assembled;
 use super::support::{make, pcap, wanted, write};
@@ -200,7 +201,8 @@ fn wrong_commands_change_nothing() {
         assert!(said.starts_with(&format!("line {}: ", n + 1)) && said.contains(part), "{line}: {said}");
     }
     assert!(rest.eq(wanted.lines()));
-    // As many as there is room for, and one more; the last one that was there can still be taken out.
+    // As many as there is room for, and one more; the last one that was there can still be taken
+    // out.
     let full: String = (0..24).map(|n| format!("netvm fill add program long {n:018x} {n:016x}\n")).collect();
     let told = run(
         &plugin,
@@ -212,7 +214,8 @@ fn wrong_commands_change_nothing() {
     std::fs::remove_dir_all(plugin).expect("the folder");
 }
 
-/// Commands of the control plane by the names of a P4 program become entries of a plugin that was built without them.
+/// Commands of the control plane by the names of a P4 program become entries of a plugin that was
+/// built without them.
 #[test]
 fn entries_of_p4_tables() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

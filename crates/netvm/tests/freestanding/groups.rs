@@ -1,4 +1,5 @@
-//! Octeon in groups of elements: packets that go from work queue to work queue end as they do in one program.
+//! Octeon in groups of elements: packets that go from work queue to work queue end as they do in
+//! one program.
 
 use super::apps;
 use super::support::{self, make, trace, tried};

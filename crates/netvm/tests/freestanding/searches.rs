@@ -1,6 +1,6 @@
-//! Strings and regular expressions in packets: the image of automata finds what the coprocessors `stringmatching` and `regexp` find, at the same
-//! price; other targets, too
-//! many strings and too large automata are refused.
+//! Strings and regular expressions in packets: the image of automata finds what the coprocessors
+//! `stringmatching` and `regexp` find, at the same price; other targets, too many strings and too
+//! large automata are refused.
 
 use super::support::wanted;
 use super::{agree, apps, arrivals, cores};

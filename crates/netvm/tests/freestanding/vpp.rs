@@ -1,7 +1,7 @@
-//! Plugins for VPP, run without it by the program that `netvm build` puts beside them: vectors of any
-//! size do the same, what is dropped is counted, packets in several buffers, traces. That they do
-//! what the interpreter does is in `freestanding.rs` and `portability.rs`. With `NETVM_VPP=DIR`, VPP's
-//! sources, plugins are compiled against its headers (`make vpp-headers VPP=DIR`).
+//! Plugins for VPP, run without it by the program that `netvm build` puts beside them: vectors of
+//! any size do the same, what is dropped is counted, packets in several buffers, traces. That they
+//! do what the interpreter does is in `freestanding.rs` and `portability.rs`. With `NETVM_VPP=DIR`,
+//! VPP's sources, plugins are compiled against its headers (`make vpp-headers VPP=DIR`).
 
 use super::apps;
 use super::support::{make, pcap, ran_as, trace, wanted, write};
@@ -91,7 +91,8 @@ fn sorted(text: &str) -> Vec<String> {
     lines
 }
 
-/// In nodes for each element and table, vectors of any size do what one node does with them: packets, memory and tables.
+/// In nodes for each element and table, vectors of any size do what one node does with them:
+/// packets, memory and tables.
 #[test]
 fn divided_programs_do_the_same() {
     let file = |name: &str| Config::File(apps::apps().join(name));
@@ -156,7 +157,8 @@ fn traces_tell_where_packets_went() {
     std::fs::remove_dir_all(folder).expect("the folder");
 }
 
-/// The program sees the first buffer and the length of all; what would move the end of a packet in several buffers drops it.
+/// The program sees the first buffer and the length of all; what would move the end of a packet in
+/// several buffers drops it.
 #[test]
 fn packets_in_several_buffers() {
     let packets: Vec<Vec<u8>> = [60, 100, 600, 1400].iter().map(|n| [&[2; 12][..], &[8, 0], &vec![0; n - 14]].concat()).collect();

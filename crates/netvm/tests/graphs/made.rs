@@ -1,4 +1,5 @@
-//! Configurations whose packets are made by an element whenever it has a turn: some go in bursts, in the others that could be told.
+//! Configurations whose packets are made by an element whenever it has a turn: some go in bursts,
+//! in the others that could be told.
 
 /// As [`super::CONFIGURATIONS`].
 pub const MADE: [(&str, &str, &[&str]); 26] = [

@@ -27,7 +27,8 @@ impl Host for Kept {
     }
 }
 
-/// Configurations with what is read from them after the run. `IN` is a capture, `OUT` begins the names of what they write.
+/// Configurations with what is read from them after the run. `IN` is a capture, `OUT` begins the
+/// names of what they write.
 pub const CONFIGURATIONS: [(&str, &str, &[&str]); 9] = [
     (
         "a path without copies, with drops on its way and an output that leads nowhere",
@@ -99,7 +100,8 @@ pub const CONFIGURATIONS: [(&str, &str, &[&str]); 9] = [
     ),
 ];
 
-/// A filter of so many rules, which packets of [`capture`] come to, with what is read after the run: most are a table's entries. A few are not, and so end the table.
+/// A filter of so many rules, which packets of [`capture`] come to, with what is read after the
+/// run: most are a table's entries. A few are not, and so end the table.
 pub fn filter(count: usize) -> (String, [&'static str; 3]) {
     let address = |frame: &[u8], at: usize| frame[at..at + 4].iter().map(u8::to_string).collect::<Vec<_>>().join(".");
     let plain = synth::mixed_trace(11, 3000).into_iter().map(|(_, frame)| frame).filter(|frame| frame[12..15] == [8, 0, 0x45]);
@@ -195,7 +197,8 @@ pub fn placed(text: &str, input: &Path, out: &Path) -> String {
     (0..3).fold(text, |text, n| text.replace(&format!("OUT{n}"), &format!("{}{n}", out.display())))
 }
 
-/// Mixed traffic as a capture, every seventh packet with a byte that is wrong, time to live 1 here and there.
+/// Mixed traffic as a capture, every seventh packet with a byte that is wrong, time to live 1 here
+/// and there.
 pub fn capture() -> Vec<u8> {
     capture_of(3000)
 }
@@ -236,7 +239,8 @@ pub fn read(text: &str, folder: &Path) -> Result<Application, String> {
     Application::read("test.click", text, &reading).map_err(|error| error.to_string())
 }
 
-/// What elements print, and what handlers say after the run, which must be the same on every engine. Linked elements take part where packets come from captures.
+/// What elements print, and what handlers say after the run, which must be the same on every
+/// engine. Linked elements take part where packets come from captures.
 pub fn runs(text: &str, folder: &Path, reads: &[&str]) -> (String, Vec<String>) {
     let application = read(text, folder).unwrap_or_else(|error| panic!("{error}"));
     let run = |name: &str| {

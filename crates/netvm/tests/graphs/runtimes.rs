@@ -1,4 +1,5 @@
-//! Configurations with the elements that netvm itself has: sources, queues, schedulers, shapers, captures.
+//! Configurations with the elements that netvm itself has: sources, queues, schedulers, shapers,
+//! captures.
 
 /// As [`super::CONFIGURATIONS`].
 pub const RUNTIMES: [(&str, &str, &[&str]); 27] = [

@@ -1,4 +1,5 @@
-//! Handlers that packets are asked for at: elements that look for a packet themselves, one behind the other and with others that push meanwhile.
+//! Handlers that packets are asked for at: elements that look for a packet themselves, one behind
+//! the other and with others that push meanwhile.
 
 use super::graphs::{read, runs};
 use std::path::PathBuf;
@@ -67,7 +68,8 @@ fn elements_look_for_packets_one_behind_the_other() {
         InfiniteSource(DATA \\<03>, LIMIT 2) -> c :: Queue; a -> [0]t :: Turn; b -> [1]t; t -> f :: Fork -> [0]u :: Turn; c -> [1]u;
         f[1] -> Print(copy) -> Discard; Script(wait 1, write q.active true, wait 1, stop); u -> q :: Unqueue(ACTIVE false) -> Print(out) -> Discard";
     let (printed, counts) = runs(text, &folder, &["t.found", "u.found", "t.asked"]);
-    // From both in turn; each Turn adds 0x10, and the copy leaves before the packet comes to the second.
+    // From both in turn; each Turn adds 0x10, and the copy leaves before the packet comes to the
+    // second.
     assert_eq!(bytes(&printed), "11 21 13 12 22 13 11 21 11 21", "{printed}");
     assert_eq!(counts[..2], ["4", "6"]);
     std::fs::remove_dir_all(folder).unwrap();

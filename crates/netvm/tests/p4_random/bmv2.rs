@@ -1,7 +1,9 @@
 //! The same programs in BMv2's simple_switch, where somebody has built it: `NETVM_BMV2=DIR`.
 //!
-//! DIR has `simple_switch`, `simple_switch_CLI` and p4c's `p4c-bm2-ss`, there, in `bin` or in `targets/simple_switch`. Packets go to captures that the switch writes itself, and come
-//! through a pipe that it takes for a capture (`--use-files`), when its tables are filled. Source: BMv2, `docs/runtime_CLI.md`.
+//! DIR has `simple_switch`, `simple_switch_CLI` and p4c's `p4c-bm2-ss`, there, in `bin` or in
+//! `targets/simple_switch`. Packets go to captures that the switch writes itself, and come through
+//! a pipe that it takes for a capture (`--use-files`), when its tables are filled. Source: BMv2,
+//! `docs/runtime_CLI.md`.
 
 use super::program::{Program, Table};
 use netvm::io::Capture;
@@ -55,7 +57,8 @@ fn find(folder: &Path, name: &str) -> PathBuf {
 }
 
 impl Program {
-    /// Its entries as commands of BMv2, where the lowest priority wins; of the tables that `has` knows.
+    /// Its entries as commands of BMv2, where the lowest priority wins; of the tables that `has`
+    /// knows.
     pub fn bmv2_commands(&self, has: impl Fn(&str) -> bool) -> String {
         self.tables.iter().filter(|table| has(&table.name)).flat_map(|table| commands(table)).collect()
     }
@@ -114,7 +117,8 @@ fn fill(bmv2: &Path, dir: &Path, commands: &str, thrift: &str) -> Result<(), Str
     Err(last)
 }
 
-/// What the switch sends by each port of what comes in by port 0: `in.pcap` of the folder, for the program `p.p4` there. Switches with other numbers may run beside it.
+/// What the switch sends by each port of what comes in by port 0: `in.pcap` of the folder, for the
+/// program `p.p4` there. Switches with other numbers may run beside it.
 pub fn sent(bmv2: &Path, dir: &Path, commands: &str, (count, number): (usize, u64)) -> Result<Vec<Vec<Vec<u8>>>, String> {
     let thrift = (THRIFT.0 + (u64::from(std::process::id()) * 64 + number) % THRIFT.1).to_string();
     let json = dir.join("p.json");

@@ -1,7 +1,9 @@
-//! P4 programs by chance, from a seed: what each engine sends is what the program means, as it is worked out here from the language specification; the same program
-//! compiled for tracing, and as an element of a graph, sends the same. Packets go all ways through the parser.
+//! P4 programs by chance, from a seed: what each engine sends is what the program means, as it is
+//! worked out here from the language specification; the same program compiled for tracing, and as
+//! an element of a graph, sends the same. Packets go all ways through the parser.
 //!
-//! `NETVM_CASES`, `NETVM_SEED`: how many programs, and which; `NETVM_BMV2`: where BMv2 and p4c are, which are then held against the same. `NETVM_SHOW` prints a program that differs.
+//! `NETVM_CASES`, `NETVM_SEED`: how many programs, and which; `NETVM_BMV2`: where BMv2 and p4c are,
+//! which are then held against the same. `NETVM_SHOW` prints a program that differs.
 
 mod bmv2;
 mod meaning;
@@ -55,7 +57,8 @@ fn reading(marks: bool, without: &'static [Optimisation]) -> Reading<'static> {
     Reading { folders: &[], defines: &[], load: &|_| None, marks, without }
 }
 
-/// The program of a seed on all quick engines; how many packets were sent, and how many of its states were met.
+/// The program of a seed on all quick engines; how many packets were sent, and how many of its
+/// states were met.
 fn try_one(seed: u64) -> (usize, bool) {
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let program = program::make(&mut chance, seed.is_multiple_of(4));
@@ -184,7 +187,8 @@ impl Case {
         Self { seed, dir, commands, packets: packets.len(), wanted }
     }
 
-    /// Whether BMv2 sends the same; false if p4c ends with a fault of its own, as with loops that do nothing.
+    /// Whether BMv2 sends the same; false if p4c ends with a fault of its own, as with loops that
+    /// do nothing.
     fn in_bmv2(&self, bmv2: &Path) -> Result<bool, String> {
         let place = format!("seed {}, in {}", self.seed, self.dir.display());
         match bmv2::sent(bmv2, &self.dir, &self.commands, (self.packets, self.seed)) {
@@ -196,7 +200,8 @@ impl Case {
     }
 }
 
-/// BMv2 is asked where there is one (`NETVM_BMV2`), about several programs at once; its commands are tried here in any case.
+/// BMv2 is asked where there is one (`NETVM_BMV2`), about several programs at once; its commands
+/// are tried here in any case.
 #[test]
 fn bmv2_means_the_same() {
     let (cases, first) = (setting("NETVM_CASES", 30).div_ceil(10), setting("NETVM_SEED", 1));

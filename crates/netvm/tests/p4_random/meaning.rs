@@ -1,4 +1,5 @@
-//! What programs by chance do with a packet, the packets that go all ways through their parsers, and their entries for a switch.
+//! What programs by chance do with a packet, the packets that go all ways through their parsers,
+//! and their entries for a switch.
 
 use super::Chance;
 use super::program::{Entry, Program, Table};
@@ -64,7 +65,8 @@ impl Program {
         text
     }
 
-    /// A packet on each way through the parser: what makes each case of each state hold, if none before it does.
+    /// A packet on each way through the parser: what makes each case of each state hold, if none
+    /// before it does.
     pub fn packets(&self, chance: &mut Chance, most: usize) -> Vec<Vec<u8>> {
         let mut ways: Vec<(usize, Vec<(usize, BigInt)>)> = vec![(0, Vec::new())];
         let mut out = Vec::new();

@@ -1,4 +1,5 @@
-//! Whole programs by chance: headers, a parser whose states go forward, tables with entries, ingress and egress.
+//! Whole programs by chance: headers, a parser whose states go forward, tables with entries,
+//! ingress and egress.
 
 use super::Chance;
 use super::values::{Effect, Goes, Meaning, Scope, Statement, Var, World, type_of, wrap};
@@ -23,7 +24,8 @@ pub(crate) struct Case {
     pub to: usize,
 }
 
-/// A state: the header that it extracts and the field that it selects by. States behind the last are `accept` and `reject`.
+/// A state: the header that it extracts and the field that it selects by. States behind the last
+/// are `accept` and `reject`.
 pub(crate) struct State {
     pub header: usize,
     pub key: usize,
@@ -89,7 +91,8 @@ pub(crate) fn make(chance: &mut Chance, careful: bool) -> Program {
         while bits % 8 != 0 || bits == 0 || chance.below(3) > 0 && bits < 300 {
             let odd = [1, 3, 4, 7, 8, 9, 12, 16, 32, 48, 65, 128][chance.below(12) as usize];
             let width = if bits % 8 != 0 && chance.below(2) == 0 { 8 - bits % 8 } else { odd };
-            // Careful programs select by the first field at the worst, as p4c confuses signed ones with others.
+            // Careful programs select by the first field at the worst, as p4c confuses signed ones
+            // with others.
             let signed = chance.below(4) == 0 && width > 1 && !(careful && widths.is_empty());
             let _ = writeln!(types, "{} f{};", type_of(width, signed), widths.len());
             scope.vars.push(Var { text: format!("h.h{h}.f{}", widths.len()), width, signed, header: Some(h) });
@@ -118,7 +121,8 @@ pub(crate) fn make(chance: &mut Chance, careful: bool) -> Program {
         let (body, effect) = maker.block(2, false);
         let port = if name == "In" { "s.egress_spec = (bit<9>)m.port;\n" } else { "" };
         let head = format!("control {name}(inout H h, inout M m, inout standard_metadata_t s)");
-        // What the program does may end early; the port is set by another control in front of the end.
+        // What the program does may end early; the port is set by another control in front of the
+        // end.
         let _ = write!(text, "control {name}Body(inout H h, inout M m) {{\n{}apply {{\n{body}}}\n}}\n", maker.declared);
         let _ = writeln!(text, "{head} {{ {name}Body() body; apply {{ {port}body.apply(h, m);\n{port}}} }}");
         blocks.push(effect);
@@ -143,7 +147,8 @@ fn parser(chance: &mut Chance, headers: &[Header], scope: &Scope) -> Vec<State> 
             let value = wrap(&chance.number(width), width, signed);
             let to = n + 1 + chance.below((count - n) as u64 + 1) as usize;
             let (a, b) = (value.clone(), wrap(&chance.number(width), width, signed));
-            // Of what holds for all keys p4c makes a second default case, and BMv2 takes the last one.
+            // Of what holds for all keys p4c makes a second default case, and BMv2 takes the last
+            // one.
             let b = if scope.careful && b == BigInt::from(0) { BigInt::from(1) } else { b };
             let (text, holds): (String, Holds) = match chance.below(3) {
                 0 => (shown(&a), Box::new(move |k| *k == a)),
@@ -251,7 +256,8 @@ impl Maker<'_> {
         }
     }
 
-    /// A header becomes valid or invalid. Fields of one that was invalid are 0, which the language leaves open.
+    /// A header becomes valid or invalid. Fields of one that was invalid are 0, which the language
+    /// leaves open.
     fn made_valid(&mut self) -> Statement {
         let (n, valid) = (self.chance.below(self.scope.headers.len() as u64) as usize, self.chance.below(2) == 0);
         let (name, clears) = (self.scope.headers[n].clone(), valid && self.scope.careful);
@@ -443,7 +449,8 @@ impl Maker<'_> {
         self.scope.seen.retain(|n| self.scope.vars[*n].text.contains('.'));
         for k in 0..1 + self.chance.below(3) {
             let kind = ["exact", "lpm", "ternary", "range", "optional"][self.chance.below(5) as usize];
-            // One prefix, as the language has it, and one range, as several of them are many entries of the table that they become.
+            // One prefix, as the language has it, and one range, as several of them are many
+            // entries of the table that they become.
             let many = matches!(kind, "lpm" | "range") && std::mem::replace(&mut has_prefix, true);
             let kind = if many { "exact" } else { kind };
             let width = [1, 4, 8, 16, 32, 48][self.chance.below(6) as usize];
@@ -451,7 +458,8 @@ impl Maker<'_> {
             let width = if kind == "lpm" && self.scope.careful { width.max(8) } else { width };
             let (mut key, mut value) = self.scope.number(self.chance, width, false, 1);
             if self.scope.careful && key.contains(" & ") {
-                // p4c makes a mask of a constant there, and BMv2 masks what entries ask for as well.
+                // p4c makes a mask of a constant there, and BMv2 masks what entries ask for as
+                // well.
                 (key, value) = self.scope.number(self.chance, width, false, 0);
             }
             let _ = writeln!(text, "{key} : {kind} @name(\"k{k}\");");

@@ -1,9 +1,11 @@
-//! Expressions and statements of P4 by chance: their text, and what they mean as the language specification says it.
+//! Expressions and statements of P4 by chance: their text, and what they mean as the language
+//! specification says it.
 
 use super::Chance;
 use netvm::p4::BigInt;
 
-/// A variable: how it is written, its bits, whether it is signed. Its value has the same place in [`World::values`].
+/// A variable: how it is written, its bits, whether it is signed. Its value has the same place in
+/// [`World::values`].
 #[derive(Clone, Debug)]
 pub(crate) struct Var {
     pub text: String,
@@ -61,7 +63,8 @@ pub(crate) struct Scope {
     pub seen: Vec<usize>,
     /// How headers are written.
     pub headers: Vec<String>,
-    /// Only what the language defines and p4c's back end for BMv2 takes: fields of valid headers are read, there are no quotients, and bits are written to unsigned numbers only.
+    /// Only what the language defines and p4c's back end for BMv2 takes: fields of valid headers
+    /// are read, there are no quotients, and bits are written to unsigned numbers only.
     pub careful: bool,
 }
 

@@ -1,6 +1,8 @@
-//! What a packet costs in a column: instructions, counted by QEMU, on processors of another kind; else nanoseconds here, in the build of this test.
+//! What a packet costs in a column: instructions, counted by QEMU, on processors of another kind;
+//! else nanoseconds here, in the build of this test.
 //!
-//! Counted are the functions of program.c and of the compiler's library that it calls, less what they take without packets. main.c is not counted.
+//! Counted are the functions of program.c and of the compiler's library that it calls, less what
+//! they take without packets. main.c is not counted.
 
 use super::apps::Inputs;
 use super::support::{Made, make, there};
@@ -11,7 +13,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Processors: the target, what lists symbols, and the emulator where a program runs without one otherwise.
+/// Processors: the target, what lists symbols, and the emulator where a program runs without one
+/// otherwise.
 const PROCESSORS: [(&str, &str, &str); 4] = [
     ("aarch64", "aarch64-linux-gnu-nm", ""),
     ("riscv64", "riscv64-linux-gnu-nm", ""),
@@ -37,7 +40,8 @@ pub fn of(made: &Made) -> Option<String> {
     }
 }
 
-/// Of something that is done over and over, of so many packets each time: the shortest round, since others do something meanwhile.
+/// Of something that is done over and over, of so many packets each time: the shortest round, since
+/// others do something meanwhile.
 pub fn time(packets: usize, mut work: impl FnMut()) -> String {
     let (begun, mut least, mut rounds) = (Instant::now(), Duration::MAX, 0);
     while rounds < ROUNDS || begun.elapsed() < LONG {
@@ -53,7 +57,8 @@ pub fn nanoseconds(took: Duration, packets: usize) -> String {
     format!("{:.0} ns", took.as_nanos() as f64 / packets.max(1) as f64)
 }
 
-/// Packets again and again, each time later: so many that the beginning and the end of a run count for little.
+/// Packets again and again, each time later: so many that the beginning and the end of a run count
+/// for little.
 pub fn repeated(inputs: &Inputs) -> Inputs {
     let times = || inputs.values().flatten().map(|(time, _)| *time);
     let span = times().max().unwrap_or(0) - times().min().unwrap_or(0) + 1_000_000;

@@ -1,6 +1,9 @@
-//! The columns of machines of cores and threads, which are models: the interpreter, watched, runs a program, and the model runs what it did for each packet, on all threads. Packets and
-//! memory must be those of the interpreter that is not watched, and the model must have issued every instruction and access of every packet once, and gone through every critical
-//! section. A cell tells the machine's cycles from a packet's arrival to its end, and those for a packet where there is always a next one.
+//! The columns of machines of cores and threads, which are models: the interpreter, watched, runs a
+//! program, and the model runs what it did for each packet, on all threads. Packets and memory must
+//! be those of the interpreter that is not watched, and the model must have issued every
+//! instruction and access of every packet once, and gone through every critical section. A cell
+//! tells the machine's cycles from a packet's arrival to its end, and those for a packet where
+//! there is always a next one.
 
 use super::apps::{self, Played};
 use super::columns::{Cell, folder, same};

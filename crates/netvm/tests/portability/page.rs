@@ -1,4 +1,5 @@
-//! What docs/portability.md says already: cells by program and column, so that a run may fill in what is not there.
+//! What docs/portability.md says already: cells by program and column, so that a run may fill in
+//! what is not there.
 
 use super::columns::Cell;
 use std::collections::BTreeMap;

@@ -179,7 +179,8 @@ impl<'a> Statements<'_, 'a> {
         Ok(vec![line])
     }
 
-    /// The standard metadata, or a copy of them that the program has, say that the packet is dropped.
+    /// The standard metadata, or a copy of them that the program has, say that the packet is
+    /// dropped.
     fn dropped(&mut self, metadata: &Node<'a>) -> Read<Vec<String>> {
         let name = metadata.need("value")?;
         if name.text()? == "standard_metadata" {

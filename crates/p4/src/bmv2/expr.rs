@@ -1,7 +1,8 @@
 //! Expressions: numbers without bounds in the file, numbers of a width in P4.
 //!
-//! A number is computed modulo 2^w where only its low w bits are wanted, which addition and its like allow; elsewhere in as many bits as hold all values
-//! that it can have, which [`Expr::range`] finds. Registers that are read stand in statements in front of the one with the expression.
+//! A number is computed modulo 2^w where only its low w bits are wanted, which addition and its
+//! like allow; elsewhere in as many bits as hold all values that it can have, which [`Expr::range`]
+//! finds. Registers that are read stand in statements in front of the one with the expression.
 
 use super::json::{Node, Read};
 use super::layout::{Group, Kind, Layout, Place};

@@ -1,11 +1,16 @@
-//! Control flow: from nodes that name what comes next, as files have it, to statements that stand one in the other.
+//! Control flow: from nodes that name what comes next, as files have it, to statements that stand
+//! one in the other.
 //!
-//! A node that is entered by one way only stands in the arm that leads to it. One where several ways meet stands behind the node that all of them come through
-//! (its dominator); a way that does not reach it by falling out of its arm sets the variable `go` and leaves out what stands between. Nothing is written twice.
+//! A node that is entered by one way only stands in the arm that leads to it. One where several
+//! ways meet stands behind the node that all of them come through (its dominator); a way that does
+//! not reach it by falling out of its arm sets the variable `go` and leaves out what stands
+//! between. Nothing is written twice.
 //!
-//! Jumps that lead back, as actions have them for loops, lead through a loop around all: the node where it goes on is in the variable `at`.
+//! Jumps that lead back, as actions have them for loops, lead through a loop around all: the node
+//! where it goes on is in the variable `at`.
 //!
-//! Source: N. Ramsey, Beyond Relooper (ICFP 2022), with a variable instead of labels, which P4 does not have.
+//! Source: N. Ramsey, Beyond Relooper (ICFP 2022), with a variable instead of labels, which P4 does
+//! not have.
 
 use super::text::Text;
 use frontends::diagnostics::Origin;

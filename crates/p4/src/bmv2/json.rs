@@ -1,4 +1,5 @@
-//! JSON values with the way to them, so that what is wrong is told with its place: as a path such as `pipelines[0].tables[3].key`, and as bytes of the text.
+//! JSON values with the way to them, so that what is wrong is told with its place: as a path such
+//! as `pipelines[0].tables[3].key`, and as bytes of the text.
 
 use frontends::diagnostics::Span;
 use num_bigint::BigInt;

@@ -1,7 +1,10 @@
-//! Headers, stacks, unions and metadata: what the file calls them, and where they are in the P4 text.
+//! Headers, stacks, unions and metadata: what the file calls them, and where they are in the P4
+//! text.
 //!
-//! Headers are members of a struct `hdr_t`, metadata those of `meta_t`. The standard metadata of simple_switch is v1model's; what files say of it that v1model
-//! does not have is metadata of the program's own. Names of old programs (`intrinsic_metadata`, `queueing_metadata`) mean the same fields.
+//! Headers are members of a struct `hdr_t`, metadata those of `meta_t`. The standard metadata of
+//! simple_switch is v1model's; what files say of it that v1model does not have is metadata of the
+//! program's own. Names of old programs (`intrinsic_metadata`, `queueing_metadata`) mean the same
+//! fields.
 
 use super::json::{Node, Read};
 use super::psa;
@@ -314,7 +317,8 @@ impl Layout {
         self.kept_standard.keys().map(line).collect()
     }
 
-    /// Statements that give it back to a copy that begins with ingress, or with egress, but for what the switch sets itself there.
+    /// Statements that give it back to a copy that begins with ingress, or with egress, but for
+    /// what the switch sets itself there.
     pub fn kept(&self, egress: bool) -> Vec<String> {
         let own = if egress { SET_BY_EGRESS } else { SET_BY_INGRESS };
         let line = |name: &&str| format!("standard_metadata.{name} = meta.{}.{name};", self.kept_ident);

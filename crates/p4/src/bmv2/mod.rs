@@ -1,5 +1,6 @@
-//! BMv2 JSON: what p4c-bm2-ss and its like make for simple_switch, written as a P4 program for v1model that does the same; and what p4c-bm2-psa makes for psa_switch, for PSA. All that works for
-//! P4 works for it.
+//! BMv2 JSON: what p4c-bm2-ss and its like make for simple_switch, written as a P4 program for
+//! v1model that does the same; and what p4c-bm2-psa makes for psa_switch, for PSA. All that works
+//! for P4 works for it.
 //!
 //! ```text
 //! JSON ──json──▶ values with places ──layout, objects, parser, action, pipeline──▶ P4 text ──preprocess──▶ as any P4 program
@@ -8,9 +9,11 @@
 //! - `expr`: numbers without bounds to numbers of a width
 //! - `flow`: nodes that name their successors to statements
 //!
-//! What a file says of the program that it was made of (`source_info`) is told as the place of statements.
+//! What a file says of the program that it was made of (`source_info`) is told as the place of
+//! statements.
 //!
-//! Left out: other architectures (pna_nic), externs of a program's own, value sets with several masks, indices of stacks' last elements outside of the parser.
+//! Left out: other architectures (pna_nic), externs of a program's own, value sets with several
+//! masks, indices of stacks' last elements outside of the parser.
 //!
 //! Source: p4lang/behavioral-model, docs/JSON_format.md, version 2.24.
 

@@ -1,4 +1,5 @@
-//! Registers, counters, meters, action profiles, calculations, digests, value sets: instances of v1model's externs, and what names them.
+//! Registers, counters, meters, action profiles, calculations, digests, value sets: instances of
+//! v1model's externs, and what names them.
 
 use super::expr::{Param, Registers, Scope, inner, literal};
 use super::json::{Node, Read};
@@ -49,7 +50,8 @@ impl<'a> Objects<'a> {
         let mut all = Self::default();
         all.errors(root, names, text)?;
         if layout.is_psa && all.errors.is_empty() {
-            // p4c leaves them out for psa_switch: they are numbered as core.p4 declares them, and then those of the program.
+            // p4c leaves them out for psa_switch: they are numbered as core.p4 declares them, and
+            // then those of the program.
             all.errors = CORE_ERRORS.iter().zip(0u32..).map(|(name, number)| ((*name).to_owned(), number.into())).collect();
             all.unnamed_errors(root, text)?;
         }

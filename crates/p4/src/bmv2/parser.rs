@@ -99,7 +99,8 @@ impl Sets {
         transition.get("value").and_then(|name| self.all.get(name.text().ok()?))
     }
 
-    /// The bits of a state's keys as one, where it uses a set whose members have other parts than the keys.
+    /// The bits of a state's keys as one, where it uses a set whose members have other parts than
+    /// the keys.
     fn joined(&self, transitions: &[Node<'_>], widths: &[u32]) -> Option<u32> {
         transitions.iter().any(|t| is_set(t) && self.named(t).is_some_and(|set| set.parts != widths)).then(|| widths.iter().sum())
     }
@@ -116,7 +117,8 @@ impl<'a> States<'_, 'a> {
         self.idents.get(name).cloned().map_or_else(|| node.wrong(format!("no state is called `{name}`")), Ok)
     }
 
-    /// Value sets have the type of the keys that they are compared with; where these are several kinds of keys, they have one part.
+    /// Value sets have the type of the keys that they are compared with; where these are several
+    /// kinds of keys, they have one part.
     fn sets(&self, parser: &Node<'_>, names: &mut Names) -> Read<Sets> {
         let (mut sets, mut used) = (Sets::default(), Vec::new());
         for state in parser.need("parse_states")?.list()? {
@@ -259,7 +261,8 @@ fn set_mask(mask: &Node<'_>, bits: u32) -> Read<BigInt> {
     Ok(value & ((BigInt::one() << bits) - 1))
 }
 
-/// A value and its mask, cut into the parts of the key, of whole bytes each; put together again where the keys are.
+/// A value and its mask, cut into the parts of the key, of whole bytes each; put together again
+/// where the keys are.
 fn masked(transition: &Node<'_>, widths: &[u32], joined: Option<u32>) -> Read<String> {
     let value = transition.need("value")?.hex()?;
     let mask = transition.get("mask").map_or(Ok(None), |m| m.hex().map(Some))?;

@@ -1,7 +1,8 @@
 //! Ingress and egress: actions, tables, and what comes behind what.
 //!
-//! A table without keys that p4c has made for statements (`tbl_...`, with a constant action) is a call of the action. An action of a table with a direct meter
-//! is the table's own, as it begins with the colour.
+//! A table without keys that p4c has made for statements (`tbl_...`, with a constant action) is a
+//! call of the action. An action of a table with a direct meter is the table's own, as it begins
+//! with the colour.
 
 use super::action::Action;
 use super::expr::literal;
@@ -79,7 +80,8 @@ impl<'a> Pipelines<'_, 'a> {
         Ok(())
     }
 
-    /// Writes the control around the one that the file means: clones get the standard metadata of field lists back where egress begins, and at the end it is kept.
+    /// Writes the control around the one that the file means: clones get the standard metadata of
+    /// field lists back where egress begins, and at the end it is kept.
     fn keeping(&self, ident: &str, body: &str, text: &mut Text) {
         text.line(&format!("control {ident}({PARAMETERS}) {{"));
         text.line(&format!("{body}() body;"));

@@ -1,8 +1,11 @@
-//! Files that p4c-bm2-psa makes for psa_switch: two parsers, controls and deparsers, what the switch tells them and what they tell the switch, and PSA's externs.
+//! Files that p4c-bm2-psa makes for psa_switch: two parsers, controls and deparsers, what the
+//! switch tells them and what they tell the switch, and PSA's externs.
 //!
-//! The text is for `psa.p4` with numbers that are plain bits ([`INCLUDE`]), as the file has no other types. What a block is told has the name that the file gives it.
+//! The text is for `psa.p4` with numbers that are plain bits ([`INCLUDE`]), as the file has no
+//! other types. What a block is told has the name that the file gives it.
 //!
-//! Left out: random numbers, and checksums other than InternetChecksum, of which p4c writes nothing that could be run.
+//! Left out: random numbers, and checksums other than InternetChecksum, of which p4c writes nothing
+//! that could be run.
 //!
 //! Source: p4lang/p4c, backends/bmv2/psa_switch; p4lang/behavioral-model, targets/psa_switch.
 
@@ -61,7 +64,8 @@ const OWN: &[(&str, &[(&str, Kind)])] = &[
     ("psa_egress_output_metadata", &[("clone", FLAG), ("clone_session_id", SESSION), ("drop", FLAG)]),
 ];
 
-/// A block: what the file calls it, what it is called in the text, and its parameters besides headers and metadata.
+/// A block: what the file calls it, what it is called in the text, and its parameters besides
+/// headers and metadata.
 struct Block {
     name: &'static str,
     ident: &'static str,
@@ -179,7 +183,8 @@ fn deparser<'a>(node: &Node<'a>, block: &Block, objects: &Objects<'a>, layout: &
 /// Instances of externs: those that the file has besides arrays.
 #[derive(Default)]
 pub(super) struct Externs {
-    /// By name: the class, how it is called, and of hashes the width that is wanted where it is used.
+    /// By name: the class, how it is called, and of hashes the width that is wanted where it is
+    /// used.
     all: HashMap<String, (String, String)>,
 }
 

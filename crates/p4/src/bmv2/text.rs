@@ -1,4 +1,5 @@
-//! The P4 text that is written, with where each of its lines comes from; and names for what it declares.
+//! The P4 text that is written, with where each of its lines comes from; and names for what it
+//! declares.
 
 use super::json::Node;
 use frontends::diagnostics::Origin;

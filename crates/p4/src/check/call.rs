@@ -225,7 +225,8 @@ impl Checker {
         Ok((types, args, result))
     }
 
-    /// An argument whose type nothing tells: it has names and no type, or the type of what it is given to is `_`.
+    /// An argument whose type nothing tells: it has names and no type, or the type of what it is
+    /// given to is `_`.
     fn no_type_said(
         &self,
         free: &[ParamId],
@@ -253,7 +254,8 @@ impl Checker {
         None
     }
 
-    /// Arguments by parameter, each as its parameter wants it; type parameters are bound on the way.
+    /// Arguments by parameter, each as its parameter wants it; type parameters are bound on the
+    /// way.
     fn arguments(
         &mut self,
         params: &[ParamInfo],

@@ -32,7 +32,8 @@ impl Checker {
 }
 
 impl Checker {
-    /// Arguments for parameters without direction are known when the program is compiled; those of actions, which the control plane gives, are not looked at here.
+    /// Arguments for parameters without direction are known when the program is compiled; those of
+    /// actions, which the control plane gives, are not looked at here.
     pub(super) fn directionless(&self, params: &[ParamInfo], args: &[Option<Expr>]) -> Checked<()> {
         let is_object = |ty: &Type| matches!(ty, Type::Extern(..) | Type::Block(_) | Type::Arch(..) | Type::Any);
         let wanted = params.iter().zip(args).filter(|(param, _)| param.dir == Dir::None);

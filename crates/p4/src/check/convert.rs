@@ -21,7 +21,8 @@ pub(crate) fn wrap(value: &BigInt, width: u32, signed: bool) -> BigInt {
     low
 }
 
-/// A list that is written out, which takes the type that is wanted; a value that has the type of a tuple keeps it.
+/// A list that is written out, which takes the type that is wanted; a value that has the type of a
+/// tuple keeps it.
 fn is_literal(value: &Expr) -> bool {
     match &value.kind {
         ExprKind::Fields(_) | ExprKind::Default => true,

@@ -556,7 +556,8 @@ impl Checker {
     }
 }
 
-/// Whether `_` is a part of the type. Of a program with faults it may also be what a wrong declaration declares.
+/// Whether `_` is a part of the type. Of a program with faults it may also be what a wrong
+/// declaration declares.
 pub(super) fn has_dont_care(ty: &Type) -> bool {
     match ty {
         Type::Any => true,

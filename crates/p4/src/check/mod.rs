@@ -1,6 +1,7 @@
 //! The syntax tree to the checked program: names, types, directions, constants.
 //!
-//! Declarations are checked in the order of the text. A statement or declaration that is wrong is told and left out; what it declares is of a type that goes with everything, or its name is
+//! Declarations are checked in the order of the text. A statement or declaration that is wrong is
+//! told and left out; what it declares is of a type that goes with everything, or its name is
 //! passed over where it is used, so that one fault is told once.
 //!
 //! Source: P4-16 language specification 1.2.5, sections 6 to 18.
@@ -59,7 +60,8 @@ pub(crate) struct Checker {
     /// What is not wrong, and hardly meant.
     warnings: RefCell<Vec<Diagnostic>>,
     scopes: Vec<HashMap<Name, (Symbol, Span)>>,
-    /// All that is declared at the top and in the block at hand, and how much of it has been checked.
+    /// All that is declared at the top and in the block at hand, and how much of it has been
+    /// checked.
     declared: Vec<(Vec<Ident>, usize)>,
     context: Context,
     /// Tables, instances and local variables of the block being checked.
@@ -174,7 +176,8 @@ impl Checker {
         }
     }
 
-    /// A name that means nothing: it is not known, it is declared further down, or its declaration is wrong.
+    /// A name that means nothing: it is not known, it is declared further down, or its declaration
+    /// is wrong.
     fn unknown(&self, span: Span, name: &str) -> Box<Diagnostic> {
         let fault = Diagnostic::new(span, format!("nothing is called `{name}` here"));
         for (names, done) in self.declared.iter().rev() {

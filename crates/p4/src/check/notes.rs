@@ -1,6 +1,8 @@
-//! Annotations whose values the language fixes: those of structured ones, `@name`, `@deprecated`, `@noWarn` and `@match`.
+//! Annotations whose values the language fixes: those of structured ones, `@name`, `@deprecated`,
+//! `@noWarn` and `@match`.
 //!
-//! Source: P4-16 specification 1.2.5, section 20 (annotations). Left out: annotations that targets, P4Runtime and other compilers define.
+//! Source: P4-16 specification 1.2.5, section 20 (annotations). Left out: annotations that targets,
+//! P4Runtime and other compilers define.
 
 use super::consts::is_constant;
 use super::{Checked, Checker, fault};
@@ -20,7 +22,8 @@ impl Checker {
         Ok(())
     }
 
-    /// Values in square brackets are strings, numbers and truth values that are known when the program is compiled.
+    /// Values in square brackets are strings, numbers and truth values that are known when the
+    /// program is compiled.
     fn values(&mut self, annotation: &Annotation) -> Checked<()> {
         for value in &annotation.args {
             let value = match &value.kind {

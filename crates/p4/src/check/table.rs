@@ -53,7 +53,8 @@ impl Checker {
         self.declare(&decl.name, Symbol::Table(id))
     }
 
-    /// Entries that the control plane may change have the priority that they say, or one that is so much worse than that of the entry before.
+    /// Entries that the control plane may change have the priority that they say, or one that is so
+    /// much worse than that of the entry before.
     ///
     /// Source: P4-16 specification 1.2.5, section 14.2.1.4.
     fn priorities(&mut self, table: &mut Table, decl: &TableDecl) -> Checked<()> {

@@ -137,7 +137,8 @@ impl Checker {
         self.program.show(ty)
     }
 
-    /// Makes `given` fit `wanted`, whose parameters among `free` are bound; false if that is not possible.
+    /// Makes `given` fit `wanted`, whose parameters among `free` are bound; false if that is not
+    /// possible.
     pub(super) fn unify(&self, wanted: &Type, given: &Type, free: &[ParamId], bound: &mut Bound) -> bool {
         match (wanted, given) {
             (Type::Any, _) | (_, Type::Any) => true,

@@ -1,4 +1,5 @@
-//! Sets of values as `select`, entries and masks write them, and whether one holds all of another. What is not known when the program is compiled is no set.
+//! Sets of values as `select`, entries and masks write them, and whether one holds all of another.
+//! What is not known when the program is compiled is no set.
 
 use crate::hir::{Expr, ExprKind};
 use num_bigint::BigInt;

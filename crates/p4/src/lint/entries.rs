@@ -1,4 +1,5 @@
-//! Entries in the program's text that never match, as one that goes before them takes all that they would.
+//! Entries in the program's text that never match, as one that goes before them takes all that they
+//! would.
 //!
 //! Left out: entries that several others cover together.
 
@@ -30,7 +31,8 @@ fn of(program: &Program, table: &Table) -> Vec<Diagnostic> {
     all
 }
 
-/// Whether an entry is looked at before another: by the priorities that are given, else by the order.
+/// Whether an entry is looked at before another: by the priorities that are given, else by the
+/// order.
 fn goes_before(table: &Table, a: usize, b: usize) -> bool {
     let rank = |n: usize| match &table.entries[n].priority {
         Some(p) if table.smallest_wins => -p,

@@ -1,13 +1,16 @@
-//! What a program says and cannot mean: parts that nothing reaches, and reads of headers that are not there. Warnings, not faults: the program runs.
+//! What a program says and cannot mean: parts that nothing reaches, and reads of headers that are
+//! not there. Warnings, not faults: the program runs.
 //!
-//! - [`reach`]: parser states that no transition leads to, and cases of `select` behind others that cover them
+//! - [`reach`]: parser states that no transition leads to, and cases of `select` behind others that
+//!   cover them
 //! - [`entries`]: entries of tables that never match
 //! - [`unused`]: tables that nothing applies, actions that nothing uses
 //! - [`validity`]: reads of headers that may be invalid
 //!
 //! Numbers that lose digits are told by the checker, which sees what is written.
 //!
-//! Nothing is said of what is built in. A warning is given only where it is true for what the text says; what is left out is in the header of each file.
+//! Nothing is said of what is built in. A warning is given only where it is true for what the text
+//! says; what is left out is in the header of each file.
 
 pub(crate) mod cover;
 mod entries;

@@ -1,6 +1,7 @@
 //! Parser states that cannot be reached, and cases of `select` that an earlier one covers.
 //!
-//! Left out: cases that several earlier ones cover together, and what is known of keys before they are selected.
+//! Left out: cases that several earlier ones cover together, and what is known of keys before they
+//! are selected.
 
 use super::cover::{Set, all_cover};
 use crate::hir::{Block, Next, Program, Target};

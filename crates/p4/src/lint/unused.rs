@@ -1,4 +1,5 @@
-//! Tables that their control never applies, and actions that no table has and nothing calls. `@noWarn("unused")` keeps an action quiet.
+//! Tables that their control never applies, and actions that no table has and nothing calls.
+//! `@noWarn("unused")` keeps an action quiet.
 //!
 //! Left out: controls and parsers that nothing applies, and what is in them.
 

@@ -1,6 +1,7 @@
 //! Functions, actions, parsers and controls, inlined: arguments in, body, results out.
 //!
-//! `exit` copies out the parameters of everything that it leaves: each inlined body has a place for it, from which control goes on to that of the body around it.
+//! `exit` copies out the parameters of everything that it leaves: each inlined body has a place for
+//! it, from which control goes on to that of the body around it.
 
 use super::place::Place;
 use super::{Binding, Frame, Lower, Lowered, fault};
@@ -82,7 +83,8 @@ impl Lower<'_> {
         Ok(out)
     }
 
-    /// True where a parameter may be the argument's place itself: no other argument is of the same variable.
+    /// True where a parameter may be the argument's place itself: no other argument is of the same
+    /// variable.
     fn may_share(&self, params: &[ParamInfo], args: &[Option<Expr>], n: usize) -> bool {
         let root = |e: &Option<Expr>| e.as_ref().and_then(root_of);
         let Some(own) = root(&args[n]) else { return false };
@@ -132,7 +134,8 @@ impl Lower<'_> {
         })
     }
 
-    /// A body between its parameters: leaves by `return` come out behind it, and so do exits after they have copied.
+    /// A body between its parameters: leaves by `return` come out behind it, and so do exits after
+    /// they have copied.
     fn around(
         &mut self,
         out: &[(Target, Place)],

@@ -1,7 +1,9 @@
-//! The handler that is being written: instructions, labels, locals, and how many elements are on the stack.
+//! The handler that is being written: instructions, labels, locals, and how many elements are on
+//! the stack.
 //!
-//! Invariant: a label has the depth of the stack at the place where it was made; a jump to it pops what lies above. So control may leave from the middle of
-//! an expression, as `exit` and `return` in functions do.
+//! Invariant: a label has the depth of the stack at the place where it was made; a jump to it pops
+//! what lies above. So control may leave from the middle of an expression, as `exit` and `return`
+//! in functions do.
 
 use netil::module::{Extra, Handler, Inst, Switch};
 use netil::table::{Effect, Op};

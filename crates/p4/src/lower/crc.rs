@@ -1,4 +1,5 @@
-//! Cyclic redundancy checks, byte by byte with a table: in initialised data for the standard ones, in data memory for those whose parameters may change.
+//! Cyclic redundancy checks, byte by byte with a table: in initialised data for the standard ones,
+//! in data memory for those whose parameters may change.
 //!
 //! Source: CRC-32 is that of IEEE 802.3, CRC-16 is ARC, as in BMv2.
 
@@ -10,8 +11,9 @@ use crate::pipeline::CrcMeta;
 use netil::table::Op;
 
 impl Lower<'_> {
-    /// Runs `entry` for each byte of the value on the stack: it turns an index into the table's entry; `byte` may change the byte. The remainder is in
-    /// the local, which holds the initial one.
+    /// Runs `entry` for each byte of the value on the stack: it turns an index into the table's
+    /// entry; `byte` may change the byte. The remainder is in the local, which holds the initial
+    /// one.
     fn each_byte(&mut self, width: u16, crc: u32, byte: &dyn Fn(&mut Self), entry: &dyn Fn(&mut Self)) {
         let (value, left) = (self.code.new_local(width), self.code.new_local(32));
         self.code.set(value);

@@ -1,4 +1,5 @@
-//! Checksums and hashes: the bits of a value in a row, and what the algorithms of architectures make of them.
+//! Checksums and hashes: the bits of a value in a row, and what the algorithms of architectures
+//! make of them.
 //!
 //! Source: RFC 1071 for csum16.
 
@@ -9,7 +10,8 @@ use netil::table::Op;
 use num_bigint::BigInt;
 
 impl Lower<'_> {
-    /// All parts of a value as they stand in a packet, as numbers of whole 16-bit words; a `varbit` is added where it is as long as it is.
+    /// All parts of a value as they stand in a packet, as numbers of whole 16-bit words; a `varbit`
+    /// is added where it is as long as it is.
     pub(super) fn words(&mut self, data: &Place, call: &Expr, sum: u32, inverted: bool) -> Lowered<()> {
         let leaves: Vec<(u32, Leaf)> = (0..).zip(self.leaves(&data.ty, call.span)?).collect();
         let mut group: (Vec<(u32, Leaf)>, u32) = (Vec::new(), 0);
@@ -47,7 +49,8 @@ impl Lower<'_> {
         self.sum_of(width, sum, inverted);
     }
 
-    /// Adds the 16-bit words of the number on the stack, zeros behind it, or their complements to a local.
+    /// Adds the 16-bit words of the number on the stack, zeros behind it, or their complements to a
+    /// local.
     fn sum_of(&mut self, width: u16, sum: u32, inverted: bool) {
         let whole = width.next_multiple_of(16);
         if whole > width {

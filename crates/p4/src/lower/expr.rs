@@ -225,7 +225,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Pushes whether two values of a type are equal. Invalid headers are equal whatever their fields are.
+    /// Pushes whether two values of a type are equal. Invalid headers are equal whatever their
+    /// fields are.
     fn equal(&mut self, a: &Place, b: &Place, e: &Expr) -> Lowered<()> {
         let span = e.span;
         let parts = match a.ty.clone() {

@@ -1,4 +1,5 @@
-//! Extern functions and objects: those of core.p4, and what the objects of architectures have in common. What they are called in each is in [`super::arch`].
+//! Extern functions and objects: those of core.p4, and what the objects of architectures have in
+//! common. What they are called in each is in [`super::arch`].
 
 use super::arch::Called;
 use super::code::LabelId;
@@ -260,7 +261,8 @@ impl Lower<'_> {
         name
     }
 
-    /// Goes to `outside` unless the index is one of the array's; else its cell's address is in a local.
+    /// Goes to `outside` unless the index is one of the array's; else its cell's address is in a
+    /// local.
     pub(super) fn cell(&mut self, meta: &ArrayMeta, index: &Expr, outside: usize) -> Lowered<u32> {
         let local = self.code.new_local(32);
         self.amount(index)?;
@@ -296,8 +298,9 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Writes the value on the stack to a cell that no packet has read so far, if it is another one: who places elements on cores sees by that that the memory is looked at, for the
-    /// control plane reads what the last packet wrote.
+    /// Writes the value on the stack to a cell that no packet has read so far, if it is another
+    /// one: who places elements on cores sees by that that the memory is looked at, for the control
+    /// plane reads what the last packet wrote.
     fn write_unread(&mut self, (at, bits): (u32, u16), end: LabelId) -> Lowered<()> {
         let value = self.code.new_local(bits);
         self.code.set(value);

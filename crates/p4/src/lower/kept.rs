@@ -1,9 +1,12 @@
-//! What a program keeps from one packet to the next, and so what replicas of it on several cores can have of their own, for `netvm check --placement`; and which of it both halves
-//! look at, for a switch that takes several packets at once.
+//! What a program keeps from one packet to the next, and so what replicas of it on several cores
+//! can have of their own, for `netvm check --placement`; and which of it both halves look at, for a
+//! switch that takes several packets at once.
 //!
-//! The runtime decides on replicas by the code of the module (`netvm::application::order`); these are the objects that this comes from, by their names and with the line that makes it so.
-//! Halves are told apart by where an object is used: what entries keep (meters, the time of the last packet) belongs to one half, as a table is applied in one control. Counters do not
-//! count: sums come out the same in any order.
+//! The runtime decides on replicas by the code of the module (`netvm::application::order`); these
+//! are the objects that this comes from, by their names and with the line that makes it so. Halves
+//! are told apart by where an object is used: what entries keep (meters, the time of the last
+//! packet) belongs to one half, as a table is applied in one control. Counters do not count: sums
+//! come out the same in any order.
 
 use super::Lower;
 use crate::pipeline::{ArrayKind, Order, TableMeta};
@@ -33,7 +36,8 @@ impl Uses {
         self.by.iter().any(|[_, changes]| *changes)
     }
 
-    /// Whether a half changes it and another one looks at it; what a parser changes may come out otherwise for a clone.
+    /// Whether a half changes it and another one looks at it; what a parser changes may come out
+    /// otherwise for a clone.
     fn is_between(&self) -> bool {
         let halves = self.by.iter().filter(|by| **by != [false; 2]).count();
         self.changes() && (halves > 1 || self.by[Half::Parser as usize] != [false; 2])

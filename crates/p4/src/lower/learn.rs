@@ -1,4 +1,5 @@
-//! Digests: what is told to the control plane travels in info memory behind headers and metadata, and is taken there after ingress.
+//! Digests: what is told to the control plane travels in info memory behind headers and metadata,
+//! and is taken there after ingress.
 //!
 //! Of several digests of one packet the last one counts, as in BMv2. Values are those at the call.
 

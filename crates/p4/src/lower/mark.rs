@@ -1,4 +1,5 @@
-//! Marks of a program that is compiled for tracing, see [`crate::marks`]. Without tracing nothing here writes code.
+//! Marks of a program that is compiled for tracing, see [`crate::marks`]. Without tracing nothing
+//! here writes code.
 
 use super::place::{Leaf, Place};
 use super::{Binding, Lower, Lowered};

@@ -1,7 +1,8 @@
 //! Meters: the two-rate three-colour marker.
 //!
-//! Tokens grow with the time of packets, in microseconds since the switch started; a packet takes one token, or as many as it has bytes. Without
-//! rates every packet is green. Where parts of a meter are says [`crate::pipeline::meter`].
+//! Tokens grow with the time of packets, in microseconds since the switch started; a packet takes
+//! one token, or as many as it has bytes. Without rates every packet is green. Where parts of a
+//! meter are says [`crate::pipeline::meter`].
 //!
 //! Source: RFC 2698, section 3; the order in which buckets are asked is BMv2's, which is the same.
 
@@ -17,7 +18,8 @@ type Access<'a> = &'a dyn Fn(&mut Lower<'_>, u32);
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Lower<'_> {
-    /// Runs a meter on the packet, which may have a colour already; the local that has its colour then.
+    /// Runs a meter on the packet, which may have a colour already; the local that has its colour
+    /// then.
     fn colour(&mut self, colour: u32, before: Option<u32>, load: Access<'_>, store: Access<'_>, by_bytes: bool) {
         let end = self.code.label();
         match before {

@@ -1,9 +1,13 @@
-//! The checked program to one NetIL module. Everything is known by then but packets and entries of tables: parsers, controls, functions and actions are inlined where they are
-//! applied or called, with copies for their parameters where names could mean the same place.
+//! The checked program to one NetIL module. Everything is known by then but packets and entries of
+//! tables: parsers, controls, functions and actions are inlined where they are applied or called,
+//! with copies for their parameters where names could mean the same place.
 //!
-//! The module has two halves, as BMv2's simple_switch has: what comes in by port `ingress` is parsed, checked and runs through ingress, and leaves by `queued` with headers and
-//! metadata in info memory; what comes in by `egress` goes on from there and leaves by `out`. Between them is the packet replication engine, which is not in the module. What comes
-//! in by `again` is a clone of what had arrived, on its way to egress. [`crate::pipeline::info`] says where in info memory the two talk to each other.
+//! The module has two halves, as BMv2's simple_switch has: what comes in by port `ingress` is
+//! parsed, checked and runs through ingress, and leaves by `queued` with headers and metadata in
+//! info memory; what comes in by `egress` goes on from there and leaves by `out`. Between them is
+//! the packet replication engine, which is not in the module. What comes in by `again` is a clone
+//! of what had arrived, on its way to egress. [`crate::pipeline::info`] says where in info memory
+//! the two talk to each other.
 //!
 //! What the halves are made of is the architecture's: see [`arch`].
 
@@ -86,7 +90,8 @@ pub(crate) struct Lower<'a> {
     data_size: u32,
     tables: Vec<netil::module::Table>,
     metas: Vec<TableMeta>,
-    /// By instance and declaration: the module's table, the local for hits and the one for the action.
+    /// By instance and declaration: the module's table, the local for hits and the one for the
+    /// action.
     known: HashMap<(Vec<InstId>, TableId), (usize, u32, u32)>,
     arrays: HashMap<Vec<InstId>, usize>,
     array_metas: Vec<ArrayMeta>,
@@ -123,7 +128,8 @@ pub(crate) struct Lower<'a> {
     running: HashMap<Vec<InstId>, u32>,
     /// The standard metadata of v1model, and what its externs ask of the replication engine.
     standard: Place,
-    /// In v1model: by how many bytes headers that were made valid or invalid have changed the packet.
+    /// In v1model: by how many bytes headers that were made valid or invalid have changed the
+    /// packet.
     grown: Option<u32>,
     asked: arch::Asked,
     emitting: packet::Emitting,
@@ -338,7 +344,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The init handler: default actions, the parameters of checks, and registers that do not begin with 0.
+    /// The init handler: default actions, the parameters of checks, and registers that do not begin
+    /// with 0.
     fn defaults(&mut self) -> Handler {
         let mut code = Code::default();
         for meta in &self.metas {

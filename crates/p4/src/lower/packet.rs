@@ -1,6 +1,7 @@
 //! `packet_in` and `packet_out`: headers from the packet's bytes to leaves and back.
 //!
-//! Fields that do not end at a byte's end are loaded with those behind them as one number. Headers are whole bytes, as BMv2 wants it.
+//! Fields that do not end at a byte's end are loaded with those behind them as one number. Headers
+//! are whole bytes, as BMv2 wants it.
 
 use super::arch::Parts;
 use super::place::{Leaf, Place};
@@ -79,7 +80,8 @@ impl Lower<'_> {
         self.fail_if("PacketTooShort");
     }
 
-    /// Groups of leaves that begin and end with bytes; a `varbit` is a group of its own, of no bits.
+    /// Groups of leaves that begin and end with bytes; a `varbit` is a group of its own, of no
+    /// bits.
     pub(super) fn groups(&self, ty: &Type, span: Span) -> Lowered<Vec<Group>> {
         let mut groups: Vec<Group> = Vec::new();
         let mut open = false;
@@ -380,8 +382,9 @@ impl Lower<'_> {
 
     /// Runs the deparser and puts what it emits in front of the payload.
     ///
-    /// A deparser that does nothing but emit headers of constant sizes runs twice: for their length, and to store them where they go. Others collect
-    /// headers in data memory, since what they do may depend on what they did.
+    /// A deparser that does nothing but emit headers of constant sizes runs twice: for their
+    /// length, and to store them where they go. Others collect headers in data memory, since what
+    /// they do may depend on what they did.
     pub(super) fn deparse(&mut self, parts: &Parts, part: usize, places: &[Option<&Place>]) -> Lowered<()> {
         if self.marks.is_some() || !self.only_emits(parts.blocks[part].1) {
             self.run_block(parts, part, places)?;

@@ -1,8 +1,9 @@
 //! Where values are: each value is a row of scalars in locals, its leaves.
 //!
-//! A header is its validity and its fields, a stack its elements and the index of the next one, a `varbit` its bits from the left and how many there are. An index that is known
-//! at run time only makes a place of several candidates: what is read is chosen among them, and what is written goes to the one that is meant. So an index outside reads the first and
-//! writes nothing.
+//! A header is its validity and its fields, a stack its elements and the index of the next one, a
+//! `varbit` its bits from the left and how many there are. An index that is known at run time only
+//! makes a place of several candidates: what is read is chosen among them, and what is written goes
+//! to the one that is meant. So an index outside reads the first and writes nothing.
 
 use super::{Lower, Lowered, fault};
 use crate::ast::Aggregate;
@@ -146,7 +147,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Every leaf that a place may mean at that offset, with the values that its indices have there.
+    /// Every leaf that a place may mean at that offset, with the values that its indices have
+    /// there.
     fn candidates(place: &Place, offset: u32) -> Vec<(u32, Vec<(u32, u32)>)> {
         let mut all = vec![(place.base + offset, Vec::new())];
         for dim in &place.dims {
@@ -208,7 +210,8 @@ impl Lower<'_> {
         self.code.release(temp);
     }
 
-    /// Takes the value on the stack as a header's validity; a valid member of a union makes the others invalid.
+    /// Takes the value on the stack as a header's validity; a valid member of a union makes the
+    /// others invalid.
     pub(super) fn store_valid(&mut self, place: &Place) {
         self.store_leaf(place, 0, Leaf::Valid);
         for sibling in place.siblings.clone().iter() {

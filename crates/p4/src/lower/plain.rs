@@ -1,7 +1,10 @@
-//! Programs without some [`Optimisation`], to see what each gains; and how often each was made use of.
+//! Programs without some [`Optimisation`], to see what each gains; and how often each was made use
+//! of.
 //!
-//! Without `tables` an action that a control calls is the default action of a table of its own, which data memory names, as p4c's hidden tables are. Without `metadata` the fields of
-//! the program's metadata and of the standard ones lie in data memory. Without `actions` an entry has a number under which data memory has the action's.
+//! Without `tables` an action that a control calls is the default action of a table of its own,
+//! which data memory names, as p4c's hidden tables are. Without `metadata` the fields of the
+//! program's metadata and of the standard ones lie in data memory. Without `actions` an entry has a
+//! number under which data memory has the action's.
 
 use super::place::Place;
 use super::{Lower, Lowered};
@@ -28,7 +31,8 @@ impl Lower<'_> {
         !self.without.contains(&optimisation)
     }
 
-    /// Calls an action from a control: without hidden tables at once, else as one whose default action has number 0.
+    /// Calls an action from a control: without hidden tables at once, else as one whose default
+    /// action has number 0.
     pub(super) fn called(&mut self, span: Span, body: impl FnOnce(&mut Self) -> Lowered<()>) -> Lowered<()> {
         if self.does(Optimisation::Tables) {
             self.done.calls += 1;

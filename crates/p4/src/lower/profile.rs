@@ -1,7 +1,9 @@
-//! Action profiles and selectors: an entry names a member, or a group of which the packet's hash chooses one; the member has the action.
+//! Action profiles and selectors: an entry names a member, or a group of which the packet's hash
+//! chooses one; the member has the action.
 //!
-//! Members and groups are tables of the module. The member of a group is the hash of the selector keys modulo the group's size, in the order of
-//! members' numbers, as in BMv2. A group without members, a member that is not there, or one whose action the table does not have runs no action.
+//! Members and groups are tables of the module. The member of a group is the hash of the selector
+//! keys modulo the group's size, in the order of members' numbers, as in BMv2. A group without
+//! members, a member that is not there, or one whose action the table does not have runs no action.
 
 use super::place::Place;
 use super::table::property;
@@ -81,7 +83,8 @@ impl Lower<'_> {
         self.tables.len() as u32 - 1
     }
 
-    /// From an entry to its member, whose reference is in the local that comes back; to `none` where there is none.
+    /// From an entry to its member, whose reference is in the local that comes back; to `none`
+    /// where there is none.
     pub(super) fn member_entry(&mut self, table: &Table, meta: &TableMeta, entry: u32, keys: &[Place], none: usize) -> Lowered<(u32, u32)> {
         let (Some(profile), Some(number)) = (meta.profile, meta.table) else { return fault(table.span, "no profile") };
         let (members, groups) = (self.profiles[profile].members, self.profiles[profile].groups);

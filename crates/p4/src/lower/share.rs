@@ -1,7 +1,10 @@
-//! Locals that are never needed at the same time become one: everything is inlined, so that a program has thousands of scalars of which few live long.
+//! Locals that are never needed at the same time become one: everything is inlined, so that a
+//! program has thousands of scalars of which few live long.
 //!
-//! Liveness is found on the control-flow graph; from it each local has one interval of the code in its order, and intervals of one type that do not
-//! overlap share a local. A store that nothing reads becomes a `pop`. The meaning is that of before: what is read was written by the store that wrote it before.
+//! Liveness is found on the control-flow graph; from it each local has one interval of the code in
+//! its order, and intervals of one type that do not overlap share a local. A store that nothing
+//! reads becomes a `pop`. The meaning is that of before: what is read was written by the store that
+//! wrote it before.
 //!
 //! Source: Poletto and Sarkar, "Linear scan register allocation", TOPLAS 21(5), 1999.
 
@@ -204,7 +207,8 @@ mod tests {
         let shared = share(row);
         assert_eq!(shared.locals.len(), 1, "the last store is read by nobody");
         assert_eq!(shared.code[7].op, Pop);
-        // Local 1 is written in front of the loop and read in it, local 2 is written and read behind that.
+        // Local 1 is written in front of the loop and read in it, local 2 is written and read
+        // behind that.
         let code = [
             (Push, 9),
             (LocStore, 0),

@@ -322,7 +322,8 @@ impl Lower<'_> {
         Ok(place)
     }
 
-    /// Over a stack or list: its length is known, so that the body stands here once for each element.
+    /// Over a stack or list: its length is known, so that the body stands here once for each
+    /// element.
     fn for_in(&mut self, var: usize, items: &Expr, body: &[Stmt], stmt: &Stmt) -> Lowered<()> {
         let to = self.loop_var(var, stmt)?;
         let end = self.code.label();

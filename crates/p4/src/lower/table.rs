@@ -1,6 +1,7 @@
 //! Tables: keys joined to one number, a lookup, and the chosen action with its parameters.
 //!
-//! An entry's value is the action's number in 16 bits, its parameters, and counters. The default action lies in data memory in the same form, so that it can be changed.
+//! An entry's value is the action's number in 16 bits, its parameters, and counters. The default
+//! action lies in data memory in the same form, so that it can be changed.
 
 use super::{Binding, Lower, Lowered, fault};
 use crate::ast::{BinOp, Dir};
@@ -218,7 +219,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Higher for what wins: by the priorities that are given, else by the order. Where the control plane may add entries, priorities stay what they are.
+    /// Higher for what wins: by the priorities that are given, else by the order. Where the control
+    /// plane may add entries, priorities stay what they are.
     fn priority(&self, table: &Table, n: usize) -> u32 {
         let all = &table.entries;
         if let (false, Some(given)) = (table.const_entries, all[n].priority.as_ref().and_then(ToPrimitive::to_u32)) {
@@ -432,7 +434,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Goes to the action's body with its parameters; the numbers are those that the value has for the table's actions.
+    /// Goes to the action's body with its parameters; the numbers are those that the value has for
+    /// the table's actions.
     fn choose(
         &mut self,
         (meta, numbers, entries_of): (&TableMeta, &[u32], Option<usize>),

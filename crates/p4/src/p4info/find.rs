@@ -1,5 +1,5 @@
-//! What a program shows to its control plane: the tables that are applied, their actions, objects, digests and value sets,
-//! with whole names, found from the parts of the package.
+//! What a program shows to its control plane: the tables that are applied, their actions, objects,
+//! digests and value sets, with whole names, found from the parts of the package.
 
 use crate::hir::{Block, Callee, Expr, ExprKind, FnId, FnKind, Function, InstId, Next, Program, TableId, Type, TypeId, TypeInfo, VarId};
 use crate::uses::Uses;
@@ -41,10 +41,11 @@ pub(super) struct Found {
     pub clashes: Vec<Diagnostic>,
 }
 
-/// Names by which the control plane could mean one thing or another. Two actions that take the same may have one name, as in p4c's translations of
-/// P4-14 programs, but not in one table.
+/// Names by which the control plane could mean one thing or another. Two actions that take the same
+/// may have one name, as in p4c's translations of P4-14 programs, but not in one table.
 ///
-/// Source: P4-16 specification 1.2.5, sections 18.3 and 20.3 (each name refers to one controllable entity). Left out: names of counters, meters and registers.
+/// Source: P4-16 specification 1.2.5, sections 18.3 and 20.3 (each name refers to one controllable
+/// entity). Left out: names of counters, meters and registers.
 pub(crate) fn clashes(program: &Program) -> Vec<Diagnostic> {
     let mut all = program.main().map(|main| find(program, main).clashes).unwrap_or_default();
     all.sort_by_key(|clash| clash.span.start);
@@ -188,8 +189,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Follows calls: actions that a control calls become known, those that other actions call are parts of these. Types of what is told to
-    /// the controller.
+    /// Follows calls: actions that a control calls become known, those that other actions call are
+    /// parts of these. Types of what is told to the controller.
     fn calls(&mut self, uses: &mut Uses, in_parser: bool) -> Vec<Type> {
         let (program, mut done, mut out) = (self.program, HashSet::new(), Vec::new());
         for (f, _) in uses.functions.iter().filter(|(f, _)| program.functions[*f].kind == FnKind::Action) {

@@ -1,10 +1,11 @@
 //! Numbers and short names of what the control plane knows.
 //!
-//! A number has the kind in its high 8 bits and, in the others, what `@id` says or a hash of the whole name; where
-//! numbers meet, the next free one is taken, in the order of the names. A short name is the shortest end of a name, in
-//! whole parts, that no other name has.
+//! A number has the kind in its high 8 bits and, in the others, what `@id` says or a hash of the
+//! whole name; where numbers meet, the next free one is taken, in the order of the names. A short
+//! name is the shortest end of a name, in whole parts, that no other name has.
 //!
-//! Source: P4Runtime specification 1.4, "ID allocation for P4Info objects"; the hash is Bob Jenkins' one-at-a-time.
+//! Source: P4Runtime specification 1.4, "ID allocation for P4Info objects"; the hash is Bob
+//! Jenkins' one-at-a-time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -92,7 +93,8 @@ fn hash(bytes: &[u8]) -> u32 {
     hash.wrapping_add(hash << 15)
 }
 
-/// Numbers of keys, parameters or fields: what `@id` says, and for the others their place or the next free number.
+/// Numbers of keys, parameters or fields: what `@id` says, and for the others their place or the
+/// next free number.
 pub(super) fn places(given: &[Option<u32>]) -> Vec<u32> {
     let mut taken: HashSet<u32> = given.iter().flatten().copied().collect();
     let mut index = 1;

@@ -1,8 +1,11 @@
-//! A protobuf message as a tree of fields with numbers and names: from it comes the text format and the wire format.
+//! A protobuf message as a tree of fields with numbers and names: from it comes the text format and
+//! the wire format.
 //!
-//! Invariant: fields are written in the order of their numbers, those of one number in the order in which they were added.
+//! Invariant: fields are written in the order of their numbers, those of one number in the order in
+//! which they were added.
 //!
-//! Source: "Protocol Buffers" language guide (proto3), pages "Encoding" and "Text Format". Packed fields are not written; readers take both forms.
+//! Source: "Protocol Buffers" language guide (proto3), pages "Encoding" and "Text Format". Packed
+//! fields are not written; readers take both forms.
 
 use std::fmt::Write;
 

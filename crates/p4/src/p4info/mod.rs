@@ -1,10 +1,12 @@
-//! P4Info: what a controller needs to know of a program, by P4Runtime's numbers. Made from the checked program.
+//! P4Info: what a controller needs to know of a program, by P4Runtime's numbers. Made from the
+//! checked program.
 //!
 //! ```text
 //! find ──▶ tables, actions, objects, headers ──▶ ids ──▶ message (text or wire)
 //! ```
 //!
-//! Source: P4Runtime specification 1.4 and its p4info.proto. Leaves out: source locations, externs of a program's own.
+//! Source: P4Runtime specification 1.4 and its p4info.proto. Leaves out: source locations, externs
+//! of a program's own.
 
 mod find;
 mod ids;
@@ -143,7 +145,8 @@ fn is_hidden(notes: &[Annotation]) -> bool {
     notes::find(notes, "hidden").is_some()
 }
 
-/// The field of match fields that says how they are matched; none for those that are no part of entries.
+/// The field of match fields that says how they are matched; none for those that are no part of
+/// entries.
 fn match_type(kind: &str) -> Option<(u32, &'static str, Value)> {
     let known = |name, number| Some((5, "match_type", Value::Enum(name, number)));
     match kind {

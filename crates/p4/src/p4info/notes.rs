@@ -1,6 +1,8 @@
-//! Annotations as the control plane reads them: those without structure as text, those with as lists.
+//! Annotations as the control plane reads them: those without structure as text, those with as
+//! lists.
 //!
-//! Source: P4Runtime specification 1.4, "Annotating P4 code with PD-like annotations" and "Structured annotations".
+//! Source: P4Runtime specification 1.4, "Annotating P4 code with PD-like annotations" and
+//! "Structured annotations".
 
 use super::message::{Message, Value};
 use crate::ast::{Annotation, BinOp, Expr, ExprKind, UnOp};
@@ -160,7 +162,8 @@ pub(super) fn pairs(note: &Annotation) -> Vec<(&str, &Tok)> {
     all.filter_map(|w| if let Tok::Ident(key) = &w[0].tok { Some((&**key, &w[2].tok)) } else { None }).collect()
 }
 
-/// What `@p4runtime_translation` says: the URI, and how wide the controller's numbers are, or that they are text.
+/// What `@p4runtime_translation` says: the URI, and how wide the controller's numbers are, or that
+/// they are text.
 pub(super) fn translation(notes: &[Annotation]) -> Option<(&str, Option<u32>)> {
     let note = find(notes, "p4runtime_translation")?;
     let behind = note.tokens.iter().skip_while(|t| t.tok != Tok::Sym(",")).find_map(|t| match &t.tok {

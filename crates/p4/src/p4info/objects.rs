@@ -1,4 +1,5 @@
-//! Profiles, counters, meters, registers, digests, value sets and the headers of packets to and from the controller.
+//! Profiles, counters, meters, registers, digests, value sets and the headers of packets to and
+//! from the controller.
 
 use super::find::{self, FoundObject};
 use super::ids::{Kind, places};

@@ -27,7 +27,8 @@ impl Parser<'_> {
         })
     }
 
-    /// A key of a select case, an entry or a list in parentheses: an expression, a mask, a range, `default`, `_`.
+    /// A key of a select case, an entry or a list in parentheses: an expression, a mask, a range,
+    /// `default`, `_`.
     pub(super) fn set_expr(&mut self) -> Parsed<Expr> {
         let start = self.span();
         if self.eat_word("default") {

@@ -1,8 +1,9 @@
 //! Tokens to the syntax tree, by recursive descent.
 //!
-//! The grammar depends on which names are types. Where that matters, the parser reads ahead: a statement that starts with a type and a name is a
-//! declaration; `<` opens type arguments if what follows is a list of types before `>` and `(`; `(T) x` is a cast if T is a type by its keyword, its
-//! declaration or what stands behind it. Nesting is bounded.
+//! The grammar depends on which names are types. Where that matters, the parser reads ahead: a
+//! statement that starts with a type and a name is a declaration; `<` opens type arguments if what
+//! follows is a list of types before `>` and `(`; `(T) x` is a cast if T is a type by its keyword,
+//! its declaration or what stands behind it. Nesting is bounded.
 //!
 //! Source: P4-16 language specification 1.2.5, appendix H.
 

@@ -1,5 +1,5 @@
-//! A controller over the network: arbitration, configuration, every kind of entity, packets in and out, digests, and messages that are
-//! no messages.
+//! A controller over the network: arbitration, configuration, every kind of entity, packets in and
+//! out, digests, and messages that are no messages.
 
 mod others;
 mod resources;

@@ -1,4 +1,5 @@
-//! Weights of members, entries with actions of their own, entries of the program, idle timeouts, registers of structures.
+//! Weights of members, entries with actions of their own, entries of the program, idle timeouts,
+//! registers of structures.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! What is written as a whole and taken back as a whole: value sets, batches, configurations that are saved; clone sessions; digests and what acknowledges them.
+//! What is written as a whole and taken back as a whole: value sets, batches, configurations that
+//! are saved; clone sessions; digests and what acknowledges them.
 
 use super::*;
 

@@ -1,7 +1,9 @@
-//! Models: two or three threads, a few bursts, all orders (`--cfg loom`) or many random ones (`--cfg shuttle`).
+//! Models: two or three threads, a few bursts, all orders (`--cfg loom`) or many random ones
+//! (`--cfg shuttle`).
 //!
-//! A place of a ring that both sides touch, a wake-up that is lost (models have no time, so the thread sleeps for ever), a burst that is lost or doubled, or a rest that is none fails.
-//! Left out: what waits with a time limit because it looks around anyway (`sync`).
+//! A place of a ring that both sides touch, a wake-up that is lost (models have no time, so the
+//! thread sleeps for ever), a burst that is lost or doubled, or a rest that is none fails. Left
+//! out: what waits with a time limit because it looks around anyway (`sync`).
 
 use crate::sync::{Arc, AtomicUsize, Ordering};
 use crate::{Bell, Gate, Got, Inputs, Popped, Producer, Pushed, Relief, channel, ring};
@@ -116,7 +118,8 @@ fn a_producer_learns_that_nobody_pops() {
     });
 }
 
-/// What `--place` and pipelines do to change replicas: the gate is closed, the thread behind it comes to rest, and then all that passed the gate has been worked through.
+/// What `--place` and pipelines do to change replicas: the gate is closed, the thread behind it
+/// comes to rest, and then all that passed the gate has been worked through.
 #[test]
 fn behind_a_closed_gate_everything_comes_to_rest() {
     check(2, || {

@@ -1,7 +1,9 @@
-//! `associative`: the longest entered key that begins the given one ([`netil::copro::ASSOCIATIVE`]), as a TCAM with its memory does.
+//! `associative`: the longest entered key that begins the given one
+//! ([`netil::copro::ASSOCIATIVE`]), as a TCAM with its memory does.
 //!
-//! One hash table for all keys; a look-up tries the lengths that occur in its table, longest first. A filter of bits per table says which those are.
-//! The register map follows the original's test programs; its implementation was not published.
+//! One hash table for all keys; a look-up tries the lengths that occur in its table, longest first.
+//! A filter of bits per table says which those are. The register map follows the original's test
+//! programs; its implementation was not published.
 
 use super::{MAX_ENTRIES, digest};
 use netil::copro::{CoproError, Coprocessor, Registers, Views};

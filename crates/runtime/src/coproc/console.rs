@@ -1,6 +1,8 @@
-//! `console`: text for people, made of pieces of initialised data, numbers, addresses and packet bytes.
+//! `console`: text for people, made of pieces of initialised data, numbers, addresses and packet
+//! bytes.
 //!
-//! What is written is no part of a program's state: the runtime takes it after each run of a handler.
+//! What is written is no part of a program's state: the runtime takes it after each run of a
+//! handler.
 
 use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use std::fmt::Write;

@@ -1,6 +1,8 @@
-//! `lookup`: exact match, one word by a key that the program builds word by word ([`netil::copro::LOOKUP`]).
+//! `lookup`: exact match, one word by a key that the program builds word by word
+//! ([`netil::copro::LOOKUP`]).
 //!
-//! As in the original, the key stays until `reset_key` or `init`: a program may look a key up and enter it when it was not found.
+//! As in the original, the key stays until `reset_key` or `init`: a program may look a key up and
+//! enter it when it was not found.
 
 use super::{MAX_ENTRIES, digest};
 use netil::copro::{CoproError, Coprocessor, Registers, Views};

@@ -1,12 +1,15 @@
-//! `lookup_ex`: several exact tables, keys of bytes and values of words ([`netil::copro::LOOKUP_EX`]).
+//! `lookup_ex`: several exact tables, keys of bytes and values of words
+//! ([`netil::copro::LOOKUP_EX`]).
 //!
-//! As in the original, a table's key and value are built piece by piece until `reset`; the entry that was entered or found last is the selected one, which
-//! `get_value`, `upd_value` and `delete` are about. Where the original's source differs from what it says of its registers, this is what it says: values
-//! are read from the selected entry (the original reads what was entered last into the table, whichever entry is selected), and a key is found by all of its
-//! bytes.
+//! As in the original, a table's key and value are built piece by piece until `reset`; the entry
+//! that was entered or found last is the selected one, which `get_value`, `upd_value` and `delete`
+//! are about. Where the original's source differs from what it says of its registers, this is what
+//! it says: values are read from the selected entry (the original reads what was entered last into
+//! the table, whichever entry is selected), and a key is found by all of its bytes.
 //!
-//! Source: NetBee's description of the coprocessor's registers. Left out: the number of entries sizes the original's hash table and limits nothing; here it
-//! is the most entries that a table takes.
+//! Source: NetBee's description of the coprocessor's registers. Left out: the number of entries
+//! sizes the original's hash table and limits nothing; here it is the most entries that a table
+//! takes.
 
 use super::{MAX_ENTRIES, digest};
 use netil::copro::{CoproError, Coprocessor, Registers, Views};
@@ -110,7 +113,8 @@ impl Table {
         Ok(())
     }
 
-    /// The next word of the value; the first one enters and selects the key. Words beyond the value's size are left out.
+    /// The next word of the value; the first one enters and selects the key. Words beyond the
+    /// value's size are left out.
     fn add_value(&mut self, word: u32, room: usize) -> Result<(), CoproError> {
         let (most, _, size) = self.declared()?;
         if self.words == 0 {

@@ -1,4 +1,5 @@
-//! `lookupnew`: exact match, two words by a key of five words, all in registers ([`netil::copro::LOOKUPNEW`]).
+//! `lookupnew`: exact match, two words by a key of five words, all in registers
+//! ([`netil::copro::LOOKUPNEW`]).
 
 use super::{MAX_ENTRIES, digest};
 use netil::copro::{CoproError, Coprocessor, Registers, Views};

@@ -1,9 +1,11 @@
-//! What sits behind virtual coprocessors: one file each, implementing [`Coprocessor`] as [`netil::copro::BUILTIN`] describes.
+//! What sits behind virtual coprocessors: one file each, implementing [`Coprocessor`] as
+//! [`netil::copro::BUILTIN`] describes.
 //!
-//! Invariants: no operation panics whatever data and registers hold; memory stays within each unit's declared limits; equal states have
-//! equal fingerprints, whichever way they came about.
+//! Invariants: no operation panics whatever data and registers hold; memory stays within each
+//! unit's declared limits; equal states have equal fingerprints, whichever way they came about.
 //!
-//! Programs that use this library add their own by [`register`]; what those do with data and registers is theirs to see to.
+//! Programs that use this library add their own by [`register`]; what those do with data and
+//! registers is theirs to see to.
 //!
 //! Source: NetVM paper, section 3.1.3. To add one: its file, a row in [`ALL`], a descriptor.
 
@@ -43,8 +45,9 @@ type Maker = Box<dyn Fn() -> Box<dyn Coprocessor> + Send + Sync>;
 /// Those that were registered, by name.
 static REGISTERED: RwLock<Vec<(&'static str, Maker)>> = RwLock::new(Vec::new());
 
-/// Lets programs use a coprocessor by its name (`.use_coprocessor`), as long as the process lives. `make` gives each program that uses it a unit of its own, on the thread that
-/// the program then runs on; it must not register one itself.
+/// Lets programs use a coprocessor by its name (`.use_coprocessor`), as long as the process lives.
+/// `make` gives each program that uses it a unit of its own, on the thread that the program then
+/// runs on; it must not register one itself.
 ///
 /// # Errors
 /// What is wrong with the descriptor.

@@ -1,5 +1,5 @@
-//! What `stringmatching` and `regexp` share: a unit that loads patterns from initialised data, searches a part of the packet with one of
-//! them and keeps the matches for `get_result`.
+//! What `stringmatching` and `regexp` share: a unit that loads patterns from initialised data,
+//! searches a part of the packet with one of them and keeps the matches for `get_result`.
 
 use super::digest;
 use netil::copro::patterns::{Reader, Refusal};
@@ -14,7 +14,8 @@ pub trait Pattern: Sized + Send {
     /// The matches in the order in which `get_result` gives them, a bounded number.
     fn find<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = Match> + 'a;
 
-    /// What a search costs for each byte searched, in bytes handled in bulk: with the packet that makes it slowest.
+    /// What a search costs for each byte searched, in bytes handled in bulk: with the packet that
+    /// makes it slowest.
     fn price(&self) -> u64;
 
     /// What loading that data costs, in bytes handled in bulk.

@@ -1,7 +1,8 @@
 //! `regexp`: one regular expression in the packet ([`netil::copro::REGEXP`]).
 //!
-//! Time is linear in the packet and memory bounded by [`EXPRESSION_SIZE`] for each expression: the crate `regex` compiles to automata. Expressions
-//! are over bytes, not characters. Leaves out what automata cannot do (back-references, looking around), and Perl's `$` before a last line feed:
+//! Time is linear in the packet and memory bounded by [`EXPRESSION_SIZE`] for each expression: the
+//! crate `regex` compiles to automata. Expressions are over bytes, not characters. Leaves out what
+//! automata cannot do (back-references, looking around), and Perl's `$` before a last line feed:
 //! `$` is always the very end, as with flag E.
 
 use super::patterns::{Match, Pattern, Searcher};
@@ -10,7 +11,8 @@ use netil::copro::patterns::{self, EXPRESSION_SIZES, Expressions, Reader, Refusa
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::VecDeque;
 
-/// The most bytes that one compiled expression takes, and again the tables that searching with it fills.
+/// The most bytes that one compiled expression takes, and again the tables that searching with it
+/// fills.
 pub use netil::copro::EXPRESSION_SIZE;
 
 /// The unit.

@@ -1,7 +1,9 @@
-//! `stringmatching`: every occurrence of a group's strings in the packet ([`netil::copro::STRINGMATCHING`]).
+//! `stringmatching`: every occurrence of a group's strings in the packet
+//! ([`netil::copro::STRINGMATCHING`]).
 //!
-//! One Aho-Corasick automaton per group (Aho, Corasick: Efficient string matching, CACM 18, 1975), blind to case if one of its strings is;
-//! the others are compared again. Empty strings never match.
+//! One Aho-Corasick automaton per group (Aho, Corasick: Efficient string matching, CACM 18, 1975),
+//! blind to case if one of its strings is; the others are compared again. Empty strings never
+//! match.
 
 use super::patterns::{Match, Pattern, Searcher};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};

@@ -10,8 +10,9 @@ pub struct Args {
 }
 
 impl Args {
-    /// Sorts arguments: those that begin with one of the names in capitals are that, the others are `positional` in that order. Only the first of these may begin as
-    /// if it had a name, since it may be any text.
+    /// Sorts arguments: those that begin with one of the names in capitals are that, the others are
+    /// `positional` in that order. Only the first of these may begin as if it had a name, since it
+    /// may be any text.
     ///
     /// # Errors
     /// There are more than that, or one twice, or one has a name that there is not.
@@ -125,7 +126,8 @@ fn name_of(argument: &str) -> Option<&str> {
     (word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && !rest.is_empty()).then_some(word)
 }
 
-/// What is wrong with an argument that has no place: one that begins as those with a name do is most likely misspelt.
+/// What is wrong with an argument that has no place: one that begins as those with a name do is
+/// most likely misspelt.
 fn told(unwanted: &str, names: &[&str]) -> ElementError {
     let Some(word) = name_of(unwanted).filter(|_| !names.is_empty()) else {
         return ElementError::argument(format!("too many arguments: '{unwanted}'"));

@@ -41,7 +41,8 @@ impl Bucket {
         self.filled = self.filled.map(|filled| filled.saturating_add(nanoseconds));
     }
 
-    /// The same as a program has it, if numbers of 64 bits are enough for it and it has as many tokens as that.
+    /// The same as a program has it, if numbers of 64 bits are enough for it and it has as many
+    /// tokens as that.
     pub(super) fn with(&self, tokens: u64) -> Option<cut_through::Bucket> {
         let units = |all: u128| u64::try_from(all).ok().filter(|units| *units <= u64::MAX >> 2);
         let (capacity, filled) = (units(u128::from(self.capacity) * UNIT)?, units(self.tokens)?);
@@ -61,7 +62,8 @@ impl Bucket {
     }
 
     fn fill(&mut self, now: u64) {
-        // While packets go past a shaper by their own times, the time of the run may be behind them.
+        // While packets go past a shaper by their own times, the time of the run may be behind
+        // them.
         let since = self.filled.unwrap_or(now);
         let passed = now.saturating_sub(since);
         self.filled = Some(now.max(since));

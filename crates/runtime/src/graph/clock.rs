@@ -4,7 +4,8 @@ use super::Settings;
 
 /// Where simulated time begins: 1,000,000,000 seconds after 1970, as Click's does.
 const SIMULATED: u64 = 1_000_000_000_000_000_000;
-/// What a round of tasks takes in simulated time, in nanoseconds: without it, tasks that always have work would keep timers waiting for ever.
+/// What a round of tasks takes in simulated time, in nanoseconds: without it, tasks that always
+/// have work would keep timers waiting for ever.
 const ROUND: u64 = 1_000;
 
 /// The present.
@@ -62,7 +63,8 @@ impl Clock {
         self.begun.get_or_insert(self.now);
     }
 
-    /// A packet of a capture is the next thing to come. With the first one time begins: how much later that is than what the clock showed.
+    /// A packet of a capture is the next thing to come. With the first one time begins: how much
+    /// later that is than what the clock showed.
     pub(super) fn begin(&mut self, time: u64) -> u64 {
         if self.kind != Kind::Captures || std::mem::replace(&mut self.arrives, true) {
             return 0;
@@ -78,14 +80,16 @@ impl Clock {
         self.kind == Kind::Captures && self.arrives
     }
 
-    /// A packet of a capture comes: its time is the present. The first one tells when the run began.
+    /// A packet of a capture comes: its time is the present. The first one tells when the run
+    /// began.
     pub(super) fn arrive(&mut self, time: u64) {
         if self.kind == Kind::Captures {
             self.reach(time);
         }
     }
 
-    /// True if arrivals come at the time that their captures say, false if they come as soon as they can.
+    /// True if arrivals come at the time that their captures say, false if they come as soon as
+    /// they can.
     pub(super) fn follows_captures(&self) -> bool {
         self.kind == Kind::Captures
     }

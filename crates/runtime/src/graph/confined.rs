@@ -1,7 +1,9 @@
-//! Where a run may write files: anywhere, or within one folder, as scripts of tests may whose author nobody knows.
+//! Where a run may write files: anywhere, or within one folder, as scripts of tests may whose
+//! author nobody knows.
 //!
-//! A name is within the folder if the folder that it is in, with links resolved, is the folder or in it, and the file is no link itself. `/dev/null` and `/dev/full`
-//! keep nothing and are allowed. Leaves out what other processes do to the folder meanwhile.
+//! A name is within the folder if the folder that it is in, with links resolved, is the folder or
+//! in it, and the file is no link itself. `/dev/null` and `/dev/full` keep nothing and are allowed.
+//! Leaves out what other processes do to the folder meanwhile.
 
 use super::ElementError;
 use std::path::{Component, Path};

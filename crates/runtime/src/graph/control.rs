@@ -1,6 +1,7 @@
 //! The handlers that a program declares: text from and to its data memory.
 //!
-//! Data memory is little-endian. Text is Click's: decimal numbers (hexadecimal is read too), `true` and `false`, addresses in their usual forms.
+//! Data memory is little-endian. Text is Click's: decimal numbers (hexadecimal is read too), `true`
+//! and `false`, addresses in their usual forms.
 
 use super::program::Program;
 use super::{HandlerError, text};

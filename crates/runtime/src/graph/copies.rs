@@ -1,15 +1,21 @@
-//! Copies of an element's state that graphs read without its lock: state that is read for nearly every packet and seldom written.
+//! Copies of an element's state that graphs read without its lock: state that is read for nearly
+//! every packet and seldom written.
 //!
 //! ```text
 //!  the element, under its lock: what it does to tables is noted ──▶ changes, in their order ──▶ each graph does them again in its copy
 //! ```
 //!
-//! A program with a copy changes nothing ([`netil::app`] knows it as one more element before the one in common). Before it runs, and when a packet has left its cluster, the graph looks
-//! whether there are more changes; what is done again at the same times gives tables that are the same, ages included. Invariants:
-//! - A copy is what the state was at some time between the graph's last look and now: as if this graph's packets had come at that time.
-//! - Changes are kept up to [`MOST`]. A copy that is further behind is empty of tables whose entries age, and has the entries of the others: what is not found is asked for under the lock.
+//! A program with a copy changes nothing ([`netil::app`] knows it as one more element before the
+//! one in common). Before it runs, and when a packet has left its cluster, the graph looks whether
+//! there are more changes; what is done again at the same times gives tables that are the same,
+//! ages included. Invariants:
+//! - A copy is what the state was at some time between the graph's last look and now: as if this
+//!   graph's packets had come at that time.
+//! - Changes are kept up to [`MOST`]. A copy that is further behind is empty of tables whose
+//!   entries age, and has the entries of the others: what is not found is asked for under the lock.
 //!
-//! Source: Read-Copy Update (P. McKenney, J. Slingwine, PDCS 1998); state machine replication by a log (F. Schneider, ACM Computing Surveys 22(4), 1990).
+//! Source: Read-Copy Update (P. McKenney, J. Slingwine, PDCS 1998); state machine replication by a
+//! log (F. Schneider, ACM Computing Surveys 22(4), 1990).
 
 use super::Graph;
 use super::program::Program;
@@ -265,7 +271,8 @@ fn again(own: &mut dyn Table, original: &mut dyn Table, step: &Step) {
     }
 }
 
-/// Makes a table what another one is, but for entries that age, of which it has none: nothing says how old they are.
+/// Makes a table what another one is, but for entries that age, of which it has none: nothing says
+/// how old they are.
 fn copy(own: &mut dyn Table, original: &mut dyn Table, ages: bool) {
     for Entry { key, mask, priority, .. } in own.entries(0) {
         own.remove(&key, &mask, priority, 0);

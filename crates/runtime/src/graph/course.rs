@@ -1,9 +1,12 @@
-//! Arrivals that were taken together, and how far they have been run: up to where a timer comes before the next.
+//! Arrivals that were taken together, and how far they have been run: up to where a timer comes
+//! before the next.
 //!
-//! With one packet at a time a timer runs before an arrival if it is due at an earlier time, or at one that the run's clock has reached. Of arrivals taken together as
-//! many are run as come before the first timer is due; those behind are the next arrivals, and all between is the schedule's. A packet that arrives when a timer is due,
-//! or sets one that is due at once, is alone: timers and tasks then take turns behind it, which queues that are full show. Where there are no timers nothing is
-//! noted, and all are run.
+//! With one packet at a time a timer runs before an arrival if it is due at an earlier time, or at
+//! one that the run's clock has reached. Of arrivals taken together as many are run as come before
+//! the first timer is due; those behind are the next arrivals, and all between is the schedule's. A
+//! packet that arrives when a timer is due, or sets one that is due at once, is alone: timers and
+//! tasks then take turns behind it, which queues that are full show. Where there are no timers
+//! nothing is noted, and all are run.
 
 use super::Push;
 use super::clock::Clock;
@@ -154,7 +157,8 @@ impl Along<'_> {
         !self.times.is_empty()
     }
 
-    /// The first is at hand; timers may have been set since it was taken. Those behind the first timer wait, even if somebody puts that off.
+    /// The first is at hand; timers may have been set since it was taken. Those behind the first
+    /// timer wait, even if somebody puts that off.
     pub(super) fn begin(&mut self, due: u64, clock: &mut Clock) {
         self.reach(self.slots[0], clock);
         self.look(due, clock);

@@ -1,9 +1,13 @@
-//! Elements of the runtime that a cluster goes through: queues that packets leave as soon as they have come, and what is around them ([`netil::cut_through`]).
+//! Elements of the runtime that a cluster goes through: queues that packets leave as soon as they
+//! have come, and what is around them ([`netil::cut_through`]).
 //!
-//! Invariant: the cluster runs only while all of them pass packets on. Where one does not (a handler has stopped a task, a queue holds packets), elements run one after the other.
-//! A packet that comes when a timer is due goes element by element: its task has its turn before the timer, and tasks before that one have theirs after it, which full queues would show. A packet that sets a
-//! timer that is due at once has gone on already: the next round begins [behind its task](Turns).
-//! What a shaper keeps is in one place at a time: in the data memory of its program while a cluster runs, and else, or while the element itself does something meanwhile, in the element.
+//! Invariant: the cluster runs only while all of them pass packets on. Where one does not (a
+//! handler has stopped a task, a queue holds packets), elements run one after the other. A packet
+//! that comes when a timer is due goes element by element: its task has its turn before the timer,
+//! and tasks before that one have theirs after it, which full queues would show. A packet that sets
+//! a timer that is due at once has gone on already: the next round begins [behind its task](Turns).
+//! What a shaper keeps is in one place at a time: in the data memory of its program while a cluster
+//! runs, and else, or while the element itself does something meanwhile, in the element.
 
 use super::clock::Clock;
 use super::linked::Linked;
@@ -90,7 +94,8 @@ impl Kept {
         self.is_there = native.cut_through().is_some_and(|it| it.enter(&mut self.state.data, now_ns, timed));
     }
 
-    /// Whether all packets of a burst that has begun still go past the element: nobody has changed what it keeps but these packets.
+    /// Whether all packets of a burst that has begun still go past the element: nobody has changed
+    /// what it keeps but these packets.
     fn goes_on(&self, native: &dyn Native) -> bool {
         self.is_there && native.cut_through().is_some_and(|it| it.goes_on(&self.begun, &self.state.data))
     }
@@ -107,7 +112,8 @@ pub(super) fn passes_on(it: &dyn CutThrough) -> bool {
 }
 
 impl Graph {
-    /// A cluster goes through those of these members that are none of its programs. What was counted before has been [told](Self::tell_all_passed).
+    /// A cluster goes through those of these members that are none of its programs. What was
+    /// counted before has been [told](Self::tell_all_passed).
     pub(super) fn go_through(&mut self, plan: &Plan) {
         let native = |node: &usize| matches!(self.core.nodes[*node].body, Body::Native(_));
         let members = plan.members.iter().map(|node| *node as usize).filter(native);
@@ -167,8 +173,9 @@ impl Graph {
         !self.fusion.through.is_empty() && self.first_due() <= time
     }
 
-    /// A cluster begins to run: what elements keep that it goes through is where its members find it. Clusters that run meanwhile find it there, too, and the elements
-    /// themselves [before they do anything](Kept::bring).
+    /// A cluster begins to run: what elements keep that it goes through is where its members find
+    /// it. Clusters that run meanwhile find it there, too, and the elements themselves [before they
+    /// do anything](Kept::bring).
     #[inline]
     pub(super) fn enter_through(&mut self) {
         if self.fusion.through.keep.is_empty() {
@@ -215,7 +222,8 @@ impl Graph {
             (Body::Native(native), _) => native.as_deref().and_then(Native::cut_through).is_some_and(passes_on),
             (Body::Program(_), _) => false,
         };
-        // What was asked for when the arrival was looked for is done while its packet waits in a queue.
+        // What was asked for when the arrival was looked for is done while its packet waits in a
+        // queue.
         let in_time = !self.fusion.through.goes_by_time() || !self.core.clock.is_simulated();
         self.fusion.through.is_empty()
             || in_time

@@ -1,7 +1,8 @@
 //! Packets moving: pushed from output to input, pulled from input to output.
 //!
-//! What an element emits goes on a stack, first emitted on top, and the top moves next: that is depth first, without recursion. A pull is a call, and
-//! what elements on its way push aside moves before the packet that was pulled.
+//! What an element emits goes on a stack, first emitted on top, and the top moves next: that is
+//! depth first, without recursion. A pull is a call, and what elements on its way push aside moves
+//! before the packet that was pulled.
 
 use super::native::Ctx;
 use super::program::Ended;
@@ -15,8 +16,9 @@ use netil::number;
 /// Why packets are dropped that no element drops.
 const NOWHERE: &str = "output not connected";
 const TOO_OFTEN: &str = "led back too often";
-/// The most copies of one packet, and of its copies, from its arrival to where each is dropped, sent or queued. Of those that a
-/// cluster makes itself, which are few, the ones count that belong to an arrival of which something leaves it at once.
+/// The most copies of one packet, and of its copies, from its arrival to where each is dropped,
+/// sent or queued. Of those that a cluster makes itself, which are few, the ones count that belong
+/// to an arrival of which something leaves it at once.
 pub(super) const MAX_WAY_COPIES: u32 = 1 << 16;
 const TOO_MANY: &str = "too many copies of one packet";
 
@@ -28,13 +30,14 @@ pub(super) struct Push {
 }
 
 impl Graph {
-    /// Lets a packet leave an element by an output: on the stack, or in the queue of those led back.
+    /// Lets a packet leave an element by an output: on the stack, or in the queue of those led
+    /// back.
     pub(super) fn leave(&mut self, node: usize, port: u32, packet: Packet) {
         self.leave_as(node, port, packet, false);
     }
 
-    /// The same; copies of one arrival, and of its copies, are counted until all of them have come to an end or
-    /// into a queue.
+    /// The same; copies of one arrival, and of its copies, are counted until all of them have come
+    /// to an end or into a queue.
     pub(super) fn leave_as(&mut self, node: usize, port: u32, mut packet: Packet, copy: bool) {
         self.number(node, &mut packet);
         let way = self.core.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
@@ -62,7 +65,8 @@ impl Graph {
         }
     }
 
-    /// Gives a packet that leaves an element the next number of that, if numbers are kept and it has none.
+    /// Gives a packet that leaves an element the next number of that, if numbers are kept and it
+    /// has none.
     pub(super) fn number(&mut self, node: usize, packet: &mut Packet) {
         if self.topology.numbered && packet.buffer.number == number::NONE {
             let next = &mut self.core.nodes[node].next_number;
@@ -152,7 +156,8 @@ impl Graph {
         self.core.pending[mark..].reverse();
     }
 
-    /// A program has run: its timers, what it printed, and its copies, which leave before the packet.
+    /// A program has run: its timers, what it printed, and its copies, which leave before the
+    /// packet.
     fn after_program(&mut self, node: usize, packet: &Packet) {
         self.note_timers(node);
         let Body::Program(program) = &mut self.core.nodes[node].body else { return };
@@ -279,7 +284,8 @@ impl Graph {
         result
     }
 
-    /// A program's pull handler looks for a packet itself. While it runs the graph is without it, as without a native element that runs.
+    /// A program's pull handler looks for a packet itself. While it runs the graph is without it,
+    /// as without a native element that runs.
     fn ask_program(&mut self, node: usize, port: u32) -> Option<Packet> {
         let body = std::mem::replace(&mut self.core.nodes[node].body, Body::Native(None));
         let Body::Program(mut program) = body else { return None };
@@ -350,7 +356,8 @@ impl Graph {
     }
 }
 
-/// What is before a program that asks while it runs, and what is known of the packet that it got last.
+/// What is before a program that asks while it runs, and what is known of the packet that it got
+/// last.
 pub(super) struct Before<'g> {
     graph: &'g mut Graph,
     node: usize,

@@ -1,9 +1,12 @@
-//! Packets that come to an element whose state is in parts, each graph's its own, and whose flow is another graph's: such as those that a translator turned round.
+//! Packets that come to an element whose state is in parts, each graph's its own, and whose flow is
+//! another graph's: such as those that a translator turned round.
 //!
-//! Packets arrive at the graph that has their flow. Those whose ports were changed on the way and are led back may not be: they are put aside, and run with the other graph's part when
-//! this graph holds no lock, so no graphs wait for each other in a circle. They go on here, in their order.
+//! Packets arrive at the graph that has their flow. Those whose ports were changed on the way and
+//! are led back may not be: they are put aside, and run with the other graph's part when this graph
+//! holds no lock, so no graphs wait for each other in a circle. They go on here, in their order.
 //!
-//! Invariant: a packet that enters an element in parts by itself, not as part of a cluster's burst, is run with the part that its port says.
+//! Invariant: a packet that enters an element in parts by itself, not as part of a cluster's burst,
+//! is run with the part that its port says.
 
 use super::share::Slot;
 use super::{Body, Graph, Packet, Policy, Push};
@@ -38,7 +41,8 @@ impl Graph {
         self.core.foreign = (!sorters.is_empty()).then(|| Box::new(Foreign { sorters, waiting: VecDeque::new() }));
     }
 
-    /// Puts a packet aside if it is of another graph's part of the state of the element that it comes to; otherwise gives it back.
+    /// Puts a packet aside if it is of another graph's part of the state of the element that it
+    /// comes to; otherwise gives it back.
     pub(super) fn put_aside(&mut self, push: Push) -> Option<Push> {
         let (Some(foreign), Some(share)) = (&mut self.core.foreign, &self.topology.settings.share) else { return Some(push) };
         let Some(sorter) = foreign.sorter(push.node, push.port) else { return Some(push) };

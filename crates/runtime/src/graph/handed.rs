@@ -1,4 +1,5 @@
-//! Packets that a program in the kernel has begun, and hands over: this graph goes on with them at the input that they had come to.
+//! Packets that a program in the kernel has begun, and hands over: this graph goes on with them at
+//! the input that they had come to.
 //!
 //! ```text
 //! 0  node, u32   4  port, u32   8  bytes pulled that are still there, u32   12  bytes grown at the head, u32   16  time, u64, or 0   24  info memory │ the packet, with what was pulled
@@ -14,7 +15,8 @@ use netil::tables::Table;
 /// Bytes of the header before info memory.
 const HEADER: usize = 24;
 
-/// A packet with where it goes on; `None` if that makes no sense. `info` are the bytes of info memory that stand there.
+/// A packet with where it goes on; `None` if that makes no sense. `info` are the bytes of info
+/// memory that stand there.
 fn read(frame: &[u8], info: usize, fields: &Info, now: u64) -> Option<(usize, u32, Packet)> {
     let word = |at: usize| frame.get(at..).and_then(|rest| rest.first_chunk()).map(|bytes| u32::from_le_bytes(*bytes));
     let (node, port, head, origin) = (word(0)?, word(4)?, word(8)?, word(12)?);
@@ -31,7 +33,8 @@ fn read(frame: &[u8], info: usize, fields: &Info, now: u64) -> Option<(usize, u3
 }
 
 impl Graph {
-    /// Puts bytes into a program's data memory, as far as they fit: what another run of it has left there.
+    /// Puts bytes into a program's data memory, as far as they fit: what another run of it has left
+    /// there.
     pub fn set_memory(&mut self, instance: usize, bytes: &[u8]) {
         self.set_memory_at(instance, 0, bytes);
     }
@@ -43,7 +46,8 @@ impl Graph {
         }
     }
 
-    /// Puts a table in the place of a program's own one, with what that one has kept; for who keeps the entries elsewhere.
+    /// Puts a table in the place of a program's own one, with what that one has kept; for who keeps
+    /// the entries elsewhere.
     pub fn set_table(&mut self, instance: usize, table: usize, with: Box<dyn Table>) {
         if let Some(super::Body::Program(program)) = self.core.nodes.get_mut(instance).map(|node| &mut node.body)
             && let Some(place) = program.state.tables.get_mut(table)
@@ -60,7 +64,8 @@ impl Graph {
         }
     }
 
-    /// So many packets arrived at an element elsewhere, before what is handed over next: they have had their numbers.
+    /// So many packets arrived at an element elsewhere, before what is handed over next: they have
+    /// had their numbers.
     pub fn pass_over(&mut self, instance: usize, packets: u64) {
         if let Some(node) = self.core.nodes.get_mut(instance) {
             node.next_number = node.next_number.wrapping_add(packets);
@@ -83,7 +88,8 @@ impl Graph {
 }
 
 impl Ctx<'_> {
-    /// A frame that was handed over is on its way from where it had come to. False if it makes no sense.
+    /// A frame that was handed over is on its way from where it had come to. False if it makes no
+    /// sense.
     pub(super) fn go_on(&mut self, frame: &[u8], info: usize) -> bool {
         let mut read_one = None;
         let (head, rest) = frame.split_at(frame.len().min(HEADER + info));

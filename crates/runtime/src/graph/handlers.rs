@@ -50,7 +50,8 @@ impl Here for Element<'_> {
 }
 
 impl Graph {
-    /// Reads a handler: `element.handler` or one of the run's; `from` is the element that asks, in whose compound names are looked up first.
+    /// Reads a handler: `element.handler` or one of the run's; `from` is the element that asks, in
+    /// whose compound names are looked up first.
     ///
     /// # Errors
     /// There is none, it cannot be read, or it refuses.
@@ -91,7 +92,8 @@ impl Graph {
         }
     }
 
-    /// The names of all handlers of programs and built-in elements that can be read, but for those that every element has.
+    /// The names of all handlers of programs and built-in elements that can be read, but for those
+    /// that every element has.
     pub fn readable(&self) -> Vec<String> {
         let of = |node: usize| {
             let name = &self.core.nodes[node].name;
@@ -142,7 +144,8 @@ impl Graph {
         matches!(self.core.nodes[node].body, Body::Native(None))
     }
 
-    /// The elements whose name or class matches a pattern of the shell's kind, in the order of declaration.
+    /// The elements whose name or class matches a pattern of the shell's kind, in the order of
+    /// declaration.
     pub fn matching(&self, pattern: &str) -> Vec<usize> {
         if let Some(node) = self.topology.by_name.get(pattern) {
             return vec![*node];
@@ -165,7 +168,8 @@ impl Graph {
         Ok(Found::Of(node, name.to_owned()))
     }
 
-    /// An element by its name, as seen from another one: in that one's compound first, then in those around it.
+    /// An element by its name, as seen from another one: in that one's compound first, then in
+    /// those around it.
     pub fn find_element(&self, name: &str, from: Option<usize>) -> Option<usize> {
         let mut scope = from.map_or("", |node| self.core.nodes[node].name.as_str());
         while let Some((outer, _)) = scope.rsplit_once('/') {
@@ -221,7 +225,8 @@ impl Graph {
         }
     }
 
-    /// An element's own handler of that name: if there are two, the one that can be read, or written.
+    /// An element's own handler of that name: if there are two, the one that can be read, or
+    /// written.
     fn own_handler(&self, node: usize, name: &str, write: bool) -> Option<Control> {
         let controls = self.controls(node);
         let fits = |control: &&Control| if write { control.write } else { control.read };
@@ -425,7 +430,8 @@ impl Graph {
         })
     }
 
-    /// A program's handler: its variable, after its function has run; what is asked for is first written to where it is read from.
+    /// A program's handler: its variable, after its function has run; what is asked for is first
+    /// written to where it is read from.
     fn read_control(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {
         let Body::Program(program) = &mut self.core.nodes[node].body else { return Err(busy(name)) };
         let Some((index, call)) = program.control(name, false) else { return Err(self.no_handler(node, name)) };
@@ -543,7 +549,8 @@ impl Ready<'_> {
 }
 
 impl Graph {
-    /// The elements that are reached from an element by pushing and fit, no further than the first on each way.
+    /// The elements that are reached from an element by pushing and fit, no further than the first
+    /// on each way.
     pub(super) fn find_behind(&self, node: usize, fits: fn(&dyn native::Native) -> bool) -> Vec<usize> {
         let next = |node: usize| {
             let ways = self.core.nodes[node].outputs.iter().flatten().map(|way| (way.to.instance as usize, way.to.port as usize));

@@ -1,4 +1,5 @@
-//! Hosts and their Ethernet addresses from outside: Click's handlers of ARPQuerier, ARPResponder and EtherSwitch, for every program with a table of their kind and name.
+//! Hosts and their Ethernet addresses from outside: Click's handlers of ARPQuerier, ARPResponder
+//! and EtherSwitch, for every program with a table of their kind and name.
 //!
 //! | table | keys, values begin with | read | written |
 //! |---|---|---|---|
@@ -6,7 +7,8 @@
 //! | `entries` | IPv4 prefixes; Ethernet address | `table`, `lookup IP` | `add IP/MASK... ETH`, `remove IP/MASK` |
 //! | `stations` | exact Ethernet addresses; port | `table`, `timeout` | `timeout SECONDS` |
 //!
-//! Lines are as Click writes them. Leaves out: names of AddressInfo in what is written, and addresses that no answer has come for.
+//! Lines are as Click writes them. Leaves out: names of AddressInfo in what is written, and
+//! addresses that no answer has come for.
 
 use super::native::{Control, controls};
 use super::program::Program;

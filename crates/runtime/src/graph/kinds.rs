@@ -1,7 +1,7 @@
 //! Which ports are pushed and which pulled, from what programs and native classes say of theirs.
 //!
-//! The application has been checked: here the kinds that are said spread over wires and through agnostic elements until nothing changes;
-//! what is then still open is push.
+//! The application has been checked: here the kinds that are said spread over wires and through
+//! agnostic elements until nothing changes; what is then still open is push.
 
 use super::native;
 use netil::app::{Application, Body, End};

@@ -19,7 +19,8 @@ pub(super) struct Later {
 }
 
 impl Graph {
-    /// As [`Graph::link`], with a cluster that another thread makes once there were so many packets. What runs as one gives what it gave before, so it does not matter when it is there.
+    /// As [`Graph::link`], with a cluster that another thread makes once there were so many
+    /// packets. What runs as one gives what it gave before, so it does not matter when it is there.
     pub fn link_later(&mut self, application: Arc<Application>, after: u64, linking: Linking) {
         self.fusion.later = Some(Later { application, after, linking: Some(linking), made: None });
     }

@@ -1,12 +1,17 @@
-//! Elements that run as one: bursts of arrivals go through a cluster, what leaves it goes on as ever.
+//! Elements that run as one: bursts of arrivals go through a cluster, what leaves it goes on as
+//! ever.
 //!
-//! Packets of a burst lie in the graph's pool, from the source that put them there to the queue they wait in and what empties that.
+//! Packets of a burst lie in the graph's pool, from the source that put them there to the queue
+//! they wait in and what empties that.
 //!
-//! Invariants: a burst is arrivals that follow each other without anything between them that could be seen: no timer. When one is set that is due before the
-//! burst's last packet, as many packets are run as come before ([`super::course`]), and the others are the next arrivals. What leaves the
-//! cluster at once, with the tasks behind it, is finished before the next packet is run. What leaves by an exit enters queues in order; a queue
-//! that is full gets its tasks run first, as it would have after each arrival; copies of one arrival enter together ([`Course`]). Packets stay in the pool only where bursts are. If the end is asked for
-//! when the arrival behind a burst is looked for, that is heard when it would be looked for with one packet at a time ([`Found`]).
+//! Invariants: a burst is arrivals that follow each other without anything between them that could
+//! be seen: no timer. When one is set that is due before the burst's last packet, as many packets
+//! are run as come before ([`super::course`]), and the others are the next arrivals. What leaves
+//! the cluster at once, with the tasks behind it, is finished before the next packet is run. What
+//! leaves by an exit enters queues in order; a queue that is full gets its tasks run first, as it
+//! would have after each arrival; copies of one arrival enter together ([`Course`]). Packets stay
+//! in the pool only where bursts are. If the end is asked for when the arrival behind a burst is
+//! looked for, that is heard when it would be looked for with one packet at a time ([`Found`]).
 
 use super::course::{Along, Course};
 use super::merging::{Source, Sources};
@@ -22,10 +27,12 @@ use netil::pool::Pool;
 use std::collections::{HashMap, VecDeque};
 use std::panic::resume_unwind;
 
-/// The most arrivals of a burst: what is done once for each takes half a microsecond, and more where four devices send, and so many packets' beginnings stay in the second-level
-/// cache. (A switch: 512 cost 0.7 ns a packet more, 256 3.6; more than 1,024 cost a router 1 ns.)
+/// The most arrivals of a burst: what is done once for each takes half a microsecond, and more
+/// where four devices send, and so many packets' beginnings stay in the second-level cache. (A
+/// switch: 512 cost 0.7 ns a packet more, 256 3.6; more than 1,024 cost a router 1 ns.)
 pub(super) const BURST: usize = 768;
-/// Packets that the pool has room for; when there are more, they come one at a time, each in memory of its own.
+/// Packets that the pool has room for; when there are more, they come one at a time, each in memory
+/// of its own.
 pub(super) const SLOTS: u32 = 4096;
 
 /// A cluster of this graph.
@@ -75,13 +82,15 @@ impl Linked {
         self.course.timed
     }
 
-    /// Packets that are to be run next; when they arrive is in their slots. What the list had is given back.
+    /// Packets that are to be run next; when they arrive is in their slots. What the list had is
+    /// given back.
     pub(super) fn take_slots(&mut self, slots: &mut Vec<u32>, pool: &Pool) {
         std::mem::swap(&mut self.course.slots, slots);
         self.course.note_times(pool);
     }
 
-    /// Where the exits lead, unless packets have to leave by them in the order of their arrivals because some are copies.
+    /// Where the exits lead, unless packets have to leave by them in the order of their arrivals
+    /// because some are copies.
     pub(super) fn exits(&self) -> (&[End], bool) {
         (&self.plan.exits, self.cluster.makes_copies())
     }
@@ -111,8 +120,8 @@ impl Linked {
 pub type Made = (Plan, Box<dyn Cluster>);
 
 impl Graph {
-    /// Lets some elements of the application that this graph was made of run as one. They must not write to a console: the graph looks for that after each
-    /// run of a program.
+    /// Lets some elements of the application that this graph was made of run as one. They must not
+    /// write to a console: the graph looks for that after each run of a program.
     pub fn link(&mut self, application: &Application, plan: Plan, cluster: Box<dyn Cluster>) {
         let inputs = application.wires.iter().map(|wire| wire.to);
         let entry = |to: End| plan.entry(application, to).map(|entry| ((to.instance as usize, to.port), entry));
@@ -190,8 +199,8 @@ impl Graph {
         (0..self.core.nodes.len()).filter(|node| !self.takes_bursts(*node, plan)).collect()
     }
 
-    /// Whether it cannot be told at an element that some arrivals were run before the tasks behind them. Timers are in the time of arrivals, and set where
-    /// these are run.
+    /// Whether it cannot be told at an element that some arrivals were run before the tasks behind
+    /// them. Timers are in the time of arrivals, and set where these are run.
     fn takes_bursts(&self, node: usize, plan: &Plan) -> bool {
         match &self.core.nodes[node].body {
             Body::Program(program) if program.sets_timers() => {
@@ -216,14 +225,15 @@ impl Graph {
         matches!(&self.core.nodes[node].body, Body::Program(program) if program.sets_timers())
     }
 
-    /// Runs arrivals that have been taken, or takes those of a source that come before anything else happens. False if there is none that goes into the
-    /// cluster.
+    /// Runs arrivals that have been taken, or takes those of a source that come before anything
+    /// else happens. False if there is none that goes into the cluster.
     pub(super) fn arrive_many(&mut self, source: usize) -> bool {
         let Some(mut linked) = self.fusion.linked.take() else { return false };
         if !self.passes_on() {
             return self.arrive_alone(linked);
         }
-        // Where something was asked for when the arrival was looked for, that is done before anything comes behind it.
+        // Where something was asked for when the arrival was looked for, that is done before
+        // anything comes behind it.
         let arrived = !linked.course.is_over() || (linked.most > 1 && !self.is_asked() && self.fill(source, &mut linked));
         match arrived {
             true => self.run_linked(linked),
@@ -232,7 +242,8 @@ impl Graph {
         arrived
     }
 
-    /// The next arrival if it has been taken already; it is run with those behind it, whatever its source.
+    /// The next arrival if it has been taken already; it is run with those behind it, whatever its
+    /// source.
     pub(super) fn next_taken(&self) -> Option<(u64, usize)> {
         Some((self.fusion.linked.as_ref()?.course.next()?, 0))
     }
@@ -261,7 +272,8 @@ impl Graph {
         self.next_timer().map_or(u64::MAX, |(when, _)| when)
     }
 
-    /// The next arrival, unless somebody asks for the end, or for something to be written, when it is looked for.
+    /// The next arrival, unless somebody asks for the end, or for something to be written, when it
+    /// is looked for.
     fn look_ahead(&mut self) -> Option<(u64, usize)> {
         let (arrival, stops, calls) = self.asked_meanwhile(Self::next_arrival);
         if stops == 0 && calls.is_empty() {
@@ -282,7 +294,8 @@ impl Graph {
         self.after_some(linked, several);
     }
 
-    /// Of arrivals that were taken some have been run, several before the tasks behind them; or all that go into the cluster (`None`).
+    /// Of arrivals that were taken some have been run, several before the tasks behind them; or all
+    /// that go into the cluster (`None`).
     fn after_some(&mut self, mut linked: Box<Linked>, several: Option<bool>) {
         let course = &mut linked.course;
         let is_over = course.rest().is_empty() && !(several.is_some() && course.next().is_some());
@@ -328,7 +341,8 @@ impl Graph {
         true
     }
 
-    /// Whether several were run before the tasks behind them; `None` if all that go into the cluster had been run.
+    /// Whether several were run before the tasks behind them; `None` if all that go into the
+    /// cluster had been run.
     fn run_some(&mut self, linked: &mut Linked) -> Option<bool> {
         let Linked { cluster, plan, course, most, pool, .. } = linked;
         let mut along = course.along(*most > 1)?;
@@ -352,7 +366,8 @@ impl Graph {
         Some(several)
     }
 
-    /// The arrival that is on its way, and those that follow it, if they go into the cluster. False if not.
+    /// The arrival that is on its way, and those that follow it, if they go into the cluster. False
+    /// if not.
     pub(super) fn arrive_linked(&mut self, source: usize) -> bool {
         let Some(mut linked) = self.fusion.linked.take() else { return false };
         let entry = self.core.pending.last().and_then(|push| linked.entries.get(&(push.node, push.port)).copied());
@@ -395,7 +410,8 @@ impl Graph {
         }
     }
 
-    /// The entry by which packets of the pool come into the cluster that go to an input, if they may.
+    /// The entry by which packets of the pool come into the cluster that go to an input, if they
+    /// may.
     pub(super) fn entry_of_slots(&self, to: End) -> Option<u32> {
         let bursts = self.watch.recorder.is_none() && self.watch.observer.is_none() && self.passes_on();
         let linked = self.fusion.linked.as_ref().filter(|linked| linked.most > 1 && bursts)?;
@@ -419,7 +435,8 @@ impl Graph {
         self.fusion.linked = Some(linked);
     }
 
-    /// Does something with another pool in the place of its own. Both are put back even if that fails: compiled code that waits for it knows where packets lie.
+    /// Does something with another pool in the place of its own. Both are put back even if that
+    /// fails: compiled code that waits for it knows where packets lie.
     pub(super) fn with_pool<T>(&mut self, pool: &mut Pool, work: impl FnOnce(&mut Self, &mut Pool) -> T) -> T {
         std::mem::swap(&mut self.core.pool, pool);
         let done = caught(|| work(self, pool));
@@ -427,8 +444,9 @@ impl Graph {
         done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Does something with the states that members have in common with other graphs in their places. Locks are taken in the order of the elements, in every graph; an element
-    /// outside of the cluster that is in common, too, runs under its own lock meanwhile, and takes no other.
+    /// Does something with the states that members have in common with other graphs in their
+    /// places. Locks are taken in the order of the elements, in every graph; an element outside of
+    /// the cluster that is in common, too, runs under its own lock meanwhile, and takes no other.
     #[inline]
     pub(super) fn with_all<T>(&mut self, members: &[u32], work: impl FnOnce(&mut Self) -> T) -> T {
         if self.topology.settings.share.is_none() {
@@ -455,8 +473,9 @@ impl Graph {
         result
     }
 
-    /// All tasks until none has work but that which makes the packets, whoever has asked for the end meanwhile: of what takes bursts each task comes to an end. Behind each round
-    /// come timers that were set for the present.
+    /// All tasks until none has work but that which makes the packets, whoever has asked for the
+    /// end meanwhile: of what takes bursts each task comes to an end. Behind each round come timers
+    /// that were set for the present.
     pub(super) fn run_tasks(&mut self) {
         let mut worked = true;
         while std::mem::take(&mut worked) {
@@ -470,7 +489,8 @@ impl Graph {
         self.core.restless |= self.fusion.maker.is_some();
     }
 
-    /// When the next arrival at this source comes, if that is the next thing to happen; it has then been counted.
+    /// When the next arrival at this source comes, if that is the next thing to happen; it has then
+    /// been counted.
     fn follows(&mut self, source: usize) -> Option<u64> {
         let timer = self.free_until();
         let (time, _) = self.look_ahead().filter(|(time, node)| *node == source && *time < timer)?;

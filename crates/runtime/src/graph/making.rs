@@ -1,11 +1,17 @@
-//! Elements that make packets whenever they have a turn, in bursts: what several turns would make is put into the pool at once.
+//! Elements that make packets whenever they have a turn, in bursts: what several turns would make
+//! is put into the pool at once.
 //!
-//! Packets of a burst have the times that their turns would have had. Invariant: nobody can tell a burst from turns of one packet each. So there are bursts only where
+//! Packets of a burst have the times that their turns would have had. Invariant: nobody can tell a
+//! burst from turns of one packet each. So there are bursts only where
 //! - one element makes packets, none arrive, and no other graph or stage takes part;
-//! - all programs are members of the cluster, or cannot tell the time of their packet from that of the round, and all that is behind takes bursts, as for arrivals ([`super::linked`]);
-//! - other tasks only empty queues, come behind what fills these, and find them empty again after each turn: a turn makes one packet, and nothing makes copies, or
-//!   the burst ends with the first packet that leaves several in a queue ([`super::taken_back`]). Sinks may have their turn before: a round later nothing else has happened;
-//! - no timer is due between, no queue that the maker waits for gets full, and the end has not been asked for.
+//! - all programs are members of the cluster, or cannot tell the time of their packet from that of
+//!   the round, and all that is behind takes bursts, as for arrivals ([`super::linked`]);
+//! - other tasks only empty queues, come behind what fills these, and find them empty again after
+//!   each turn: a turn makes one packet, and nothing makes copies, or the burst ends with the first
+//!   packet that leaves several in a queue ([`super::taken_back`]). Sinks may have their turn
+//!   before: a round later nothing else has happened;
+//! - no timer is due between, no queue that the maker waits for gets full, and the end has not been
+//!   asked for.
 //!
 //! What a maker does at its end, it does with a last packet of its own.
 
@@ -36,7 +42,8 @@ pub(super) struct Maker {
     pub(super) ends: bool,
     /// Packets of a burst are on their way.
     makes: bool,
-    /// Other tasks have their turn before: a burst ends with theirs of the round behind it, and the maker's turn in that round makes one packet.
+    /// Other tasks have their turn before: a burst ends with theirs of the round behind it, and the
+    /// maker's turn in that round makes one packet.
     is_last: bool,
     /// That turn is to come.
     alone: bool,
@@ -65,7 +72,8 @@ impl Maker {
 }
 
 impl Graph {
-    /// Finds the element that makes packets in bursts. Elements were linked, or have other neighbours.
+    /// Finds the element that makes packets in bursts. Elements were linked, or have other
+    /// neighbours.
     pub(super) fn find_maker(&mut self) {
         self.fusion.maker = self.only_maker().and_then(|node| self.maker_at(node));
         if self.fusion.maker.is_some() {
@@ -153,7 +161,8 @@ impl Graph {
         Some(Maker { node, entry, emptied, copies, is_last, early, ..Maker::default() })
     }
 
-    /// How many packets an element may make at once that makes so many in a turn, and has made some of those; no more than `limit`. Those of whole turns, or of this one.
+    /// How many packets an element may make at once that makes so many in a turn, and has made some
+    /// of those; no more than `limit`. Those of whole turns, or of this one.
     fn may_make(&self, node: usize, (burst, made): (u64, u64), limit: u64, takes_back: bool) -> u64 {
         let watched = self.watch.recorder.is_some() || self.watch.observer.is_some();
         let waits = !(self.core.pending.is_empty() && self.core.leaving.is_empty() && self.core.recirculated.is_empty()) || self.is_asked();
@@ -197,7 +206,8 @@ impl Graph {
         }
     }
 
-    /// Brings the tasks behind a burst of packets to an end that a task has made. True if that was the beginning of the next round, in which the maker's turn comes now.
+    /// Brings the tasks behind a burst of packets to an end that a task has made. True if that was
+    /// the beginning of the next round, in which the maker's turn comes now.
     pub(super) fn keep_up(&mut self, node: usize) -> bool {
         if !self.fusion.maker.as_ref().is_some_and(|maker| maker.node == node && maker.makes) {
             return false;
@@ -219,7 +229,8 @@ impl Graph {
         next
     }
 
-    /// Whether packets that come to a queue now would each have been taken out before the next came.
+    /// Whether packets that come to a queue now would each have been taken out before the next
+    /// came.
     pub(super) fn keeps_up(&self, queue: usize) -> bool {
         self.fusion.maker.as_ref().is_some_and(|maker| maker.makes && maker.emptied.binary_search(&queue).is_ok())
     }
@@ -231,8 +242,8 @@ impl Graph {
 }
 
 impl Ctx<'_> {
-    /// How many packets may be made at once by an element that makes `turn.0` of them in a turn, `turn.1` of which this turn has made already. None if they are to be made
-    /// one by one.
+    /// How many packets may be made at once by an element that makes `turn.0` of them in a turn,
+    /// `turn.1` of which this turn has made already. None if they are to be made one by one.
     /// `takes_back`: some of them may not be made after all ([`super::native::Task::take_back`]).
     pub(super) fn may_make(&mut self, turn: (u64, u64), limit: u64, takes_back: bool) -> u64 {
         let may = self.graph.may_make(self.node, turn, limit, takes_back);

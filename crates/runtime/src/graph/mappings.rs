@@ -1,12 +1,16 @@
-//! Flows that are rewritten, from outside: Click's handlers of IPRewriter and its kin, for every program with their tables.
+//! Flows that are rewritten, from outside: Click's handlers of IPRewriter and its kin, for every
+//! program with their tables.
 //!
-//! Those are `brief` and `lasting`, from `struct flow` to `struct mapping` (elements/include/flow.h), or `inner` and `outer` of IPAddrRewriter, from an address to
-//! `struct mapped`. Read: `table` or `mappings`, and of it `tcp_table` or `tcp_mappings`, and those of UDP; `lookup SADDR SPORT DADDR DPORT`, what becomes of such a packet, or `tcp_lookup`; `size`,
-//! `table_size` and `nmappings`, how many flows there are, with their replies. Written: `clear`. Both: `capacity`, up to what the
-//! tables are declared for.
+//! Those are `brief` and `lasting`, from `struct flow` to `struct mapping`
+//! (elements/include/flow.h), or `inner` and `outer` of IPAddrRewriter, from an address to
+//! `struct mapped`. Read: `table` or `mappings`, and of it `tcp_table` or `tcp_mappings`, and those
+//! of UDP; `lookup SADDR SPORT DADDR DPORT`, what becomes of such a packet, or `tcp_lookup`;
+//! `size`, `table_size` and `nmappings`, how many flows there are, with their replies. Written:
+//! `clear`. Both: `capacity`, up to what the tables are declared for.
 //!
-//! A line is `FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS` as Click writes it; the star stands before the output of this direction. Leaves out: the input where
-//! only addresses are rewritten, and writing patterns.
+//! A line is `FLOW => REWRITTEN [*FOUT ROUT] iINPUT expSECONDS` as Click writes it; the star stands
+//! before the output of this direction. Leaves out: the input where only addresses are rewritten,
+//! and writing patterns.
 
 use super::hosts::clear;
 use super::native::{Control, controls};
@@ -21,7 +25,8 @@ use std::net::Ipv4Addr;
 /// Requests of pings have the number of ICMP as protocol, replies one that is no protocol's.
 const PINGS: [u8; 2] = [1, 255];
 
-/// Fields of flow.h: of `struct flow`, and those of `struct mapping` and `struct mapped` that are looked at.
+/// Fields of flow.h: of `struct flow`, and those of `struct mapping` and `struct mapped` that are
+/// looked at.
 const FLOW: [&str; 5] = ["saddr", "daddr", "sport", "dport", "protocol"];
 const MAPPING: [&str; 10] = ["to.saddr", "to.daddr", "to.sport", "to.dport", "to.protocol", "output", "used", "limit", "is_reply", "input"];
 const MAPPED: [&str; 2] = ["to", "output"];
@@ -91,7 +96,8 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// Flows are counted once, with their replies; one that is its own reply has the mapping of replies only.
+    /// Flows are counted once, with their replies; one that is its own reply has the mapping of
+    /// replies only.
     fn counts(&self) -> bool {
         !self.is_reply || self.to.replies() == self.flow
     }
@@ -190,7 +196,8 @@ impl Program {
         self.flows().is_some()
     }
 
-    /// The patterns of the inputs, a line each, as the program prints them: behind it how many flows that began there are known.
+    /// The patterns of the inputs, a line each, as the program prints them: behind it how many
+    /// flows that began there are known.
     pub(super) fn counted_patterns(&self, printed: &str, now: u64) -> String {
         let mappings = match self.flows() {
             Some((Kind::Flows, places)) => self.mappings(places, now),

@@ -1,10 +1,13 @@
 //! Arrivals of all sources in the order of their times, taken as many at once as follow each other.
 //!
-//! When the next arrives at a source is asked once, and again when something was taken from it: sources are asked for nothing else meanwhile, and are out of their
-//! elements, which saves looking for them with each packet.
+//! When the next arrives at a source is asked once, and again when something was taken from it:
+//! sources are asked for nothing else meanwhile, and are out of their elements, which saves looking
+//! for them with each packet.
 //!
-//! Where packets come at one rate everywhere, sources take turns ([`super::turns`]). Otherwise, where sources can take packets back, each gives a run of those that come next, and the runs are merged by time up to where one ends behind which there may be more; what is left of the
-//! others goes back. So a source is asked once for many packets, in whatever order they come.
+//! Where packets come at one rate everywhere, sources take turns ([`super::turns`]). Otherwise,
+//! where sources can take packets back, each gives a run of those that come next, and the runs are
+//! merged by time up to where one ends behind which there may be more; what is left of the others
+//! goes back. So a source is asked once for many packets, in whatever order they come.
 //!
 //! Invariant: at the same time the source that was declared first is first.
 
@@ -41,7 +44,8 @@ pub(super) struct Source {
 #[derive(Default)]
 struct Run {
     slots: Vec<u32>,
-    /// The same with their times, none of them before those ahead of it, and what stands for the end: a time before which no other comes.
+    /// The same with their times, none of them before those ahead of it, and what stands for the
+    /// end: a time before which no other comes.
     coming: Vec<Timed>,
     /// How many of them are merged.
     merged: usize,
@@ -128,7 +132,8 @@ impl Sources {
         Self { list, merger: Merger::default() }
     }
 
-    /// How those take turns at which packets arrive before a moment, if they do; all together no more than so many.
+    /// How those take turns at which packets arrive before a moment, if they do; all together no
+    /// more than so many.
     fn turns(&mut self, until: u64, most: usize) -> Option<Turns> {
         if most == 0 {
             return None;
@@ -145,7 +150,8 @@ impl Sources {
         Turns::of(turns, interval?, until, rounds)
     }
 
-    /// Packets of all runs in the order of their times, up to where a run ends behind which others may come before the next; when the last of them came.
+    /// Packets of all runs in the order of their times, up to where a run ends behind which others
+    /// may come before the next; when the last of them came.
     fn merge(&mut self, slots: &mut Vec<u32>) -> Option<u64> {
         let (first, end) = self.list.iter().map(|source| source.run.end()).enumerate().min_by_key(|(_, end)| *end)?;
         for (index, Source { run, .. }) in self.list.iter_mut().enumerate() {
@@ -202,7 +208,8 @@ impl Graph {
         }
     }
 
-    /// Takes packets of sources that take turns. False if they do not, or there is no room for more.
+    /// Takes packets of sources that take turns. False if they do not, or there is no room for
+    /// more.
     fn take_turns(&mut self, until: u64, sources: &mut Sources, course: &mut Course, most: usize) -> bool {
         let (from, room) = (course.slots.len(), (most - course.slots.len()).min(self.core.pool.room()));
         let Some(turns) = sources.turns(until, room) else { return false };
@@ -223,8 +230,8 @@ impl Graph {
         true
     }
 
-    /// Takes a run of each source and merges them. False if nothing came of it, there is no room for more, or so many that the work of another round is better spent on
-    /// the next burst.
+    /// Takes a run of each source and merges them. False if nothing came of it, there is no room
+    /// for more, or so many that the work of another round is better spent on the next burst.
     fn merge_runs(&mut self, until: u64, sources: &mut Sources, course: &mut Course, most: usize) -> bool {
         let room = (most - course.slots.len()).min(self.core.pool.room());
         let live = sources.list.iter().filter(|source| source.coming < until).count();
@@ -244,7 +251,8 @@ impl Graph {
         !heard && course.slots.len() > before && course.slots.len() < most / 2
     }
 
-    /// Gives back what was not merged and asks all for their next arrivals. True if somebody asks for the end there, which is heard behind this burst.
+    /// Gives back what was not merged and asks all for their next arrivals. True if somebody asks
+    /// for the end there, which is heard behind this burst.
     fn look_at_all(&mut self, sources: &mut [Source]) -> bool {
         let ((), stops, calls) = self.asked_meanwhile(|graph| {
             for source in &mut *sources {
@@ -259,7 +267,8 @@ impl Graph {
         true
     }
 
-    /// A source's next packets, at most so many. If there may be more of them, those of others that come later are of no use yet.
+    /// A source's next packets, at most so many. If there may be more of them, those of others that
+    /// come later are of no use yet.
     fn take_run(&mut self, source: &mut Source, to: &mut u64, most: usize) {
         let run = &mut source.run;
         run.slots.clear();
@@ -308,7 +317,8 @@ impl Graph {
         true
     }
 
-    /// At which source the next arrives, unless somebody asks for the end when it is looked for. Something was taken from one since that was known.
+    /// At which source the next arrives, unless somebody asks for the end when it is looked for.
+    /// Something was taken from one since that was known.
     fn look_again(&mut self, taken: usize, sources: &mut [Source]) -> Option<usize> {
         let ((), stops, calls) = self.asked_meanwhile(|graph| sources[taken].look(graph));
         let first = first(sources);
@@ -324,7 +334,8 @@ impl Graph {
 mod tests {
     use super::*;
 
-    /// What is merged of runs, each of them slots and their times with the end's behind them, when the last of it comes, and how much of each it is.
+    /// What is merged of runs, each of them slots and their times with the end's behind them, when
+    /// the last of it comes, and how much of each it is.
     fn merged(runs: &[(&[u32], &[u64])]) -> (Vec<u32>, Option<u64>, Vec<usize>) {
         let run = |(slots, times): &(&[u32], &[u64])| {
             let mut run = Run { slots: slots.to_vec(), ..Run::default() };

@@ -1,19 +1,25 @@
-//! How long elements run: a run of one element in every [`EVERY`], on average, is measured by the host's stopwatch, and what runs within it is told apart. A burst
-//! of linked elements is one run. Which runs are measured is drawn by lot, so that no pattern of packets decides; the packets notice nothing of it.
+//! How long elements run: a run of one element in every [`EVERY`], on average, is measured by the
+//! host's stopwatch, and what runs within it is told apart. A burst of linked elements is one run.
+//! Which runs are measured is drawn by lot, so that no pattern of packets decides; the packets
+//! notice nothing of it.
 //!
-//! Elements that run as one cannot be told apart while they do. So of the bursts that are measured one in [`EVERY`], the second first, is run element by element: what each takes
-//! of that is its part of the time that they take as one. How long they take as one is known from the others. An element takes a few nanoseconds, less than looking at the clock:
-//! so nothing is measured in the same way, too, and taken off on average.
+//! Elements that run as one cannot be told apart while they do. So of the bursts that are measured
+//! one in [`EVERY`], the second first, is run element by element: what each takes of that is its
+//! part of the time that they take as one. How long they take as one is known from the others. An
+//! element takes a few nanoseconds, less than looking at the clock: so nothing is measured in the
+//! same way, too, and taken off on average.
 //!
-//! Two looks at a clock take some 50 ns: at one run in 64 that is less than a nanosecond for each. A run that takes far longer than those before was most
-//! likely interrupted by the system, and counts as they do.
+//! Two looks at a clock take some 50 ns: at one run in 64 that is less than a nanosecond for each.
+//! A run that takes far longer than those before was most likely interrupted by the system, and
+//! counts as they do.
 
 use super::Graph;
 
 /// How many runs there are for each that is measured.
 const EVERY: u64 = 64;
 
-/// How many times as long as others, and how long at least, an interrupted run takes, in nanoseconds.
+/// How many times as long as others, and how long at least, an interrupted run takes, in
+/// nanoseconds.
 const INTERRUPTED: (u64, u64) = (32, 20_000);
 /// Runs that must be known before one is taken for interrupted.
 const KNOWN: u64 = 8;
@@ -82,7 +88,8 @@ pub(super) struct Meter {
     nothing: Part,
 }
 
-/// Runs of an element among others that run as one, and nanoseconds of all, with looking at the clock.
+/// Runs of an element among others that run as one, and nanoseconds of all, with looking at the
+/// clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
     runs: u64,
@@ -94,7 +101,8 @@ impl Part {
         *self = Self { runs: self.runs + 1, ns: self.ns + ns };
     }
 
-    /// What is more than as many runs of nothing; at least a nanosecond for each, which the clock cannot tell from nothing.
+    /// What is more than as many runs of nothing; at least a nanosecond for each, which the clock
+    /// cannot tell from nothing.
     fn without(self, nothing: Self) -> u64 {
         let looks = u128::from(nothing.ns) * u128::from(self.runs) / u128::from(nothing.runs.max(1));
         self.ns.saturating_sub(looks as u64).max(self.runs)

@@ -7,16 +7,21 @@
 //!             elements: programs (an engine and a state) or native ones (Queue, FromDump, Script …)
 //! ```
 //!
-//! This is the reference schedule (architecture: the model), against which every other execution is judged. Invariants:
-//! - One packet at a time. Copies leave before the packet, in their order; each goes as far as it can before the next.
+//! This is the reference schedule (architecture: the model), against which every other execution is
+//! judged. Invariants:
+//! - One packet at a time. Copies leave before the packet, in their order; each goes as far as it
+//!   can before the next.
 //! - A native element never runs while it is running: what it emits moves on after it has returned.
-//! - A packet that leads back to an element before it waits until all else is done, at most [`MAX_ROUNDS`] times.
-//! - Time is that of arrivals; without captures it is simulated or, if the host gives one, a clock's ([`Host::clock`]).
-//! - Nothing grows without bound: queues have capacities, everything else is finished before the next packet comes in, and copies of one packet are counted
-//!   (`flow::MAX_WAY_COPIES`).
+//! - A packet that leads back to an element before it waits until all else is done, at most
+//!   [`MAX_ROUNDS`] times.
+//! - Time is that of arrivals; without captures it is simulated or, if the host gives one, a
+//!   clock's ([`Host::clock`]).
+//! - Nothing grows without bound: queues have capacities, everything else is finished before the
+//!   next packet comes in, and copies of one packet are counted (`flow::MAX_WAY_COPIES`).
 //!
-//! Handlers are named `element.handler`, as Click has them (click(1), the elements' manuals). Another version of a
-//! configuration takes over in `succeed`. Leaves out: threads, which are around graphs (`ring`, `share`); device drivers.
+//! Handlers are named `element.handler`, as Click has them (click(1), the elements' manuals).
+//! Another version of a configuration takes over in `succeed`. Leaves out: threads, which are
+//! around graphs (`ring`, `share`); device drivers.
 
 mod args;
 mod bucket;
@@ -108,8 +113,9 @@ use together::{Shared, join, places, shared_table, together};
 
 /// How often a packet may be led back.
 pub const MAX_ROUNDS: u8 = 16;
-/// The longest path that a packet is pulled through: each element of it takes 2 to 3 KiB of stack, and its code up to 2 KiB more
-/// (`MAX_PULL_STACK` of jit); together they fit into a thread's 1 MiB.
+/// The longest path that a packet is pulled through: each element of it takes 2 to 3 KiB of stack,
+/// and its code up to 2 KiB more (`MAX_PULL_STACK` of jit); together they fit into a thread's 1
+/// MiB.
 const MAX_PULL_DEPTH: u32 = 128;
 
 /// A stream of the host.
@@ -136,12 +142,14 @@ pub trait Host: Send {
         let _ = nanoseconds;
     }
 
-    /// True once the run is to end: elements that are not made yet are not made then, as compiling large ones takes long.
+    /// True once the run is to end: elements that are not made yet are not made then, as compiling
+    /// large ones takes long.
     fn stops(&self) -> bool {
         false
     }
 
-    /// Has a signal from now on come to [`Self::signalled`] and do nothing else, or do again what it does.
+    /// Has a signal from now on come to [`Self::signalled`] and do nothing else, or do again what
+    /// it does.
     fn hear(&mut self, signal: i32, hears: bool) {
         let _ = (signal, hears);
     }
@@ -163,7 +171,8 @@ pub struct Factories<'f> {
     pub engine: &'f dyn Fn(Arc<Verified>) -> Result<Box<dyn Engine>, ElementError>,
     /// A coprocessor by its name.
     pub coprocessor: &'f dyn Fn(&str) -> Option<Box<dyn Coprocessor>>,
-    /// A table as it is declared; the seed is for its hashes. The last tells whether a program writes into its values.
+    /// A table as it is declared; the seed is for its hashes. The last tells whether a program
+    /// writes into its values.
     pub table: &'f dyn Fn(&Declaration, u64, bool) -> Box<dyn Table>,
 }
 
@@ -180,7 +189,8 @@ pub struct Settings {
     pub devices: BTreeMap<String, PathBuf>,
     /// Packets in memory that are read as devices; they come before captures of the same name.
     pub replays: BTreeMap<String, Arc<Replay>>,
-    /// Devices that the program around the graph reads and writes; they come before captures and live devices of the same name.
+    /// Devices that the program around the graph reads and writes; they come before captures and
+    /// live devices of the same name.
     pub ports: BTreeMap<String, Arc<native::embedded::PacketPort>>,
     /// Devices that are read and written live, by the names that the configuration has for them.
     pub live: BTreeMap<String, Spec>,
@@ -198,7 +208,8 @@ pub struct Settings {
     pub elsewhere: Option<ring::Remote>,
     /// The thread that runs the graph.
     pub home: ring::Home,
-    /// For a graph among several that run the whole application: which packets are its own, and what they have in common.
+    /// For a graph among several that run the whole application: which packets are its own, and
+    /// what they have in common.
     pub share: Option<Share>,
     /// Elements are made to see whether they can be, and open no files.
     pub trial: bool,
@@ -206,7 +217,8 @@ pub struct Settings {
     pub within: Option<PathBuf>,
     /// Control planes of programs.
     pub planes: Option<Planes>,
-    /// Devices give packets that a program in the kernel hands over, with so many bytes of info memory.
+    /// Devices give packets that a program in the kernel hands over, with so many bytes of info
+    /// memory.
     pub handed: Option<usize>,
 }
 
@@ -249,7 +261,8 @@ struct Node {
     /// What is known of the class, if the runtime has it.
     facts: &'static native::Facts,
     arguments: Vec<String>,
-    /// They are patterns, which can be read one by one. To change one is to compile the element anew, which is another run.
+    /// They are patterns, which can be read one by one. To change one is to compile the element
+    /// anew, which is another run.
     patterned: bool,
     body: Body,
     /// Where packets go, by output.
@@ -301,7 +314,8 @@ impl Node {
     }
 }
 
-/// The number of the first packet that an element makes, or lets arrive. Graphs that share an application count apart.
+/// The number of the first packet that an element makes, or lets arrive. Graphs that share an
+/// application count apart.
 fn first_number(index: usize, settings: &Settings) -> u64 {
     const RANGE: u32 = 32;
     number::first(index).wrapping_add(settings.share.as_ref().map_or(0, |share| (share.index as u64) << RANGE))
@@ -411,7 +425,8 @@ impl Graph {
         }
     }
 
-    /// Whether an element gets its state from another graph's: it has none before, and what elements have together is not its own.
+    /// Whether an element gets its state from another graph's: it has none before, and what
+    /// elements have together is not its own.
     fn is_bare(&self, index: usize, kept: &BTreeSet<usize>) -> bool {
         kept.contains(&index) && matches!(&self.core.nodes[index].body, Body::Program(program) if program.together().is_empty())
     }
@@ -466,8 +481,9 @@ impl Graph {
         self.core.nodes.get(instance).map_or("", |node| &node.class)
     }
 
-    /// Runs a native element with the graph around it; `None` if it is running already, or a program. What it emitted is on its way
-    /// afterwards, and what it asked to be written is written.
+    /// Runs a native element with the graph around it; `None` if it is running already, or a
+    /// program. What it emitted is on its way afterwards, and what it asked to be written is
+    /// written.
     fn with_native<T>(&mut self, node: usize, work: impl FnOnce(&mut dyn Native, &mut Ctx<'_>) -> T) -> Option<T> {
         let Body::Native(slot) = &mut self.core.nodes[node].body else { return None };
         let mut native = slot.take()?;
@@ -488,7 +504,8 @@ impl Graph {
     }
 }
 
-/// What is wrong with the arguments of elements that the runtime knows itself. No file is opened, and nothing runs.
+/// What is wrong with the arguments of elements that the runtime knows itself. No file is opened,
+/// and nothing runs.
 pub fn check(application: &Application) -> Vec<Fault> {
     let (kinds, info) = (kinds::solve(application), Info::of(application));
     let settings = Settings { trial: true, ..Settings::default() };

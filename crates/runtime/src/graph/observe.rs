@@ -1,6 +1,8 @@
-//! Watching packets: an observer is told when one enters an element, leaves it, or ends there. Without one, a test of a pointer is all that is left of it.
+//! Watching packets: an observer is told when one enters an element, leaves it, or ends there.
+//! Without one, a test of a pointer is all that is left of it.
 //!
-//! Linked elements are one to the graph: what happens inside is not told. Who watches runs the elements one after the other.
+//! Linked elements are one to the graph: what happens inside is not told. Who watches runs the
+//! elements one after the other.
 
 use super::{Graph, Info, Packet};
 
@@ -18,7 +20,8 @@ pub trait Observer: Send {
     /// A packet comes in, pushed or pulled.
     fn enters(&mut self, at: At, packet: &mut Packet, info: &Info);
 
-    /// A packet leaves: by a wire that is there, or the one that pulled it has it now. A copy leaves before its original.
+    /// A packet leaves: by a wire that is there, or the one that pulled it has it now. A copy
+    /// leaves before its original.
     fn leaves(&mut self, at: At, packet: &mut Packet, copy: bool, info: &Info);
 
     /// A packet ends for a reason: dropped, or a trap.

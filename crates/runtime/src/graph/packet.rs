@@ -52,8 +52,8 @@ impl Packet {
         (info.get(self, has) != 0).then(|| usize::try_from(at.wrapping_sub(self.moved())).ok()).flatten()
     }
 
-    /// The Ethernet header, right before the network header or the whole packet where none is marked: the one that is marked, or that the packet came with, even if it has been
-    /// taken off.
+    /// The Ethernet header, right before the network header or the whole packet where none is
+    /// marked: the one that is marked, or that the packet came with, even if it has been taken off.
     pub fn ether_header(&self, info: &Info) -> Option<[u8; ETHER]> {
         let moved = i64::from(self.moved());
         let place = |field, has| (info.get(self, has) != 0).then(|| i64::from(info.get(self, field) as u32 as i32) - moved);

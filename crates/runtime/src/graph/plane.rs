@@ -1,4 +1,5 @@
-//! Control planes: handlers of programs whose state somebody outside of the runtime knows the meaning of, as that of P4 programs.
+//! Control planes: handlers of programs whose state somebody outside of the runtime knows the
+//! meaning of, as that of P4 programs.
 //!
 //! A control plane runs between packets and has the program's state to itself meanwhile.
 

@@ -1,8 +1,10 @@
 //! An element that is a program: an engine and its state.
 //!
-//! Ports: the program's ids are its inputs from 0, then its outputs. Timers are set in the time of packets; they are due that much later by the clock
-//! of the run, which is the same where time is that of captures. Handlers of people run in the time of packets, too: a rate is not less because they waited in a queue.
-//! A state that several graphs have in common ([`super::share`]) takes the place of the own one while the program runs.
+//! Ports: the program's ids are its inputs from 0, then its outputs. Timers are set in the time of
+//! packets; they are due that much later by the clock of the run, which is the same where time is
+//! that of captures. Handlers of people run in the time of packets, too: a rate is not less because
+//! they waited in a queue. A state that several graphs have in common ([`super::share`]) takes the
+//! place of the own one while the program runs.
 
 use super::copies::Copied;
 use super::flow::Before;
@@ -25,7 +27,8 @@ use netil::tables::Reference;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
 
-/// How often timers of an element may run at one time of the run's clock: timers that set themselves for the past would go on for ever.
+/// How often timers of an element may run at one time of the run's clock: timers that set
+/// themselves for the past would go on for ever.
 pub(super) const MOST_TIMER_RUNS: u32 = 1 << 12;
 
 /// A program and all that it keeps.
@@ -52,9 +55,11 @@ pub(super) struct Program {
     timers: Vec<(u64, u64)>,
     /// When timers ran last by the run's clock, and how often at that time.
     runs: (u64, u32),
-    /// The one that is due first: when by the run's clock, which one, and the time that it was set for.
+    /// The one that is due first: when by the run's clock, which one, and the time that it was set
+    /// for.
     first: Option<(u64, u32, u64)>,
-    /// By how much the run's clock was ahead of the last packet's time, modulo 2^64. Packets that run as part of a cluster are arrivals, whose times are the clock's.
+    /// By how much the run's clock was ahead of the last packet's time, modulo 2^64. Packets that
+    /// run as part of a cluster are arrivals, whose times are the clock's.
     lag: u64,
     together: Together,
     /// Its pull handler looks for packets itself.
@@ -94,7 +99,8 @@ pub(super) enum Ended {
 }
 
 impl Program {
-    /// `together`: what others have as well, each with its place among such. `bare`: it gets its state from another one ([`Self::take_state`]) before it runs.
+    /// `together`: what others have as well, each with its place among such. `bare`: it gets its
+    /// state from another one ([`Self::take_state`]) before it runs.
     pub(super) fn new(
         program: &Arc<Verified>,
         factories: &Factories<'_>,
@@ -170,14 +176,16 @@ impl Program {
         }
     }
 
-    /// What a transaction did is not to be: the packet is what it was, and nothing was sent or printed.
+    /// What a transaction did is not to be: the packet is what it was, and nothing was sent or
+    /// printed.
     pub(super) fn undo(&mut self, packet: &mut Packet, kept: &Packet) {
         packet.clone_from(kept);
         self.outcome.clones.clear();
         drop(self.drain());
     }
 
-    /// Where its state is in common, coprocessors of its own are set up as the init handler does that, and tables are seen through views.
+    /// Where its state is in common, coprocessors of its own are set up as the init handler does
+    /// that, and tables are seen through views.
     pub(super) fn prepare_transactions(&mut self) {
         let Some(slot) = self.slot.clone().filter(|slot| matches!(slot.policy, Policy::Transaction(_))) else { return };
         // What fails here fails with the state in common, too, and is told there.
@@ -201,12 +209,14 @@ impl Program {
         self.slot.clone()
     }
 
-    /// The same, unless its graph holds the lock already: a packet that leaves a cluster and comes back to it while it runs finds its members' states in their places.
+    /// The same, unless its graph holds the lock already: a packet that leaves a cluster and comes
+    /// back to it while it runs finds its members' states in their places.
     pub(super) fn slot_to_lock(&self) -> Option<Arc<Slot>> {
         self.slot.clone().filter(|_| !self.held)
     }
 
-    /// Puts the state in common in the place of its own, for as long as its graph holds the lock, and back.
+    /// Puts the state in common in the place of its own, for as long as its graph holds the lock,
+    /// and back.
     pub(super) fn exchange_held(&mut self, state: &mut Box<State>) {
         std::mem::swap(&mut self.state, state);
         self.held = !self.held;
@@ -228,14 +238,15 @@ impl Program {
         self.slot.is_some()
     }
 
-    /// Where programs of all graphs find what they have together, if this one has its state in common.
+    /// Where programs of all graphs find what they have together, if this one has its state in
+    /// common.
     pub(super) fn join(&mut self, others: &Arc<Mutex<Option<Shared>>>) {
         let has_some = !self.together.is_empty();
         self.others = (self.is_in_common() && has_some).then(|| Arc::clone(others));
     }
 
-    /// Does something with what it has together with others in its place. They lie with the graph, and here only meanwhile: one program
-    /// runs at a time.
+    /// Does something with what it has together with others in its place. They lie with the graph,
+    /// and here only meanwhile: one program runs at a time.
     pub(super) fn with<T>(&mut self, shared: &mut Shared, work: impl FnOnce(&mut Self) -> T) -> T {
         if let Some(slot) = self.slot.clone().filter(|_| !self.held) {
             return self.with_lock(&slot, work);
@@ -270,7 +281,8 @@ impl Program {
         exchange(&self.together, &mut self.state, shared);
     }
 
-    /// Goes on with the state and the timers of another one that runs the same program in another graph; what it has together with others is its graph's.
+    /// Goes on with the state and the timers of another one that runs the same program in another
+    /// graph; what it has together with others is its graph's.
     pub(super) fn take_state(&mut self, other: &mut Self) {
         std::mem::swap(self, other);
         std::mem::swap(&mut self.together, &mut other.together);
@@ -283,7 +295,8 @@ impl Program {
         self.slot.as_ref().map_or_else(|| count(&self.state), |slot| count(&slot.lock()))
     }
 
-    /// Whether its state is in common with other graphs, the first of which tells of it and takes it over.
+    /// Whether its state is in common with other graphs, the first of which tells of it and takes
+    /// it over.
     pub(super) fn is_others(&self, graph: usize) -> bool {
         graph > 0 && self.slot.as_ref().is_some_and(|slot| !matches!(slot.policy, Policy::Parts(_)))
     }
@@ -299,7 +312,8 @@ impl Program {
         }
     }
 
-    /// Takes the entries of a table of another program whose entries are alike: how many there are now, and for how many there was no room.
+    /// Takes the entries of a table of another program whose entries are alike: how many there are
+    /// now, and for how many there was no room.
     pub(super) fn take_entries(&mut self, at: usize, other: &mut Self, from: usize, now: u64) -> (u64, u64) {
         let together = |of: &Self, table: usize| of.together.tables.iter().any(|(own, _)| *own == table);
         if together(self, at) || together(other, from) {
@@ -311,7 +325,8 @@ impl Program {
         let (same_size, capacity) = (declared.capacity == theirs.capacity, declared.capacity as usize);
         let (same_time, timeout) = (declared.timeout_ns == theirs.timeout_ns, declared.timeout_ns);
         let (Some(own), Some(its)) = (self.state.tables.get_mut(at), other.state.tables.get_mut(from)) else { return (0, 0) };
-        // Another timeout changes when entries end, not where they are; another capacity neither, if there is room for all.
+        // Another timeout changes when entries end, not where they are; another capacity neither,
+        // if there is room for all.
         let becomes = |its: &mut dyn netil::tables::Table| {
             (same_time || its.set_timeout(timeout, now)) && (same_size || its.set_capacity(capacity, now))
         };
@@ -338,7 +353,8 @@ impl Program {
         !self.state.held.is_empty()
     }
 
-    /// Runs the init handler, unless another graph has; what it printed. Init handlers set timers as if time began with 0, and now it is later.
+    /// Runs the init handler, unless another graph has; what it printed. Init handlers set timers
+    /// as if time began with 0, and now it is later.
     pub(super) fn init(&mut self, now: u64) -> Result<Vec<u8>, ElementError> {
         if self.slot.as_ref().is_some_and(|slot| !slot.first_init()) {
             return Ok(Vec::new());
@@ -396,7 +412,8 @@ impl Program {
         (self.result(), buffer)
     }
 
-    /// Runs the pull handler for an output; it asks for packets itself. Its tables are in their places.
+    /// Runs the pull handler for an output; it asks for packets itself. Its tables are in their
+    /// places.
     pub(super) fn ask(&mut self, output: u32, now: u64, before: &mut Before<'_>) -> (Ended, ExchangeBuffer<'static>) {
         let mut buffer = ExchangeBuffer::none();
         (buffer.port, buffer.time_ns) = (self.inputs + output, now);
@@ -407,7 +424,8 @@ impl Program {
         (self.result_of(&buffer), buffer)
     }
 
-    /// Runs the pull handler for an event at a time; without a packet at the end nothing was dropped.
+    /// Runs the pull handler for an event at a time; without a packet at the end nothing was
+    /// dropped.
     pub(super) fn event(&mut self, event: u32, time: u64, now: u64) -> (Ended, ExchangeBuffer<'static>) {
         let mut buffer = ExchangeBuffer::none();
         (buffer.port, buffer.time_ns) = (event, time);
@@ -473,7 +491,8 @@ impl Program {
         self.program.module().all_ports().iter().any(|(_, port)| matches!(port.kind, PortKind::PullInput | PortKind::PullOutput))
     }
 
-    /// True if it may be told apart when it runs from when its packet was made: by timers, by entries that end, or as packets are pulled through it.
+    /// True if it may be told apart when it runs from when its packet was made: by timers, by
+    /// entries that end, or as packets are pulled through it.
     pub(super) fn tells_time(&self) -> bool {
         self.sets_timers || self.is_pulled() || self.program.module().tables.iter().any(|table| table.timeout_ns > 0)
     }
@@ -499,7 +518,8 @@ impl Program {
         self.state.coprocessors.iter_mut().flat_map(|unit| unit.unit.drain()).collect()
     }
 
-    /// Notes which timers were set in a run at the packet time `time`, when the run's clock showed `now`.
+    /// Notes which timers were set in a run at the packet time `time`, when the run's clock showed
+    /// `now`.
     pub(super) fn look_at_timers(&mut self, time: u64, now: u64) {
         // Most do not, and this is done for every packet.
         let all = if self.sets_timers { &self.state.timers[..] } else { &[] };
@@ -518,7 +538,8 @@ impl Program {
         }
     }
 
-    /// Time begins: timers that were set before are due so much later. Those of a state in common, which the first graph delays whose time begins, are noted anew.
+    /// Time begins: timers that were set before are due so much later. Those of a state in common,
+    /// which the first graph delays whose time begins, are noted anew.
     pub(super) fn begin_time(&mut self, late: u64) {
         let Some(slot) = self.slot.clone() else { return self.delay_timers(late) };
         if slot.first_delay() {
@@ -547,7 +568,8 @@ impl Program {
         set.map(|(number, timer)| (timer.1, number as u32, timer.0)).min()
     }
 
-    /// Takes the timer that is due first: the event that its handler runs for, and the time that it was set for. None if another graph has taken it, or set it anew.
+    /// Takes the timer that is due first: the event that its handler runs for, and the time that it
+    /// was set for. None if another graph has taken it, or set it anew.
     pub(super) fn take_timer(&mut self, now: u64) -> Option<(u32, u64)> {
         let (_, number, time) = self.first?;
         if self.is_in_common() && self.state.timers.get(number as usize) != Some(&time) {
@@ -561,7 +583,8 @@ impl Program {
         Some((event::TIMER + number, time))
     }
 
-    /// Whether its timers may run once more at a time of the run's clock, which counts as one run. Those that are set for the past are due at once, so this ends them.
+    /// Whether its timers may run once more at a time of the run's clock, which counts as one run.
+    /// Those that are set for the past are due at once, so this ends them.
     pub(super) fn may_run_timer(&mut self, now: u64) -> bool {
         self.runs = if self.runs.0 == now { (now, self.runs.1.saturating_add(1)) } else { (now, 1) };
         self.runs.1 <= MOST_TIMER_RUNS

@@ -1,18 +1,25 @@
 //! The flight recorder: the last packets, with the elements that each came to and why it ended.
 //!
-//! Packets are numbered where they arrive or are made. The number is in a field of info memory, so it is known again behind queues and after an element has held a packet; of packets that
-//! lie in the pool it is beside their slots, since linked elements know nothing of it. Records are in a ring: the newest takes the place of the oldest.
+//! Packets are numbered where they arrive or are made. The number is in a field of info memory, so
+//! it is known again behind queues and after an element has held a packet; of packets that lie in
+//! the pool it is beside their slots, since linked elements know nothing of it. Records are in a
+//! ring: the newest takes the place of the oldest.
 //!
-//! Of linked elements is known where a packet came in and where it ended or left. What it met between is told where only one way leads there ([`Graph::recorded`]).
+//! Of linked elements is known where a packet came in and where it ended or left. What it met
+//! between is told where only one way leads there ([`Graph::recorded`]).
 //!
-//! Who does not ask for all packets has as many recorded as take a part of the time ([`Share`]): all of them where few come, else some hundreds that follow one another, and none for a while.
+//! Who does not ask for all packets has as many recorded as take a part of the time ([`Share`]):
+//! all of them where few come, else some hundreds that follow one another, and none for a while.
 //!
-//! Graphs that run parts of one application, one behind the other, each have a recorder, and numbers of their own: a packet that comes with another one's has that as where it came from, so
-//! that who knows all of them puts ways together. For them somebody else says which packets are recorded ([`Sampler`], [`Graph::go_on_recording`]).
+//! Graphs that run parts of one application, one behind the other, each have a recorder, and
+//! numbers of their own: a packet that comes with another one's has that as where it came from, so
+//! that who knows all of them puts ways together. For them somebody else says which packets are
+//! recorded ([`Sampler`], [`Graph::go_on_recording`]).
 //!
 //! After a fault of netvm's own the packet is known that a program had at hand ([`netil::fault`]).
 //!
-//! Leaves out: what happens to a packet after a linked element has held it (it is then one that was made there); what elements changed ([`super::Observer`] sees that).
+//! Leaves out: what happens to a packet after a linked element has held it (it is then one that was
+//! made there); what elements changed ([`super::Observer`] sees that).
 
 mod share;
 
@@ -160,7 +167,8 @@ impl Recorder {
         }
     }
 
-    /// The number of a reason. Traps have their places in them: there are as many as the programs have places.
+    /// The number of a reason. Traps have their places in them: there are as many as the programs
+    /// have places.
     fn reason(&mut self, reason: &str) -> u16 {
         let known = self.reasons.iter().position(|known| known == reason);
         let at = known.unwrap_or_else(|| {
@@ -245,7 +253,8 @@ impl Recorder {
         self.mark(packet, self.slot(slot), info);
     }
 
-    /// A packet leaves an element: it begins there if it has no number, or that of another graph, or is a copy.
+    /// A packet leaves an element: it begins there if it has no number, or that of another graph,
+    /// or is a copy.
     pub(super) fn leaves(&mut self, packet: &mut Packet, node: usize, copy: Option<u64>, (info, rings): (&Info, Option<&Rings>)) {
         let number = self.of(packet);
         let from = self.foreign(number);
@@ -290,7 +299,8 @@ pub(super) fn note_ends(recorder: &mut Option<Box<Recorder>>, slots: &[u32], nod
 }
 
 impl Graph {
-    /// Records all packets from now on, and keeps so many. The application has a field of info memory for their numbers, of eight bytes, with that name.
+    /// Records all packets from now on, and keeps so many. The application has a field of info
+    /// memory for their numbers, of eight bytes, with that name.
     ///
     /// # Errors
     /// It has none.
@@ -298,7 +308,8 @@ impl Graph {
         self.record_by(packets, field, None, 0)
     }
 
-    /// Keeps so many packets, with numbers that other graphs do not give: `graph` is another one in each. Which are recorded is said by who lets it run.
+    /// Keeps so many packets, with numbers that other graphs do not give: `graph` is another one in
+    /// each. Which are recorded is said by who lets it run.
     ///
     /// # Errors
     /// The same as of [`Self::record`].
@@ -329,7 +340,8 @@ impl Graph {
         self.watch.recorder.is_some() || self.watch.resting.is_some()
     }
 
-    /// Records packets from the next on or lets them be, so that it takes no more than its share of the time.
+    /// Records packets from the next on or lets them be, so that it takes no more than its share of
+    /// the time.
     pub(super) fn share_recording(&mut self) {
         let records = self.watch.recorder.is_some();
         let Some(recorder) = self.watch.recorder.as_deref_mut().or(self.watch.resting.as_deref_mut()) else { return };
@@ -360,7 +372,8 @@ impl Graph {
         self.core.pool.defer(brings && self.watch.recorder.is_none());
     }
 
-    /// Goes on with what another graph has recorded, if this one has room for packets' numbers; `number`: which of its elements is which here.
+    /// Goes on with what another graph has recorded, if this one has room for packets' numbers;
+    /// `number`: which of its elements is which here.
     pub(super) fn keep_records(&mut self, other: &mut Self, number: impl Fn(usize) -> Option<usize>) {
         let Some(mut recorder) = other.watch.recorder.take().or(other.watch.resting.take()) else { return };
         let Some(place) = self.topology.info.place(&recorder.field).filter(|place| place.len() == 8) else { return };
@@ -394,7 +407,9 @@ impl Graph {
         }
     }
 
-    /// Packets that were recorded, the oldest first; none if nothing is recorded. The packet that was at hand when this thread failed has that as the reason, and is told of even where it was not recorded.
+    /// Packets that were recorded, the oldest first; none if nothing is recorded. The packet that
+    /// was at hand when this thread failed has that as the reason, and is told of even where it was
+    /// not recorded.
     pub fn recorded(&self) -> Option<Vec<Recorded>> {
         let recorder = self.watch.recorder.as_ref().or(self.watch.resting.as_ref())?;
         let mut records: Vec<&Record> = recorder.ring.iter().filter(|record| record.number > 0).collect();

@@ -1,8 +1,12 @@
-//! Routing tables from outside: Click's handlers of IP lookups, for every program with a table `routes`.
+//! Routing tables from outside: Click's handlers of IP lookups, for every program with a table
+//! `routes`.
 //!
-//! Such a table has IPv4 addresses as keys (prefixes, or ranges whose priority is the prefix's length) or IPv6 addresses (prefixes), and values that begin with a gateway and
-//! an output. Handlers: `add ADDR/MASK [GW] OUT`, `set` (the same, in place of what is there), `remove ADDR/MASK [GW OUT]`, `ctrl` (lines of these), `flush` (no routes are left), `lookup ADDR`, `table`.
-//! What files say is unreachable has output -1 in them; `add` and `set` take the outputs that there are.
+//! Such a table has IPv4 addresses as keys (prefixes, or ranges whose priority is the prefix's
+//! length) or IPv6 addresses (prefixes), and values that begin with a gateway and an output.
+//! Handlers: `add ADDR/MASK [GW] OUT`, `set` (the same, in place of what is there),
+//! `remove ADDR/MASK [GW OUT]`, `ctrl` (lines of these), `flush` (no routes are left),
+//! `lookup ADDR`, `table`. What files say is unreachable has output -1 in them; `add` and `set`
+//! take the outputs that there are.
 
 use super::hosts::clear;
 use super::native::{Control, controls};

@@ -1,10 +1,13 @@
 //! Runs of what comes, each in order, merged to one.
 //!
-//! As long as all take turns, as packets do that come at one rate, that is only looked after. Then two at a time, and the results of that again. Whose turn it is, is
-//! computed and not branched on, since with several captures nobody could foretell it; two merges, of the earlier and of the later half, go on side by side, so that a
-//! processor need not wait for one comparison before it begins the next.
+//! As long as all take turns, as packets do that come at one rate, that is only looked after. Then
+//! two at a time, and the results of that again. Whose turn it is, is computed and not branched on,
+//! since with several captures nobody could foretell it; two merges, of the earlier and of the
+//! later half, go on side by side, so that a processor need not wait for one comparison before it
+//! begins the next.
 //!
-//! Source: the halves are found as in Odeh, Green, Mwassi, Shmueli and Birk, "Merge Path - Parallel Merging Made Simple" (2012).
+//! Source: the halves are found as in Odeh, Green, Mwassi, Shmueli and Birk, "Merge Path - Parallel
+//! Merging Made Simple" (2012).
 
 /// Something that comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,7 +16,8 @@ pub(super) struct Timed {
     pub slot: u32,
 }
 
-/// What is merged, in order, and behind it something that does not come earlier than anything that it is merged with.
+/// What is merged, in order, and behind it something that does not come earlier than anything that
+/// it is merged with.
 type Run<'r> = &'r [Timed];
 
 /// Room for what is merged, kept for the next time.
@@ -23,7 +27,8 @@ pub(super) struct Merger {
 }
 
 impl Merger {
-    /// The slots of all runs in order, behind those that are there; of what comes at the same time, that of the first run is first. Gives when the last comes.
+    /// The slots of all runs in order, behind those that are there; of what comes at the same time,
+    /// that of the first run is first. Gives when the last comes.
     pub fn merge(&mut self, runs: &[Run<'_>], slots: &mut Vec<u32>) -> Option<u64> {
         let mut runs: Vec<Run<'_>> = runs.iter().copied().filter(|run| run.len() > 1).collect();
         let latest = take_turns(&mut runs, slots);
@@ -46,7 +51,8 @@ impl Merger {
     }
 }
 
-/// Takes what comes in rounds in which each run has one turn, always in the same order, and gives when the last of that comes.
+/// Takes what comes in rounds in which each run has one turn, always in the same order, and gives
+/// when the last of that comes.
 fn take_turns(runs: &mut [Run<'_>], slots: &mut Vec<u32>) -> Option<u64> {
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.sort_by_key(|n| runs[*n][0].time);
@@ -55,7 +61,8 @@ fn take_turns(runs: &mut [Run<'_>], slots: &mut Vec<u32>) -> Option<u64> {
     for pair in order.windows(2) {
         rounds = rounds.min(before(runs[pair[0]], runs[pair[1]], pair[0] < pair[1]));
     }
-    // What comes behind the last round may come before its end, what comes behind the others is behind that one's first.
+    // What comes behind the last round may come before its end, what comes behind the others is
+    // behind that one's first.
     if runs.iter().any(|run| run[rounds].time <= runs[last][rounds.saturating_sub(1)].time) {
         rounds = rounds.saturating_sub(1);
     }
@@ -71,7 +78,8 @@ fn take_turns(runs: &mut [Run<'_>], slots: &mut Vec<u32>) -> Option<u64> {
     latest
 }
 
-/// From the first on, how many of a run come before those of another at the same place, or with them if that is early enough.
+/// From the first on, how many of a run come before those of another at the same place, or with
+/// them if that is early enough.
 fn before(run: Run<'_>, other: Run<'_>, or_with: bool) -> usize {
     let apart = u64::from(!or_with);
     let comes_before = |(one, other): &(&Timed, &Timed)| one.time.saturating_add(apart) <= other.time;

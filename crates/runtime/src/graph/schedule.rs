@@ -7,17 +7,20 @@ use super::{Body, Call, Graph, Stream};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 
-/// Rounds of tasks after which the next event comes although there still is work: tasks that make packets for ever must not keep others waiting.
+/// Rounds of tasks after which the next event comes although there still is work: tasks that make
+/// packets for ever must not keep others waiting.
 pub(super) const BUSY: u32 = 1 << 16;
 /// Rounds of tasks after the end was asked for.
 const LAST_ROUNDS: u32 = 128;
 /// The most packets that a task may handle in one turn.
 const MAX_BURST: u32 = 1 << 16;
-/// The longest wait for live devices, in nanoseconds: interfaces that are gone are looked for, and hosts look at signals.
+/// The longest wait for live devices, in nanoseconds: interfaces that are gone are looked for, and
+/// hosts look at signals.
 const LONGEST_WAIT: u64 = 250_000_000;
 
 impl Graph {
-    /// Lets elements begin their work that need others to be there: scripts run until they first wait.
+    /// Lets elements begin their work that need others to be there: scripts run until they first
+    /// wait.
     pub fn start(&mut self) {
         self.find_neighbours();
         for node in 0..self.core.nodes.len() {
@@ -81,7 +84,8 @@ impl Graph {
         !self.requests.ended
     }
 
-    /// What is on its way when the end is asked for still goes on, as far as that takes no more than some rounds and no timer.
+    /// What is on its way when the end is asked for still goes on, as far as that takes no more
+    /// than some rounds and no timer.
     fn last_rounds(&mut self) {
         let stops = std::mem::take(&mut self.requests.stops);
         self.fusion.maker.iter_mut().for_each(|maker| maker.ends = true);
@@ -94,7 +98,8 @@ impl Graph {
         self.fusion.maker.iter_mut().for_each(|maker| maker.ends = false);
     }
 
-    /// Each task once, in the order of declaration, but those that have had their turn. True if one had work.
+    /// Each task once, in the order of declaration, but those that have had their turn. True if one
+    /// had work.
     pub(super) fn round(&mut self) -> bool {
         let first = self.next_task();
         if !std::mem::take(&mut self.core.restless) {
@@ -120,7 +125,8 @@ impl Graph {
         Some(from.instance as usize)
     }
 
-    /// Whether a task would find nothing: told with less work than by running it, since mostly that is so. Observers see it run.
+    /// Whether a task would find nothing: told with less work than by running it, since mostly that
+    /// is so. Observers see it run.
     fn is_idle(&self, node: usize) -> bool {
         let before = self.core.nodes[node].empties.map(|from| &self.core.nodes[from].body);
         let Some(Body::Native(Some(native))) = before else { return false };
@@ -157,7 +163,8 @@ impl Graph {
     /// Runs the timers that are due, in the order of their times. True if there was one.
     pub(super) fn due_timers(&mut self) -> bool {
         let mut worked = false;
-        // Each at most once in a turn, so that timers that set themselves for the present do not keep tasks waiting.
+        // Each at most once in a turn, so that timers that set themselves for the present do not
+        // keep tasks waiting.
         for _ in 0..self.core.nodes.len().max(16) {
             let Some((when, node)) = self.next_timer().filter(|(when, _)| *when <= self.core.clock.now()) else { break };
             self.fire(node, when);
@@ -257,7 +264,8 @@ impl Graph {
         next.is_some() && share.is_early()
     }
 
-    /// Timers that were set before the first packet of a capture are due so long after that, and not after the year 1970.
+    /// Timers that were set before the first packet of a capture are due so long after that, and
+    /// not after the year 1970.
     pub(super) fn begin_time(&mut self, time: u64) {
         let late = self.core.clock.begin(time);
         for node in 0..if late > 0 { self.core.nodes.len() } else { 0 } {
@@ -280,7 +288,8 @@ impl Graph {
         self.requests.stops > 0 || !self.requests.calls.is_empty()
     }
 
-    /// Does something, and tells how often the end was asked for meanwhile, and what was asked to be written.
+    /// Does something, and tells how often the end was asked for meanwhile, and what was asked to
+    /// be written.
     pub(super) fn asked_meanwhile<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, u64, VecDeque<Call>) {
         let (stops, calls) = (std::mem::take(&mut self.requests.stops), std::mem::take(&mut self.requests.calls));
         let result = work(self);
@@ -358,7 +367,8 @@ impl Graph {
         self.outside.waited += self.outside.host.clock().unwrap_or(0).saturating_sub(begun);
     }
 
-    /// Nothing can happen any more. A driver script hears of it once, as if somebody had asked for the end.
+    /// Nothing can happen any more. A driver script hears of it once, as if somebody had asked for
+    /// the end.
     fn nothing_left(&mut self) -> bool {
         if self.requests.stops > 0 {
             // A source has just asked for the end, at its own.
@@ -372,7 +382,8 @@ impl Graph {
         false
     }
 
-    /// Passes on what was written a second ago to captures of a live run. A graph that waits for devices does so by itself.
+    /// Passes on what was written a second ago to captures of a live run. A graph that waits for
+    /// devices does so by itself.
     pub fn flush_captures(&mut self) {
         self.outside.devices.flush_captures();
     }

@@ -1,4 +1,5 @@
-//! The graph while a cluster of it runs: what members are given of it, and what becomes of packets that leave them.
+//! The graph while a cluster of it runs: what members are given of it, and what becomes of packets
+//! that leave them.
 
 use super::course::Along;
 use super::flow::MAX_WAY_COPIES;

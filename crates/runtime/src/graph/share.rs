@@ -1,19 +1,30 @@
-//! Several graphs that run one application at the same time, each for its share of the flows: which packets are whose, and what the graphs have in common.
+//! Several graphs that run one application at the same time, each for its share of the flows: which
+//! packets are whose, and what the graphs have in common.
 //!
-//! Each graph has all elements with sources, queues and devices of its own, takes the packets of its share and runs them to completion. Invariants:
-//! - The state of an element is each graph's own, in common, or in parts: each graph has that of some ports, and packets of these ([`crate::io`] says which). A state in common is used by one graph at a time, under its lock: runs of the element are
-//!   one after the other, in some order, and packets of one flow are in theirs.
-//! - A graph takes the locks of a cluster's members in the order of the elements, then that of one element outside of it, then that of what elements have together. So no graphs wait
-//!   for each other in a circle.
-//! - A part is locked by the graph that has it, for bursts. Another one that comes upon a packet of it ([`super::foreign`]) takes its lock while it holds no other.
+//! Each graph has all elements with sources, queues and devices of its own, takes the packets of
+//! its share and runs them to completion. Invariants:
+//! - The state of an element is each graph's own, in common, or in parts: each graph has that of
+//!   some ports, and packets of these ([`crate::io`] says which). A state in common is used by one
+//!   graph at a time, under its lock: runs of the element are one after the other, in some order,
+//!   and packets of one flow are in theirs.
+//! - A graph takes the locks of a cluster's members in the order of the elements, then that of one
+//!   element outside of it, then that of what elements have together. So no graphs wait for each
+//!   other in a circle.
+//! - A part is locked by the graph that has it, for bursts. Another one that comes upon a packet of
+//!   it ([`super::foreign`]) takes its lock while it holds no other.
 //! - Of a state that is seldom written graphs have copies, which follow it ([`super::copies`]).
-//! - A state in common is changed under its lock only: by a run that holds it, or by the commit of a [transaction](super::transaction).
+//! - A state in common is changed under its lock only: by a run that holds it, or by the commit of
+//!   a [transaction](super::transaction).
 //! - A timer of a state in common runs once: who takes it finds it still set, under the lock.
 //! - A capture that several graphs write is completed by the last of them.
-//! - No graph is more than [`AHEAD`] packets of captures ahead of another, so times that a state in common sees go back by no more than those packets last. Where such a state depends on time,
-//!   the bound is one of time instead ([`Common::within`]): before each event a graph tells when that is, and waits until no other has one that is so much earlier. The first of all never waits.
+//! - No graph is more than [`AHEAD`] packets of captures ahead of another, so times that a state in
+//!   common sees go back by no more than those packets last. Where such a state depends on time,
+//!   the bound is one of time instead ([`Common::within`]): before each event a graph tells when
+//!   that is, and waits until no other has one that is so much earlier. The first of all never
+//!   waits.
 //!
-//! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for elements). Leaves out: striped locks.
+//! Source: NRTE paper, section 3 (replicas, flow pinning); NetTM paper, section 2 (locks for
+//! elements). Leaves out: striped locks.
 
 use super::ElementError;
 use super::copies::Changes;
@@ -52,7 +63,8 @@ pub struct Common {
     captures: Mutex<BTreeMap<PathBuf, (Weak<Output>, Plan)>>,
     /// Packets of captures that each graph has passed.
     passed: Vec<AtomicU64>,
-    /// By how many nanoseconds of captures a graph may be ahead of another; without a bound [`u64::MAX`].
+    /// By how many nanoseconds of captures a graph may be ahead of another; without a bound
+    /// [`u64::MAX`].
     within: AtomicU64,
     /// When each graph's next event is, by the time of captures.
     coming: Vec<AtomicU64>,
@@ -70,7 +82,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For applications with these elements in common, and sources whose packets go to graphs by the port of one end.
+    /// For applications with these elements in common, and sources whose packets go to graphs by
+    /// the port of one end.
     pub fn new(elements: BTreeMap<usize, Policy>, ends: BTreeMap<usize, Toward>) -> Self {
         Self { elements, ends, ..Self::default() }
     }
@@ -81,13 +94,16 @@ impl Layout {
 pub enum Policy {
     /// Each holds the lock.
     Lock,
-    /// Each works on what it has read, and holds the lock to look whether that is still so and to write what it changed; otherwise it begins again.
+    /// Each works on what it has read, and holds the lock to look whether that is still so and to
+    /// write what it changed; otherwise it begins again.
     Transaction(Arc<Memory>),
-    /// Each holds the lock; graphs have copies, which they read without it: of tables, and of these bytes of data memory.
+    /// Each holds the lock; graphs have copies, which they read without it: of tables, and of these
+    /// bytes of data memory.
     Noted(Arc<[Range<usize>]>),
     /// It is a copy of that element's.
     Copy(usize),
-    /// Each graph has a part of it, which nobody else runs but for packets that came to another graph's.
+    /// Each graph has a part of it, which nobody else runs but for packets that came to another
+    /// graph's.
     Parts(ByPort),
 }
 
@@ -146,8 +162,9 @@ impl Common {
         Self { layout, captures: Mutex::default(), passed, within: AtomicU64::new(u64::MAX), coming }
     }
 
-    /// Puts the layout of another version in the place of that of this one, which is then there. No graph runs meanwhile. `kept`: by element of the new version that goes on the one that it was,
-    /// whose states it has; `together`: what elements have together goes on.
+    /// Puts the layout of another version in the place of that of this one, which is then there. No
+    /// graph runs meanwhile. `kept`: by element of the new version that goes on the one that it
+    /// was, whose states it has; `together`: what elements have together goes on.
     pub fn go_on(&self, layout: &mut Layout, kept: &BTreeMap<usize, usize>, together: bool) {
         let mut own = lock(&self.layout);
         for (new, old) in kept {
@@ -169,7 +186,8 @@ impl Common {
         Some(self.within.load(Ordering::Relaxed)).filter(|within| *within != u64::MAX)
     }
 
-    /// The same where graphs that read captures are no more than so many nanoseconds of these ahead of each other.
+    /// The same where graphs that read captures are no more than so many nanoseconds of these ahead
+    /// of each other.
     #[must_use]
     pub fn within(self, nanoseconds: Option<u64>) -> Self {
         self.bind(nanoseconds);
@@ -183,7 +201,8 @@ impl Common {
         self
     }
 
-    /// The state of an element, or that graph's part of it, which the first graph makes that wants it.
+    /// The state of an element, or that graph's part of it, which the first graph makes that wants
+    /// it.
     fn state(
         &self,
         (element, graph): (usize, usize),
@@ -252,7 +271,8 @@ impl Share {
         Own { index: self.index, replicas: self.replicas, sorter: Sorter::new(self.toward(source)) }
     }
 
-    /// The end of a source's packets whose port says which graph has them; none: their addresses do.
+    /// The end of a source's packets whose port says which graph has them; none: their addresses
+    /// do.
     pub(super) fn toward(&self, source: usize) -> Option<Toward> {
         lock(&self.common.layout).ends.get(&source).copied()
     }
@@ -378,7 +398,8 @@ impl Slot {
 mod tests {
     use super::*;
 
-    /// Graphs of captures with state that depends on time: the one whose next event is first goes on, others as far as they may, and who has left is waited for no more.
+    /// Graphs of captures with state that depends on time: the one whose next event is first goes
+    /// on, others as far as they may, and who has left is waited for no more.
     #[test]
     fn graphs_stay_within_a_time_of_each_other() {
         let common = Arc::new(Common::new(3, BTreeMap::new()).within(Some(10)));

@@ -1,11 +1,14 @@
-//! Signals that scripts hear. One that comes is heard once: the script's run from the beginning; when it has ended by itself, it hears the next.
+//! Signals that scripts hear. One that comes is heard once: the script's run from the beginning;
+//! when it has ended by itself, it hears the next.
 //!
-//! Source: Click's manual of Script. Leaves out: signals that tell of a fault of the process, or that no process can hear; and signals to other processes.
+//! Source: Click's manual of Script. Leaves out: signals that tell of a fault of the process, or
+//! that no process can hear; and signals to other processes.
 
 use super::native::Ctx;
 use super::{Graph, HandlerError, Stream};
 
-/// Signals by their names, as POSIX numbers them or Linux does on all of its processors but Alpha, MIPS, PA-RISC and SPARC.
+/// Signals by their names, as POSIX numbers them or Linux does on all of its processors but Alpha,
+/// MIPS, PA-RISC and SPARC.
 const NAMES: &[(&str, i32)] = &[
     ("HUP", 1),
     ("INT", 2),
@@ -30,7 +33,8 @@ pub(super) fn number(text: &str) -> Result<i32, HandlerError> {
 }
 
 impl Graph {
-    /// Runs the scripts that hear what has come. Those that do not hear again leave the signal to do what it does.
+    /// Runs the scripts that hear what has come. Those that do not hear again leave the signal to
+    /// do what it does.
     pub(super) fn take_signals(&mut self) {
         // Each signal that has come is there once, so that few are enough.
         for _ in 0..NAMES.len() {
@@ -59,7 +63,8 @@ impl Ctx<'_> {
         self.graph.outside.host.hear(signal, true);
     }
 
-    /// `SIGNAL PROCESS…`: sends this process a signal. Configurations may come from others, and are no reason to end other programs.
+    /// `SIGNAL PROCESS…`: sends this process a signal. Configurations may come from others, and are
+    /// no reason to end other programs.
     pub(super) fn kill(&mut self, words: &[&str]) -> Result<(), HandlerError> {
         let (signal, processes) = words.split_first().ok_or("kill: expected a signal and processes")?;
         let signal = number(signal)?;

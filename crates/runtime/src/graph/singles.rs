@@ -1,7 +1,9 @@
-//! Packets that come to members of the cluster by themselves: while it runs (copies, what is led back, what tasks send on meanwhile), or where compiled code is for bursts only.
+//! Packets that come to members of the cluster by themselves: while it runs (copies, what is led
+//! back, what tasks send on meanwhile), or where compiled code is for bursts only.
 //!
-//! Each goes through a cluster of its own, of the same members, and so as far as they lead it at once. There are some of those, as one packet may send others; where none is left,
-//! elements run one by one, which gives the same.
+//! Each goes through a cluster of its own, of the same members, and so as far as they lead it at
+//! once. There are some of those, as one packet may send others; where none is left, elements run
+//! one by one, which gives the same.
 
 use super::linked::Made;
 use super::serving::Serving;
@@ -13,7 +15,8 @@ use std::sync::Arc;
 
 /// Packets that may be on their way at once.
 const DEPTH: usize = 4;
-/// Packets that must have left a cluster with copies before it gives way, and of how many at most one.
+/// Packets that must have left a cluster with copies before it gives way, and of how many at most
+/// one.
 const COPIED: u64 = 4096;
 /// See [`COPIED`].
 const ONE_OF: u64 = 8;
@@ -23,7 +26,8 @@ pub(super) struct Singles {
     plan: Arc<Plan>,
     by_node: Vec<Vec<Option<u32>>>,
     free: Vec<Single>,
-    /// Packets that had gone through clusters when the present one was linked, and those that have left that with copies.
+    /// Packets that had gone through clusters when the present one was linked, and those that have
+    /// left that with copies.
     before: u64,
     copied: u64,
 }
@@ -105,7 +109,8 @@ impl Singles {
 }
 
 impl Graph {
-    /// The entry by which a packet on its way comes into a cluster for single packets, if one is free.
+    /// The entry by which a packet on its way comes into a cluster for single packets, if one is
+    /// free.
     pub(super) fn entry_of(&self, push: &Push) -> Option<u32> {
         let singles =
             self.fusion.singles.as_ref().filter(|_| self.watch.observer.is_none() && self.core.pool.room() > 0 && self.passes_on())?;
@@ -118,7 +123,8 @@ impl Graph {
         self.fusion.singles.as_deref().is_some_and(better) && self.fusion.linked.as_ref().is_some_and(|linked| linked.gives_way())
     }
 
-    /// Compiled C that leaves copies to the runtime gives way to machine code, which makes them, where many packets are copied.
+    /// Compiled C that leaves copies to the runtime gives way to machine code, which makes them,
+    /// where many packets are copied.
     pub(super) fn prefer_singles(&mut self) {
         if !self.singles_are_better() {
             return;

@@ -34,7 +34,8 @@ impl Graph {
         }
     }
 
-    /// Lets each of them leave as a packet of its own, with the tasks behind it, which would have run before the next came.
+    /// Lets each of them leave as a packet of its own, with the tasks behind it, which would have
+    /// run before the next came.
     fn lift_all(&mut self, node: usize, port: u32, slots: &[u32]) {
         for slot in slots {
             let packet = self.lift(*slot, 0);
@@ -44,7 +45,8 @@ impl Graph {
         }
     }
 
-    /// Lets packets of the pool enter a native element, in order; one that is full gets its tasks run first.
+    /// Lets packets of the pool enter a native element, in order; one that is full gets its tasks
+    /// run first.
     pub(super) fn enter_slots(&mut self, to: End, mut slots: &[u32]) {
         let node = to.instance as usize;
         while !slots.is_empty() {

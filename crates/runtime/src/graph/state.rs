@@ -55,7 +55,8 @@ pub(super) struct Core {
     pub pool: Pool,
     /// What one handler run may spend.
     pub budget: u32,
-    /// A task may find something to do: a packet has come to a native element, or a task has ended its turn otherwise than by finding nothing.
+    /// A task may find something to do: a packet has come to a native element, or a task has ended
+    /// its turn otherwise than by finding nothing.
     pub restless: bool,
     /// A packet moved since this was last set to false.
     pub moved: bool,

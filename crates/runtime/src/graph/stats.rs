@@ -73,7 +73,8 @@ pub struct LinkedStats {
     pub packets: u64,
     /// The time in them, if the run is measured.
     pub measured: Measured,
-    /// Outputs of them that were not counted, and that what came out elsewhere does not tell of: elements and ports.
+    /// Outputs of them that were not counted, and that what came out elsewhere does not tell of:
+    /// elements and ports.
     pub unsure: Vec<(usize, u32)>,
 }
 
@@ -82,7 +83,8 @@ pub struct LinkedStats {
 pub struct Stats {
     /// Packets that came from captures.
     pub arrivals: u64,
-    /// How long the run has lasted by its own clock, that of the packets where they come from captures, in nanoseconds.
+    /// How long the run has lasted by its own clock, that of the packets where they come from
+    /// captures, in nanoseconds.
     pub lasted_ns: u64,
     /// Name, class and packets of each element, in the order of their declaration.
     pub nodes: Vec<(String, String, NodeStats)>,
@@ -95,7 +97,8 @@ pub struct Stats {
 }
 
 impl super::Graph {
-    /// How many packets have come from captures so far ([`Stats::arrivals`]), without the rest of the statistics.
+    /// How many packets have come from captures so far ([`Stats::arrivals`]), without the rest of
+    /// the statistics.
     pub fn arrivals(&self) -> u64 {
         self.core.arrivals
     }
@@ -117,7 +120,8 @@ impl super::Graph {
         Stats { nodes, linked: Some(linked).filter(|linked| !linked.members.is_empty()), ..whole }
     }
 
-    /// Adds what a cluster has counted of its members. True if it has counted what left by their ports.
+    /// Adds what a cluster has counted of its members. True if it has counted what left by their
+    /// ports.
     pub(super) fn count_linked(&self, linked: &Linked, stats: &mut [&mut NodeStats]) -> bool {
         linked.entered().for_each(|(node, entered)| stats[node].packets += entered);
         let singles = self.fusion.singles.as_deref().into_iter().flat_map(Singles::entered);
@@ -133,8 +137,9 @@ impl super::Graph {
         true
     }
 
-    /// Linked elements do not count what leaves by their wires, as it only costs time: what came in at the other end tells, if all but one of the wires there are
-    /// known. Those that are not known are given back.
+    /// Linked elements do not count what leaves by their wires, as it only costs time: what came in
+    /// at the other end tells, if all but one of the wires there are known. Those that are not
+    /// known are given back.
     fn infer(&self, members: &[usize], nodes: &mut [(String, String, NodeStats)]) -> Vec<(usize, u32)> {
         let wires: Vec<(usize, u32, usize)> = (0..self.core.nodes.len()).flat_map(|node| self.wires_of(node)).collect();
         let is_open = |wire: &&(usize, u32, usize)| {

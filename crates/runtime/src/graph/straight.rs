@@ -1,15 +1,21 @@
-//! Calls of the program around the graph that bring packets, run them and take them, while nothing else is to be done.
+//! Calls of the program around the graph that bring packets, run them and take them, while nothing
+//! else is to be done.
 //!
 //! ```text
 //!  call ─▶ slot of the pool ─▶ cluster ─▶ exit ─▶ slots that wait to be taken ─▶ call
 //! ```
 //!
-//! A packet that comes by a port is put into the pool, where the source behind the port would put it with the next turn. A call that runs them looks whether there is anything but them: a task with
-//! work, a timer that is due, something that is asked for. If not, the cluster runs them; what leaves it for a device whose packets calls take, with nothing between but a queue that the device
-//! empties, stays in the pool until it is taken. Elements that packets pass by in this way are told how many when somebody can ask.
+//! A packet that comes by a port is put into the pool, where the source behind the port would put
+//! it with the next turn. A call that runs them looks whether there is anything but them: a task
+//! with work, a timer that is due, something that is asked for. If not, the cluster runs them; what
+//! leaves it for a device whose packets calls take, with nothing between but a queue that the
+//! device empties, stays in the pool until it is taken. Elements that packets pass by in this way
+//! are told how many when somebody can ask.
 //!
-//! Invariants: all is as if packets had gone through the ports' queues and a turn of the schedule. What is brought comes before what waits in ports, and what waits to be taken left before what is in
-//! ports; so nothing is brought while packets wait there, and nothing leaves in this way while packets are there or an element outside the cluster has had one. [`Graph::leave_straight`] puts
+//! Invariants: all is as if packets had gone through the ports' queues and a turn of the schedule.
+//! What is brought comes before what waits in ports, and what waits to be taken left before what is
+//! in ports; so nothing is brought while packets wait there, and nothing leaves in this way while
+//! packets are there or an element outside the cluster has had one. [`Graph::leave_straight`] puts
 //! everything where it would be otherwise, before anything else is done with the graph.
 
 use super::linked::{BURST, SLOTS};
@@ -90,7 +96,8 @@ impl Straight {
 }
 
 impl Graph {
-    /// A packet comes by a port, by its place among those of the settings, no earlier than those before; it waits for [`Self::run_brought`]. False if it has to wait in the port's queue.
+    /// A packet comes by a port, by its place among those of the settings, no earlier than those
+    /// before; it waits for [`Self::run_brought`]. False if it has to wait in the port's queue.
     #[inline]
     pub fn bring(&mut self, port: usize, packet: &Lent<'_>) -> bool {
         if !self.fusion.straight.known && !self.look_for_straight() {
@@ -101,7 +108,8 @@ impl Graph {
         if bytes.len() > LONGEST || self.fusion.straight.coming.len() >= BURST {
             return false;
         }
-        // Of packets that come at the same time, those of the source that was declared first are first.
+        // Of packets that come at the same time, those of the source that was declared first are
+        // first.
         if self.fusion.straight.last(&self.core.pool).is_some_and(|(time, of)| of != port && time >= time_ns) {
             return false;
         }
@@ -123,7 +131,8 @@ impl Graph {
         self.fusion.straight.of.iter().filter(|(of, _)| *of == port).map(|(_, count)| count).sum()
     }
 
-    /// Runs what was brought, as [`Self::run_up_to`] does. False if that has to be called because something else is to be done.
+    /// Runs what was brought, as [`Self::run_up_to`] does. False if that has to be called because
+    /// something else is to be done.
     #[inline]
     pub fn run_brought(&mut self, until: u64) -> bool {
         if !self.fusion.straight.known {
@@ -168,7 +177,8 @@ impl Graph {
             && !self.singles_are_better()
     }
 
-    /// Takes packets that have left by a port in this way, in order, as long as the caller wants more; how many, and whether these were all.
+    /// Takes packets that have left by a port in this way, in order, as long as the caller wants
+    /// more; how many, and whether these were all.
     #[inline]
     pub fn take_sent(&mut self, port: usize, wants: &mut impl FnMut(Lent<'_>) -> bool) -> (usize, bool) {
         let Some(Output { sent, taken, .. }) = self.fusion.straight.outputs.get_mut(port) else { return (0, true) };
@@ -212,7 +222,8 @@ impl Graph {
         self.fusion.straight.known = false;
     }
 
-    /// Puts everything where it would be if packets went by the queues of ports: something else is to be done.
+    /// Puts everything where it would be if packets went by the queues of ports: something else is
+    /// to be done.
     pub fn leave_straight(&mut self) {
         if !self.fusion.straight.known && self.fusion.straight.inputs.is_empty() {
             return;
@@ -252,7 +263,8 @@ impl Graph {
         queue.iter().filter(|_| *passed > 0).for_each(|queue| self.core.nodes[*queue].stats.left_many(0, *passed));
     }
 
-    /// Looks what packets of calls can go by, unless others than these had to be run the last times. False if it did not look.
+    /// Looks what packets of calls can go by, unless others than these had to be run the last
+    /// times. False if it did not look.
     #[cold]
     fn look_for_straight(&mut self) -> bool {
         self.leave_straight();

@@ -1,18 +1,26 @@
-//! A graph that takes the place of another one while packets flow: a new version of a configuration.
+//! A graph that takes the place of another one while packets flow: a new version of a
+//! configuration.
 //!
 //! ```text
 //!  plan: which elements are the same ─▶ make and initialise the others ─▶ move what is kept ─▶ the old graph completes what it alone wrote
 //!                                          │ fails: the old graph goes on, as if nothing had been
 //! ```
 //!
-//! An element is the same if it has the name (or none), the class, the arguments and the ports that it had: it goes on with all that it has (packets of queues, places in captures, open devices, tables,
-//! variables, timers). An element in C whose arguments or class's code changed is new, but keeps the entries that packets have made in its tables (those that its push handler inserts into), where name, kind, key and
-//! value are as they were. Devices stay open. Invariants:
+//! An element is the same if it has the name (or none), the class, the arguments and the ports that
+//! it had: it goes on with all that it has (packets of queues, places in captures, open devices,
+//! tables, variables, timers). An element in C whose arguments or class's code changed is new, but
+//! keeps the entries that packets have made in its tables (those that its push handler inserts
+//! into), where name, kind, key and value are as they were. Devices stay open. Invariants:
 //! - Nothing of the old graph has changed when making the new one fails.
-//! - No packet is on its way meanwhile; what waits in sources and queues is handled by the new graph.
-//! - Where packets' annotations lie elsewhere in the new graph, elements that hold packets are not kept: their packets are counted as lost. Those that sources have read go on, with their fields in the new places.
+//! - No packet is on its way meanwhile; what waits in sources and queues is handled by the new
+//!   graph.
+//! - Where packets' annotations lie elsewhere in the new graph, elements that hold packets are not
+//!   kept: their packets are counted as lost. Those that sources have read go on, with their fields
+//!   in the new places.
 //!
-//! Source: Click's hot swapping (E. Kohler, The Click Modular Router, 2000, section 5.5: take_state). Of several graphs that are stages of one application each is prepared, and takes its place when all are.
+//! Source: Click's hot swapping (E. Kohler, The Click Modular Router, 2000, section 5.5:
+//! take_state). Of several graphs that are stages of one application each is prepared, and takes
+//! its place when all are.
 
 use super::native::Cut;
 use super::{Body, Factories, Fault, Graph, Host, Node, NodeStats, Settings, printing};
@@ -68,8 +76,9 @@ impl Host for Nobody {
 }
 
 impl Graph {
-    /// Makes the graph of another application that goes on where this one is, with the settings that this one has but for the configuration's text. This one is not to be run any more,
-    /// only finished.
+    /// Makes the graph of another application that goes on where this one is, with the settings
+    /// that this one has but for the configuration's text. This one is not to be run any more, only
+    /// finished.
     ///
     /// # Errors
     /// Elements that cannot be made, with the reasons: then this one goes on.
@@ -82,7 +91,8 @@ impl Graph {
         self.prepare(application, factories, settings).map(|successor| successor.accede(self))
     }
 
-    /// The same, but for its end: this graph can still go on if it gets back what it has lent ([`Successor::give_up`]).
+    /// The same, but for its end: this graph can still go on if it gets back what it has lent
+    /// ([`Successor::give_up`]).
     ///
     /// # Errors
     /// As [`Graph::succeed`].
@@ -109,7 +119,8 @@ impl Graph {
         self.same(application, self.topology.info == super::Info::of(application))
     }
 
-    /// Whether the elements of another application would have the same together as those of this graph.
+    /// Whether the elements of another application would have the same together as those of this
+    /// graph.
     pub fn has_together(&self, application: &Application) -> bool {
         self.topology.sharing == sharing(application)
     }
@@ -154,8 +165,9 @@ impl Graph {
         plan
     }
 
-    /// By element of the new application, the one of this graph that it is. Names that a configuration does not give shift when elements are added, so elements without one are told apart by
-    /// class and arguments, in the order of declaration.
+    /// By element of the new application, the one of this graph that it is. Names that a
+    /// configuration does not give shift when elements are added, so elements without one are told
+    /// apart by class and arguments, in the order of declaration.
     fn same(&self, application: &Application, same_info: bool) -> BTreeMap<usize, usize> {
         let mut unnamed: HashMap<(&str, &[String]), VecDeque<usize>> = HashMap::new();
         for (at, node) in self.core.nodes.iter().enumerate().filter(|(_, node)| node.name.contains('@')) {
@@ -190,7 +202,8 @@ impl Graph {
         }
     }
 
-    /// The graph without what is kept, whose elements have no state, the others initialised. Devices and the host are lent to it, and come back if it fails.
+    /// The graph without what is kept, whose elements have no state, the others initialised.
+    /// Devices and the host are lent to it, and come back if it fails.
     fn make_next(
         &mut self,
         application: &Application,
@@ -277,7 +290,8 @@ impl Graph {
         }
     }
 
-    /// Packets that wait in queues lie in the pool. Where annotations lie elsewhere no queue is kept.
+    /// Packets that wait in queues lie in the pool. Where annotations lie elsewhere no queue is
+    /// kept.
     fn keep_pool(&mut self, old: &mut Self) {
         for at in 0..old.core.nodes.len() {
             old.with_native(at, |native, ctx| {

@@ -1,9 +1,13 @@
 //! The tables of programs from outside: handlers that every table has.
 //!
-//! `TABLE.list` is a line an entry (`KEY[/MASK|-HIGHEST] [PRIORITY] VALUE`, in hexadecimal), `TABLE.count` how many there are; `TABLE.add` and
-//! `TABLE.remove` take such lines. Keys, masks and values have all their digits, so that a mask's length in bits (`/8`) is not taken for a mask; a
-//! prefix's mask is ones, then zeros. `TABLE.dump` tells entries by the names of their [`fields`], where their class gives them such, and `TABLE.add` and `TABLE.remove` take these, too. What addresses look like in them is the element's business, whose own handlers hide these;
-//! tables of Click's elements have Click's handlers as well: [`super::routes`], [`super::hosts`], [`super::mappings`].
+//! `TABLE.list` is a line an entry (`KEY[/MASK|-HIGHEST] [PRIORITY] VALUE`, in hexadecimal),
+//! `TABLE.count` how many there are; `TABLE.add` and `TABLE.remove` take such lines. Keys, masks
+//! and values have all their digits, so that a mask's length in bits (`/8`) is not taken for a
+//! mask; a prefix's mask is ones, then zeros. `TABLE.dump` tells entries by the names of their
+//! [`fields`], where their class gives them such, and `TABLE.add` and `TABLE.remove` take these,
+//! too. What addresses look like in them is the element's business, whose own handlers hide these;
+//! tables of Click's elements have Click's handlers as well: [`super::routes`], [`super::hosts`],
+//! [`super::mappings`].
 
 mod fields;
 
@@ -119,7 +123,8 @@ impl Program {
 }
 
 impl Program {
-    /// Where the program acts on what its tables' timeouts end: its timers are set for entries that it has not entered itself.
+    /// Where the program acts on what its tables' timeouts end: its timers are set for entries that
+    /// it has not entered itself.
     pub(super) fn watch_tables(&mut self, now: u64) {
         let watched = watched(self.module());
         for (table, timer) in &watched {
@@ -198,7 +203,8 @@ fn expected(table: &Declaration, text: &str, values: bool) -> HandlerError {
     HandlerError::invalid(format!("expected {form}{value} in hexadecimal, {digits}{bytes}, not '{}'", text.trim()))
 }
 
-/// Whether a table of that kind has such entries: masks of prefixes are ones, then zeros, and ranges do not end before they begin.
+/// Whether a table of that kind has such entries: masks of prefixes are ones, then zeros, and
+/// ranges do not end before they begin.
 fn fits(table: &Declaration, key: &[u64], mask: &[u64]) -> bool {
     let ones = || (0..usize::from(table.key_bits)).rev().map(|bit| mask[bit / 64] >> (bit % 64) & 1);
     match table.kind {

@@ -1,10 +1,14 @@
-//! Packets that were made at once, up to the first after which a queue holds several: those behind it are taken back, and have not been made.
+//! Packets that were made at once, up to the first after which a queue holds several: those behind
+//! it are taken back, and have not been made.
 //!
-//! Where an element may send copies into queues that tasks empty a packet a turn, a queue may be longer after one packet than its task takes out in the turn. Such a burst goes through a cluster for
-//! single packets, which leaves copies to the host. Before a packet that leaves with copies, or by itself, the queues are emptied of those before it; if it leaves several packets in a queue the burst
-//! ends, and its turn goes on as that of a single packet does.
+//! Where an element may send copies into queues that tasks empty a packet a turn, a queue may be
+//! longer after one packet than its task takes out in the turn. Such a burst goes through a cluster
+//! for single packets, which leaves copies to the host. Before a packet that leaves with copies, or
+//! by itself, the queues are emptied of those before it; if it leaves several packets in a queue
+//! the burst ends, and its turn goes on as that of a single packet does.
 //!
-//! Invariant: as for all bursts nobody can tell ([`super::making`]). Only sinks empty the queues, so that nothing comes back from them.
+//! Invariant: as for all bursts nobody can tell ([`super::making`]). Only sinks empty the queues,
+//! so that nothing comes back from them.
 
 use super::course::Along;
 use super::native::TaskKind;
@@ -49,7 +53,8 @@ impl Early {
 }
 
 impl Graph {
-    /// What is needed for bursts that may end early, whose packets go to an input: clusters for single packets, and sinks behind all queues.
+    /// What is needed for bursts that may end early, whose packets go to an input: clusters for
+    /// single packets, and sinks behind all queues.
     pub(super) fn early_at(&self, to: End, others: &[usize]) -> Option<Early> {
         let sink = |task: &usize| {
             let node = &self.core.nodes[*task];
@@ -107,7 +112,8 @@ impl Graph {
         self.fusion.maker.as_ref().is_none_or(|maker| maker.emptied().iter().all(|queue| held(queue) <= 1))
     }
 
-    /// A burst that may end early is over: the clock comes to its last turn. True if it ended early; who made it is told how many were taken back.
+    /// A burst that may end early is over: the clock comes to its last turn. True if it ended
+    /// early; who made it is told how many were taken back.
     pub(super) fn end_made(&mut self, node: usize) -> bool {
         let Some(early) = self.early() else { return false };
         let (made, back) = (early.made, std::mem::take(&mut early.back));

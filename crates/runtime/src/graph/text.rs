@@ -1,6 +1,7 @@
 //! Text as Click's configurations and handlers have it: words, quotes, numbers, times.
 //!
-//! Quotes: `'…'` as it stands; `"…"` with backslash escapes; `\<0a 0b>` bytes in hexadecimal, within double quotes or outside. Source: click(5).
+//! Quotes: `'…'` as it stands; `"…"` with backslash escapes; `\<0a 0b>` bytes in hexadecimal,
+//! within double quotes or outside. Source: click(5).
 
 use std::fmt::Write as _;
 
@@ -208,7 +209,8 @@ pub(super) fn bandwidth(text: &str) -> Option<u64> {
     (number >= 0.0).then(|| (number * scale / if bits { 8.0 } else { 1.0 }).round() as u64)
 }
 
-/// A moment or a duration: seconds and their fraction, six digits or nine where the last three are not 0.
+/// A moment or a duration: seconds and their fraction, six digits or nine where the last three are
+/// not 0.
 pub(crate) fn seconds(nanoseconds: u64) -> String {
     let (whole, part) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
     match part % 1000 {

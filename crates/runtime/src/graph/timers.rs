@@ -1,11 +1,15 @@
-//! When elements' timers are due, and which is first: by their times, and of those due at the same time in the order of declaration.
+//! When elements' timers are due, and which is first: by their times, and of those due at the same
+//! time in the order of declaration.
 //!
-//! An element has one time here, that of its first timer. Setting one and finding the first costs the same however many there are: a radix tree of the bits of
-//! time and element, four by four, has at most 24 nodes from its root to a leaf, and those with a single branch are left out (D. R. Morrison, PATRICIA,
-//! JACM 15(4), 1968). Unlike in a timing wheel, times may be before those found last, and order is exact.
+//! An element has one time here, that of its first timer. Setting one and finding the first costs
+//! the same however many there are: a radix tree of the bits of time and element, four by four, has
+//! at most 24 nodes from its root to a leaf, and those with a single branch are left out (D. R.
+//! Morrison, PATRICIA, JACM 15(4), 1968). Unlike in a timing wheel, times may be before those found
+//! last, and order is exact.
 //!
-//! Invariants: the tree has a leaf for each element that has a time, and `first` is the first of these; a node has two branches or more, keys below it agree
-//! in all digits above its own, and its branches are by that digit.
+//! Invariants: the tree has a leaf for each element that has a time, and `first` is the first of
+//! these; a node has two branches or more, keys below it agree in all digits above its own, and its
+//! branches are by that digit.
 
 /// All of them.
 #[derive(Default)]

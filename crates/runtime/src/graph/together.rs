@@ -1,4 +1,5 @@
-//! What elements of an application have together: tables and pieces of memory that are one, which lie with the graph while nobody uses them.
+//! What elements of an application have together: tables and pieces of memory that are one, which
+//! lie with the graph while nobody uses them.
 
 use super::program::seed_of;
 use super::{Body, Factories, Node, Settings};
@@ -8,7 +9,8 @@ use netil::tables::Table;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// What a program has together with others: its own numbers for tables, and theirs in the graph; pieces of its shared memory, and where they begin in the graph's.
+/// What a program has together with others: its own numbers for tables, and theirs in the graph;
+/// pieces of its shared memory, and where they begin in the graph's.
 #[derive(Clone, Default)]
 pub(super) struct Together {
     pub(super) tables: Vec<(usize, usize)>,

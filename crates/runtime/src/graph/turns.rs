@@ -1,4 +1,5 @@
-//! Sources that take turns: packets come at one rate everywhere, so that it can be computed in which order, and they are put there in that order from the first.
+//! Sources that take turns: packets come at one rate everywhere, so that it can be computed in
+//! which order, and they are put there in that order from the first.
 
 use std::cmp::Ordering;
 
@@ -13,12 +14,14 @@ pub(super) struct Turns {
     pub last: u64,
 }
 
-/// A source: its number, when its next packet comes, and how many come in the common interval from there on.
+/// A source: its number, when its next packet comes, and how many come in the common interval from
+/// there on.
 pub(super) type Turn = (usize, u64, usize);
 
 impl Turns {
-    /// Rounds, at most so many, that come before a moment, with one packet of each source every `interval_ns` nanoseconds; `None` if sources do not take turns. At the
-    /// same time the source with the lowest number is first.
+    /// Rounds, at most so many, that come before a moment, with one packet of each source every
+    /// `interval_ns` nanoseconds; `None` if sources do not take turns. At the same time the source
+    /// with the lowest number is first.
     pub(super) fn of(mut sources: Vec<Turn>, interval_ns: u64, until: u64, most: usize) -> Option<Self> {
         sources.sort_unstable_by_key(|(source, time, _)| (*time, *source));
         let ((first, earliest, _), (last, latest, _)) = (*sources.first()?, *sources.last()?);
@@ -46,7 +49,8 @@ pub(super) fn moments(first: u64, interval_ns: u64, until: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// The packets of sources, by the times of their first ones, that come in rounds of one each, always in the same order.
+    /// The packets of sources, by the times of their first ones, that come in rounds of one each,
+    /// always in the same order.
     fn by_hand(times: &[u64], interval: u64, until: u64, most: usize) -> Vec<usize> {
         let mut all: Vec<(u64, usize)> =
             (0..2 * most as u64).flat_map(|n| times.iter().enumerate().map(move |(source, time)| (time + n * interval, source))).collect();

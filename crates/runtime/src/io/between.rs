@@ -1,6 +1,8 @@
-//! Synthetic traffic between two networks: the packets of [`super::synth`] with the addresses of a link, as a router, a translator or a firewall meets them there.
+//! Synthetic traffic between two networks: the packets of [`super::synth`] with the addresses of a
+//! link, as a router, a translator or a firewall meets them there.
 //!
-//! Invariants: only frames of IPv4 without tags are kept; checksums that were right stay right (RFC 1624); the same options and seed give the same packets on every machine.
+//! Invariants: only frames of IPv4 without tags are kept; checksums that were right stay right (RFC
+//! 1624); the same options and seed give the same packets on every machine.
 //!
 //! Leaves out: conversations; each packet stands alone.
 
@@ -19,7 +21,8 @@ pub type Network = (Ipv4Addr, u8);
 pub struct Between {
     /// The Ethernet address that every frame is sent to.
     pub ether: Option<[u8; 6]>,
-    /// The network of the sources: its first address is left to the box under test, the next 250 are hosts.
+    /// The network of the sources: its first address is left to the box under test, the next 250
+    /// are hosts.
     pub src: Option<Network>,
     /// The network of the destinations, likewise.
     pub dst: Option<Network>,

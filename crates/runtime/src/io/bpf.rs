@@ -1,6 +1,7 @@
 //! Programs in the kernel: loaded with their maps, tried on packets, attached to interfaces.
 //!
-//! A program is gone when nobody has its descriptor any more, and a link with it: so nothing is left behind by a process that is killed.
+//! A program is gone when nobody has its descriptor any more, and a link with it: so nothing is
+//! left behind by a process that is killed.
 
 pub use super::sys::words::Words;
 
@@ -25,7 +26,8 @@ const LINK_CREATE: u32 = 28;
 const ARRAY: u32 = 2;
 const PER_CPU_ARRAY: u32 = 6;
 const LONGEST_PREFIX: u32 = 11;
-/// Programs cannot write to it; its entries are made when they are entered; its bytes can be mapped into memory.
+/// Programs cannot write to it; its entries are made when they are entered; its bytes can be mapped
+/// into memory.
 const READ_ONLY: u32 = 1 << 7;
 const NO_PREALLOC: u32 = 1;
 const MAPPABLE: u32 = 1 << 10;
@@ -163,7 +165,8 @@ impl Program {
     /// Loads a program for XDP.
     ///
     /// # Errors
-    /// The process may not, or the verifier refuses it; the error then ends with the verifier's words.
+    /// The process may not, or the verifier refuses it; the error then ends with the verifier's
+    /// words.
     pub fn load(insts: &[[u8; 8]], references: &[Reference], maps: &[Map<'_>]) -> io::Result<Self> {
         let maps = maps.iter().map(|map| create(map).map(Arc::new)).collect::<io::Result<Vec<_>>>()?;
         let mut insts = insts.to_vec();
@@ -225,7 +228,8 @@ impl Program {
         of_map(map.fd.as_fd()).input(8, key).input(16, value).call(MAP_UPDATE).map(|_| ())
     }
 
-    /// The keys and values of a map; of an array for processors each value is the sum of theirs, word by word of 64 bits.
+    /// The keys and values of a map; of an array for processors each value is the sum of theirs,
+    /// word by word of 64 bits.
     ///
     /// # Errors
     /// There is no such map.
@@ -271,7 +275,8 @@ impl Program {
 }
 
 impl Entries {
-    /// The value of a key; for a map of prefixes of the longest one, of an array for processors the sum.
+    /// The value of a key; for a map of prefixes of the longest one, of an array for processors the
+    /// sum.
     ///
     /// # Errors
     /// The key has another length, or the kernel refuses it.
@@ -284,7 +289,8 @@ impl Entries {
         }
     }
 
-    /// Enters a value. False if the map is full, or the key is there or not there against what was asked.
+    /// Enters a value. False if the map is full, or the key is there or not there against what was
+    /// asked.
     ///
     /// # Errors
     /// Key or value have another length, or the kernel refuses it.

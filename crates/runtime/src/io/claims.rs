@@ -1,7 +1,9 @@
-//! Files in use by this process: none is written that is read or written already, as its packets would be lost.
+//! Files in use by this process: none is written that is read or written already, as its packets
+//! would be lost.
 //!
-//! An output takes its place when it is complete, so reading and writing one file would leave something well-formed; but what was read is gone then, and of two
-//! outputs only the last is there. Regular files only: pipes and devices are shared by whoever likes.
+//! An output takes its place when it is complete, so reading and writing one file would leave
+//! something well-formed; but what was read is gone then, and of two outputs only the last is
+//! there. Regular files only: pipes and devices are shared by whoever likes.
 
 use std::fs::{self, File, Metadata};
 use std::io;

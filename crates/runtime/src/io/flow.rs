@@ -1,13 +1,18 @@
-//! The flow that a frame belongs to, as far as replicas of a program need it: the two addresses that it is between, or the port of one end.
+//! The flow that a frame belongs to, as far as replicas of a program need it: the two addresses
+//! that it is between, or the port of one end.
 //!
-//! By addresses, an ICMP error belongs to the flow whose packet it quotes, and both directions are one flow. Ports do not count, so that fragments stay together. What has no IP header
-//! behind Ethernet and at most two VLAN tags is one flow.
+//! By addresses, an ICMP error belongs to the flow whose packet it quotes, and both directions are
+//! one flow. Ports do not count, so that fragments stay together. What has no IP header behind
+//! Ethernet and at most two VLAN tags is one flow.
 //!
-//! By ports ([`port`]), a packet of TCP or UDP belongs to the port of one of its ends, an ICMP query or answer to its identifier, an ICMP error to the port of the other end of the packet
-//! that it quotes, which went the other way. Fragments follow their first one ([`Sorter`]). Whatever has no ports goes by addresses.
+//! By ports ([`port`]), a packet of TCP or UDP belongs to the port of one of its ends, an ICMP
+//! query or answer to its identifier, an ICMP error to the port of the other end of the packet that
+//! it quotes, which went the other way. Fragments follow their first one ([`Sorter`]). Whatever has
+//! no ports goes by addresses.
 //!
-//! Left out: extension headers of IPv6 before ICMPv6; fragments of ICMP errors, which are taken for packets between their own addresses; ports of other protocols and of IPv6; fragments
-//! that come before their first one, which go by addresses.
+//! Left out: extension headers of IPv6 before ICMPv6; fragments of ICMP errors, which are taken for
+//! packets between their own addresses; ports of other protocols and of IPv6; fragments that come
+//! before their first one, which go by addresses.
 //!
 //! Source: RFC 791, 792, 4443; IEEE 802.1Q.
 
@@ -25,10 +30,12 @@ pub(super) const QUERIES: [u8; 4] = [0, 8, 13, 14];
 /// Datagrams whose first fragment is remembered.
 const DATAGRAMS: usize = 8192;
 
-/// Spreads sums over replicas: 2^32 divided by the golden ratio (D. Knuth, The Art of Computer Programming, volume 3, section 6.4).
+/// Spreads sums over replicas: 2^32 divided by the golden ratio (D. Knuth, The Art of Computer
+/// Programming, volume 3, section 6.4).
 pub(super) const SPREAD: u32 = 0x9e37_79b1;
 
-/// Which of so many replicas, 2^16 at most, has a frame. A classic BPF program says the same in the kernel ([`crate::io::device`]), which can calculate with 32 bits.
+/// Which of so many replicas, 2^16 at most, has a frame. A classic BPF program says the same in the
+/// kernel ([`crate::io::device`]), which can calculate with 32 bits.
 pub(crate) fn replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
     part(sum(link, frame), replicas)
 }
@@ -79,7 +86,8 @@ pub(crate) fn fields_replica(link: LinkType, frame: &[u8], fields: Fields, repli
     part(sum(fields.at).wrapping_add(fields.other.map_or(0, sum)), replicas)
 }
 
-/// The same by addresses, protocol and ports, where the packet is whole and has ports, in either order.
+/// The same by addresses, protocol and ports, where the packet is whole and has ports, in either
+/// order.
 pub(crate) fn tuple_replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
     let Some(ip) = behind_link(link, frame) else { return 0 };
     part(addresses(ip).map_or(0, added).wrapping_add(connection(ip).unwrap_or(0).wrapping_mul(SPREAD)), replicas)
@@ -96,7 +104,8 @@ fn connection(ip: &[u8]) -> Option<u32> {
     Some(ports + (u32::from(protocol) << 20))
 }
 
-/// Which of so many replicas has what this number stands for, as `is_own_port` of elements/include/share.h says it as well.
+/// Which of so many replicas has what this number stands for, as `is_own_port` of
+/// elements/include/share.h says it as well.
 fn part(number: u32, replicas: usize) -> usize {
     let hash = number.wrapping_mul(SPREAD) >> 16;
     ((u64::from(hash) * replicas as u64) >> 16) as usize
@@ -120,7 +129,8 @@ impl Sorter {
         Self { toward, ..Self::default() }
     }
 
-    /// Which of so many replicas has the frame. Fragments behind a datagram's first one, by themselves, do not tell.
+    /// Which of so many replicas has the frame. Fragments behind a datagram's first one, by
+    /// themselves, do not tell.
     pub(crate) fn replica(&mut self, link: LinkType, frame: &[u8], replicas: usize) -> usize {
         let Some(toward) = self.toward else { return replica(link, frame, replicas) };
         let Some(ip) = behind_link(link, frame) else { return 0 };
@@ -205,7 +215,8 @@ pub(super) fn other(toward: Toward) -> Toward {
     }
 }
 
-/// The sum of both addresses of a frame's flow, taken as words; 0 for what has none. A sum does not tell which address came first.
+/// The sum of both addresses of a frame's flow, taken as words; 0 for what has none. A sum does not
+/// tell which address came first.
 pub fn sum(link: LinkType, frame: &[u8]) -> u32 {
     let Some(flow) = behind_link(link, frame).and_then(|ip| addresses(quoted(ip).unwrap_or(ip))) else { return 0 };
     added(flow)

@@ -1,10 +1,12 @@
 //! Link types: what the first byte of a packet belongs to.
 //!
-//! A [`LinkType`] is the number that capture files carry (LINKTYPE_ in the registry), made canonical: raw IP is 101
-//! whichever of the platform numbers 12, 14 or 101 a file has. Names are those that libpcap prints.
+//! A [`LinkType`] is the number that capture files carry (LINKTYPE_ in the registry), made
+//! canonical: raw IP is 101 whichever of the platform numbers 12, 14 or 101 a file has. Names are
+//! those that libpcap prints.
 //!
 //! Source: the registry at <https://www.tcpdump.org/linktypes.html>; names as of libpcap 1.10.3.
-//! Leaves out: DLT_ numbers of other platforms that mean something else there (15 and 16 of BSD/OS).
+//! Leaves out: DLT_ numbers of other platforms that mean something else there (15 and 16 of
+//! BSD/OS).
 
 use std::fmt;
 
@@ -34,8 +36,8 @@ impl LinkType {
     /// Linux cooked capture, version 2.
     pub const LINUX_SLL2: Self = Self(276);
 
-    /// The link type for the number that a capture file carries; platform numbers of raw IP (12, 14) and of LLC over
-    /// ATM (11) become the registered ones.
+    /// The link type for the number that a capture file carries; platform numbers of raw IP (12,
+    /// 14) and of LLC over ATM (11) become the registered ones.
     #[inline]
     pub fn from_file(number: u32) -> Self {
         match number {
@@ -67,7 +69,8 @@ impl LinkType {
         found.map(|&(number, _)| Self(u32::from(number)))
     }
 
-    /// The longest packet, in bytes, that a capture of this type may hold; beyond it a length is damage.
+    /// The longest packet, in bytes, that a capture of this type may hold; beyond it a length is
+    /// damage.
     ///
     /// libpcap's limits: 256 KiB but for D-Bus (128 MiB), Elektrobit (8 MiB) and USBPcap (1 MiB).
     pub fn max_packet(self) -> u32 {

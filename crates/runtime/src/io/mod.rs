@@ -7,8 +7,10 @@
 //!  bytes ───────┘                                 └─ pcapng ┘
 //! ```
 //!
-//! - [`capture`]: [`Capture`] reads, [`Burst`] is what it hands on: packets that are borrowed, never copied.
-//! - [`live`]: an interface's packets as a [`Capture`]; [`device`]: interfaces that programs receive from and send to.
+//! - [`capture`]: [`Capture`] reads, [`Burst`] is what it hands on: packets that are borrowed,
+//!   never copied.
+//! - [`live`]: an interface's packets as a [`Capture`]; [`device`]: interfaces that programs
+//!   receive from and send to.
 //! - [`mod@write`]: [`Writer`] writes; a file is complete or absent.
 //! - `claims`: no file is written that is an input, or another output.
 //! - `bpf`: programs in the kernel, at interfaces.

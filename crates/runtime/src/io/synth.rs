@@ -1,12 +1,14 @@
 //! Realistic traffic from a seed: the packets of the demo, of tests and of benchmarks.
 //!
-//! Invariants: the same seed gives the same packets on every machine (integers only, but for square roots, which IEEE
-//! 754 fixes); frames are Ethernet of at least 60 bytes without check sequence; all checksums are right.
+//! Invariants: the same seed gives the same packets on every machine (integers only, but for square
+//! roots, which IEEE 754 fixes); frames are Ethernet of at least 60 bytes without check sequence;
+//! all checksums are right.
 //!
-//! The mix follows what a campus or data-centre uplink shows: mostly TCP, two in five to port 443; frame sizes in three
-//! groups (bare acknowledgements, middling, full); a few hosts do most of the talking; some IPv6, ARP, ICMP, GRE, VLAN
-//! tags, fragments, IP options. Four addresses (10.1.1.1 to 10.4.4.4) and fifty hosts 172.16.i.j are among the talkers, so that
-//! filters can name them. Leaves out: conversations; each packet stands alone.
+//! The mix follows what a campus or data-centre uplink shows: mostly TCP, two in five to port 443;
+//! frame sizes in three groups (bare acknowledgements, middling, full); a few hosts do most of the
+//! talking; some IPv6, ARP, ICMP, GRE, VLAN tags, fragments, IP options. Four addresses (10.1.1.1
+//! to 10.4.4.4) and fifty hosts 172.16.i.j are among the talkers, so that filters can name them.
+//! Leaves out: conversations; each packet stands alone.
 //!
 //! ```
 //! let trace = netvm_runtime::io::synth::mixed_trace(1, 1000);
@@ -118,7 +120,8 @@ impl Mix {
         }
     }
 
-    /// Flags and offset: one datagram in fifty is the first of its fragments, one in fifty a later one.
+    /// Flags and offset: one datagram in fifty is the first of its fragments, one in fifty a later
+    /// one.
     fn fragment(&mut self) -> u16 {
         match self.random.per_mille() {
             0..20 => 0x2000,
@@ -259,7 +262,8 @@ impl Mix {
     }
 }
 
-/// Talkers in order of weight, shuffled: the four named ones (twelve times each), the fifty, 10/8, anywhere.
+/// Talkers in order of weight, shuffled: the four named ones (twelve times each), the fifty, 10/8,
+/// anywhere.
 fn hosts(random: &mut Random) -> Vec<Ipv4Addr> {
     let named = (0..12).flat_map(|_| (1..=4).map(|i| Ipv4Addr::new(10, i, i, i)));
     let fifty = (0..50).map(|i| Ipv4Addr::new(172, 16, i / 7, 10 + i));

@@ -1,10 +1,11 @@
 //! Timestamps of packets, and the resolutions that capture files store them with.
 //!
-//! Invariant: [`Timestamp::nanos`] is below one second. A capture may say otherwise (a microsecond field of two
-//! million); the excess is carried into the seconds, so no value is lost and order is kept.
+//! Invariant: [`Timestamp::nanos`] is below one second. A capture may say otherwise (a microsecond
+//! field of two million); the excess is carried into the seconds, so no value is lost and order is
+//! kept.
 //!
-//! Source: draft-ietf-opsawg-pcap (classic), draft-ietf-opsawg-pcapng section 4.2 (`if_tsresol`, `if_tsoffset`).
-//! Leaves out: leap seconds and `if_tzone`, which no reader honours.
+//! Source: draft-ietf-opsawg-pcap (classic), draft-ietf-opsawg-pcapng section 4.2 (`if_tsresol`,
+//! `if_tsoffset`). Leaves out: leap seconds and `if_tzone`, which no reader honours.
 
 use std::fmt;
 
@@ -32,12 +33,14 @@ pub enum Precision {
 }
 
 impl Timestamp {
-    /// A timestamp from seconds and microseconds; an excess of microseconds is carried into the seconds.
+    /// A timestamp from seconds and microseconds; an excess of microseconds is carried into the
+    /// seconds.
     pub fn from_micros(secs: i64, micros: u32) -> Self {
         Self::carried(secs, u64::from(micros) * 1000, Precision::Micro)
     }
 
-    /// A timestamp from seconds and nanoseconds; an excess of nanoseconds is carried into the seconds.
+    /// A timestamp from seconds and nanoseconds; an excess of nanoseconds is carried into the
+    /// seconds.
     pub fn from_nanos(secs: i64, nanos: u32) -> Self {
         Self::carried(secs, u64::from(nanos), Precision::Nano)
     }
@@ -47,7 +50,8 @@ impl Timestamp {
         self.secs.saturating_mul(NANOS as i64).saturating_add(i64::from(self.nanos))
     }
 
-    /// The fraction of the second in microseconds, cut off, not rounded (as every capture tool does).
+    /// The fraction of the second in microseconds, cut off, not rounded (as every capture tool
+    /// does).
     pub fn micros(&self) -> u32 {
         self.nanos / 1000
     }
@@ -70,8 +74,8 @@ impl fmt::Display for Timestamp {
 
 /// The length of one tick of an interface's clock in pcapng: the value of its `if_tsresol` option.
 ///
-/// The low seven bits are an exponent; the top bit chooses base 2 instead of 10. Only values whose ticks per second
-/// fit 64 bits exist, the same that libpcap accepts.
+/// The low seven bits are an exponent; the top bit chooses base 2 instead of 10. Only values whose
+/// ticks per second fit 64 bits exist, the same that libpcap accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Resolution(u8);
 

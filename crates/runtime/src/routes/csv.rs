@@ -1,4 +1,5 @@
-//! Routes as CSV: `prefix,gateway,port`; the gateway may be empty or `-`. A first line that has no prefix is the head.
+//! Routes as CSV: `prefix,gateway,port`; the gateway may be empty or `-`. A first line that has no
+//! prefix is the head.
 
 use super::{Route, prefix};
 

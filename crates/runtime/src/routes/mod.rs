@@ -4,11 +4,14 @@
 //! file ──gzip, bzip2, zstd──▶ text or records ──text, csv, mrt──▶ Route, Route, …
 //! ```
 //!
-//! The format is told by what is in the file. Lines of text are read one at a time, records likewise, so that a file of any size takes the memory of its
-//! routes; their number and the length of lines and records are limited. A fault says where it is: hostile files are errors, never panics.
+//! The format is told by what is in the file. Lines of text are read one at a time, records
+//! likewise, so that a file of any size takes the memory of its routes; their number and the length
+//! of lines and records are limited. A fault says where it is: hostile files are errors, never
+//! panics.
 //!
-//! Output ports are numbers in CSV and in lines as elements take them (`PREFIX GATEWAY OUTPUT`). In the text of `ip route` they are devices, counted in the order in which they are first named; in a dump they are the
-//! numbers of its peers.
+//! Output ports are numbers in CSV and in lines as elements take them (`PREFIX GATEWAY OUTPUT`). In
+//! the text of `ip route` they are devices, counted in the order in which they are first named; in
+//! a dump they are the numbers of its peers.
 //!
 //! Left out: of several ways to one prefix all but the best, see `mrt` and `text`.
 
@@ -101,8 +104,9 @@ impl Route {
         Some(Self { address, length, gateway, port })
     }
 
-    /// The entry of a table of prefixes whose values are `{ gateway; u32 port; … }` in so many bytes; without a gateway it is zero. None if the value is
-    /// too short, or the gateway of another kind than the address. Numbers in values are little-endian.
+    /// The entry of a table of prefixes whose values are `{ gateway; u32 port; … }` in so many
+    /// bytes; without a gateway it is zero. None if the value is too short, or the gateway of
+    /// another kind than the address. Numbers in values are little-endian.
     pub fn entry(&self, value_bytes: usize) -> Option<Entry> {
         let mut value = vec![0; value_bytes];
         let gateway: Vec<u8> = self.gateway.map(octets).unwrap_or_default().into_iter().rev().collect();

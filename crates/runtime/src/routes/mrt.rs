@@ -1,7 +1,10 @@
-//! Routers' dumps of their tables: MRT, TABLE_DUMP_V2 (RFC 6396), with several paths to a prefix of one peer too (RFC 8050).
+//! Routers' dumps of their tables: MRT, TABLE_DUMP_V2 (RFC 6396), with several paths to a prefix of
+//! one peer too (RFC 8050).
 //!
-//! Of the paths to a prefix the one of the fewest AS hops is taken, of those the first. Its next hop is the gateway, or the peer's address if it says none; its
-//! peer's number is the port. Records of other kinds are stepped over. Only what decides is read: a full table of many peers has some ten million paths.
+//! Of the paths to a prefix the one of the fewest AS hops is taken, of those the first. Its next
+//! hop is the gateway, or the peer's address if it says none; its peer's number is the port.
+//! Records of other kinds are stepped over. Only what decides is read: a full table of many peers
+//! has some ten million paths.
 
 use super::{Fault, MOST, Place, Route, Routes, broken};
 use std::io::Read;
@@ -189,7 +192,8 @@ fn path(mut bytes: Bytes<'_>) -> Result<usize, Wrong> {
     Ok(hops)
 }
 
-/// The next hop of an attribute that is abbreviated as RFC 6396, 4.3.4 wants, or whole as some write it.
+/// The next hop of an attribute that is abbreviated as RFC 6396, 4.3.4 wants, or whole as some
+/// write it.
 fn next_hop(value: &[u8], width: usize) -> Option<IpAddr> {
     let value = if value.first() == Some(&0) { value.get(3..)? } else { value };
     let (length, rest) = value.split_first()?;

@@ -206,7 +206,8 @@ fn damaged_files_do_no_harm() {
     }
 }
 
-/// A million routes are read in about a second; the limit here leaves room for busy machines and debug builds.
+/// A million routes are read in about a second; the limit here leaves room for busy machines and
+/// debug builds.
 #[test]
 fn a_full_table_is_read_quickly() {
     let prefix = |n: u32| [24, 1 + (n >> 16) as u8, (n >> 8) as u8, n as u8];

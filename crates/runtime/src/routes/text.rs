@@ -1,7 +1,11 @@
-//! Routes as `ip route` and `ip -6 route` print them, one a line, or as elements take them: `PREFIX [GATEWAY] OUTPUT`, the output a number.
+//! Routes as `ip route` and `ip -6 route` print them, one a line, or as elements take them:
+//! `PREFIX [GATEWAY] OUTPUT`, the output a number.
 //!
-//! Of a route with several ways (`nexthop`, on the same line or on lines of their own) the first is taken. What is `unreachable`, `prohibit` or a `blackhole` goes
-//! nowhere, so that no shorter prefix takes it. Of routes to one prefix, which stand together, the first has the least metric and counts. Broadcasts, multicasts, the machine's own addresses and `throw` are not routes for packets that pass through.
+//! Of a route with several ways (`nexthop`, on the same line or on lines of their own) the first is
+//! taken. What is `unreachable`, `prohibit` or a `blackhole` goes nowhere, so that no shorter
+//! prefix takes it. Of routes to one prefix, which stand together, the first has the least metric
+//! and counts. Broadcasts, multicasts, the machine's own addresses and `throw` are not routes for
+//! packets that pass through.
 //!
 //! Source: ip-route(8).
 
@@ -57,7 +61,8 @@ impl Lines {
     }
 }
 
-/// A route that packets do not get farther on; none if it is the default, since without one they do not either.
+/// A route that packets do not get farther on; none if it is the default, since without one they do
+/// not either.
 fn nowhere(to: &str) -> Result<Option<Route>, String> {
     if to == "default" {
         return Ok(None);

@@ -138,7 +138,8 @@ pub fn sample(count: usize) -> Vec<u8> {
     [Order::Little.pcap(0xa1b2_c3d4, (2, 4), 262_144, 1), records.collect::<Vec<_>>().concat()].concat()
 }
 
-/// A pcapng with what the format has: both byte orders, three link types, all packet blocks, unknown blocks.
+/// A pcapng with what the format has: both byte orders, three link types, all packet blocks,
+/// unknown blocks.
 pub fn varied_pcapng() -> Vec<u8> {
     let (a, b) = (Order::Little, Order::Big);
     let nanos = [a.option(2, b"eth0"), a.option(9, &[9]), a.option(0, &[])].concat();

@@ -1,4 +1,5 @@
-//! Damaged gzip and zstd streams: every packet before the damage is handed on, and then the damage is told.
+//! Damaged gzip and zstd streams: every packet before the damage is handed on, and then the damage
+//! is told.
 
 use std::{
     io::Write,
@@ -34,7 +35,8 @@ fn blocks(name: &str, bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The packets, if the end is damage of the compressed stream (or of what it decodes to, where `any`).
+/// The packets, if the end is damage of the compressed stream (or of what it decodes to, where
+/// `any`).
 fn damaged(bytes: &[u8], any: bool) -> Vec<Packet> {
     let (packets, error) = read_bytes(bytes);
     let Some(ReadError::Damaged { packets: told, damage, .. }) = error else { panic!("{error:?}") };

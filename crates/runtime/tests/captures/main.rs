@@ -1,4 +1,5 @@
-//! Captures read and written, judged by what made them: builders here, and tcpdump where it is installed.
+//! Captures read and written, judged by what made them: builders here, and tcpdump where it is
+//! installed.
 
 mod build;
 mod damaged;

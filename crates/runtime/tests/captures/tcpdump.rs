@@ -1,4 +1,5 @@
-//! Real captures, read and written as tcpdump does. Skipped where tcpdump or the captures are absent.
+//! Real captures, read and written as tcpdump does. Skipped where tcpdump or the captures are
+//! absent.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,5 @@
-//! Both tables when entries end: the first end that there is, what is due, and the keys that are there.
+//! Both tables when entries end: the first end that there is, what is due, and the keys that are
+//! there.
 
 use super::Pair;
 use netil::tables::Table;

@@ -1,7 +1,10 @@
-//! `netvm check FOLDER`: how many of a folder's configurations are accepted, and why others are not.
+//! `netvm check FOLDER`: how many of a folder's configurations are accepted, and why others are
+//! not.
 //!
-//! Configurations are the files `*.click` in the folder and in those within it; links are not followed. Of each that is refused the first reason counts, without the
-//! element's name, so that those with one reason stand together. Invariant: folders and files are hostile; depth and number are bounded.
+//! Configurations are the files `*.click` in the folder and in those within it; links are not
+//! followed. Of each that is refused the first reason counts, without the element's name, so that
+//! those with one reason stand together. Invariant: folders and files are hostile; depth and number
+//! are bounded.
 
 use crate::commands::run::configuration;
 use crate::failure::{Failure, Outcome};

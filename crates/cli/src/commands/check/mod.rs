@@ -1,4 +1,5 @@
-//! `netvm check`: whether a configuration can run, and which ways packets take in it; of a folder, how many can.
+//! `netvm check`: whether a configuration can run, and which ways packets take in it; of a folder,
+//! how many can.
 
 mod folder;
 mod placement;
@@ -12,16 +13,23 @@ use std::path::PathBuf;
 
 /// Check a Click configuration or a P4 program
 ///
-/// Reads it, looks its classes up, and checks ports, push and pull, and arguments. Captures need not be there, and devices need not be mapped: that is needed to run. What is found
-/// wrong is drawn in its text; else a line tells how many elements and connections there are, and which connections lead packets back. For each table that packets change or ask a line
-/// tells what its keys are, where in its class that is decided, how replicas on several cores would have it (netvm run --place), and what would make that cheaper; --placement and --json tell the
-/// same of variables.
+/// Reads it, looks its classes up, and checks ports, push and pull, and arguments. Captures need
+/// not be there, and devices need not be mapped: that is needed to run. What is found wrong is
+/// drawn in its text; else a line tells how many elements and connections there are, and which
+/// connections lead packets back. For each table that packets change or ask a line tells what its
+/// keys are, where in its class that is decided, how replicas on several cores would have it (netvm
+/// run --place), and what would make that cheaper; --placement and --json tell the same of
+/// variables.
 ///
-/// Of a P4 program also warnings are drawn, on standard error, that do not change the exit status: parser states and cases of select that are never reached, entries that never match, tables that
-/// are never applied, actions that are never used, and reads of headers that may be invalid, with a way on which they are.
+/// Of a P4 program also warnings are drawn, on standard error, that do not change the exit status:
+/// parser states and cases of select that are never reached, entries that never match, tables that
+/// are never applied, actions that are never used, and reads of headers that may be invalid, with a
+/// way on which they are.
 ///
-/// Of a folder, all configurations in it and in those within it (*.click) are checked: a summary tells how many are accepted and, for the others, the first reason, most frequent first.
-/// The exit status is 1 if one is refused. Where a configuration wants the addresses of a device that it reads or writes, some for documentation are taken.
+/// Of a folder, all configurations in it and in those within it (*.click) are checked: a summary
+/// tells how many are accepted and, for the others, the first reason, most frequent first. The exit
+/// status is 1 if one is refused. Where a configuration wants the addresses of a device that it
+/// reads or writes, some for documentation are taken.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +43,8 @@ Examples:
   netvm check configurations/
   netvm check configurations/ --json | jq '.refused[] | .count, .reason'")]
 pub(crate) struct Args {
-    /// Click configuration, - for standard input; P4 program (.p4, .json of BMv2); or a folder of configurations
+    /// Click configuration, - for standard input; P4 program (.p4, .json of BMv2); or a folder of
+    /// configurations
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     file: PathBuf,
 
@@ -54,7 +63,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     p4: super::p4::ReadingArgs,
 
-    /// Entries for the tables of a P4 program, as netvm run takes them: those that never match are told
+    /// Entries for the tables of a P4 program, as netvm run takes them: those that never match are
+    /// told
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     entries: Option<PathBuf>,
 
@@ -62,11 +72,13 @@ pub(crate) struct Args {
     #[arg(long)]
     flat: bool,
 
-    /// Print which elements replicas on several cores may have (netvm run --place), and why others may not
+    /// Print which elements replicas on several cores may have (netvm run --place), and why others
+    /// may not
     #[arg(long)]
     placement: bool,
 
-    /// Which order of packets that is to keep: that of all, or that of each flow (netvm run --order)
+    /// Which order of packets that is to keep: that of all, or that of each flow (netvm run
+    /// --order)
     #[arg(long, value_enum, default_value_t, requires = "placement")]
     order: Kept,
 
@@ -74,7 +86,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "[NAME=]auto|affinity|shard|lock|transaction|copies|replicate", value_parser = parse_state, requires = "placement")]
     state: Vec<State>,
 
-    /// Print what is told as JSON: of a configuration, a folder, the placement, or the warnings about a P4 program
+    /// Print what is told as JSON: of a configuration, a folder, the placement, or the warnings
+    /// about a P4 program
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,5 @@
-//! The placement of a configuration's elements, and how what they keep is shared, as lines and as JSON.
+//! The placement of a configuration's elements, and how what they keep is shared, as lines and as
+//! JSON.
 
 use netvm::application::{Item, Placement, Stage};
 use netvm::netil::app::Application;
@@ -16,7 +17,8 @@ pub(super) fn json(application: &Application, placement: &Placement) -> Value {
     json!({ "elements": application.instances.iter().enumerate().map(element).collect::<Vec<_>>(), "flow": placement.flow_shown(application), "state": items(&placement.items(application)) })
 }
 
-/// What packets change or read, and how replicas would have it that keep the order of all packets; nothing where there are no sources of packets.
+/// What packets change or read, and how replicas would have it that keep the order of all packets;
+/// nothing where there are no sources of packets.
 pub(super) fn kept(application: &netvm::application::Application) -> Vec<Item> {
     let placement = Placement::new(application.application(), &[]);
     placement.map_or_else(|_| Vec::new(), |placement| lines(application, &placement))

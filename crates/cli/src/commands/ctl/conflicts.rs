@@ -1,4 +1,5 @@
-//! `netvm ctl conflicts`: what the transactions of a run came to, and which tables, keys and lines of elements they conflicted about.
+//! `netvm ctl conflicts`: what the transactions of a run came to, and which tables, keys and lines
+//! of elements they conflicted about.
 
 use super::Client;
 use crate::failure::Outcome;

@@ -1,6 +1,7 @@
 //! `netvm ctl drain`: sources give no more packets, and the run ends when nothing waits any more.
 //!
-//! A source is an element with a handler `active` that reads packets; what waits is what handlers `length` of queues say. Left out: packets that elements hold which have no such handler.
+//! A source is an element with a handler `active` that reads packets; what waits is what handlers
+//! `length` of queues say. Left out: packets that elements hold which have no such handler.
 
 use super::{Client, ENDED};
 use crate::failure::{Failure, Outcome};
@@ -47,7 +48,8 @@ pub(super) fn run(client: &mut Client, within: f64, out: &mut Out) -> Outcome {
     }
 }
 
-/// Waits until nothing waits in queues any more, or so many seconds, and ends the run: how many packets wait then.
+/// Waits until nothing waits in queues any more, or so many seconds, and ends the run: how many
+/// packets wait then.
 fn wait(client: &mut Client, queues: &[String], within: f64) -> Outcome<u64> {
     let begun = Instant::now();
     let (mut quiet, mut waiting) = (0, 0);

@@ -1,6 +1,8 @@
-//! `netvm ctl table …`, `netvm ctl p4 …`, `netvm ctl --bmv2 FILE`: the control plane of a P4 program that runs, be it an element of a graph or a switch by itself.
+//! `netvm ctl table …`, `netvm ctl p4 …`, `netvm ctl --bmv2 FILE`: the control plane of a P4
+//! program that runs, be it an element of a graph or a switch by itself.
 //!
-//! All of it are commands (docs/p4.md) for the handler `command` of the element. A file is one request: no packet comes between its lines.
+//! All of it are commands (docs/p4.md) for the handler `command` of the element. A file is one
+//! request: no packet comes between its lines.
 
 use super::Client;
 use crate::failure::{Failure, Outcome};
@@ -20,7 +22,9 @@ pub(super) enum Table {
     },
     /// Enter an entry
     Add {
-        /// TABLE [PRIORITY] KEY:VALUE ... 'ACTION(PARAMETER:NUMBER, ...)', or as in BMv2: TABLE ACTION KEY... => NUMBER... [PRIORITY]; of an element's table ELEMENT.TABLE FIELD=VALUE ... -> FIELD=VALUE ...
+        /// TABLE [PRIORITY] KEY:VALUE ... 'ACTION(PARAMETER:NUMBER, ...)', or as in BMv2: TABLE
+        /// ACTION KEY... => NUMBER... [PRIORITY]; of an element's table ELEMENT.TABLE FIELD=VALUE
+        /// ... -> FIELD=VALUE ...
         #[arg(required = true, allow_hyphen_values = true)]
         entry: Vec<String>,
     },

@@ -1,4 +1,5 @@
-//! `netvm ctl table …` for tables of elements, named ELEMENT.TABLE: entries by the names of their fields, where the class gives them such, otherwise in hexadecimal.
+//! `netvm ctl table …` for tables of elements, named ELEMENT.TABLE: entries by the names of their
+//! fields, where the class gives them such, otherwise in hexadecimal.
 
 use super::Client;
 use super::p4::Table;

@@ -1,4 +1,5 @@
-//! `netvm ctl threads`, `move`, `replicas` and `flow`: the threads of a run, moved and multiplied while packets flow, and which of them has which packets.
+//! `netvm ctl threads`, `move`, `replicas` and `flow`: the threads of a run, moved and multiplied
+//! while packets flow, and which of them has which packets.
 
 use super::Client;
 use crate::failure::{Failure, Outcome};

@@ -1,4 +1,5 @@
-//! `-i`: packets of an interface, and what is told about them as tcpdump does; `-D`, `-L` and `-J`, which list what there is.
+//! `-i`: packets of an interface, and what is told about them as tcpdump does; `-D`, `-L` and `-J`,
+//! which list what there is.
 
 use super::shared;
 use super::sink::Sink;
@@ -27,7 +28,8 @@ pub(super) struct LiveArgs {
     #[arg(short = 'L', long, requires = "interface")]
     list_data_link_types: bool,
 
-    /// The kind of time stamps; interfaces have `host`, the time of the kernel, which is taken instead of others, with a warning
+    /// The kind of time stamps; interfaces have `host`, the time of the kernel, which is taken
+    /// instead of others, with a warning
     #[arg(short = 'j', long, value_name = "TYPE", value_parser = TIMES, hide_possible_values = true)]
     time_stamp_type: Option<String>,
 
@@ -95,8 +97,9 @@ impl LiveArgs {
         Ok(!text.is_empty())
     }
 
-    /// Gives up the rights of root, where that is asked for and there are any. What is written already becomes the user's: on an interface
-    /// the first file is opened before, since only root may write where it is to be.
+    /// Gives up the rights of root, where that is asked for and there are any. What is written
+    /// already becomes the user's: on an interface the first file is opened before, since only root
+    /// may write where it is to be.
     pub(super) fn relinquish(&self, sink: Option<&Sink>) -> Outcome {
         use nix::unistd::{User, geteuid, initgroups, setgid, setuid};
         let Some(name) = self.user.as_ref().filter(|_| geteuid().is_root()) else { return Ok(()) };

@@ -32,7 +32,8 @@ pub(super) struct Look {
     /// Show each packet as text; twice with its link-layer header
     #[arg(short = 'A', action = ArgAction::Count)]
     ascii: u8,
-    /// No time; twice: seconds since 1970; three times: since the packet before; four: with the date; five: since the first
+    /// No time; twice: seconds since 1970; three times: since the packet before; four: with the
+    /// date; five: since the first
     #[arg(short = 't', action = ArgAction::Count)]
     time: u8,
     /// Times to the micro- or nanosecond
@@ -56,7 +57,8 @@ pub(super) struct Look {
     /// Hand on every packet at once, to the capture that is written, too
     #[arg(short = 'U', long)]
     pub(super) packet_buffered: bool,
-    /// Capture so many bytes of each packet, 0 for the most there can be; files are always read whole
+    /// Capture so many bytes of each packet, 0 for the most there can be; files are always read
+    /// whole
     #[arg(short = 's', long = "snapshot-length", value_name = "LEN", value_parser = clap::value_parser!(u32).range(..=262_144))]
     pub(super) snaplen: Option<u32>,
     /// With -v, do not say whether the checksums of IPv4, TCP and UDP are right

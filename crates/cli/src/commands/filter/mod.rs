@@ -29,23 +29,29 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Select packets of captures or of an interface: print them, count them, or write them to a capture
+/// Select packets of captures or of an interface: print them, count them, or write them to a
+/// capture
 ///
-/// Reads pcap and pcapng, plain or compressed with gzip or zstd; the expression is compiled for the captures' link types. Prints one line
-/// per packet as `tcpdump -nn` does: nothing is ever looked up. Damaged files are read up to the damage, and the damage is reported; the exit
-/// status is then 1.
+/// Reads pcap and pcapng, plain or compressed with gzip or zstd; the expression is compiled for the
+/// captures' link types. Prints one line per packet as `tcpdump -nn` does: nothing is ever looked
+/// up. Damaged files are read up to the damage, and the damage is reported; the exit status is then
+/// 1.
 ///
-/// Options that tcpdump has mean what they mean there; with `-F` and an expression packets must match both. Names of captures may also stand
-/// before the expression, as the shell makes them of `-r *.pcap`.
-/// An output is a classic pcap in the inputs' precision, or a pcapng if its name ends in `.pcapng` or the inputs mix link
-/// types; it is compressed if the name ends in `.gz` or `.zst`. One that is made from files appears under its name when it is complete.
+/// Options that tcpdump has mean what they mean there; with `-F` and an expression packets must
+/// match both. Names of captures may also stand before the expression, as the shell makes them of
+/// `-r *.pcap`. An output is a classic pcap in the inputs' precision, or a pcapng if its name ends
+/// in `.pcapng` or the inputs mix link types; it is compressed if the name ends in `.gz` or `.zst`.
+/// One that is made from files appears under its name when it is complete.
 ///
-/// With `-i` packets come from an interface, until an interrupt (^C), a request to terminate, the end of the terminal or `-c` ends it: the exit
-/// status is then 0, and how many packets were captured, received and dropped by the kernel is told on standard error; SIGUSR1 tells it
-/// meanwhile. What is written has its name from the beginning and is passed on at least every second or megabyte, so that other programs can
-/// read it, and what was passed on stays, whatever happens then. Capturing needs CAP_NET_RAW: be root, or let
-/// root say `setcap cap_net_raw+ep $(command -v netvm)` once. What is selected is what a file written without a filter and filtered later
-/// gives, VLAN tags in their place. Where it can the kernel drops what the filter does not want before it is copied.
+/// With `-i` packets come from an interface, until an interrupt (^C), a request to terminate, the
+/// end of the terminal or `-c` ends it: the exit status is then 0, and how many packets were
+/// captured, received and dropped by the kernel is told on standard error; SIGUSR1 tells it
+/// meanwhile. What is written has its name from the beginning and is passed on at least every
+/// second or megabyte, so that other programs can read it, and what was passed on stays, whatever
+/// happens then. Capturing needs CAP_NET_RAW: be root, or let root say
+/// `setcap cap_net_raw+ep $(command -v netvm)` once. What is selected is what a file written
+/// without a filter and filtered later gives, VLAN tags in their place. Where it can the kernel
+/// drops what the filter does not want before it is copied.
 #[derive(clap::Args)]
 #[command(next_line_help = false, verbatim_doc_comment, disable_version_flag = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -60,7 +66,8 @@ pub(crate) struct Args {
     #[arg(short = 'V', value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     read_list: Option<PathBuf>,
 
-    /// Merge the captures by the times of their packets, as mergecap does, instead of reading one after the other
+    /// Merge the captures by the times of their packets, as mergecap does, instead of reading one
+    /// after the other
     #[arg(long, conflicts_with = "interface")]
     merge: bool,
 
@@ -95,11 +102,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     profile: ProfileArg,
 
-    /// Threads that read and filter, where the input is a file that allows it [default: as many as there are processors, at most 4]
+    /// Threads that read and filter, where the input is a file that allows it [default: as many as
+    /// there are processors, at most 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 
-    /// Copy files into memory piece by piece even where mapping them is quicker: for files that other programs change meanwhile
+    /// Copy files into memory piece by piece even where mapping them is quicker: for files that
+    /// other programs change meanwhile
     #[arg(long)]
     no_mmap: bool,
 
@@ -114,8 +123,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     look: Look,
 
-    /// Print the filter in classic BPF and end: as text, -dd as the inside of an array in C, -ddd as numbers; the link type is that of
-    /// the interface or first input, or -y
+    /// Print the filter in classic BPF and end: as text, -dd as the inside of an array in C, -ddd
+    /// as numbers; the link type is that of the interface or first input, or -y
     #[arg(short = 'd', action = ArgAction::Count, help_heading = "tcpdump's habits")]
     dump_program: u8,
 
@@ -206,7 +215,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
 
-/// Compiles the filter for what the inputs have: a wrong expression is told before any output exists.
+/// Compiles the filter for what the inputs have: a wrong expression is told before any output
+/// exists.
 pub(super) fn prepare(filter: &mut Filter, inputs: &Inputs) -> Outcome {
     if !filter.is_empty() {
         for link in inputs.infos().iter().flat_map(|info| info.link_types.clone()) {

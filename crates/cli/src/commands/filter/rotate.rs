@@ -1,9 +1,12 @@
-//! `-w`: the capture that packets are written to, and the next one when it is full or its time has passed (`-C`, `-G`, `-W`, `-z`).
+//! `-w`: the capture that packets are written to, and the next one when it is full or its time has
+//! passed (`-C`, `-G`, `-W`, `-z`).
 //!
-//! Names, numbers and moments are tcpdump's: a file ends before the packet that finds it larger than `-C`, or older than `-G`. The age is that of
-//! this machine's clock on an interface, and of the packets' times in files. A file is not begun while `-z`'s command runs with its name: it
-//! would be emptied under the command's hands, and removed by it. A file with which the command failed is not replaced but renamed; with `-W`, which
-//! bounds the files, only the last one of each name is kept so.
+//! Names, numbers and moments are tcpdump's: a file ends before the packet that finds it larger
+//! than `-C`, or older than `-G`. The age is that of this machine's clock on an interface, and of
+//! the packets' times in files. A file is not begun while `-z`'s command runs with its name: it
+//! would be emptied under the command's hands, and removed by it. A file with which the command
+//! failed is not replaced but renamed; with `-W`, which bounds the files, only the last one of each
+//! name is kept so.
 
 use crate::failure::{self, Failure, Outcome};
 use crate::input::Flow;
@@ -19,11 +22,13 @@ use std::process::{Child, Command, Stdio};
 #[derive(clap::Args, Clone)]
 #[command(next_help_heading = "Output in several files")]
 pub(super) struct RotateArgs {
-    /// Go on in another file, OUT1, OUT2, …, when one is larger than so many million bytes; k, m, g after it: KiB, MiB, GiB
+    /// Go on in another file, OUT1, OUT2, …, when one is larger than so many million bytes; k, m, g
+    /// after it: KiB, MiB, GiB
     #[arg(short = 'C', value_name = "SIZE", value_parser = size, requires = "write")]
     size: Option<u64>,
 
-    /// Go on in another file after so many seconds; OUT may have a time in it, as strftime(3) writes it
+    /// Go on in another file after so many seconds; OUT may have a time in it, as strftime(3)
+    /// writes it
     #[arg(short = 'G', value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), requires = "write")]
     seconds: Option<u32>,
 
@@ -175,7 +180,8 @@ impl Output {
         Ok(())
     }
 
-    /// Waits for the commands that still work on the file of that name. What comes meanwhile waits in the kernel.
+    /// Waits for the commands that still work on the file of that name. What comes meanwhile waits
+    /// in the kernel.
     fn await_commands(&mut self, path: &Path) {
         let mut failed = false;
         for (_, child) in self.children.iter_mut().filter(|(file, _)| file == path) {
@@ -214,7 +220,8 @@ impl Output {
     }
 }
 
-/// Gives a file the name of one that was set aside before, which it replaces, or a number behind its name that no file has.
+/// Gives a file the name of one that was set aside before, which it replaces, or a number behind
+/// its name that no file has.
 fn set_aside(path: &Path, before: Option<&Path>) -> std::io::Result<PathBuf> {
     let numbered = |number: u32| {
         let mut name = path.as_os_str().to_owned();

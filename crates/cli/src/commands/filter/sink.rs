@@ -1,4 +1,5 @@
-//! Where selected packets go: into a capture, to standard output as lines or as JSON, to both, or nowhere.
+//! Where selected packets go: into a capture, to standard output as lines or as JSON, to both, or
+//! nowhere.
 
 use super::Args;
 use super::rotate::Output;

@@ -9,7 +9,8 @@ use netvm::netil::exec::Selection;
 /// Which packets count by their time.
 #[derive(clap::Args)]
 pub(crate) struct SliceArgs {
-    /// Leave out packets before that time: 2026-11-25 06:00:00.5, the same with Z or +01:00, or seconds since 1970
+    /// Leave out packets before that time: 2026-11-25 06:00:00.5, the same with Z or +01:00, or
+    /// seconds since 1970
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     from: Option<String>,
 

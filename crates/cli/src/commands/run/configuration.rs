@@ -1,4 +1,5 @@
-//! Running a configuration of elements: its text, the streams and the clock around it, what is told at the end.
+//! Running a configuration of elements: its text, the streams and the clock around it, what is told
+//! at the end.
 
 use super::{Args, control, cores, kernel, lost, mapping, record, report, search};
 use crate::commands::shared::grouped;
@@ -40,7 +41,8 @@ pub(crate) fn read(file: &Path) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|_| Failure::failed(format_args!("{}: not text in UTF-8", file.display())))
 }
 
-/// Folders of element classes are there: in one that is not, nobody would miss the classes but those who named it.
+/// Folders of element classes are there: in one that is not, nobody would miss the classes but
+/// those who named it.
 pub(crate) fn folders(elements: &[PathBuf]) -> Outcome {
     match elements.iter().find(|folder| !folder.is_dir()) {
         Some(missing) => Err(Failure::failed(format_args!("--elements {}: there is no such folder", missing.display()))),
@@ -48,7 +50,8 @@ pub(crate) fn folders(elements: &[PathBuf]) -> Outcome {
     }
 }
 
-/// Reads a configuration of that name. A parameter that is nowhere in its text would have no effect, and is refused: its name is wrong.
+/// Reads a configuration of that name. A parameter that is nowhere in its text would have no
+/// effect, and is refused: its name is wrong.
 pub(crate) fn application(name: &str, text: &str, reading: &Reading) -> Outcome<Application> {
     let there_are = mentioned(text);
     if let Some(unknown) = reading.parameters.keys().find(|parameter| !there_are.contains(parameter.as_str())) {
@@ -66,7 +69,8 @@ fn mentioned(text: &str) -> BTreeSet<&str> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// How a configuration is read that stands in a file, with `NAME=VALUE` arguments and folders of elements.
+/// How a configuration is read that stands in a file, with `NAME=VALUE` arguments and folders of
+/// elements.
 pub(crate) fn reading(file: Option<&Path>, parameters: impl Iterator<Item = String>, elements: &[PathBuf]) -> Outcome<Reading> {
     let split = |text: String| match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -214,7 +218,8 @@ fn drive_replaceable(graph: &mut Graph, signals: &Signals, mut server: Option<Se
     faults.is_empty()
 }
 
-/// Prints handlers as Click does: the value, with the handler's name before it if there are several. Behind a name may stand what the handler is asked.
+/// Prints handlers as Click does: the value, with the handler's name before it if there are
+/// several. Behind a name may stand what the handler is asked.
 pub(crate) fn say_handlers(graph: &mut Graph, handlers: &[String]) -> Outcome {
     let wanted = wanted(graph, handlers)?;
     let several = wanted.len() > 1;

@@ -1,4 +1,5 @@
-//! The sockets by which a running configuration is controlled: `--control`, and those of its ControlSocket elements.
+//! The sockets by which a running configuration is controlled: `--control`, and those of its
+//! ControlSocket elements.
 
 use super::Args;
 use crate::failure::{self, Failure, Outcome};
@@ -8,7 +9,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Opens them; none if nothing asks for one. The run then looks up from waiting when somebody asks something.
+/// Opens them; none if nothing asks for one. The run then looks up from waiting when somebody asks
+/// something.
 pub(super) fn open(args: &Args, application: &Application, settings: &mut Settings) -> Outcome<Option<Server>> {
     let asked = args.control.as_ref().map(|path| ("--control".to_owned(), Door::Json(named(path.as_deref()))));
     open_all(asked.into_iter().collect(), args.metrics, application, settings)

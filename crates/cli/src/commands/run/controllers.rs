@@ -1,4 +1,5 @@
-//! What stands for the P4Runtime server in programs that are built without it (the feature `p4runtime`): nobody can be let in.
+//! What stands for the P4Runtime server in programs that are built without it (the feature
+//! `p4runtime`): nobody can be let in.
 
 use netvm::p4::{Sent, Switch};
 use std::convert::Infallible;

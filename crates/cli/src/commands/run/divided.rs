@@ -1,4 +1,5 @@
-//! `netvm run --target xdp` of a configuration of which the kernel runs a part: the program at the interfaces, and this process, which goes on with what the kernel hands over.
+//! `netvm run --target xdp` of a configuration of which the kernel runs a part: the program at the
+//! interfaces, and this process, which goes on with what the kernel hands over.
 
 use super::{Args, configuration};
 use crate::commands::xdp::{Which, told};

@@ -1,4 +1,5 @@
-//! What happens to packets in a NetIL program: for `netvm trace`. All packets before are run as well, so that tables are as the packet finds them.
+//! What happens to packets in a NetIL program: for `netvm trace`. All packets before are run as
+//! well, so that tables are as the packet finds them.
 //!
 //! Leaves out: single instructions, and packets that wait at pull inputs.
 
@@ -36,7 +37,8 @@ struct Journey {
     changes: Vec<(usize, String, String)>,
 }
 
-/// Follows packets of a capture through the program in a file; what is to be printed, and whether the capture was whole.
+/// Follows packets of a capture through the program in a file; what is to be printed, and whether
+/// the capture was whole.
 pub(crate) fn packets(file: &Path, read: &Path, wanted: &Wanted<'_>) -> Outcome<(String, bool)> {
     let program = Arc::new(load::program(file)?);
     let Some(port) = ports::of_kind(&program, PortKind::PushInput).first().copied() else {

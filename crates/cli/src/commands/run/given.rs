@@ -1,4 +1,5 @@
-//! A configuration as commands that look into it are given one: its file, parameters, and the captures that it reads.
+//! A configuration as commands that look into it are given one: its file, parameters, and the
+//! captures that it reads.
 
 use super::{configuration, mapping, search};
 use crate::failure::{Failure, Outcome};
@@ -20,7 +21,8 @@ pub(crate) struct Given {
     #[arg(short = 'r', long = "read", value_name = "IN", value_hint = clap::ValueHint::FilePath)]
     pub(crate) read: Option<PathBuf>,
 
-    /// Captures that stand for a device of the configuration: one that it reads, one that it writes, or both
+    /// Captures that stand for a device of the configuration: one that it reads, one that it
+    /// writes, or both
     #[arg(long = "map", value_name = "DEVICE=IN[,OUT]")]
     maps: Vec<String>,
 

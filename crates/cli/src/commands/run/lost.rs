@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 /// Reasons that are told one by one.
 const REASONS: usize = 6;
 
-/// Warns if packets arrived, and none of them was written where the configuration writes any, or all of them were dropped where it does not.
+/// Warns if packets arrived, and none of them was written where the configuration writes any, or
+/// all of them were dropped where it does not.
 pub(super) fn warn(application: &Application, stats: &Stats) {
     let dropped: u64 = stats.nodes.iter().map(|(_, _, node)| node.drops.values().sum::<u64>()).sum();
     let mut writers = stats.nodes.iter().filter(|(_, class, _)| writes(class)).peekable();
@@ -74,7 +75,8 @@ fn in_words(reason: &str) -> String {
     if is_constant { reason.to_ascii_lowercase().replace('_', " ") } else { reason.to_owned() }
 }
 
-/// What helps an element that trapped because no header is marked; none where something before it marks one, or it needs none.
+/// What helps an element that trapped because no header is marked; none where something before it
+/// marks one, or it needs none.
 pub(super) fn unmarked(application: &Application, library: &Library, at: usize) -> Option<String> {
     let app = application.application();
     let class = &app.instances.get(at)?.class;

@@ -6,7 +6,8 @@
 //! DEVICE=mem:IN[:TIMES][,OUT]                         a capture that is read into memory and repeated, until it is stopped or so many times
 //! ```
 //!
-//! Packets in memory come one every so many nanoseconds, as long as the capture has on average. Left out: captures of other links than Ethernet in memory.
+//! Packets in memory come one every so many nanoseconds, as long as the capture has on average.
+//! Left out: captures of other links than Ethernet in memory.
 
 use crate::failure::{Failure, Outcome};
 use netvm::application::{Application, Replay, Settings, native};
@@ -23,7 +24,8 @@ const BURST: usize = 256;
 /// The kinds of devices.
 const KINDS: &str = "dev, gso, xdp, tap, pcap and mem";
 
-/// Notes what stands for a device. Which of a capture alone is read or written depends on whether the configuration reads the device.
+/// Notes what stands for a device. Which of a capture alone is read or written depends on whether
+/// the configuration reads the device.
 pub(crate) fn device(map: &str, application: &Application, settings: &mut Settings) -> Outcome {
     let (name, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected DEVICE=IN[,OUT], not '{map}'")))?;
     let (is_read, is_written) = (names(application, &native::READERS, name), names(application, &native::WRITERS, name));
@@ -64,7 +66,8 @@ fn put(to: &mut BTreeMap<String, PathBuf>, name: &str, file: &str) {
     to.extend(Some(file).filter(|file| !file.is_empty()).map(|file| (name.to_owned(), PathBuf::from(file))));
 }
 
-/// What is wrong with a text that begins as devices do and names none. A file may be called like that.
+/// What is wrong with a text that begins as devices do and names none. A file may be called like
+/// that.
 pub(crate) fn no_kind(text: &str) -> Option<String> {
     let (kind, rest) = text.split_once(':')?;
     let is_word = (2..=8).contains(&kind.len()) && kind.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -105,7 +108,8 @@ fn in_memory(text: &str) -> Outcome<Replay> {
     Ok(Replay::new(packets.iter().map(Vec::as_slice), times, interval.max(1)))
 }
 
-/// Whether an element of one of these classes has that device, as its first argument or by its keyword.
+/// Whether an element of one of these classes has that device, as its first argument or by its
+/// keyword.
 fn names(application: &Application, classes: &[&str], device: &str) -> bool {
     let of = |argument: &String| {
         let argument = argument.trim();

@@ -1,4 +1,5 @@
-//! Packets of several captures in the order of their times; of equal times in the order of the command line.
+//! Packets of several captures in the order of their times; of equal times in the order of the
+//! command line.
 
 use crate::failure::{self, Outcome};
 use crate::input;
@@ -86,7 +87,8 @@ impl Merge {
         (parts.iter().map(|p| p.0).sum(), parts.iter().map(|p| p.1).sum())
     }
 
-    /// The next packets, at most `max`; none at the end or when a signal came. `idle` is called before a pipe is waited for.
+    /// The next packets, at most `max`; none at the end or when a signal came. `idle` is called
+    /// before a pipe is waited for.
     pub(super) fn next(
         &mut self,
         max: usize,

@@ -1,8 +1,10 @@
-//! `netvm run`: a NetIL program between captures, or a configuration of elements ([`configuration`]).
+//! `netvm run`: a NetIL program between captures, or a configuration of elements
+//! ([`configuration`]).
 //!
-//! The schedule is the reference one: arrivals in the order of their times, each pushed as far as it goes (or left waiting at a pull
-//! input), then every pull output is asked, in the order of declaration, until it has nothing more to give. A program without pull
-//! handler takes its arrivals in bursts, which gives the same.
+//! The schedule is the reference one: arrivals in the order of their times, each pushed as far as
+//! it goes (or left waiting at a pull input), then every pull output is asked, in the order of
+//! declaration, until it has nothing more to give. A program without pull handler takes its
+//! arrivals in bursts, which gives the same.
 
 pub(crate) mod configuration;
 pub(crate) mod control;
@@ -48,20 +50,25 @@ use tally::Tally;
 
 /// Packets in a burst.
 const BURST: usize = 256;
-/// Packets that pull outputs may give after one arrival: a program that makes its own could go on for ever.
+/// Packets that pull outputs may give after one arrival: a program that makes its own could go on
+/// for ever.
 const MAX_PULLS: usize = 1024;
 
 /// Run a NetIL program, a Click configuration or a P4 program on captures or interfaces
 ///
-/// Each `--in` feeds a capture to an input port; packets of several captures arrive in the order of their times. Each `--out` writes what
-/// leaves by an output port. What a program drops is counted by reason. A trap drops its packet and is counted: the places of traps
-/// are told at the end, and do not change the exit status; a failed init handler does.
+/// Each `--in` feeds a capture to an input port; packets of several captures arrive in the order of
+/// their times. Each `--out` writes what leaves by an output port. What a program drops is counted
+/// by reason. A trap drops its packet and is counted: the places of traps are told at the end, and
+/// do not change the exit status; a failed init handler does.
 ///
-/// A FILE that ends in .p4 is a P4 program for v1model or PSA, one that ends in .json is one that p4c has made for BMv2: ports are numbers, --in PORT=CAPTURE and --out PORT=CAPTURE say what is at them, --entries FILE fills its tables.
-/// With --map PORT=dev:IF or --map PORT=IN,OUT instead, the program is compiled as an element of a graph: faster, on interfaces, on several cores with --place.
+/// A FILE that ends in .p4 is a P4 program for v1model or PSA, one that ends in .json is one that
+/// p4c has made for BMv2: ports are numbers, --in PORT=CAPTURE and --out PORT=CAPTURE say what is
+/// at them, --entries FILE fills its tables. With --map PORT=dev:IF or --map PORT=IN,OUT instead,
+/// the program is compiled as an element of a graph: faster, on interfaces, on several cores with
+/// --place.
 ///
-/// A FILE that ends in .click, or the text behind -e, is a configuration of elements. FromDump and ToDump name their captures themselves;
-/// --map says which captures stand for devices.
+/// A FILE that ends in .click, or the text behind -e, is a configuration of elements. FromDump and
+/// ToDump name their captures themselves; --map says which captures stand for devices.
 #[derive(clap::Args)]
 #[command(
     disable_help_flag = true,
@@ -78,8 +85,8 @@ Examples:
   netvm run -e 'FromDump(trace.pcap) -> c :: Counter -> Discard' --handler c.count"
 )]
 pub(crate) struct Args {
-    /// NetIL source, binary module, Click configuration (.click), or P4 program (.p4, .json of BMv2); an
-    /// installed configuration by its name alone
+    /// NetIL source, binary module, Click configuration (.click), or P4 program (.p4, .json of
+    /// BMv2); an installed configuration by its name alone
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present_any = ["expression", "handlers"])]
     file: Option<PathBuf>,
 
@@ -91,17 +98,21 @@ pub(crate) struct Args {
     #[arg(short = 'e', long, value_name = "CONFIG")]
     expression: Option<String>,
 
-    /// After the run, print what a handler says: ELEMENT.HANDLER, or one of the run; 'ELEMENT.HANDLER TEXT' asks it about TEXT
+    /// After the run, print what a handler says: ELEMENT.HANDLER, or one of the run;
+    /// 'ELEMENT.HANDLER TEXT' asks it about TEXT
     #[arg(short = 'h', long = "handler", value_name = "HANDLER", num_args = 0..=1, default_missing_value = "")]
     handlers: Vec<String>,
 
-    /// What stands for a device of the configuration: captures (one that it reads, one that it writes, or both; pcap: may stand before them), a capture that is read into memory and
-    /// repeated until a signal, or so many times (mem:IN[:TIMES]), an interface (dev:IF, gso:IF with merged segments left whole, or by AF_XDP xdp:IF[:QUEUE]), or a TAP interface (tap:NAME)
+    /// What stands for a device of the configuration: captures (one that it reads, one that it
+    /// writes, or both; pcap: may stand before them), a capture that is read into memory and
+    /// repeated until a signal, or so many times (mem:IN[:TIMES]), an interface (dev:IF, gso:IF
+    /// with merged segments left whole, or by AF_XDP xdp:IF[:QUEUE]), or a TAP interface (tap:NAME)
     #[arg(long = "map", value_name = "DEVICE=IN[,OUT]|mem:IN|dev:IF|gso:IF|xdp:IF|tap:NAME")]
     maps: Vec<String>,
 
-    /// Run a configuration elsewhere: xdp is one program in the kernel, at the interfaces that --map names (dev:IF) or --on, until a signal. What the
-    /// kernel cannot run, this process does; --explain-opt tells what and why
+    /// Run a configuration elsewhere: xdp is one program in the kernel, at the interfaces that
+    /// --map names (dev:IF) or --on, until a signal. What the kernel cannot run, this process does;
+    /// --explain-opt tells what and why
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["sim_time", "place", "control", "metrics"])]
     target: Option<String>,
 
@@ -109,7 +120,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IF", requires = "target")]
     on: Option<String>,
 
-    /// Who runs the program of xdp: the driver if it can (any), the driver (driver), or the kernel before its network stack (generic)
+    /// Who runs the program of xdp: the driver if it can (any), the driver (driver), or the kernel
+    /// before its network stack (generic)
     #[arg(long, value_name = "MODE", value_enum, default_value = "any", requires = "target")]
     xdp_mode: super::xdp::Which,
 
@@ -124,11 +136,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     p4: super::p4::ReadingArgs,
 
-    /// Entries of a P4 program's tables, groups and sessions: commands of STF, or protobuf text of P4Runtime in a file that ends in .txtpb, see docs/p4.md
+    /// Entries of a P4 program's tables, groups and sessions: commands of STF, or protobuf text of
+    /// P4Runtime in a file that ends in .txtpb, see docs/p4.md
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     entries: Option<PathBuf>,
 
-    /// Commands that are run behind the last packet of a P4 program, and what they tell: counter_read, register_read and others, see docs/p4.md
+    /// Commands that are run behind the last packet of a P4 program, and what they tell:
+    /// counter_read, register_read and others, see docs/p4.md
     #[arg(long = "then", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     commands: Option<PathBuf>,
 
@@ -136,11 +150,13 @@ pub(crate) struct Args {
     #[arg(long)]
     digests: bool,
 
-    /// Print what a P4 program says by log_msg, and assertions that do not hold, with the place; as JSON with --json. The program runs slower then
+    /// Print what a P4 program says by log_msg, and assertions that do not hold, with the place; as
+    /// JSON with --json. The program runs slower then
     #[arg(long)]
     log: bool,
 
-    /// Let controllers of P4Runtime in while a P4 program runs; the run goes on after the last packet until it is stopped
+    /// Let controllers of P4Runtime in while a P4 program runs; the run goes on after the last
+    /// packet until it is stopped
     #[arg(
         long,
         value_name = "ADDRESS:PORT",
@@ -154,7 +170,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "p4runtime")]
     device_id: u64,
 
-    /// The port of a P4 program by which packets come from controllers and go to them; 510 for v1model and 4294967293 for PSA if not said
+    /// The port of a P4 program by which packets come from controllers and go to them; 510 for
+    /// v1model and 4294967293 for PSA if not said
     #[arg(long, value_name = "PORT", requires = "p4runtime")]
     cpu_port: Option<u32>,
 
@@ -162,11 +179,13 @@ pub(crate) struct Args {
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
 
-    /// Capture that arrives at an input port (name or number; the first if not said), - for standard input; or an interface, as for --map (dev:IF)
+    /// Capture that arrives at an input port (name or number; the first if not said), - for
+    /// standard input; or an interface, as for --map (dev:IF)
     #[arg(long = "in", value_name = "PORT=IN|dev:IF", value_parser = ports::parse)]
     inputs: Vec<PortFile>,
 
-    /// Capture of what leaves by an output port (name or number; the first if not said), - for standard output; or an interface
+    /// Capture of what leaves by an output port (name or number; the first if not said), - for
+    /// standard output; or an interface
     #[arg(long = "out", value_name = "PORT=OUT|dev:IF", value_parser = ports::parse)]
     outputs: Vec<PortFile>,
 
@@ -177,34 +196,45 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// Backward branches, calls and 256-byte pieces of bulk work that one packet may take before it is a trap
+    /// Backward branches, calls and 256-byte pieces of bulk work that one packet may take before it
+    /// is a trap
     #[arg(long, value_name = "N", default_value_t = Settings::default().budget)]
     budget: u32,
 
-    /// Run a configuration on several threads: sources, replicas of the elements that need not see all packets, and the rest. The result is that of one thread.
-    /// rtc:N has N replicas, pipeline one, auto as many as packets and load are worth it, measured while they flow (--explain-place tells; netvm ctl replicas N ends that); where their number
-    /// cannot change, as many as there are cores. A file says how many replicas there are, which cores threads have, and which elements are to be in replicas or in order: docs/cores.md
+    /// Run a configuration on several threads: sources, replicas of the elements that need not see
+    /// all packets, and the rest. The result is that of one thread. rtc:N has N replicas, pipeline
+    /// one, auto as many as packets and load are worth it, measured while they flow
+    /// (--explain-place tells; netvm ctl replicas N ends that); where their number cannot change,
+    /// as many as there are cores. A file says how many replicas there are, which cores threads
+    /// have, and which elements are to be in replicas or in order: docs/cores.md
     #[arg(long, value_name = "auto|rtc:N|pipeline|FILE", value_parser = cores::parse)]
     place: Option<cores::Place>,
 
-    /// Which order of packets --place keeps. total: that of all packets; the result is that of one thread. flow: that of the packets between two addresses; each replica then
-    /// has the whole configuration, receives its share itself and sends itself, and elements whose state is not found by flow have it in common, under a lock
+    /// Which order of packets --place keeps. total: that of all packets; the result is that of one
+    /// thread. flow: that of the packets between two addresses; each replica then has the whole
+    /// configuration, receives its share itself and sends itself, and elements whose state is not
+    /// found by flow have it in common, under a lock
     #[arg(long, value_enum, default_value_t, requires = "place")]
     order: cores::Kept,
 
-    /// How replicas share state, of all elements or of those of one name or class; if not said, as the analysis of their programs finds best (auto). affinity: each replica has that of its
-    /// flows, and shard: each has sums of its own; both are refused with the reason where there is more to it. With --order flow also: under a lock, by transactions where the program is fit for them (--explain-place
-    /// tells; the handler ELEMENT.transactions counts them), or by copies that each replica reads without a lock. Where the order of all packets is kept: replicate lets elements that must
-    /// see all packets run in replicas, each of which does to its own state what the packets of all do; --explain-place tells which
+    /// How replicas share state, of all elements or of those of one name or class; if not said, as
+    /// the analysis of their programs finds best (auto). affinity: each replica has that of its
+    /// flows, and shard: each has sums of its own; both are refused with the reason where there is
+    /// more to it. With --order flow also: under a lock, by transactions where the program is fit
+    /// for them (--explain-place tells; the handler ELEMENT.transactions counts them), or by copies
+    /// that each replica reads without a lock. Where the order of all packets is kept: replicate
+    /// lets elements that must see all packets run in replicas, each of which does to its own state
+    /// what the packets of all do; --explain-place tells which
     #[arg(long, value_name = "[NAME=]auto|affinity|shard|lock|transaction|copies|replicate", value_parser = cores::parse_state, requires = "place")]
     state: Vec<cores::State>,
 
-    /// An element or a class whose state may be kept by each replica for itself: numbers that its handlers say are summed, other results may differ from those of
-    /// one thread
+    /// An element or a class whose state may be kept by each replica for itself: numbers that its
+    /// handlers say are summed, other results may differ from those of one thread
     #[arg(long, value_name = "ELEMENT|CLASS", requires = "place")]
     relax: Vec<String>,
 
-    /// Cores for the threads of --place, in the order of netvm ctl threads: sources, replicas, the rest; the first ones again where there are more threads. netvm ctl move changes that
+    /// Cores for the threads of --place, in the order of netvm ctl threads: sources, replicas, the
+    /// rest; the first ones again where there are more threads. netvm ctl move changes that
     #[arg(long, value_name = "CORE", value_delimiter = ',', requires = "place")]
     pin: Vec<usize>,
 
@@ -212,35 +242,43 @@ pub(crate) struct Args {
     #[arg(long)]
     explain_place: bool,
 
-    /// Let netvm ctl read and write handlers while a configuration runs, by a Unix socket at PATH (if not said, one of its own) that only this user may use
+    /// Let netvm ctl read and write handlers while a configuration runs, by a Unix socket at PATH
+    /// (if not said, one of its own) that only this user may use
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, value_hint = clap::ValueHint::AnyPath)]
     control: Option<Option<PathBuf>>,
 
-    /// Tell statistics of a running configuration to Prometheus, over HTTP at that address: 127.0.0.1:9478 if not said
+    /// Tell statistics of a running configuration to Prometheus, over HTTP at that address:
+    /// 127.0.0.1:9478 if not said
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true, default_missing_value = netvm::control::metrics::DEFAULT_ADDRESS)]
     metrics: Option<std::net::SocketAddr>,
 
-    /// Record all packets, and keep the ways of the last N of them (4096 if not said), for netvm ctl why; after a crash they are in a file in the present folder. Without the option as many
-    /// packets are recorded as take no more than a hundredth of the time: all of them up to some 30,000 packets per second. 0: none. With --place: of each replica
+    /// Record all packets, and keep the ways of the last N of them (4096 if not said), for netvm
+    /// ctl why; after a crash they are in a file in the present folder. Without the option as many
+    /// packets are recorded as take no more than a hundredth of the time: all of them up to some
+    /// 30,000 packets per second. 0: none. With --place: of each replica
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "4096", value_parser = clap::value_parser!(u32).range(0..=1_048_576),
         conflicts_with = "target")]
     record: Option<u32>,
 
-    /// Tell on standard error what became of the packets; of a configuration, for each element how many came, left by which output, and were dropped why, and how long
-    /// the element took for each (one run in 64 is measured; of elements that run as one, what each takes of their time is told by 64 packets of one burst in some 4,096)
+    /// Tell on standard error what became of the packets; of a configuration, for each element how
+    /// many came, left by which output, and were dropped why, and how long the element took for
+    /// each (one run in 64 is measured; of elements that run as one, what each takes of their time
+    /// is told by 64 packets of one burst in some 4,096)
     #[arg(long)]
     stats: bool,
 
-    /// Tell on standard error which elements of a configuration are linked with the engine aot, which lookups are fetched ahead, and whether
-    /// arrivals run in bursts
+    /// Tell on standard error which elements of a configuration are linked with the engine aot,
+    /// which lookups are fetched ahead, and whether arrivals run in bursts
     #[arg(long)]
     explain_opt: bool,
 
-    /// Leave an optimisation of a configuration or a P4 program out, to see what it gains; may be given several times
+    /// Leave an optimisation of a configuration or a P4 program out, to see what it gains; may be
+    /// given several times
     #[arg(long, value_name = "NAME", value_parser = super::shared::optimisation_parser())]
     without: Vec<String>,
 
-    /// The same as JSON on standard output, with what handlers say; what elements print goes to standard error then
+    /// The same as JSON on standard output, with what handlers say; what elements print goes to
+    /// standard error then
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,5 @@
-//! The flight recorder of `netvm run`: the ways of the last packets are kept, and written to a file if the run crashes.
+//! The flight recorder of `netvm run`: the ways of the last packets are kept, and written to a file
+//! if the run crashes.
 
 use super::Args;
 use crate::commands::ctl;
@@ -14,7 +15,8 @@ const USUAL: usize = 4096;
 /// Of configurations with more elements packets are recorded only where it is asked for.
 const MOST_ELEMENTS: usize = 10_000;
 
-/// Whether packets are recorded: they are unless that is declined, or not possible where nobody asks for it.
+/// Whether packets are recorded: they are unless that is declined, or not possible where nobody
+/// asks for it.
 pub(super) fn wanted(args: &Args, application: &Application) -> bool {
     let usual = args.target.is_none() && application.application().instances.len() <= MOST_ELEMENTS;
     args.record.map_or(usual, |packets| packets > 0)
@@ -43,7 +45,8 @@ pub(super) fn guarded<R: Controlled, T>(run: &mut R, work: impl FnOnce(&mut R) -
     })
 }
 
-/// Writes what was recorded to a file, as far as something was, and tells where, and which packet was at hand.
+/// Writes what was recorded to a file, as far as something was, and tells where, and which packet
+/// was at hand.
 pub(super) fn write(run: &impl Controlled) {
     let Some(packets) = caught(|| run.recorded()).ok().flatten() else { return };
     for packet in packets.iter().filter(|packet| packet["failed"] == true) {

@@ -1,5 +1,6 @@
-//! Where configurations and element classes are found by name: in the folders of `NETVM_PATH`, in those that are installed with the program, and, of a
-//! program that lies where cargo built it, in its checkout.
+//! Where configurations and element classes are found by name: in the folders of `NETVM_PATH`, in
+//! those that are installed with the program, and, of a program that lies where cargo built it, in
+//! its checkout.
 
 use crate::failure::{Failure, Outcome};
 use std::path::{Path, PathBuf};
@@ -16,8 +17,9 @@ fn folders() -> Vec<PathBuf> {
     named.into_iter().chain(installed).chain(checkout.map(|checkout| checkout.join("apps"))).collect()
 }
 
-/// The file of a configuration. One that is not there is looked for by its name: `nat` is `nat/nat.click`, `nat/forward` is `nat/forward.click`, and `router16` the file of that
-/// name in whatever folder, if there is only one.
+/// The file of a configuration. One that is not there is looked for by its name: `nat` is
+/// `nat/nat.click`, `nat/forward` is `nat/forward.click`, and `router16` the file of that name in
+/// whatever folder, if there is only one.
 pub(crate) fn configuration(file: &Path) -> Outcome<PathBuf> {
     if !is_name(file) || file.exists() {
         return Ok(file.to_owned());
@@ -92,7 +94,8 @@ fn absent(file: &Path, folders: &[PathBuf]) -> Failure {
     ))
 }
 
-/// What an application's file is called by: `nat` for `nat/nat.click`, `nat/forward` for another in its folder.
+/// What an application's file is called by: `nat` for `nat/nat.click`, `nat/forward` for another in
+/// its folder.
 fn name_of(file: &Path) -> String {
     let last = |path: Option<&std::ffi::OsStr>| path.unwrap_or_default().to_string_lossy().into_owned();
     let (stem, folder) = (last(file.file_stem()), last(file.parent().and_then(Path::file_name)));

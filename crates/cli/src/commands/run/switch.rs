@@ -69,8 +69,8 @@ pub(super) fn run(args: &Args, file: &Path) -> Outcome {
     if whole { Ok(()) } else { Err(Failure::told()) }
 }
 
-/// With `--map` the program is an element of a graph, and its ports are the graph's devices; or, where it or the command line asks for the switch around it,
-/// a switch between interfaces.
+/// With `--map` the program is an element of a graph, and its ports are the graph's devices; or,
+/// where it or the command line asks for the switch around it, a switch between interfaces.
 fn between_devices(args: &Args, file: &Path) -> Outcome {
     let captures = [("--in", !args.inputs.is_empty()), ("--out", !args.outputs.is_empty())];
     if let Some((what, _)) = captures.iter().find(|(_, given)| *given) {

@@ -1,5 +1,6 @@
-//! `netvm run PROGRAM.p4 --map PORT=dev:IF...` with the switch around the program, for what an element of a graph does not have: controllers, digests, clones, packets that come
-//! round. Packets of a port are taken in bursts; time is the host's. The run ends when it is told to.
+//! `netvm run PROGRAM.p4 --map PORT=dev:IF...` with the switch around the program, for what an
+//! element of a graph does not have: controllers, digests, clones, packets that come round. Packets
+//! of a port are taken in bursts; time is the host's. The run ends when it is told to.
 
 use super::controllers::Server;
 use super::switch::listen;
@@ -23,7 +24,8 @@ const TURN_WITH_CONTROLLERS: Duration = Duration::from_millis(2);
 /// Packets of one port before the next one has its turn.
 const BURST: usize = 64;
 
-/// Packets that came in, those of which nothing left, and those that left by ports where there is no device.
+/// Packets that came in, those of which nothing left, and those that left by ports where there is
+/// no device.
 #[derive(Default)]
 struct Counts {
     arrived: u64,

@@ -1,4 +1,5 @@
-//! A NetIL program between interfaces: it becomes the one element of a configuration, with a device at each of its ports.
+//! A NetIL program between interfaces: it becomes the one element of a configuration, with a device
+//! at each of its ports.
 //!
 //! ```text
 //! --in a=dev:eth0 --out b=dev:eth1 --out c=c.pcap      FromDevice(eth0) -> [0]program;  program[0] -> Queue -> ToDevice(eth1);  program[1] -> Queue -> ToDevice(out1)

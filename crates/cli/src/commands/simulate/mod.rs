@@ -17,14 +17,18 @@ use serde::Serialize;
 
 /// Tell how fast a program would be on a processor that there is a model of
 ///
-/// The interpreter runs the program, so packets, tables and captures that a configuration writes are what `netvm run` gives. The model is told what each packet needed
-/// (instructions, accesses to memories, lookups, critical sections), and runs that on the machine's cores and threads: memories and buses serve one request after the other,
-/// locks make threads wait. docs/machines.md says what is modelled, and what is not.
+/// The interpreter runs the program, so packets, tables and captures that a configuration writes
+/// are what `netvm run` gives. The model is told what each packet needed (instructions, accesses to
+/// memories, lookups, critical sections), and runs that on the machine's cores and threads:
+/// memories and buses serve one request after the other, locks make threads wait. docs/machines.md
+/// says what is modelled, and what is not.
 ///
-/// A pipeline (x11) has a code generator of its own: the slot program that it makes is run on the packets, and what becomes of them is compared with the interpreter. What packets
-/// close behind each other may do to each other is warned of.
+/// A pipeline (x11) has a code generator of its own: the slot program that it makes is run on the
+/// packets, and what becomes of them is compared with the interpreter. What packets close behind
+/// each other may do to each other is warned of.
 ///
-/// Packets come as fast as the machine takes them, unless --rate says how many a second. --saturate searches for the highest rate at which nothing is dropped.
+/// Packets come as fast as the machine takes them, unless --rate says how many a second. --saturate
+/// searches for the highest rate at which nothing is dropped.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,7 +51,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = SchemeArg::Locks)]
     scheme: SchemeArg,
 
-    /// Packets to simulate: the trace is repeated until there are so many; by default it is run once
+    /// Packets to simulate: the trace is repeated until there are so many; by default it is run
+    /// once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     packets: Option<u64>,
 
@@ -55,15 +60,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PPS", value_parser = rate, conflicts_with = "saturate")]
     rate: Option<f64>,
 
-    /// Search for the highest rate at which nothing is dropped for so many simulated seconds, in nine of ten runs
+    /// Search for the highest rate at which nothing is dropped for so many simulated seconds, in
+    /// nine of ten runs
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "0.05", value_parser = seconds, conflicts_with = "packets")]
     saturate: Option<f64>,
 
-    /// Let threads receive from ports or transmit to them, as a file says (lines ENGINE.THREAD receive|transmit PORT…), or as it is best: of a machine with ports, ixp1200
+    /// Let threads receive from ports or transmit to them, as a file says (lines ENGINE.THREAD
+    /// receive|transmit PORT…), or as it is best: of a machine with ports, ixp1200
     #[arg(long, value_name = "FILE|auto", conflicts_with_all = ["packets", "rate", "saturate"])]
     threads: Option<String>,
 
-    /// How these threads share the transmit FIFO: a policy of the machine's description ([arbitration.NAME]), or all
+    /// How these threads share the transmit FIFO: a policy of the machine's description
+    /// ([arbitration.NAME]), or all
     #[arg(long, value_name = "NAME|all", default_value = "all", requires = "threads")]
     arbitration: String,
 
@@ -71,11 +79,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(64..=9000), requires = "threads")]
     sizes: Vec<u32>,
 
-    /// Let cores take packets from the groups of a work scheduler, as a file says (lines CORE[-CORE][,…] ELEMENT…), an element each, balanced, or all elements in one: of a machine with a scheduler, octeon
+    /// Let cores take packets from the groups of a work scheduler, as a file says (lines
+    /// CORE[-CORE][,…] ELEMENT…), an element each, balanced, or all elements in one: of a machine
+    /// with a scheduler, octeon
     #[arg(long, value_name = "FILE|each|balanced|one", conflicts_with_all = ["rate", "saturate", "threads"])]
     groups: Option<String>,
 
-    /// Tell for each table and variable its scope and the memory that it is placed in, of a machine that has a choice: ixp1200
+    /// Tell for each table and variable its scope and the memory that it is placed in, of a machine
+    /// that has a choice: ixp1200
     #[arg(long)]
     explain: bool,
 

@@ -1,4 +1,5 @@
-//! Runs a program, a configuration or a filter in the interpreter, and writes down what it does for each packet.
+//! Runs a program, a configuration or a filter in the interpreter, and writes down what it does for
+//! each packet.
 
 use crate::commands::run::configuration::drive;
 use crate::commands::run::given::Given;
@@ -35,11 +36,13 @@ pub(crate) struct Observed {
     #[arg(long, value_name = "EXPR", conflicts_with_all = ["file", "parameters", "maps"])]
     filter: Option<String>,
 
-    /// Capture that is pushed into the program's first input, or read in the place of the only one that the configuration reads
+    /// Capture that is pushed into the program's first input, or read in the place of the only one
+    /// that the configuration reads
     #[arg(short = 'r', long = "read", value_name = "IN", value_hint = clap::ValueHint::FilePath)]
     read: Option<PathBuf>,
 
-    /// Captures that stand for a device of the configuration: one that it reads, one that it writes, or both
+    /// Captures that stand for a device of the configuration: one that it reads, one that it
+    /// writes, or both
     #[arg(long = "map", value_name = "DEVICE=IN[,OUT]")]
     maps: Vec<String>,
 

@@ -26,7 +26,8 @@ struct Results {
     cycles: u64,
     packets_per_second: f64,
     ends: BTreeMap<String, u64>,
-    /// Packets that ended otherwise than with the interpreter, one after the other, and in lock-step; of configurations lock-step is compared with one after the other.
+    /// Packets that ended otherwise than with the interpreter, one after the other, and in
+    /// lock-step; of configurations lock-step is compared with one after the other.
     differing: u64,
     differing_in_lock_step: u64,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,5 @@
-//! `netvm simulate --threads`: a router whose threads receive or transmit, with ports and a transmit FIFO between them.
+//! `netvm simulate --threads`: a router whose threads receive or transmit, with ports and a
+//! transmit FIFO between them.
 
 use super::Args;
 use crate::failure::{Failure, Outcome, warning};

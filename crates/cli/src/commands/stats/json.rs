@@ -1,4 +1,5 @@
-//! The report as JSON. Times are seconds since 1970 as text, which keeps all digits; sides have a `name` where --hosts knows one.
+//! The report as JSON. Times are seconds since 1970 as text, which keeps all digits; sides have a
+//! `name` where --hosts knows one.
 
 use super::{Args, Section};
 use crate::hosts::Hosts;

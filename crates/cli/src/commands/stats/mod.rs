@@ -22,14 +22,18 @@ use netvm::{Ahead, Filter};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Tell what the traffic of captures consists of: protocols, conversations, endpoints, ports, sizes, rates
+/// Tell what the traffic of captures consists of: protocols, conversations, endpoints, ports,
+/// sizes, rates
 ///
-/// Reads what `netvm filter` reads, in one pass: pcap and pcapng, plain or compressed; several captures are counted together. With an
-/// expression only packets that match are counted. Bytes are those on the wire. Conversations are counted layer by layer, within tunnels too,
-/// so that a packet may be in several. Applications are told by ports and first bytes; of the two ports of a conversation, the lower is taken for the service's.
+/// Reads what `netvm filter` reads, in one pass: pcap and pcapng, plain or compressed; several
+/// captures are counted together. With an expression only packets that match are counted. Bytes are
+/// those on the wire. Conversations are counted layer by layer, within tunnels too, so that a
+/// packet may be in several. Applications are told by ports and first bytes; of the two ports of a
+/// conversation, the lower is taken for the service's.
 ///
-/// Memory is bounded: of more than 131,072 rows a table keeps the largest, and what the others had is told as "others". Nothing is looked up:
-/// addresses are numbers, but for names in the file of --hosts.
+/// Memory is bounded: of more than 131,072 rows a table keeps the largest, and what the others had
+/// is told as "others". Nothing is looked up: addresses are numbers, but for names in the file of
+/// --hosts.
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment, after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -42,7 +42,8 @@ pub(super) fn write(args: &Args, names: &[PathBuf], report: &Report, hosts: &Hos
     out.put(&sections.join("\n"))
 }
 
-/// Lines of cells: the first column to the left, the others to the right, as wide as their widest cell.
+/// Lines of cells: the first column to the left, the others to the right, as wide as their widest
+/// cell.
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).chain([head[column].chars().count()]).max().unwrap_or(0);
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
@@ -88,7 +89,8 @@ fn bits(bytes: u64, seconds: f64) -> String {
     format!("{rate:.1} Tbit/s")
 }
 
-/// Date and time of day to the microsecond, in the time zone of TZ; seconds since 1970 for what no calendar has.
+/// Date and time of day to the microsecond, in the time zone of TZ; seconds since 1970 for what no
+/// calendar has.
 fn time(nanos: i64) -> String {
     let instant = jiff::Timestamp::from_nanosecond(nanos.into());
     let zone = TimeZone::try_system().unwrap_or(TimeZone::UTC);

@@ -10,8 +10,10 @@
 //!                         0/4    └─────────────────┘
 //! ```
 //!
-//! A column is a stage, a box a thread of it, in the colour of its core. The first box of a stage has its elements, busiest first if that is the order, with what comes to them in a second; queues have
-//! what waits in them of what may. At a ring stand packets a second, and below epochs that wait of those that may.
+//! A column is a stage, a box a thread of it, in the colour of its core. The first box of a stage
+//! has its elements, busiest first if that is the order, with what comes to them in a second;
+//! queues have what waits in them of what may. At a ring stand packets a second, and below epochs
+//! that wait of those that may.
 //!
 //! Where there is no room for that, nothing is drawn: then the list is.
 
@@ -57,7 +59,8 @@ struct Shown {
 }
 
 impl<'t> Graph<'t> {
-    /// The stages of a run; none if packets come to one thread only, or how busy threads are is not known yet.
+    /// The stages of a run; none if packets come to one thread only, or how busy threads are is not
+    /// known yet.
     pub(super) fn of(table: &'t Table, chosen: Option<&'t str>) -> Option<Self> {
         let known = |name: &str| table.rows.iter().any(|row| row.stage.as_deref() == Some(name));
         let in_order = known("sources") || known("in order");

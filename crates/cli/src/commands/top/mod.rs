@@ -1,4 +1,5 @@
-//! `netvm top`: elements of a running configuration with their rates, refreshed like top(1), over its control socket.
+//! `netvm top`: elements of a running configuration with their rates, refreshed like top(1), over
+//! its control socket.
 
 #[cfg(feature = "screen")]
 mod graph;
@@ -31,9 +32,11 @@ const NAP: Duration = Duration::from_millis(100);
 
 /// Show what a running configuration does: packets, rates and drops of each element
 ///
-/// The configuration runs with netvm run --control. Keys: q ends, p pauses, r orders by rate, d by drops, o in the order of the configuration, the arrow keys scroll; t chooses a thread, m moves it to
-/// the next core and a lets it run on any, + and - add and remove a replica (of runs with --place). g changes between the list and the graph of stages: boxes of threads, in the colour of their
-/// core, with the rings between them, packets a second and what waits at each.
+/// The configuration runs with netvm run --control. Keys: q ends, p pauses, r orders by rate, d by
+/// drops, o in the order of the configuration, the arrow keys scroll; t chooses a thread, m moves
+/// it to the next core and a lets it run on any, + and - add and remove a replica (of runs with
+/// --place). g changes between the list and the graph of stages: boxes of threads, in the colour of
+/// their core, with the rings between them, packets a second and what waits at each.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

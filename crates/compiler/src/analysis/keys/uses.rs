@@ -1,4 +1,5 @@
-//! Which values and places of memory of a handler the keys of tables, and the places where it changes the packet, are made of.
+//! Which values and places of memory of a handler the keys of tables, and the places where it
+//! changes the packet, are made of.
 
 use crate::mir::{Func, Helper, Op, Terminator, Value};
 use netil::ops::CmpOp;

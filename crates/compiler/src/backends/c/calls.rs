@@ -1,4 +1,5 @@
-//! Calls of the runtime: which it is, what it does with the packet, and the words that it is given; and stores.
+//! Calls of the runtime: which it is, what it does with the packet, and the words that it is given;
+//! and stores.
 
 use super::scalar::Scalar;
 use crate::mir::{Call, Order, PacketUse, Value};

@@ -1,7 +1,9 @@
-//! The way of a packet from member to member, as C: each member's handler is run, then a jump to what its port leads to.
+//! The way of a packet from member to member, as C: each member's handler is run, then a jump to
+//! what its port leads to.
 //!
-//! Where it depends on a computed port, or on which of the members that share code ([`crate::cluster::identical`]) a packet is in, where it goes on, and that is the same code, the place there is
-//! looked up: no processor could predict a branch.
+//! Where it depends on a computed port, or on which of the members that share code
+//! ([`crate::cluster::identical`]) a packet is in, where it goes on, and that is the same code, the
+//! place there is looked up: no processor could predict a branch.
 
 use crate::cluster::Fusion;
 use crate::cluster::dispatch::{all_links, link, numbered, sends_copies, sets_timers};
@@ -81,7 +83,8 @@ impl Dispatch<'_> {
         if !self.slow {
             return begin + &format!("    out = f{n}(g, k, i, r, info, port, {});\n", self.which(n));
         }
-        // Only the slow path sets timers. When they are due depends on the packet's time as it was before.
+        // Only the slow path sets timers. When they are due depends on the packet's time as it was
+        // before.
         let [before, behind] = if sets_timers(self.fusion.members[n]) {
             ["    time = g->slots[i].time_ns;\n".to_owned(), format!("    g->look(g, i, {n}, time);\n")]
         } else {

@@ -12,8 +12,9 @@
 //! Copies of packets go their ways when the handler that sent them
 //! has ended, in order and before the packet itself, and are told to the caller one by one.
 //!
-//! Leaves out, with a reason that names the operation: coprocessors other than `stringmatching` and `regexp`, timers, pull handlers, packets
-//! that are made, given up or held, values of more than 128 bits.
+//! Leaves out, with a reason that names the operation: coprocessors other than `stringmatching` and
+//! `regexp`, timers, pull handlers, packets that are made, given up or held, values of more than
+//! 128 bits.
 
 pub(in crate::backends) mod automaton;
 mod cuts;
@@ -94,9 +95,11 @@ pub enum Language {
     C,
     /// OpenCL C 1.2.
     OpenCl,
-    /// C11 with GCC's extensions, to be included in the text of a host that has a library and runs vectors of packets through nodes.
+    /// C11 with GCC's extensions, to be included in the text of a host that has a library and runs
+    /// vectors of packets through nodes.
     Nodes,
-    /// As `C`, in groups of elements: packets are work entries that go from the queue of one group to that of another.
+    /// As `C`, in groups of elements: packets are work entries that go from the queue of one group
+    /// to that of another.
     Groups,
 }
 
@@ -113,7 +116,8 @@ pub struct Text {
     pub needs: Needs,
     /// Why there are so many nodes.
     pub notes: Vec<String>,
-    /// The image of the automata that the program searches packets with, if it does; [`IMAGE`] has it in a program.
+    /// The image of the automata that the program searches packets with, if it does; [`IMAGE`] has
+    /// it in a program.
     pub image: Vec<u8>,
 }
 
@@ -173,7 +177,8 @@ pub fn link(app: &Application<'_>, funcs: &[Func], language: Language) -> Result
     joined(&parts, &plan, &(come(&parts, &app.numbers), &entry(app, &plan)), [&app.inputs, &app.outputs])
 }
 
-/// What counts packets that come in, by input from these numbers on, if handlers draw random numbers; of a program alone all are counted together.
+/// What counts packets that come in, by input from these numbers on, if handlers draw random
+/// numbers; of a program alone all are counted together.
 fn come(parts: &[Part<'_>], first: &[u64]) -> Option<String> {
     parts.iter().any(|part| part.language != Language::OpenCl && part.func.draws()).then(|| {
         let (inputs, first) = (first.len(), first.iter().map(u64::to_string).collect::<Vec<_>>().join("u, "));

@@ -1,11 +1,14 @@
-//! C for a cluster ([`crate::cluster`]): the handlers of fused elements as functions called from one place, each handler's sends jumps to the next element's.
+//! C for a cluster ([`crate::cluster`]): the handlers of fused elements as functions called from
+//! one place, each handler's sends jumps to the next element's.
 //!
-//! Printed from a `Fusion`, which has all that is decided. Packets that have just arrived go by the fast path; what
-//! is rare or large (coprocessors, packets made anew, insertions that tables must be asked for) is done by the runtime, in a call of the slow path that gives it
-//! the packet as it is. What ends at a port that no member is behind goes into an exit queue or is handed over at once.
+//! Printed from a `Fusion`, which has all that is decided. Packets that have just arrived go by the
+//! fast path; what is rare or large (coprocessors, packets made anew, insertions that tables must
+//! be asked for) is done by the runtime, in a call of the slow path that gives it the packet as it
+//! is. What ends at a port that no member is behind goes into an exit queue or is handed over at
+//! once.
 //!
-//! Invariants: each form of a member's code stands once, called from one place; where the runtime made copies, a packet leaves at once.
-//! Leaves out: values of more than 128 bits, pull handlers.
+//! Invariants: each form of a member's code stands once, called from one place; where the runtime
+//! made copies, a packet leaves at once. Leaves out: values of more than 128 bits, pull handlers.
 
 use super::dispatch::{Dispatch, enters, variables};
 use super::{Unsupported, copies, member, sets, with_sets};
@@ -25,8 +28,8 @@ use std::fmt::Write as _;
 /// The function that takes a burst.
 pub const FUNCTION: &str = "netvm_linked";
 
-/// A part of the text that the C compiler may be given alone, chosen by the macro [`PART`]; linked together, both parts are one object. Without the macro the text is
-/// complete.
+/// A part of the text that the C compiler may be given alone, chosen by the macro [`PART`]; linked
+/// together, both parts are one object. Without the macro the text is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The function that takes a burst, with the fast path.
@@ -67,11 +70,13 @@ pub struct Fused {
     pub calls: Vec<Vec<Call>>,
     /// How it is known how many packets went where.
     pub counters: Counters,
-    /// Packets that members drop have queues of their own, behind those of exits: the member and why.
+    /// Packets that members drop have queues of their own, behind those of exits: the member and
+    /// why.
     pub dropped: Vec<(u32, DropReason)>,
     /// Where each queue lies.
     pub places: Vec<u32>,
-    /// The most copies of an arrival that are made here; with them queues have more packets than came.
+    /// The most copies of an arrival that are made here; with them queues have more packets than
+    /// came.
     pub copies: u64,
     /// Slots may be in several queues, and in one several times.
     pub shared: bool,
@@ -181,7 +186,8 @@ pub fn supports(program: &Verified, func: &Func) -> Result<(), Unsupported> {
     emit(&[&Member { program, func: func.clone(), links: Vec::new() }], &[], Options::default()).map(|_| ())
 }
 
-/// The way of one packet through all members on the slow path, from the start of one or from within it.
+/// The way of one packet through all members on the slow path, from the start of one or from within
+/// it.
 fn slow_path(fusion: &Fusion<'_>) -> String {
     let mut text = String::from(
         "\nNV_PARTS void general(struct nv_graph *g, uint64_t i, uint32_t member, uint32_t port, uint32_t resume, const uint64_t *live)\n{\n",
@@ -194,7 +200,8 @@ fn slow_path(fusion: &Fusion<'_>) -> String {
     text + &Dispatch { fusion, identical: &Identical::none(fusion.members.len()), slow: true }.text()
 }
 
-/// What is at hand at the begin of a burst: statement by statement, so that the compiler of C sees each pointer for itself.
+/// What is at hand at the begin of a burst: statement by statement, so that the compiler of C sees
+/// each pointer for itself.
 fn begin(members: usize, tables: usize) -> String {
     let mut text = String::from("\nNV_INLINE void nv_begin(const struct nv_graph *g, struct nv_near *k)\n{\n    nv_again(g, k);\n");
     for (what, count) in [("units", members), ("tables", tables)] {
@@ -294,7 +301,8 @@ fn bytes_now(table: &Table, t: &str) -> String {
     }
 }
 
-/// The function that fills places in which nothing has been left yet; by place the number of its table among all.
+/// The function that fills places in which nothing has been left yet; by place the number of its
+/// table among all.
 fn nothing(tables: &[u32]) -> String {
     let mut text = format!("\nenum {{ NV_KEPT = {} }};\n\ntypedef struct nv_kept nv_places[NV_KEPT > 0 ? NV_KEPT : 1];\n", tables.len());
     text += "\nNV_INLINE void nv_keep_nothing(const struct nv_near *k, nv_places *kept, uint64_t packets)\n{\n    nv_places none;\n    (void)none;\n";

@@ -1,10 +1,12 @@
-//! The filter for many packets at once: every block runs for the lanes that reach it, without jumps between them.
+//! The filter for many packets at once: every block runs for the lanes that reach it, without jumps
+//! between them.
 //!
-//! Idea: scalar code loses half its time on mixed traffic to branches that go now one way, now the other; here a branch divides a set
-//! of lanes in two, and a block that few packets reach is stepped over when no lane does. Sixteen bytes of each packet are fetched at once
-//! and serve several fields (see [`crate::vector::loads`]). Lanes in a shape that is rare or hard leave for the scalar function.
-//! Form: the dominator tree is written from the root; a block's lanes are known when all blocks before it are written.
-//! The text has `$` where the names of a width begin.
+//! Idea: scalar code loses half its time on mixed traffic to branches that go now one way, now the
+//! other; here a branch divides a set of lanes in two, and a block that few packets reach is
+//! stepped over when no lane does. Sixteen bytes of each packet are fetched at once and serve
+//! several fields (see [`crate::vector::loads`]). Lanes in a shape that is rare or hard leave for
+//! the scalar function. Form: the dominator tree is written from the root; a block's lanes are
+//! known when all blocks before it are written. The text has `$` where the names of a width begin.
 
 use super::sets::Sets;
 use crate::Target;
@@ -111,7 +113,8 @@ struct Lanes<'a> {
     safe: u32,
     text: String,
     depth: usize,
-    /// Something has no form for lanes that the plan said has one: there is only the scalar function then.
+    /// Something has no form for lanes that the plan said has one: there is only the scalar
+    /// function then.
     lacks: bool,
 }
 
@@ -171,7 +174,8 @@ impl Lanes<'_> {
         self.values.insert(param, place);
     }
 
-    /// Does the vector loads of a block that begin at `base`, for which packets that are too short leave.
+    /// Does the vector loads of a block that begin at `base`, for which packets that are too short
+    /// leave.
     fn fetch(&mut self, block: Block, base: Option<Value>) {
         let here = |w: &&VectorLoad| w.block == block && self.begins(w, block, base);
         let loads: Vec<VectorLoad> = self.plan.loads.list.iter().filter(here).cloned().collect();
@@ -211,7 +215,8 @@ impl Lanes<'_> {
         }
     }
 
-    /// Whether a vector load is done when `base` becomes known, or, if that is None, at the block's beginning.
+    /// Whether a vector load is done when `base` becomes known, or, if that is None, at the block's
+    /// beginning.
     fn begins(&self, load: &VectorLoad, block: Block, base: Option<Value>) -> bool {
         let made_here = load.base.filter(|v| self.func.block(block).ops.contains(v));
         made_here == base

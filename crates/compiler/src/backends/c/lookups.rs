@@ -1,4 +1,5 @@
-//! Work on tables in place: lookups, and members of entries, up to where the runtime must be asked; and what prefetch slices fetch for them.
+//! Work on tables in place: lookups, and members of entries, up to where the runtime must be asked;
+//! and what prefetch slices fetch for them.
 
 use super::calls::store;
 use super::member::Element;
@@ -41,8 +42,8 @@ impl Element<'_> {
         }
     }
 
-    /// A lookup in place, up to where the runtime must be asked; none for a table that only the runtime can look into. The fast path is run where tables
-    /// are there.
+    /// A lookup in place, up to where the runtime must be asked; none for a table that only the
+    /// runtime can look into. The fast path is run where tables are there.
     fn find(
         &self,
         scalar: &Scalar<'_>,
@@ -80,7 +81,8 @@ impl Element<'_> {
         format!("{{ {tick}{v:?} = {look}; }}")
     }
 
-    /// What tells a table the time, if it wants to know, and its time then. On the fast path that is kept, and done once for a packet.
+    /// What tells a table the time, if it wants to know, and its time then. On the fast path that
+    /// is kept, and done once for a packet.
     fn clock(&self, table: u32, declaration: &Table) -> (String, String) {
         let (t, time) = (self.table(table), self.time_ns());
         match (declaration.timeout_ns > 0, self.form) {
@@ -115,7 +117,8 @@ impl Element<'_> {
         )
     }
 
-    /// Work on an entry that is there, with its place in `e`; the runtime does it where the table is not. None for a table that only the runtime can look into.
+    /// Work on an entry that is there, with its place in `e`; the runtime does it where the table
+    /// is not. None for a table that only the runtime can look into.
     fn entry(&self, table: u32, (entry, at): (&str, u32), work: &str, trap: &str, runtime: &dyn Fn() -> String) -> Option<String> {
         let declaration = self.declaration(table)?;
         let (stride, value_at) = access(declaration).map(|_| layout::place(declaration))?;
@@ -142,7 +145,8 @@ fn clock_of(table: &str) -> String {
     format!("{table}->head[NV_CLOCK]")
 }
 
-/// What functions for a prefix table are called, and their constants: bits of a key and of the first level.
+/// What functions for a prefix table are called, and their constants: bits of a key and of the
+/// first level.
 fn prefixes(table: &Table, access: Access) -> Option<(&'static str, String)> {
     let (name, root_bits) = match access {
         Access::Prefix(root_bits) => ("prefix", root_bits),

@@ -1,9 +1,12 @@
-//! One member's push handler as C functions of a burst, a packet's slot, the packet and the calling port; they give the output port, or a negative number if the
-//! packet goes no further.
+//! One member's push handler as C functions of a burst, a packet's slot, the packet and the calling
+//! port; they give the output port, or a negative number if the packet goes no further.
 //!
-//! There is one for each [`Form`]. The fast path is for packets that have just arrived, a budget that cannot run out, and tables that lie in memory: where it would need the runtime it stores
-//! what is live and exits to the slow path, which is re-entered before the operation in question; so nothing that the runtime may do stands between its operations, and the
-//! compiler of C knows where the packet is. The slow path does everything. What is decided about both is in the member's plan.
+//! There is one for each [`Form`]. The fast path is for packets that have just arrived, a budget
+//! that cannot run out, and tables that lie in memory: where it would need the runtime it stores
+//! what is live and exits to the slow path, which is re-entered before the operation in question;
+//! so nothing that the runtime may do stands between its operations, and the compiler of C knows
+//! where the packet is. The slow path does everything. What is decided about both is in the
+//! member's plan.
 
 use super::Unsupported;
 use super::calls::{halves, limbs, store, touches};
@@ -111,7 +114,8 @@ fn copied(shadow: &Shadow, unit: &str) -> String {
     text + "    uint8_t *const data = " + &if shadow.is_whole { "own".to_owned() } else { format!("{unit}.data") }
 }
 
-/// The slow path is a function of its own, the fast path if there is too much of it for the compiler of C, a slice never.
+/// The slow path is a function of its own, the fast path if there is too much of it for the
+/// compiler of C, a slice never.
 fn head(form: &Element<'_>, name: &str, more: &str) -> String {
     let near = " const struct nv_near *k,";
     let (kind, near) = match form.form {
@@ -288,7 +292,8 @@ impl Frame for Element<'_> {
 }
 
 impl Element<'_> {
-    /// Blocks that this form comes to, each with the operation that it ends with, if that is not the block's end.
+    /// Blocks that this form comes to, each with the operation that it ends with, if that is not
+    /// the block's end.
     fn blocks(&self, cfg: &Cfg) -> Vec<(Block, Option<Value>)> {
         let fast = |block: &Block| self.plan.fast.get(&block.0).map(|exit| (*block, *exit));
         match self.form {
@@ -297,7 +302,8 @@ impl Element<'_> {
         }
     }
 
-    /// Work that is no plain operation: in place where that is a few instructions, else by the runtime.
+    /// Work that is no plain operation: in place where that is a few instructions, else by the
+    /// runtime.
     fn helper(&self, scalar: &Scalar<'_>, v: Value, helper: Helper, args: &[Value], site: Site) -> String {
         let arg = |k: usize| scalar.val(args[k]);
         let checked = || {
@@ -377,7 +383,8 @@ impl Element<'_> {
         }
     }
 
-    /// A checksum brought up to date (RFC 1624). Of several steps that follow each other only the last is folded, but where the slow path may be re-entered between them.
+    /// A checksum brought up to date (RFC 1624). Of several steps that follow each other only the
+    /// last is folded, but where the slow path may be re-entered between them.
     fn update(&self, scalar: &Scalar<'_>, v: Value, helper: Helper, args: &[Value]) -> String {
         let complement = |value: &str| format!("(0xffff ^ ({value} & 0xffff))");
         let [before, term] = [scalar.val(args[0]), scalar.val(args[1])];

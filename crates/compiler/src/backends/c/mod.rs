@@ -1,17 +1,21 @@
-//! C11 for a filter: readable, one file, for the system's compiler. It has the whole-burst function in several forms, from which the loader
-//! takes what the processor can run:
+//! C11 for a filter: readable, one file, for the system's compiler. It has the whole-burst function
+//! in several forms, from which the loader takes what the processor can run:
 //!
 //! - `netvm_select_scalar`: one packet after the other;
-//! - `netvm_select_avx512`, `netvm_select_avx2` (x86-64): many packets at once (`lanes.rs`), absent where the program's shape does not allow it;
-//! - `netvm_select_any`: the same with lanes as arrays, slower than one by one; only for tests of the logic, with [`PLAIN`] defined.
+//! - `netvm_select_avx512`, `netvm_select_avx2` (x86-64): many packets at once (`lanes.rs`), absent
+//!   where the program's shape does not allow it;
+//! - `netvm_select_any`: the same with lanes as arrays, slower than one by one; only for tests of
+//!   the logic, with [`PLAIN`] defined.
 //!
-//! All take a `struct nv_burst` (see `prelude.c`) and set the bit of each selected packet. A trap is a packet not selected, as in every
-//! engine's `select`. The text holds numbers and names of ours, nothing that a program's author wrote.
+//! All take a `struct nv_burst` (see `prelude.c`) and set the bit of each selected packet. A trap
+//! is a packet not selected, as in every engine's `select`. The text holds numbers and names of
+//! ours, nothing that a program's author wrote.
 //!
-//! Fused elements have their own form, see [`fused`]; processors without an operating system theirs, see [`freestanding`].
+//! Fused elements have their own form, see [`fused`]; processors without an operating system
+//! theirs, see [`freestanding`].
 //!
-//! Leaves out: pull handlers, values of more than 128 bits, and what other engines leave to the runtime (checksums, hashes,
-//! scans): [`Unsupported`].
+//! Leaves out: pull handlers, values of more than 128 bits, and what other engines leave to the
+//! runtime (checksums, hashes, scans): [`Unsupported`].
 
 mod calls;
 mod copies;
@@ -112,8 +116,8 @@ pub fn for_lanes(program: &Verified, func: &Func) -> Result<Option<Func>, Unsupp
     Ok(vector::for_lanes(func, program))
 }
 
-/// What a filter costs for as many packets as are treated at once, in operations; `None` where its shape does not allow that. To compare
-/// forms of one filter with.
+/// What a filter costs for as many packets as are treated at once, in operations; `None` where its
+/// shape does not allow that. To compare forms of one filter with.
 ///
 /// # Errors
 /// As [`for_lanes`].

@@ -1,9 +1,11 @@
-//! Text that somebody wrote as C: the only place where names, arguments and strings of a configuration or a module become part of a text in C, whoever emits it. (eBPF objects are bytes;
+//! Text that somebody wrote as C: the only place where names, arguments and strings of a
+//! configuration or a module become part of a text in C, whoever emits it. (eBPF objects are bytes;
 //! text in them has a length.)
 //!
-//! Invariant: no text leaves its place. A comment is printable ASCII in which nothing opens or closes a comment; a string is printable ASCII without quotes,
-//! backslashes and question marks, which stand as octal escapes, so there are neither line splices nor trigraphs (C11, 5.1.1.2); a name has letters, digits and
-//! underscores, and begins with its element's number.
+//! Invariant: no text leaves its place. A comment is printable ASCII in which nothing opens or
+//! closes a comment; a string is printable ASCII without quotes, backslashes and question marks,
+//! which stand as octal escapes, so there are neither line splices nor trigraphs (C11, 5.1.1.2); a
+//! name has letters, digits and underscores, and begins with its element's number.
 
 use std::fmt::Write;
 
@@ -70,7 +72,8 @@ pub(super) mod tests {
         "'\\''\t%s%n",
     ];
 
-    /// What is left of C text without its comments and strings, as a compiler reads it: trigraphs, then splices, then both.
+    /// What is left of C text without its comments and strings, as a compiler reads it: trigraphs,
+    /// then splices, then both.
     pub fn skeleton(text: &str) -> String {
         let text = text.replace("??/", "\\").replace("\\\r\n", "").replace("\\\n", "");
         let (mut out, mut rest) = (String::new(), text.as_str());

@@ -51,11 +51,13 @@ void netvm_select_scalar(const struct nv_burst *b)
 pub(super) trait Frame {
     /// The packet's captured length.
     fn len(&self) -> &'static str;
-    /// Whether what was found out about accesses holds. Not so where branches are taken without looking.
+    /// Whether what was found out about accesses holds. Not so where branches are taken without
+    /// looking.
     fn trusts(&self) -> bool;
     /// Whether that changes on the way.
     fn moves(&self) -> bool;
-    /// Whether there are bytes to be read behind what the packet has, up to [`pool::BEHIND`](netil::pool::BEHIND).
+    /// Whether there are bytes to be read behind what the packet has, up to
+    /// [`pool::BEHIND`](netil::pool::BEHIND).
     fn reads_on(&self) -> bool {
         false
     }
@@ -73,7 +75,8 @@ pub(super) trait Frame {
     fn send(&self, port: u32) -> String;
     /// A statement that sends the packet by the port that so many lie before, counted by a value.
     fn send_by(&self, value: &str, first: u32) -> String;
-    /// A statement that does the same or drops it, without a branch between the two, and does nothing if the value is for neither; if the frame has such.
+    /// A statement that does the same or drops it, without a branch between the two, and does
+    /// nothing if the value is for neither; if the frame has such.
     fn send_or_drop(&self, _value: &str, _condition: &str, _of: &OrDrop) -> Option<String> {
         None
     }
@@ -183,8 +186,9 @@ impl Scalar<'_> {
         text
     }
 
-    /// Whether a value is also there in two parts, since it was read so: Ethernet addresses, of which compilers of C do not see that what was put together is taken
-    /// apart again when it is written.
+    /// Whether a value is also there in two parts, since it was read so: Ethernet addresses, of
+    /// which compilers of C do not see that what was put together is taken apart again when it is
+    /// written.
     pub fn is_in_parts(&self, v: Value) -> bool {
         self.probability.is_some() && matches!(self.func.op(v), Some(Op::Load(_, Order::Little, ..))) && self.func.width(v) == 48
     }
@@ -323,7 +327,8 @@ impl Scalar<'_> {
         format!("({}){} << {} | {}", ctype(self.func.width(v)), self.val(*high), self.func.width(*low), self.val(*low))
     }
 
-    /// What is put together of many parts, such as a key: each half of its own, for shifts of a whole one take several instructions. None if a part is wide itself.
+    /// What is put together of many parts, such as a key: each half of its own, for shifts of a
+    /// whole one take several instructions. None if a part is wide itself.
     fn wide_concat(&self, v: Value) -> Option<String> {
         let (mut halves, mut at, mut work) = ([Vec::new(), Vec::new()], 0, vec![v]);
         while let Some(part) = work.pop() {

@@ -1,11 +1,13 @@
 //! Register allocation: colours the interference graph; what gets no register lives on the stack.
 //!
-//! Copies whose registers do not interfere are merged first where that cannot make the graph harder to colour (George; Briggs). Registers are
-//! spilled by the number of their uses and neighbours; each use then has a register of its own for a moment, and all begins anew.
-//! Registers that are spilled together share a place where they are not live at the same time.
-//! Values that are live across a call get one of the registers that calls keep.
+//! Copies whose registers do not interfere are merged first where that cannot make the graph harder
+//! to colour (George; Briggs). Registers are spilled by the number of their uses and neighbours;
+//! each use then has a register of its own for a moment, and all begins anew. Registers that are
+//! spilled together share a place where they are not live at the same time. Values that are live
+//! across a call get one of the registers that calls keep.
 //!
-//! Source: Chaitin (1982); Briggs, Cooper and Torczon (1994); George and Appel (1996). Left out: splitting of live ranges.
+//! Source: Chaitin (1982); Briggs, Cooper and Torczon (1994); George and Appel (1996). Left out:
+//! splitting of live ranges.
 
 use super::Refused;
 use super::lir::{CONTEXT, Code, End, FIRST, FRAME, Inst, Label, Live, Reg, Size, Src};
@@ -22,7 +24,8 @@ const MOST_NEIGHBOURS: usize = 1 << 10;
 /// Spilling ends sooner in practice after two or three.
 const ROUNDS: usize = 24;
 
-/// Gives each register of a function a machine's; `used` places of its stack are taken already, and it may have `all`. Gives the places taken.
+/// Gives each register of a function a machine's; `used` places of its stack are taken already, and
+/// it may have `all`. Gives the places taken.
 pub(super) fn allocate(code: &mut Code, used: usize, all: usize) -> Result<usize, Refused> {
     let mut short = code.kept.clone();
     let mut places = used;
@@ -198,7 +201,8 @@ impl Graph {
         self.select(stack)
     }
 
-    /// A place of the stack for each register that is spilled, shared by those that are not live at the same time; how many places.
+    /// A place of the stack for each register that is spilled, shared by those that are not live at
+    /// the same time; how many places.
     fn homes(&self, spilled: &[Reg]) -> (HashMap<Reg, usize>, usize) {
         let (mut homes, mut count) = (HashMap::new(), 0);
         for r in spilled {

@@ -1,9 +1,12 @@
 //! The kernel's part of a handler, where the rest of it is a process's.
 //!
-//! A packet that needs what the kernel has no form for is handed over as it was when it came to the element, and the process runs the element from its beginning. So a run
-//! that is given up must have changed nothing: the handler is cut not at such an operation, but at the first change on the way from which one may be reached. A change is a
-//! store, a moved end of the packet, an entry of a table made or taken out; no change are the times of last use of entries, which are set again, and scratch memory, which
-//! every run writes before it reads it. Loops that are left over are handed over as well: whether the kernel sees their end is known only when it loads them.
+//! A packet that needs what the kernel has no form for is handed over as it was when it came to the
+//! element, and the process runs the element from its beginning. So a run that is given up must
+//! have changed nothing: the handler is cut not at such an operation, but at the first change on
+//! the way from which one may be reached. A change is a store, a moved end of the packet, an entry
+//! of a table made or taken out; no change are the times of last use of entries, which are set
+//! again, and scratch memory, which every run writes before it reads it. Loops that are left over
+//! are handed over as well: whether the kernel sees their end is known only when it loads them.
 //!
 //! ```text
 //!   lookup ── found ──▶ store to the packet ─▶ send            stays
@@ -42,7 +45,8 @@ pub struct Divided {
     pub(super) scratch: Vec<Range<u32>>,
 }
 
-/// Divides a push handler. `scratch`: where in data memory every run writes before it reads. `loops`: loops stay in the kernel, whose verifier then says whether it sees their ends.
+/// Divides a push handler. `scratch`: where in data memory every run writes before it reads.
+/// `loops`: loops stay in the kernel, whose verifier then says whether it sees their ends.
 ///
 /// # Errors
 /// Nothing of it that sends packets can run in the kernel.

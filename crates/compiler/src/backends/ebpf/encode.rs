@@ -20,7 +20,8 @@ const CALL: u8 = 0x80;
 const EXIT: u8 = 0x90;
 /// Goes on, or jumps when the limit of the kernel is reached: since Linux 6.9.
 const MAY_GOTO: u8 = 0xe0;
-/// In the source register of a constant of 64 bits: a map, or a place in a map's one value; of a call: a function of the program.
+/// In the source register of a constant of 64 bits: a map, or a place in a map's one value; of a
+/// call: a function of the program.
 const PSEUDO_MAP: u8 = 1;
 const PSEUDO_VALUE: u8 = 2;
 const PSEUDO_CALL: u8 = 1;

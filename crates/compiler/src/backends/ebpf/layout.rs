@@ -1,5 +1,6 @@
-//! What lasts from packet to packet, as bytes of one array map: data memory, shared memory, the exception table; what tables have; and how much of
-//! the stack info memory takes. The init handler has run, in the interpreter, when the maps are made.
+//! What lasts from packet to packet, as bytes of one array map: data memory, shared memory, the
+//! exception table; what tables have; and how much of the stack info memory takes. The init handler
+//! has run, in the interpreter, when the maps are made.
 //!
 //! ```text
 //! 0  offset of the clock, u64, nanoseconds    8  what one run may spend, u64    16  interface, u32    20  nothing, u32    24  data │ shared │ exceptions, by program
@@ -16,7 +17,8 @@ use std::ops::Range;
 pub const CLOCK_AT: u32 = 0;
 /// Where the budget is.
 pub const BUDGET_AT: u32 = 8;
-/// Where the interface is that packets come in by, for programs that are tried ([`World::Map`](super::World)).
+/// Where the interface is that packets come in by, for programs that are tried
+/// ([`World::Map`](super::World)).
 pub const INTERFACE_AT: u32 = 16;
 /// Where a 0 is of which the kernel's verifier does not know that.
 pub(super) const ZERO_AT: u32 = 20;
@@ -43,7 +45,8 @@ pub(super) struct Layout {
     pub first: Vec<u8>,
     /// What each table has then, and whether it stays for ever.
     pub entries: Vec<Vec<(Entry, bool)>>,
-    /// Bytes of data memory that every run writes before it reads them: they are on the stack, since processors share what is in the map.
+    /// Bytes of data memory that every run writes before it reads them: they are on the stack,
+    /// since processors share what is in the map.
     pub scratch: Vec<Range<u32>>,
 }
 

@@ -7,8 +7,8 @@
 //!
 //! Info memory is in main's frame. A way that leads back is a loop, of which the kernel limits the
 //! rounds; a packet that goes round too often is dropped. Elements have their own data memory,
-//! exception table and tables. Counts are words of the values of an array map with a value for each processor
-//! ([`Counted`], [`PAGE`]): main looks up the first one once for a packet.
+//! exception table and tables. Counts are words of the values of an array map with a value for each
+//! processor ([`Counted`], [`PAGE`]): main looks up the first one once for a packet.
 //!
 //! Source: NetVM paper, section 5.2; the kernel's Documentation/bpf (functions called within a
 //! program, since Linux 4.16).
@@ -73,7 +73,8 @@ pub struct Application<'a> {
     pub world: World,
     /// If a process runs what the kernel cannot.
     pub division: Option<Division>,
-    /// By element where in data memory every run writes before it reads, if no process runs a part of it; elements that are not there have no such place.
+    /// By element where in data memory every run writes before it reads, if no process runs a part
+    /// of it; elements that are not there have no such place.
     pub scratch: Vec<Vec<Range<u32>>>,
 }
 
@@ -103,7 +104,8 @@ pub enum Counted {
 pub struct Linked {
     /// The program.
     pub program: Program,
-    /// The number of the map of counts, and what each word of its values counts, [`PAGE`] of them in each.
+    /// The number of the map of counts, and what each word of its values counts, [`PAGE`] of them
+    /// in each.
     pub counts: (usize, Vec<Counted>),
     /// By element where its data memory is in the state map, and how long it is.
     pub data: Vec<(u32, u32)>,
@@ -138,7 +140,8 @@ const TRAPPED: u32 = 1 << 16;
 const DROPPED: u32 = TRAPPED + 1;
 /// The number of a packet that is handed over.
 const HANDED: u32 = TRAPPED - 1;
-/// Counts in one value of their map: instructions reach all of them from its beginning, and it is a fourth of what the kernel allows.
+/// Counts in one value of their map: instructions reach all of them from its beginning, and it is a
+/// fourth of what the kernel allows.
 pub const PAGE: usize = 1024;
 /// Queues of an interface that may hand over.
 pub const QUEUES: u32 = 64;
@@ -430,7 +433,8 @@ impl Routes<'_, '_, '_> {
         s.ends(Ending::Jump(to));
     }
 
-    /// Where packets are handed over: to the socket of the queue, by the interface that they came in by.
+    /// Where packets are handed over: to the socket of the queue, by the interface that they came
+    /// in by.
     fn hand(&mut self, s: &mut select::Select<'_>) -> Label {
         let (label, at) = (s.code.block(), s.at);
         self.hand = Some(label);

@@ -1,9 +1,11 @@
 //! Instructions of eBPF over any number of registers, in blocks.
 //!
-//! Registers 0 to 10 are the machine's; those from [`FIRST`] on are virtual and become machine registers in `allocate`. A virtual register may
-//! be written more than once, as two-address instructions ask for.
+//! Registers 0 to 10 are the machine's; those from [`FIRST`] on are virtual and become machine
+//! registers in `allocate`. A virtual register may be written more than once, as two-address
+//! instructions ask for.
 //!
-//! Source: the kernel's Documentation/bpf/standardization/instruction-set.rst. Only what kernels since 5.2 know is used (`-mcpu=v3`).
+//! Source: the kernel's Documentation/bpf/standardization/instruction-set.rst. Only what kernels
+//! since 5.2 know is used (`-mcpu=v3`).
 
 /// A register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -109,7 +111,8 @@ pub(super) enum End {
         yes: Label,
         no: Label,
     },
-    /// Backwards to the first label; to the second when the kernel's own limit of such jumps is reached.
+    /// Backwards to the first label; to the second when the kernel's own limit of such jumps is
+    /// reached.
     Again {
         again: Label,
         out: Label,
@@ -291,7 +294,8 @@ impl Code {
         Label(self.blocks.len() as u32 - 1)
     }
 
-    /// Blocks that can be reached, each before those it goes to forwards; what a branch falls through to comes next where it can.
+    /// Blocks that can be reached, each before those it goes to forwards; what a branch falls
+    /// through to comes next where it can.
     pub fn order(&self) -> Vec<Label> {
         let (mut seen, mut order) = (vec![false; self.blocks.len()], Vec::new());
         let mut stack = vec![(Label(0), 0)];
@@ -311,7 +315,8 @@ impl Code {
         order
     }
 
-    /// Registers that are live where each block begins; none if more than that are live at once. Blocks in an order as of [`Self::order`].
+    /// Registers that are live where each block begins; none if more than that are live at once.
+    /// Blocks in an order as of [`Self::order`].
     pub fn live(&self, order: &[Label], most: usize) -> Option<Vec<Live>> {
         let mut live: Vec<Live> = vec![Live::default(); self.blocks.len()];
         let circles = order.iter().any(|label| matches!(self.blocks[label.0 as usize].end, End::Again { .. }));
@@ -349,7 +354,8 @@ impl Code {
         out
     }
 
-    /// Removes instructions whose results nobody reads, and blocks that do nothing; false if more registers than that are live at once.
+    /// Removes instructions whose results nobody reads, and blocks that do nothing; false if more
+    /// registers than that are live at once.
     pub fn clean(&mut self, most_live: usize) -> bool {
         self.thread();
         let order = self.order();

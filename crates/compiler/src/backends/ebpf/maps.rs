@@ -6,7 +6,8 @@
 //! prefix              LPM_TRIE   key: u32 prefix length, then the bytes        value: the table's bytes
 //! ```
 //!
-//! Where a process has the tables as well, those with timeouts are plain HASH maps, from which the process takes out what has timed out.
+//! Where a process has the tables as well, those with timeouts are plain HASH maps, from which the
+//! process takes out what has timed out.
 //!
 //! What the kernel has no map for is refused: ternary and range tables, prefix tables with
 //! timeouts. An LRU_HASH that is full of live entries forgets those that were not used for longest,
@@ -129,7 +130,8 @@ impl Maps {
     }
 }
 
-/// A table as a map, with what it has from the start. `swept`: a process takes out what has timed out.
+/// A table as a map, with what it has from the start. `swept`: a process takes out what has timed
+/// out.
 pub(super) fn of_table(table: &Table, entries: &[(Entry, bool)], swept: bool) -> Result<Keyed, String> {
     let times = u32::from(table.timeout_ns > 0) * USED;
     let kind = match (table.kind, table.timeout_ns) {

@@ -4,16 +4,18 @@
 //! mir::Func ──select──▶ instructions over virtual registers ──allocate──▶ machine registers, stack ──encode──▶ Program ──object──▶ ELF
 //! ```
 //!
-//! The kernel loads a program only if its verifier proves that every access lies inside the packet or a map. What MIR knows of bounds is said
-//! again in the form that the verifier follows: `pointer + constant > data_end`, and for offsets that are computed a comparison with a constant
-//! first (`proofs`). Where MIR knows more than the verifier can, a test is emitted that never fails.
+//! The kernel loads a program only if its verifier proves that every access lies inside the packet
+//! or a map. What MIR knows of bounds is said again in the form that the verifier follows:
+//! `pointer + constant > data_end`, and for offsets that are computed a comparison with a constant
+//! first (`proofs`). Where MIR knows more than the verifier can, a test is emitted that never
+//! fails.
 //!
 //! Admitted: push handlers on the packet, initialised data, read-only sets, info memory (on the
 //! stack), data and shared memory (an array map that all processors share without a lock), and
 //! tables (maps with keys). Loops that count to a constant are unrolled; others are jumps backwards
 //! that the kernel limits (`may_goto`, Linux 6.9). Elements of an application are functions of one
-//! program ([`link()`]). Everything else is a [`Refused`] with the place and the reason. A packet is
-//! what lies between `data` and `data_end`; its length on the wire is that.
+//! program ([`link()`]). Everything else is a [`Refused`] with the place and the reason. A packet
+//! is what lies between `data` and `data_end`; its length on the wire is that.
 //!
 //! Source: the kernel's Documentation/bpf (verifier, instruction set, libbpf's program types). Left
 //! out: tail calls, packets in fragments.
@@ -90,7 +92,8 @@ pub enum World {
     /// From the kernel; what the state map has at [`CLOCK_AT`] is added to its monotonic clock.
     #[default]
     Kernel,
-    /// From the state map, at [`CLOCK_AT`] and [`INTERFACE_AT`]: for programs that are tried on packets.
+    /// From the state map, at [`CLOCK_AT`] and [`INTERFACE_AT`]: for programs that are tried on
+    /// packets.
     Map,
 }
 
@@ -111,7 +114,8 @@ pub struct Program {
     pub maps: Vec<Map>,
     /// Its functions: their names and first instructions. The program begins with the first.
     pub functions: Vec<(String, usize)>,
-    /// Whether there are loops: only the kernel's verifier then knows whether it sees an end of them, and Linux 6.9 is the oldest that may.
+    /// Whether there are loops: only the kernel's verifier then knows whether it sees an end of
+    /// them, and Linux 6.9 is the oldest that may.
     pub loops: bool,
 }
 
@@ -153,7 +157,8 @@ pub fn compile(program: &Verified, options: &Options) -> Result<Program, Refused
     compile_apart(program, options, &[])
 }
 
-/// The same, with those bytes of data memory on the stack of each run: every run writes them before it reads them.
+/// The same, with those bytes of data memory on the stack of each run: every run writes them before
+/// it reads them.
 ///
 /// # Errors
 /// As [`compile`].
@@ -210,8 +215,9 @@ fn joined(functions: Vec<(String, Encoded)>, mut maps: Maps, layouts: &[&Layout]
     Program { insts, references, maps: maps.list, functions: starts, loops }
 }
 
-/// A map for each table of a program that the kernel has one for; names begin as is said. Where a process has the tables too, it takes out what has timed out, and those
-/// that the kernel's part does not use have no map.
+/// A map for each table of a program that the kernel has one for; names begin as is said. Where a
+/// process has the tables too, it takes out what has timed out, and those that the kernel's part
+/// does not use have no map.
 fn table_maps(program: &Verified, layout: &Layout, name: &str, maps: &mut Maps, part: Option<&Divided>) -> Vec<Result<u32, String>> {
     let name = |of: &str| if name.is_empty() { of.to_owned() } else { format!("{name}_{of}") };
     let mut map = |n: usize, table: &Table, entries: &[(Entry, bool)]| match part {

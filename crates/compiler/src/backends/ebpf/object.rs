@@ -1,4 +1,5 @@
-//! The program as an ELF object, as clang would make it: for libbpf, and so for `ip link`, bpftool and xdp-loader, and for aya.
+//! The program as an ELF object, as clang would make it: for libbpf, and so for `ip link`, bpftool
+//! and xdp-loader, and for aya.
 //!
 //! ```text
 //! xdp        instructions, function `netvm`       .rel.xdp   R_BPF_64_64 to a map, R_BPF_64_32 to a function of .text
@@ -6,9 +7,11 @@
 //! .maps      maps with keys, with their .BTF      license    "Dual MIT/GPL"
 //! ```
 //!
-//! What tables have from the start is not in the object, since the format has no place for it: [`entries`] are commands of bpftool that enter it.
+//! What tables have from the start is not in the object, since the format has no place for it:
+//! [`entries`] are commands of bpftool that enter it.
 //!
-//! ELF is written by the crate `object`, which rustc uses as well. Left out: BTF of functions and lines, which no loader needs.
+//! ELF is written by the crate `object`, which rustc uses as well. Left out: BTF of functions and
+//! lines, which no loader needs.
 
 use super::{Keyed, Map, Program, Refused, btf};
 use object::elf::RelocationType;
@@ -56,7 +59,8 @@ pub fn object(program: &Program) -> Result<Vec<u8>, Refused> {
     object.write().map_err(|e| Refused::whole(e.to_string()))
 }
 
-/// Commands for `bpftool batch file` that enter what tables have from the start; empty if they have nothing.
+/// Commands for `bpftool batch file` that enter what tables have from the start; empty if they have
+/// nothing.
 pub fn entries(program: &Program) -> String {
     let mut text = String::new();
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!(" {byte:02x}")).collect::<String>();

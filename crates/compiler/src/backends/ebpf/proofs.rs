@@ -1,9 +1,12 @@
-//! What the kernel's verifier knows: how large values are, which registers point into the packet, and how many bytes behind them are there.
+//! What the kernel's verifier knows: how large values are, which registers point into the packet,
+//! and how many bytes behind them are there.
 //!
-//! Two things are known here: an upper bound of a value, as far as the verifier sees it too ([`Bounds`]), and on each way through the program
-//! which tests have passed ([`Facts`]). Both are less than the verifier knows, never more.
+//! Two things are known here: an upper bound of a value, as far as the verifier sees it too
+//! ([`Bounds`]), and on each way through the program which tests have passed ([`Facts`]). Both are
+//! less than the verifier knows, never more.
 //!
-//! Source: the kernel's Documentation/bpf/verifier.rst and kernel/bpf/verifier.c (`find_good_pkt_pointers`, `adjust_scalar_min_max_vals`).
+//! Source: the kernel's Documentation/bpf/verifier.rst and kernel/bpf/verifier.c
+//! (`find_good_pkt_pointers`, `adjust_scalar_min_max_vals`).
 
 use super::lir::Reg;
 use crate::mir::cfg::Cfg;
@@ -13,7 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes before the packet that were pulled.
 pub(super) const MOST_HEAD: u32 = 0x1ff;
-/// Offsets into a packet: the verifier follows them to 65,535, and adds the offset of an access to the one that is computed and to what was pulled.
+/// Offsets into a packet: the verifier follows them to 65,535, and adds the offset of an access to
+/// the one that is computed and to what was pulled.
 pub(super) const MOST_OFFSET: u32 = 0x7eff;
 
 /// The most pointers that are remembered at once; others are computed and tested anew.
@@ -76,7 +80,8 @@ impl Bounds {
         }
     }
 
-    /// A 32-bit address as a value and a constant that are added without wrapping; no value for a constant.
+    /// A 32-bit address as a value and a constant that are added without wrapping; no value for a
+    /// constant.
     pub fn split(&self, func: &Func, addr: Value) -> (Option<Value>, u64) {
         if let Some(at) = func.constant(addr) {
             return (None, at);

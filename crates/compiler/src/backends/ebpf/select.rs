@@ -1,8 +1,10 @@
-//! Instruction selection: MIR block by block, in an order in which each comes after those that lead to it.
+//! Instruction selection: MIR block by block, in an order in which each comes after those that lead
+//! to it.
 //!
-//! A value of at most 64 bits is one register whose upper bits are 0; a wider one is a register for each 64 bits, the lowest first. Constants
-//! are made where they are used. A comparison that only a branch asks for becomes that branch. Traps, drops and sends are three kinds of
-//! the same thing: an action.
+//! A value of at most 64 bits is one register whose upper bits are 0; a wider one is a register for
+//! each 64 bits, the lowest first. Constants are made where they are used. A comparison that only a
+//! branch asks for becomes that branch. Traps, drops and sends are three kinds of the same thing:
+//! an action.
 
 mod bulk;
 mod ends;
@@ -47,7 +49,8 @@ pub(super) struct Unit<'a> {
     pub world: World,
     /// By table of the program its map, or why there is none.
     pub tables: &'a [Result<u32, String>],
-    /// Whether it is called with the context, the number of a port and the caller's frame, or is the program itself.
+    /// Whether it is called with the context, the number of a port and the caller's frame, or is
+    /// the program itself.
     pub called: bool,
 }
 
@@ -93,7 +96,8 @@ fn ready<'a>(unit: &Unit<'a>, maps: &'a mut Maps, cfg: &Cfg) -> Result<Select<'a
     Ok(s)
 }
 
-/// What of a function the target has no form for: operations, and blocks whose ends it has none for.
+/// What of a function the target has no form for: operations, and blocks whose ends it has none
+/// for.
 pub(super) fn refused<'a>(unit: &Unit<'a>, maps: &'a mut Maps) -> Result<Vec<(Place, Refused)>, Refused> {
     let func = unit.func;
     let cfg = Cfg::new(func);
@@ -162,7 +166,8 @@ fn admit(func: &Func, cfg: &Cfg) -> Result<(), Refused> {
     if budget >= DEFAULT_BUDGET.into() { Err(Refused::whole("more calls than a run may make")) } else { Ok(()) }
 }
 
-/// Values that must be in a register: all but comparisons that only branches and selections ask for, each set test by one.
+/// Values that must be in a register: all but comparisons that only branches and selections ask
+/// for, each set test by one.
 fn needed(func: &Func, cfg: &Cfg) -> Vec<bool> {
     let (mut needed, mut asked) = (vec![false; func.values.len()], vec![0; func.values.len()]);
     for b in &cfg.order {
@@ -224,7 +229,8 @@ pub(super) struct Select<'a> {
     frame: Reg,
     /// What a run may still spend, where there are loops.
     budget: Option<Reg>,
-    /// A 0 that the verifier takes for any number, where there are loops: what it knows too well it follows round by round.
+    /// A 0 that the verifier takes for any number, where there are loops: what it knows too well it
+    /// follows round by round.
     zero: Reg,
     /// Whether a block is the head of a loop.
     heads: Vec<bool>,
@@ -343,7 +349,8 @@ impl Select<'_> {
         self.at = next;
     }
 
-    /// The verifier follows a loop over a packet round by round: where somebody else can do it, that is left to them.
+    /// The verifier follows a loop over a packet round by round: where somebody else can do it,
+    /// that is left to them.
     fn rounds(&self, helper: Helper, args: &[Value], site: Site) -> Result<(), Refused> {
         let sums = matches!(helper, Helper::Checksum | Helper::ChecksumValid) && self.refused.is_some();
         if sums && self.small(args[1]).is_none() && self.bounds.of(args[1]) > MOST_SUMMED {

@@ -1,4 +1,5 @@
-//! What C programs usually have and elements do not, with what to write instead. Words of the language itself are the parser's.
+//! What C programs usually have and elements do not, with what to write instead. Words of the
+//! language itself are the parser's.
 
 /// Functions of the C library.
 #[rustfmt::skip]

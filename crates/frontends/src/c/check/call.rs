@@ -235,7 +235,8 @@ impl Checker<'_> {
         None
     }
 
-    /// A variable for the key of a table: its address is written as such, so that it is no pointer to what is const.
+    /// A variable for the key of a table: its address is written as such, so that it is no pointer
+    /// to what is const.
     fn key_place(&mut self, key: &ast::Expr, before: &[Arg]) -> Option<Arg> {
         if matches!(&key.kind, ExprKind::Unary(ast::UnaryOp::Address, of) if looks_like_place(of)) {
             return self.key(key, before);

@@ -1,4 +1,5 @@
-//! What a file says of its class: ELEMENT, PARAM, CONFIG, INFO, TABLE_*, READ, WRITE, REQUIRE; SCOPE is in `scope`, STRINGS and REGEX in `pattern`.
+//! What a file says of its class: ELEMENT, PARAM, CONFIG, INFO, TABLE_*, READ, WRITE, REQUIRE;
+//! SCOPE is in `scope`, STRINGS and REGEX in `pattern`.
 
 use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name};
@@ -141,7 +142,8 @@ impl Checker<'_> {
         Some(())
     }
 
-    /// A parameter that is a list of texts: the number of them is a constant; they themselves are for STRINGS_OF.
+    /// A parameter that is a list of texts: the number of them is a constant; they themselves are
+    /// for STRINGS_OF.
     fn texts(&mut self, name: &Name) {
         let count = match self.instance.map(|instance| instance.values.get(&*name.text)) {
             Some(Some(Value::Texts(texts))) => texts.len(),
@@ -153,7 +155,8 @@ impl Checker<'_> {
         self.declare(&counter, Symbol::Constant(count as u128));
     }
 
-    /// A parameter that is a list: a constant array and the number of its elements. One without elements has a zero that nobody reads.
+    /// A parameter that is a list: a constant array and the number of its elements. One without
+    /// elements has a zero that nobody reads.
     fn list(&mut self, name: &Name, ctype: &Type) {
         let bytes = match self.instance.map(|instance| instance.values.get(&*name.text)) {
             Some(Some(Value::Bytes(bytes))) => bytes.clone(),

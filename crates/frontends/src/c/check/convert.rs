@@ -1,4 +1,5 @@
-//! Conversions between types (C11, 6.3), and the wall between numbers and fields in network byte order.
+//! Conversions between types (C11, 6.3), and the wall between numbers and fields in network byte
+//! order.
 
 use super::Checker;
 use crate::c::ast::Name;
@@ -63,7 +64,8 @@ impl Checker<'_> {
         }
     }
 
-    /// An argument for a parameter. What writes to const objects is told with the parameter, which only may lack the word.
+    /// An argument for a parameter. What writes to const objects is told with the parameter, which
+    /// only may lack the word.
     pub(super) fn passed(&mut self, value: Expr, to: &Local, function: &Name) -> Expr {
         match (&value.ty, &to.ty) {
             (Type::Pointer(from), Type::Pointer(into)) if **from == **into && from.constant && !into.constant => {

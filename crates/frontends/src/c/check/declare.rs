@@ -51,7 +51,8 @@ impl Checker<'_> {
         let mut found = StructType { name: String::new(), members: Vec::new(), size: 0, alignment: 1, id: 0 };
         for declaration in members {
             let base = self.base(&declaration.base);
-            // `struct { … };` without a tag and a name: its members are as if they were of this one (C11, 6.7.2.1).
+            // `struct { … };` without a tag and a name: its members are as if they were of this one
+            // (C11, 6.7.2.1).
             if declaration.declarators.is_empty() && matches!(declaration.base.kind, BaseKind::Struct(None, _)) {
                 self.add_member(&mut found, None, base.clone(), declaration.base.span);
             }
@@ -93,7 +94,8 @@ impl Checker<'_> {
         to.size = to.size.saturating_add(bytes);
     }
 
-    /// Compilers of C pack structs from ELEMENT on; one before it is the same for them only if its members follow each other anyway.
+    /// Compilers of C pack structs from ELEMENT on; one before it is the same for them only if its
+    /// members follow each other anyway.
     fn has_no_gaps(&mut self, tag: Option<&Name>, found: &StructType, span: Span) {
         let last = found
             .members
@@ -131,7 +133,8 @@ impl Checker<'_> {
         }
     }
 
-    /// An enum's type, which is what gcc and clang make it: without a sign unless an enumerator is negative.
+    /// An enum's type, which is what gcc and clang make it: without a sign unless an enumerator is
+    /// negative.
     fn enumeration(&mut self, tag: Option<&Name>, list: Option<&[(Name, Option<Expr>)]>) -> Type {
         let Some(list) = list else {
             let Some(name) = tag else { return Type::Error };

@@ -97,7 +97,8 @@ impl Checker<'_> {
             // So that `emit(port)` is the output that was asked.
             function.locals.iter_mut().for_each(|port| port.constant = true);
         }
-        // What is not static is meant as a handler, whatever its name: its ends are not told as well.
+        // What is not static is meant as a handler, whatever its name: its ends are not told as
+        // well.
         let meant = handler.or_else(|| (!written.is_static).then_some(tree::PACKET));
         self.current = Some(Current { function, handler: meant, switches: Vec::new(), loops: 0, breakable: 0 });
         // Parameters are in the scope of the outermost block.

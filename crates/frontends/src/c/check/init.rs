@@ -1,4 +1,5 @@
-//! Initial values: braces to scalars with their offsets (C11, 6.7.9). Braces within may be left out, as in `{ 0 }`.
+//! Initial values: braces to scalars with their offsets (C11, 6.7.9). Braces within may be left
+//! out, as in `{ 0 }`.
 
 use super::Checker;
 use crate::c::ast::{Designator, Init};
@@ -60,7 +61,8 @@ impl Checker<'_> {
         constants
     }
 
-    /// The scalars and structs that an initial value names, with their offsets. Where one is named twice, the last value counts.
+    /// The scalars and structs that an initial value names, with their offsets. Where one is named
+    /// twice, the last value counts.
     pub(super) fn parts(&mut self, ty: &Type, init: &Init) -> Vec<(u32, Type, Expr)> {
         let mut parts = Parts::default();
         self.add_parts(ty, 0, init, &mut parts);
@@ -96,8 +98,9 @@ impl Checker<'_> {
         }
     }
 
-    /// The parts of a struct or array, one after the other or as designators say. `within` is for one whose braces were left out: what is left of the first
-    /// value's designators. It ends where it is full, or another designator comes, which is for what is around it.
+    /// The parts of a struct or array, one after the other or as designators say. `within` is for
+    /// one whose braces were left out: what is left of the first value's designators. It ends where
+    /// it is full, or another designator comes, which is for what is around it.
     fn fill(&mut self, ty: &Type, base: u32, items: &mut Items<'_>, within: Option<&[Designator]>, out: &mut Parts) {
         let (mut next, mut first) = (0, within);
         while let Some((designators, init)) = items.list.get(items.at) {

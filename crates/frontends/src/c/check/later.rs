@@ -1,4 +1,5 @@
-//! Names that a file declares further down: C has them known behind that, and whoever uses them before is told so.
+//! Names that a file declares further down: C has them known behind that, and whoever uses them
+//! before is told so.
 
 use super::Checker;
 use super::class::name_of;

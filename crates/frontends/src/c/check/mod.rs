@@ -1,7 +1,8 @@
 //! Names, types and the rules of the language: the syntax tree to a checked program.
 //!
-//! One walk in the order of the text, as C has it: a name must be declared before its use. What is wrong is told once: it has the type
-//! [`Type::Error`], which goes with everything. Rules that need to know where control goes (views and entries that have ended) are `lower::flow`'s.
+//! One walk in the order of the text, as C has it: a name must be declared before its use. What is
+//! wrong is told once: it has the type [`Type::Error`], which goes with everything. Rules that need
+//! to know where control goes (views and entries that have ended) are `lower::flow`'s.
 
 mod absent;
 mod call;

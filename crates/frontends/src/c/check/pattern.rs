@@ -12,7 +12,8 @@ use std::sync::Arc;
 const LONGEST: usize = u16::MAX as usize;
 
 impl Checker<'_> {
-    /// `STRINGS(name, "one", two, ...)`, `REGEX(name, "expression")`: texts are string parameters or stand there.
+    /// `STRINGS(name, "one", two, ...)`, `REGEX(name, "expression")`: texts are string parameters
+    /// or stand there.
     pub(super) fn pattern_word(&mut self, args: &[Arg], is_regex: bool) -> Option<()> {
         let (name, texts) = args.split_first()?;
         let name = name_of(name)?;

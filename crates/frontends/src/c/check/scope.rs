@@ -11,7 +11,8 @@ use crate::diagnostics::Diagnostic;
 const SCOPES: [&str; 4] = ["LOCAL", "REGIONAL", "GLOBAL", "UNIVERSAL"];
 
 impl Checker<'_> {
-    /// `SCOPE(name, GLOBAL)`, `SCOPE(name, REGIONAL(element, its name))`; behind the declaration of that table or variable.
+    /// `SCOPE(name, GLOBAL)`, `SCOPE(name, REGIONAL(element, its name))`; behind the declaration of
+    /// that table or variable.
     pub(super) fn scope_word(&mut self, args: &[Arg]) -> Option<()> {
         let [table, Arg::Expr(scope)] = args else { return None };
         let (name, of) = match &scope.kind {

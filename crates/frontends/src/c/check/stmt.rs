@@ -194,7 +194,8 @@ impl Checker<'_> {
             current.breakable -= 1;
             current.switches.pop()
         });
-        // Variables before the first case are there in all of them, though control does not come by.
+        // Variables before the first case are there in all of them, though control does not come
+        // by.
         let declared = body.iter().take_while(|statement| matches!(statement.kind, StmtKind::Declare(..))).count();
         let rest = body.split_off(declared);
         let (span, cases) = (value.span, cases.map_or_else(Vec::new, |(_, cases)| cases));
@@ -285,7 +286,8 @@ impl Checker<'_> {
             Type::Void | Type::Text => self.wrong_type(name.span, "a variable cannot have this type"),
             other => other,
         };
-        // C has the name known in its own initial value; here it would be read before it is written.
+        // C has the name known in its own initial value; here it would be read before it is
+        // written.
         let init = match init {
             None => Init::None,
             Some(ast::Init::Value(value)) if !matches!(ty, Type::Array(..)) => {

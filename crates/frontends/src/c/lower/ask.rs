@@ -1,4 +1,5 @@
-//! What is only for `pull`, the handler that runs when a packet is asked for: asking at inputs, and giving the packet to the output that was asked.
+//! What is only for `pull`, the handler that runs when a packet is asked for: asking at inputs, and
+//! giving the packet to the output that was asked.
 
 use super::Lowerer;
 use super::flow::Event;
@@ -10,7 +11,8 @@ use crate::diagnostics::Span;
 use netil::table::Op;
 
 impl Lowerer<'_> {
-    /// Runs `pull` with the output at which a packet is asked for. Where there is but one it is a constant, and what depends on it is decided.
+    /// Runs `pull` with the output at which a packet is asked for. Where there is but one it is a
+    /// constant, and what depends on it is decided.
     pub(super) fn asking(&mut self, function: usize, id: u32) {
         match self.pulled()[..] {
             [only] => self.code.op1(Op::Push, only),

@@ -1,7 +1,10 @@
-//! Indices of the element's own arrays: what is beyond one is a trap, as it is in packets and entries.
+//! Indices of the element's own arrays: what is beyond one is a trap, as it is in packets and
+//! entries.
 //!
-//! Memory as a whole is checked by whoever runs the program. So an index that is not in its array becomes one that is beyond all data; where the index says
-//! itself that it is in the array (`x & 7`, `x % 10`, a u8 in 256), nothing is asked. Leaves out pointers, of which nobody says how far they may go.
+//! Memory as a whole is checked by whoever runs the program. So an index that is not in its array
+//! becomes one that is beyond all data; where the index says itself that it is in the array
+//! (`x & 7`, `x % 10`, a u8 in 256), nothing is asked. Leaves out pointers, of which nobody says
+//! how far they may go.
 
 use super::Lowerer;
 use crate::c::fold::{Known, fold};
@@ -58,7 +61,8 @@ impl Lowerer<'_> {
             self.code.op(Op::Dup);
             self.code.op1(Op::Push, count);
             self.code.jump(Op::JCmpL, within);
-            // Still a number that depends on the packet, since constants beyond memory are refused; and one of which several do not add up to 0.
+            // Still a number that depends on the packet, since constants beyond memory are refused;
+            // and one of which several do not add up to 0.
             for (op, bits) in [(Op::And, BEYOND - 1), (Op::Or, BEYOND)] {
                 self.code.op1(Op::Push, bits);
                 self.code.op(op);

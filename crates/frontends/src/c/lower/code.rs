@@ -1,7 +1,9 @@
-//! The instructions of one handler while they are made: labels, locals, source lines, and what happens to views on the way.
+//! The instructions of one handler while they are made: labels, locals, source lines, and what
+//! happens to views on the way.
 //!
-//! Locals are taken and given back, so that what is inlined one after the other shares them. `finish` leaves out what nothing leads to, makes
-//! locals that may be read before they are written begin with 0, and counts the stack.
+//! Locals are taken and given back, so that what is inlined one after the other shares them.
+//! `finish` leaves out what nothing leads to, makes locals that may be read before they are written
+//! begin with 0, and counts the stack.
 
 use super::flow::{self, Event};
 use netil::module::{ENTRY, Extra, Handler, Inst, Switch};
@@ -168,7 +170,8 @@ impl Code {
         handler
     }
 
-    /// Stack elements before each instruction; none where nothing leads. A handler begins with one, the calling port.
+    /// Stack elements before each instruction; none where nothing leads. A handler begins with one,
+    /// the calling port.
     fn depths(&self) -> Vec<Option<u32>> {
         let mut depths: Vec<Option<u32>> = vec![None; self.insts.len()];
         let mut work = vec![(0usize, 1)];

@@ -72,7 +72,8 @@ impl<'a> Lowerer<'a> {
         self.done(&spot);
     }
 
-    /// Tells if so many bytes go beyond the array that they are copied from or to, as far as both are known.
+    /// Tells if so many bytes go beyond the array that they are copied from or to, as far as both
+    /// are known.
     fn within(&mut self, spot: &Spot, length: &Expr, row: &Row) {
         let Some(count) = fold(length, &self.facts).filter(|_| spot.at == At::None) else { return };
         let Some(Object(name, declared, at, size)) = self.object_at(spot) else { return };

@@ -189,7 +189,8 @@ impl Lowerer<'_> {
         self.sized(width, classic, wide);
     }
 
-    /// Quotient or remainder towards zero, of magnitudes: with s = x >> (width - 1), |x| = (x ^ s) - s, and so back.
+    /// Quotient or remainder towards zero, of magnitudes: with s = x >> (width - 1), |x| = (x ^ s)
+    /// - s, and so back.
     fn divide_signed(&mut self, op: Binary, width: u16) {
         let divisor = self.code.keep(width);
         let dividend = self.code.keep(width);

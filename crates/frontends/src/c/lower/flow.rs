@@ -1,14 +1,17 @@
-//! Where control goes: uses of views and entries that have ended, and locals that may be read before they are written.
+//! Where control goes: uses of views and entries that have ended, and locals that may be read
+//! before they are written.
 //!
-//! Both are forward data flow over the instructions as they are made, inlined and with every loop; states are kept where paths may meet. A view ends when
-//! the packet's bytes move, an entry at an insert or delete on its table.
+//! Both are forward data flow over the instructions as they are made, inlined and with every loop;
+//! states are kept where paths may meet. A view ends when the packet's bytes move, an entry at an
+//! insert or delete on its table.
 
 use crate::diagnostics::{Diagnostic, Span};
 use netil::module::Inst;
 use netil::table::Op;
 use std::collections::HashMap;
 
-/// States kept, times their size: beyond that nothing is looked for, and the program's own checks are left.
+/// States kept, times their size: beyond that nothing is looked for, and the program's own checks
+/// are left.
 const MAX_WORK: usize = 1 << 27;
 
 /// A variable that points into the packet or to an entry.

@@ -16,7 +16,8 @@ impl InfoLayout {
         self.fields.last().map_or(0, |last| last.offset + last.size)
     }
 
-    /// The offset of a field; a new one goes behind the others. An error is the size that it has already.
+    /// The offset of a field; a new one goes behind the others. An error is the size that it has
+    /// already.
     pub fn place(&mut self, name: &str, size: u32) -> Result<u32, u32> {
         if let Some(known) = self.fields.iter().find(|field| field.name == name) {
             return if known.size == size { Ok(known.offset) } else { Err(known.size) };

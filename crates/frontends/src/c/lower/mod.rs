@@ -1,10 +1,13 @@
 //! A checked program to NetIL.
 //!
-//! Every call is inlined. Locals of C are locals of NetIL, one for each scalar of a struct; arrays, and structs with arrays, lie in data memory, as `static`
-//! variables do; `static const` is in initialised data, and variables with a scope in shared memory. A number on the stack is as [`crate::c::tree::normal`] says. Fields in network order are
-//! numbers everywhere: packet and initialised data are big-endian, the other memories little-endian.
+//! Every call is inlined. Locals of C are locals of NetIL, one for each scalar of a struct; arrays,
+//! and structs with arrays, lie in data memory, as `static` variables do; `static const` is in
+//! initialised data, and variables with a scope in shared memory. A number on the stack is as
+//! [`crate::c::tree::normal`] says. Fields in network order are numbers everywhere: packet and
+//! initialised data are big-endian, the other memories little-endian.
 //!
-//! A pointer is a place whose memory is known here ([`place::Spot`]); only the offset is a value. A pointer variable therefore points into one kind of memory.
+//! A pointer is a place whose memory is known here ([`place::Spot`]); only the offset is a value. A
+//! pointer variable therefore points into one kind of memory.
 //!
 //! ```text
 //! module   the whole: ports, memories, tables, handlers    object   structs: copies, comparisons, keys
@@ -158,7 +161,8 @@ struct Lowerer<'a> {
     faults: &'a mut Faults,
     facts: Facts<'a>,
     module: Module,
-    /// Address of each static variable that is used: in data memory, in shared memory if it has a scope, or in initialised data if it is constant.
+    /// Address of each static variable that is used: in data memory, in shared memory if it has a
+    /// scope, or in initialised data if it is constant.
     statics: Vec<Option<u32>>,
     /// Bytes of shared memory, and what is in them.
     shared: u32,

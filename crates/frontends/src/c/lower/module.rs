@@ -1,7 +1,8 @@
 //! The whole module: ports, memories, tables, and the handlers put together of those of the class.
 //!
-//! The push handler runs `packet` or `push` with the port that the packet came in by. The pull handler has three parts: timers, handlers for people, and packets
-//! that are asked for: it runs `pull`, or takes one from the input that leads to the output.
+//! The push handler runs `packet` or `push` with the port that the packet came in by. The pull
+//! handler has three parts: timers, handlers for people, and packets that are asked for: it runs
+//! `pull`, or takes one from the input that leads to the output.
 
 use super::code::Code;
 use super::flow;
@@ -81,7 +82,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Address of a static variable; a constant is written into initialised data when it is first used.
+    /// Address of a static variable; a constant is written into initialised data when it is first
+    /// used.
     pub(super) fn static_address(&mut self, id: usize) -> u32 {
         if let Some(at) = self.statics[id] {
             return at;

@@ -154,7 +154,8 @@ impl Lowerer<'_> {
         self.pin(spot)
     }
 
-    /// The key in a place onto the stack: its scalars one after the other, the first most significant.
+    /// The key in a place onto the stack: its scalars one after the other, the first most
+    /// significant.
     pub(super) fn key(&mut self, place: &Place) {
         let spot = self.place(place);
         let spot = self.pin(spot);

@@ -163,7 +163,8 @@ impl Lowerer<'_> {
         offset
     }
 
-    /// The n-th object of a size from a place; `whole` is the size of the array, if there is one around.
+    /// The n-th object of a size from a place; `whole` is the size of the array, if there is one
+    /// around.
     fn indexed(&mut self, spot: Spot, index: &Expr, size: u32, whole: Option<u32>) -> Spot {
         let own = matches!(spot.base, Base::Data | Base::Shared | Base::Initialised | Base::Info);
         let count = whole.filter(|_| own).map(|whole| whole / size.max(1));
@@ -196,7 +197,8 @@ impl Lowerer<'_> {
         self.fault_help(span, "this index must be a constant", "copy the struct into a static variable or an array");
     }
 
-    /// Code for each of several places, of which the one that counts is run. All leave the stack alike.
+    /// Code for each of several places, of which the one that counts is run. All leave the stack
+    /// alike.
     pub(super) fn each(&mut self, either: &Either, mut make: impl FnMut(&mut Self, usize)) {
         let end = self.code.label();
         for n in 0..either.spots.len() {
@@ -226,7 +228,8 @@ impl Lowerer<'_> {
         Spot { at: At::Stack, ..spot }
     }
 
-    /// A byte of an address in packet or initialised data; elsewhere loads and stores are made of the whole.
+    /// A byte of an address in packet or initialised data; elsewhere loads and stores are made of
+    /// the whole.
     fn byte(&mut self, of: &Place, index: &Expr) -> Spot {
         let spot = self.place(of);
         match spot.base {

@@ -1,7 +1,9 @@
-//! Pointers: which memory they point into is known here, and for a variable by the places that it is given.
+//! Pointers: which memory they point into is known here, and for a variable by the places that it
+//! is given.
 //!
-//! A variable that is given places of several kinds, such as entries of two tables, has a local for each kind and one that says which of them counts. Since a loop
-//! may use it in its text before the last kind is seen, the handler is then made again with what was learnt.
+//! A variable that is given places of several kinds, such as entries of two tables, has a local for
+//! each kind and one that says which of them counts. Since a loop may use it in its text before the
+//! last kind is seen, the handler is then made again with what was learnt.
 
 use super::flow::{Event, ViewOf};
 use super::place::{At, Base, Either, Spot};
@@ -370,7 +372,8 @@ impl Lowerer<'_> {
         self.faults.add(fault.note(var.bound, "it is given its first place here").help("declare another pointer"));
     }
 
-    /// Tells of a computed index behind a pointer that leads into several memories, each of which has its own code.
+    /// Tells of a computed index behind a pointer that leads into several memories, each of which
+    /// has its own code.
     pub(super) fn is_in_several(&mut self, spot: &Spot, index: &Expr, pointer: &Expr) -> bool {
         let Base::Either(either) = &spot.base else { return false };
         if fold(index, &self.facts).is_some() {
@@ -386,7 +389,8 @@ impl Lowerer<'_> {
         true
     }
 
-    /// Entries of a table have ended: variables that may point into several tables hold none of it, as code for each of them may follow.
+    /// Entries of a table have ended: variables that may point into several tables hold none of it,
+    /// as code for each of them may follow.
     pub(super) fn renew(&mut self, table: u32) {
         let alive: Vec<usize> = self.frames.iter().flat_map(|frame| frame.pointers.iter().copied()).collect();
         for id in alive {

@@ -1,7 +1,9 @@
-//! Searching the packet: the coprocessors `stringmatching` and `regexp`, loaded when the element is made.
+//! Searching the packet: the coprocessors `stringmatching` and `regexp`, loaded when the element is
+//! made.
 //!
-//! All that a class declares by STRINGS are groups of one unit, and all by REGEX expressions of another; each is there if the class uses it. What the units
-//! are loaded with is written at the end of initialised data.
+//! All that a class declares by STRINGS are groups of one unit, and all by REGEX expressions of
+//! another; each is there if the class uses it. What the units are loaded with is written at the
+//! end of initialised data.
 
 use super::Lowerer;
 use crate::c::builtins::Row;
@@ -34,7 +36,8 @@ impl Lowerer<'_> {
         at as u32
     }
 
-    /// The number of the string that ends first in those bytes, -1 if none does; of an expression whether it is found.
+    /// The number of the string that ends first in those bytes, -1 if none does; of an expression
+    /// whether it is found.
     pub(super) fn search(&mut self, args: &[Arg], row: &Row, span: Span) {
         let Some((unit, is_regex, _)) = self.searched(args, row, span) else { return };
         if is_regex {
@@ -90,7 +93,8 @@ impl Lowerer<'_> {
         Some((unit, is_regex, offset))
     }
 
-    /// Loads the units that are used, at the beginning of the init handler; gives the place that is left for the console, if only what follows prints.
+    /// Loads the units that are used, at the beginning of the init handler; gives the place that is
+    /// left for the console, if only what follows prints.
     pub(super) fn load_units(&mut self) -> Option<usize> {
         for n in 0..self.module.coprocessors.len() {
             let name = self.module.coprocessors[n].name.clone();
@@ -146,7 +150,8 @@ impl Lowerer<'_> {
         self.initialised(&data.into())
     }
 
-    /// Tells if the unit would refuse an expression: it has the same limits, and the same library reads them.
+    /// Tells if the unit would refuse an expression: it has the same limits, and the same library
+    /// reads them.
     fn expression(&mut self, pattern: &Pattern, text: &[u8]) {
         let mut builder = RegexBuilder::new(&expression_text(text));
         builder.unicode(false).dot_matches_new_line(true).size_limit(EXPRESSION_SIZE);

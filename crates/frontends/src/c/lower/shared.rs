@@ -1,6 +1,8 @@
-//! Variables with a scope: they lie in shared memory, which elements of an application have together as their scopes say.
+//! Variables with a scope: they lie in shared memory, which elements of an application have
+//! together as their scopes say.
 //!
-//! Before each is a byte that says whether it has had its initial value: of the init handlers of all who have it, the first gives it that.
+//! Before each is a byte that says whether it has had its initial value: of the init handlers of
+//! all who have it, the first gives it that.
 
 use super::Lowerer;
 use super::place::{Base, Spot};

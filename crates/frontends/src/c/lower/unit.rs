@@ -1,7 +1,9 @@
-//! Coprocessors by their names: those of the embedding program, and the ones that every netvm has and that no other function of netvm.h uses.
+//! Coprocessors by their names: those of the embedding program, and the ones that every netvm has
+//! and that no other function of netvm.h uses.
 //!
-//! Each function is the instruction of NetIL of that kind: registers are put and got, operations run. Names, operations and registers are constants, so what is not there is told at its
-//! place. A unit is the element's own.
+//! Each function is the instruction of NetIL of that kind: registers are put and got, operations
+//! run. Names, operations and registers are constants, so what is not there is told at its place. A
+//! unit is the element's own.
 
 use super::Lowerer;
 use super::search::UNITS;

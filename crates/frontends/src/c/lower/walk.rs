@@ -1,9 +1,11 @@
 //! Walks over tables, and what ends by a table's timeout: EXPIRED.
 //!
-//! A table with EXPIRED has a timer of its own, from the last one down. It is set when an entry is entered and none was there, so that it is due in the last
-//! nanosecond of that entry; when it is due, entries that end with this nanosecond are taken out one after the other, each with a call of the function, and it is set
-//! to where the next ones end. Key and value are copied to data memory first, so the function may change the table. The timer is set before each call as well: if the function
-//! traps, the rest has its turn in another run.
+//! A table with EXPIRED has a timer of its own, from the last one down. It is set when an entry is
+//! entered and none was there, so that it is due in the last nanosecond of that entry; when it is
+//! due, entries that end with this nanosecond are taken out one after the other, each with a call
+//! of the function, and it is set to where the next ones end. Key and value are copied to data
+//! memory first, so the function may change the table. The timer is set before each call as well:
+//! if the function traps, the rest has its turn in another run.
 
 use super::Lowerer;
 use super::call::Ready;
@@ -65,7 +67,8 @@ impl Lowerer<'_> {
         (TIMERS - self.expiries.len()) as u32
     }
 
-    /// An entry is about to be entered, whose key is on the stack: the timer is set for it and for what came from outside, if it is not.
+    /// An entry is about to be entered, whose key is on the stack: the timer is set for it and for
+    /// what came from outside, if it is not.
     pub(super) fn watch(&mut self, table: u32, key_bits: u32) {
         let expiry = self.expiries.iter().find(|expiry| expiry.table == table).copied();
         let Some(Expiry { is_set, timer, timeout, .. }) = expiry.filter(|_| self.kind != HandlerKind::Init) else { return };
@@ -184,7 +187,8 @@ impl Lowerer<'_> {
         self.code.release(next);
     }
 
-    /// `table_next(table, &key)`: the key to its place if there is one, and on the stack whether there is.
+    /// `table_next(table, &key)`: the key to its place if there is one, and on the stack whether
+    /// there is.
     pub(super) fn table_next(&mut self, table: u32, place: &Place) {
         let spot = self.place(place);
         let spot = self.pin(spot);

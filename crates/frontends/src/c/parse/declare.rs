@@ -103,7 +103,8 @@ impl Parser<'_> {
         }
     }
 
-    /// What is behind `unsigned` or `signed`: nothing, `int`, or words for what has a name of its own.
+    /// What is behind `unsigned` or `signed`: nothing, `int`, or words for what has a name of its
+    /// own.
     fn signedness(&mut self, token: &Token) -> Parsed<BaseKind> {
         let (n, known) = if token.is_name("unsigned") { (0, U32) } else { (1, INT) };
         let next = self.peek();
@@ -157,7 +158,8 @@ impl Parser<'_> {
         Ok(BaseKind::Enum(tag, Some(list)))
     }
 
-    /// The semicolon behind the braces of a struct or enum is missing: the next declaration begins. That is told.
+    /// The semicolon behind the braces of a struct or enum is missing: the next declaration begins.
+    /// That is told.
     pub(super) fn forgotten(&mut self, base: &Base) -> bool {
         let declares = self.begins_type() || CLASS_WORDS.contains(&&*self.peek().text) && self.ahead(1).is("(");
         if !declares || !defines(&base.kind) {
@@ -168,7 +170,8 @@ impl Parser<'_> {
         true
     }
 
-    /// What follows the base of a declaration, up to the semicolon. Names other than those of members are in scope behind it.
+    /// What follows the base of a declaration, up to the semicolon. Names other than those of
+    /// members are in scope behind it.
     pub(super) fn declarators(&mut self, storage: Storage, base: Base, enters: bool) -> Parsed<Declaration> {
         let mut declarators = Vec::new();
         if !self.eat(";") && !self.forgotten(&base) {

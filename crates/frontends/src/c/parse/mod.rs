@@ -1,7 +1,9 @@
-//! Tokens to the syntax tree: what stands at the outermost level of a file, and what all of the parser shares.
+//! Tokens to the syntax tree: what stands at the outermost level of a file, and what all of the
+//! parser shares.
 //!
-//! The grammar is that of C11, 6.5 to 6.9, as far as the element language has it; what it leaves out is refused by name. A fault ends the statement
-//! or declaration that it is in, and reading goes on behind that. Nesting is limited.
+//! The grammar is that of C11, 6.5 to 6.9, as far as the element language has it; what it leaves
+//! out is refused by name. A fault ends the statement or declaration that it is in, and reading
+//! goes on behind that. Nesting is limited.
 
 mod declare;
 mod expr;
@@ -145,7 +147,8 @@ impl<'a> Parser<'a> {
         self.fail(fault)
     }
 
-    /// The end of what a parenthesis opened, or else that sign. Where a statement or block ends, a missing one is told and reading goes on.
+    /// The end of what a parenthesis opened, or else that sign. Where a statement or block ends, a
+    /// missing one is told and reading goes on.
     fn close(&mut self, otherwise: &str) -> Parsed<()> {
         let found = self.peek();
         if self.eat(")") {
@@ -222,7 +225,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What is read from `start` to here declares nothing: its names outside of braces, and in those of an `enum`.
+    /// What is read from `start` to here declares nothing: its names outside of braces, and in
+    /// those of an `enum`.
     fn leave_unread(&mut self, start: usize) {
         let (mut depth, mut most) = (0, 0);
         for token in &self.tokens[start..self.at] {

@@ -5,7 +5,8 @@ use crate::c::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Words that are no names (C11, 6.4.1), those that stdbool.h makes of macros, and those of compilers that elements are read by.
+/// Words that are no names (C11, 6.4.1), those that stdbool.h makes of macros, and those of
+/// compilers that elements are read by.
 #[rustfmt::skip]
 const KEYWORDS: [&str; 50] = [
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if",
@@ -19,8 +20,8 @@ pub(super) fn is_keyword(text: &str) -> bool {
     KEYWORDS.contains(&text)
 }
 
-/// Names that are declared where the parser is: true for those of types. The outermost scope has types only, so that a name which is declared twice
-/// is still read as what it was first.
+/// Names that are declared where the parser is: true for those of types. The outermost scope has
+/// types only, so that a name which is declared twice is still read as what it was first.
 #[derive(Default)]
 pub(super) struct Names {
     file: HashMap<Arc<str>, bool>,

@@ -18,7 +18,8 @@ impl Parser<'_> {
         self.braces(false)
     }
 
-    /// Statements in braces; where they are those of an `if`, an `else` among them shows that the closing one is missing.
+    /// Statements in braces; where they are those of an `if`, an `else` among them shows that the
+    /// closing one is missing.
     fn braces(&mut self, of_if: bool) -> Parsed<Vec<Stmt>> {
         let open = self.peek().place();
         self.need("{")?;

@@ -1,7 +1,9 @@
-//! New names for what a class's file declares, so that instances, and what C itself and its headers declare, do not meet in one program.
+//! New names for what a class's file declares, so that instances, and what C itself and its headers
+//! declare, do not meet in one program.
 //!
-//! Members of structures stay what they are, whoever declares the structure; so do the names of handlers and of info fields, and the reason of a
-//! `drop`, which the header makes texts or parts of names of. Macros that give the names would do neither.
+//! Members of structures stay what they are, whoever declares the structure; so do the names of
+//! handlers and of info fields, and the reason of a `drop`, which the header makes texts or parts
+//! of names of. Macros that give the names would do neither.
 
 use super::{Kind, Token};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Expressions of `#if`: integers of 64 bits, with a sign or without (C11, 6.10.1). Names that are left stand for 0.
+//! Expressions of `#if`: integers of 64 bits, with a sign or without (C11, 6.10.1). Names that are
+//! left stand for 0.
 
 use crate::c::parse::number;
 use crate::c::token::{Kind, Token, unquote};
@@ -165,7 +166,8 @@ impl Reader<'_> {
     }
 }
 
-/// Types are as large as the largest here: only a suffix, or a number that is too large for a sign, makes one without.
+/// Types are as large as the largest here: only a suffix, or a number that is too large for a sign,
+/// makes one without.
 fn literal(text: &str) -> Result<Value, String> {
     let (value, _) = number(text)?;
     Ok(Value(value as i64, text.contains(['u', 'U']) || value > i64::MAX as u64))

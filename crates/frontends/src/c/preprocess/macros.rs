@@ -1,7 +1,8 @@
 //! Macros and what they are replaced by.
 //!
-//! Source: C11, 6.10.3, by the algorithm of Dave Prosser: every token carries the macros that must not be expanded in it again. What
-//! all replacements produce together is limited, so that no text takes long.
+//! Source: C11, 6.10.3, by the algorithm of Dave Prosser: every token carries the macros that must
+//! not be expanded in it again. What all replacements produce together is limited, so that no text
+//! takes long.
 
 use crate::c::Faults;
 use crate::c::token::{Kind, Token, lex};
@@ -65,7 +66,8 @@ impl Macros {
         self.known.insert(Arc::clone(&name.text), Arc::new(new))
     }
 
-    /// Replaces a token if it is a macro: what comes of it is put back into the stream. Gives the token if it is none.
+    /// Replaces a token if it is a macro: what comes of it is put back into the stream. Gives the
+    /// token if it is none.
     pub(super) fn replace(&mut self, token: Token, stream: &mut Stream<'_>, faults: &mut Faults) -> Option<Token> {
         let Some(found) = self.known.get(&token.text).filter(|_| token.kind == Kind::Name).cloned() else { return Some(token) };
         if token.hidden.as_ref().is_some_and(|hidden| hidden.contains(&found.id)) || self.exhausted() {
@@ -270,7 +272,8 @@ fn paste(out: &mut Vec<Token>, right: Vec<Token>, at: &Token, faults: &mut Fault
     out.extend(right);
 }
 
-/// The macros hidden in what comes of a use: those hidden in its name and its parenthesis, and itself.
+/// The macros hidden in what comes of a use: those hidden in its name and its parenthesis, and
+/// itself.
 fn hide(name: &Token, close: Option<&Token>, id: u32) -> Vec<u32> {
     let of_name = name.hidden.as_deref().unwrap_or(&[]);
     let mut hidden: Vec<u32> = match close {

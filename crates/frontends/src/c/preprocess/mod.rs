@@ -1,8 +1,8 @@
 //! The preprocessor: texts and what they include, to the tokens that the parser sees (C11, 6.10).
 //!
-//! Includes are resolved by the caller; `<netvm.h>` and the headers of standard C that it stands for are known here. Every token
-//! keeps where it is written and, if a macro brought it, where that was used. Left out: `#line`, `_Pragma`. Texts, includes and what macros
-//! produce are limited.
+//! Includes are resolved by the caller; `<netvm.h>` and the headers of standard C that it stands
+//! for are known here. Every token keeps where it is written and, if a macro brought it, where that
+//! was used. Left out: `#line`, `_Pragma`. Texts, includes and what macros produce are limited.
 
 mod condition;
 mod macros;

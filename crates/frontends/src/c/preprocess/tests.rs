@@ -1,9 +1,11 @@
-//! The preprocessor against that of the system's compiler, token by token: examples of C11, 6.10.3.5, the library's files, and texts made from seeds
-//! (`NETVM_CASES`, `NETVM_SEED`).
+//! The preprocessor against that of the system's compiler, token by token: examples of C11,
+//! 6.10.3.5, the library's files, and texts made from seeds (`NETVM_CASES`, `NETVM_SEED`).
 //!
-//! Left out, because C11 does not say what they mean: tokens pasted that are none, the order of several `##`, directives within arguments. Not compared in texts from seeds:
-//! space within strings that `#` makes, of which one in some thousand differs (pasted tokens in arguments of arguments).
-//! Whether a replacement that takes its parentheses from behind it is nested is open, too (6.10.3.4): one text in a thousand may come out in another way.
+//! Left out, because C11 does not say what they mean: tokens pasted that are none, the order of
+//! several `##`, directives within arguments. Not compared in texts from seeds: space within
+//! strings that `#` makes, of which one in some thousand differs (pasted tokens in arguments of
+//! arguments). Whether a replacement that takes its parentheses from behind it is nested is open,
+//! too (6.10.3.4): one text in a thousand may come out in another way.
 
 use super::{Inputs, preprocess};
 use crate::c::Faults;

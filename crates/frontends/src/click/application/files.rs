@@ -1,7 +1,9 @@
 //! Routes from files: the argument `FILE NAME [DEVICE …]` of elements that have routes.
 //!
-//! Which formats there are is the business of who reads them ([`Classes::routes`]). Behind the file's name stand the devices of outputs 0, 1 … as the file names
-//! them; without, its numbers are those of outputs. A file stands for its routes, where it is among the arguments: of routes to one prefix the last counts.
+//! Which formats there are is the business of who reads them ([`Classes::routes`]). Behind the
+//! file's name stand the devices of outputs 0, 1 … as the file names them; without, its numbers are
+//! those of outputs. A file stands for its routes, where it is among the arguments: of routes to
+//! one prefix the last counts.
 
 use super::Classes;
 use super::arguments;

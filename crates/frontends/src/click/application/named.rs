@@ -1,4 +1,5 @@
-//! Arguments of elements that netvm knows itself, with names of AddressInfo put in where they take an address.
+//! Arguments of elements that netvm knows itself, with names of AddressInfo put in where they take
+//! an address.
 
 use crate::click::graph::Element;
 use crate::click::syntax::names::Scope;

@@ -1,4 +1,5 @@
-//! What each element of an application is made of, for those who make something else of it than programs.
+//! What each element of an application is made of, for those who make something else of it than
+//! programs.
 
 use super::{Classes, Faults, Graph, Known, Maker, Names, cycles, in_configuration, instance, processing};
 use crate::c;
@@ -29,7 +30,8 @@ pub struct Program {
     pub instance: c::Instance,
 }
 
-/// The parts of a graph, the kinds of all elements' ports, and the connections that lead packets back.
+/// The parts of a graph, the kinds of all elements' ports, and the connections that lead packets
+/// back.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// In the order of the elements.

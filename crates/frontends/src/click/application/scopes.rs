@@ -1,7 +1,10 @@
-//! Tables and variables that several elements have together, as the scopes say that their classes declare.
+//! Tables and variables that several elements have together, as the scopes say that their classes
+//! declare.
 //!
-//! A table that is said to be another element's is that one, with its capacity and timeout. Those that are one by a global or universal scope must be declared
-//! alike; entries that they have from the start come together in the order of the elements. Variables that are one have the same type and initial value.
+//! A table that is said to be another element's is that one, with its capacity and timeout. Those
+//! that are one by a global or universal scope must be declared alike; entries that they have from
+//! the start come together in the order of the elements. Variables that are one have the same type
+//! and initial value.
 //!
 //! Source: NP-Click paper, section 4.2.1.
 

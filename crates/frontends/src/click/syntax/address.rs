@@ -22,7 +22,8 @@ pub(super) fn not(text: &str, what: &str) -> ArgumentError {
     ArgumentError::new(format!("is not {what}{}", remedy(text)))
 }
 
-/// What to do if a text is the name of a device. Devices have no addresses here: what a configuration means does not depend on the machine that reads it.
+/// What to do if a text is the name of a device. Devices have no addresses here: what a
+/// configuration means does not depend on the machine that reads it.
 pub(super) fn remedy(text: &str) -> String {
     const BEGINNINGS: [&str; 9] = ["eth", "en", "wl", "lo", "br", "tun", "tap", "veth", "ath"];
     let device = text.split(':').next().unwrap_or_default();

@@ -1,6 +1,8 @@
-//! Annotations: Click's names for places among a packet's bytes of annotations, or a place's number.
+//! Annotations: Click's names for places among a packet's bytes of annotations, or a place's
+//! number.
 //!
-//! Of Click's 48 bytes those are there that elements may use as they like; the others are fields with names of their own.
+//! Of Click's 48 bytes those are there that elements may use as they like; the others are fields
+//! with names of their own.
 //!
 //! Source: Click's manual of annotations.
 
@@ -36,7 +38,8 @@ pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentE
     number(at, reading.ty)
 }
 
-/// One that has room for an IP address: that of the destination, which is at 0, those behind it that are of an IPv6 destination, or four bytes.
+/// One that has room for an IP address: that of the destination, which is at 0, those behind it
+/// that are of an IPv6 destination, or four bytes.
 pub(super) fn read_address(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     let at = if text == "DST_IP" { 0 } else { place(text)? };
     let (first, last) = (*BYTES.start(), *BYTES.end() - 3);

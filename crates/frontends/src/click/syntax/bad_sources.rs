@@ -1,12 +1,15 @@
-//! Arguments of CheckIPHeader without keywords: `[OFFSET]`, or as older configurations have them, `ADDRESSES [, OFFSET]`.
+//! Arguments of CheckIPHeader without keywords: `[OFFSET]`, or as older configurations have them,
+//! `ADDRESSES [, OFFSET]`.
 //!
-//! Sources that are bad in this way are 0.0.0.0 and 255.255.255.255, too. Source: Click's manual of CheckIPHeader.
+//! Sources that are bad in this way are 0.0.0.0 and 255.255.255.255, too. Source: Click's manual of
+//! CheckIPHeader.
 
 use super::whole::{Job, Written};
 use super::{ArgumentError, address, integer, list};
 use crate::click::arguments::{Type, Value};
 
-/// Writes the constants `NAME_given` and `NAME_offset`, and the addresses as `static const be32 NAME[]`.
+/// Writes the constants `NAME_given` and `NAME_offset`, and the addresses as
+/// `static const be32 NAME[]`.
 pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     let (addresses, offset) = match job.arguments {
         [] => (None, None),

@@ -1,7 +1,9 @@
 //! How arguments are written: one file for each syntax, one line for each in [`SYNTAXES`].
 //!
-//! A syntax reads one argument, quotes taken away, into a value of its parameter's type, or says what is wrong with it in words that follow the argument:
-//! "is not an IP address". What a syntax looks like is Click's business; its sources are the manuals of its elements and of its argument parsers.
+//! A syntax reads one argument, quotes taken away, into a value of its parameter's type, or says
+//! what is wrong with it in words that follow the argument: "is not an IP address". What a syntax
+//! looks like is Click's business; its sources are the manuals of its elements and of its argument
+//! parsers.
 //!
 //! Invariant: text is hostile; reading takes time and memory linear in it.
 

@@ -1,8 +1,11 @@
-//! Names for addresses, ports and patterns, as `AddressInfo`, `PortInfo` and `IPRewriterPatterns` give them.
+//! Names for addresses, ports and patterns, as `AddressInfo`, `PortInfo` and `IPRewriterPatterns`
+//! give them.
 //!
-//! A name is known in the compound where it is declared and in those within. One name may stand for an address, a network, and an Ethernet address at the same
-//! time; `name:ip`, `:ipnet`, `:ip6`, `:ip6net`, `:eth`, `:bcast` and `:gw` say which. Names of the machine's devices have no addresses here: what a
-//! configuration means does not depend on where it is read. The message about such a name says how to declare it.
+//! A name is known in the compound where it is declared and in those within. One name may stand for
+//! an address, a network, and an Ethernet address at the same time; `name:ip`, `:ipnet`, `:ip6`,
+//! `:ip6net`, `:eth`, `:bcast` and `:gw` say which. Names of the machine's devices have no
+//! addresses here: what a configuration means does not depend on where it is read. The message
+//! about such a name says how to declare it.
 //!
 //! Source: Click's manuals of AddressInfo, PortInfo and IPRewriterPatterns.
 
@@ -182,7 +185,8 @@ impl Scope<'_> {
         innermost(self.element, name, |full| self.names.classes.get(full)).map(String::as_str)
     }
 
-    /// Addresses of AddressInfo in which names stand for others: the Ethernet address if they have one, else the IP address.
+    /// Addresses of AddressInfo in which names stand for others: the Ethernet address if they have
+    /// one, else the IP address.
     fn put_in(&self, addresses: &str) -> String {
         let shown = |word: &str| {
             let ethernet = self.ethernet(word).map(|bytes| bytes.map(|byte| format!("{byte:02x}")).join(":"));

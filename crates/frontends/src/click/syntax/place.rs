@@ -1,9 +1,11 @@
-//! Where StoreIPAddress puts which address: `[ADDRESS,] OFFSET`; an offset may be the word `src` or `dst`.
+//! Where StoreIPAddress puts which address: `[ADDRESS,] OFFSET`; an offset may be the word `src` or
+//! `dst`.
 
 use super::whole::{Job, Written};
 use super::{ArgumentError, address, integer};
 
-/// Writes `static const be32 NAME_address` and the constants `NAME_given` and `NAME_offset`; an offset is -1 for `src` and -2 for `dst`.
+/// Writes `static const be32 NAME_address` and the constants `NAME_given` and `NAME_offset`; an
+/// offset is -1 for `src` and -2 for `dst`.
 pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     let words: Vec<String> = job.arguments.iter().map(|argument| Job::words(argument).join(" ")).collect();
     let (given, offset) = match &words[..] {

@@ -1,4 +1,5 @@
-//! TCP and UDP ports: numbers, Click's names, the names that a `PortInfo` gives them, or the machine's services, as filters have them.
+//! TCP and UDP ports: numbers, Click's names, the names that a `PortInfo` gives them, or the
+//! machine's services, as filters have them.
 
 use super::{ArgumentError, Reading, Scope, integer, number};
 use crate::click::arguments::Value;

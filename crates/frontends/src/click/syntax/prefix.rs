@@ -1,6 +1,8 @@
-//! Prefixes of addresses: `a.b.c.d/n`, `a.b.c.d/m.m.m.m`, an address alone for all of its bits, or a name.
+//! Prefixes of addresses: `a.b.c.d/n`, `a.b.c.d/m.m.m.m`, an address alone for all of its bits, or
+//! a name.
 //!
-//! The address may be cut short as far as the mask lets it: `18.26/16`. Bits outside the mask are kept; who compares masks them.
+//! The address may be cut short as far as the mask lets it: `18.26/16`. Bits outside the mask are
+//! kept; who compares masks them.
 //!
 //! Source: Click's manual of `IPPrefixArg`.
 

@@ -1,15 +1,17 @@
-//! What IPRewriter does with the first packet of a flow, for each input: `drop`, `pass OUT`, `keep FOUT ROUT`,
-//! `pattern SADDR SPORT DADDR DPORT FOUT ROUT`.
+//! What IPRewriter does with the first packet of a flow, for each input: `drop`, `pass OUT`,
+//! `keep FOUT ROUT`, `pattern SADDR SPORT DADDR DPORT FOUT ROUT`.
 //!
-//! An element's name instead is that of a mapper, RoundRobinIPMapper or SourceIPHashMapper, whose patterns it stands for.
+//! An element's name instead is that of a mapper, RoundRobinIPMapper or SourceIPHashMapper, whose
+//! patterns it stands for.
 //!
-//! A source port may be a range, `1024-65535`; a free port of it is taken, the packet's own if it is one. `#` behind it: ports are taken in order; `?`: at random.
-//! A pattern may have the name that an `IPRewriterPatterns` gives it.
+//! A source port may be a range, `1024-65535`; a free port of it is taken, the packet's own if it
+//! is one. `#` behind it: ports are taken in order; `?`: at random. A pattern may have the name
+//! that an `IPRewriterPatterns` gives it.
 //!
 //! ICMPPingRewriter's patterns are `SADDR DADDR IDENT`, and identifiers begin with 0.
 //!
-//! IPAddrRewriter's patterns are `SADDR -` or `- -`, where SADDR may be a range, `1.0.0.1-1.0.0.9`, or a prefix, whose first and last address are left out;
-//! IPAddrPairRewriter's are `SADDR DADDR`.
+//! IPAddrRewriter's patterns are `SADDR -` or `- -`, where SADDR may be a range, `1.0.0.1-1.0.0.9`,
+//! or a prefix, whose first and last address are left out; IPAddrPairRewriter's are `SADDR DADDR`.
 //!
 //! Source: Click's manuals of IPRewriter, IPAddrRewriter, IPAddrPairRewriter and ICMPPingRewriter.
 
@@ -80,8 +82,8 @@ fn specifications(job: &Job<'_>, fields: Fields, mapped: bool) -> Result<Written
     Ok(Written::source(source + "};\n" + &choices?))
 }
 
-/// What mappers choose from: `NAME_choices[]`, and for each input `NAME_mappers[]`, where its part of them begins, how many there are, and `NAME_nodes[]`, by which sources
-/// are spread over them.
+/// What mappers choose from: `NAME_choices[]`, and for each input `NAME_mappers[]`, where its part
+/// of them begins, how many there are, and `NAME_nodes[]`, by which sources are spread over them.
 fn choices(job: &Job<'_>, rows: &[Vec<String>]) -> Result<String, Vec<ArgumentError>> {
     let name = job.name;
     let (mut choices, mut mappers, mut nodes) = (Vec::new(), String::new(), Vec::new());
@@ -115,7 +117,8 @@ fn choices(job: &Job<'_>, rows: &[Vec<String>]) -> Result<String, Vec<ArgumentEr
     Ok(text + "};\n")
 }
 
-/// What a mapper's own arguments are: patterns of addresses and ports. Nothing is made of them here but their number.
+/// What a mapper's own arguments are: patterns of addresses and ports. Nothing is made of them here
+/// but their number.
 pub(super) fn write_mapper(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     let mut patterns = Vec::new();
     let all = if job.arguments.first().is_some_and(|first| mapper::is_seed(first)) { &job.arguments[1..] } else { job.arguments };
@@ -132,7 +135,8 @@ pub(super) fn write_mapper(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>>
     }
 }
 
-/// One specification as an initialiser; patterns that are the same have the same number. Behind that of a mapper, those that it chooses from.
+/// One specification as an initialiser; patterns that are the same have the same number. Behind
+/// that of a mapper, those that it chooses from.
 fn row(job: &Job<'_>, argument: &str, fields: Fields, mapped: bool, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, ArgumentError> {
     let words = Job::words(argument);
     if let [name] = &words[..]

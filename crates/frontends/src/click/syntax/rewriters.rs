@@ -1,7 +1,8 @@
 //! Which rewriters' mappings ICMPRewriter looks into: `MAP …`, each `ELEMENT` or `ELEMENT:OUTPUT`.
 //!
-//! For each map there are the tables of that element, and one function asks them all in turn. What the class has to say of a mapping that was found is its own
-//! functions' business: `take_flow`, `take_quadruple`, `take_source` and `take_destination` get it and the first output.
+//! For each map there are the tables of that element, and one function asks them all in turn. What
+//! the class has to say of a mapping that was found is its own functions' business: `take_flow`,
+//! `take_quadruple`, `take_source` and `take_destination` get it and the first output.
 //!
 //! Source: Click's manual of ICMPRewriter.
 

@@ -18,7 +18,8 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
     Ok(Written::source(format!("enum {{ {name}_count = {count} }};\nSTRINGS({name}, {});\n", texts.join(", "))))
 }
 
-/// A literal of C: what is not a letter or a digit as three octal digits, which no byte behind them can make longer.
+/// A literal of C: what is not a letter or a digit as three octal digits, which no byte behind them
+/// can make longer.
 fn literal(bytes: &[u8]) -> Result<String, ArgumentError> {
     if bytes.is_empty() || bytes.contains(&0) {
         return Err(ArgumentError::new("a text to be searched for has bytes, and none of them is 0"));

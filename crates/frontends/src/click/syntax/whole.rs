@@ -1,4 +1,5 @@
-//! Syntaxes of all that is left of an element's arguments: they write restricted C, and entries of tables.
+//! Syntaxes of all that is left of an element's arguments: they write restricted C, and entries of
+//! tables.
 
 use super::{ArgumentError, Scope, bad_sources, list, pattern, place, rewrite, rewriters, routes, strings};
 use crate::click::arguments::{Type, Value};

@@ -1,5 +1,5 @@
-//! Numbers that have names in some places: protocols, ICMP types and codes, tags and addresses that annotations give, and other words; truth values of which one
-//! only can be had.
+//! Numbers that have names in some places: protocols, ICMP types and codes, tags and addresses that
+//! annotations give, and other words; truth values of which one only can be had.
 //!
 //! Source: Click's manuals of ICMPError, IPEncap, EtherVLANEncap and Print; RFC 792, 2474, 3168.
 

@@ -1,8 +1,9 @@
 //! Places blocks of classic BPF and aims their jumps.
 //!
-//! Code is written from its end backwards, so that every place a jump can lead to is there already. The machine's conditional jumps skip
-//! at most 255 instructions; what is farther is reached by way of a `ja`, or a return, that is put right behind the jump, and later jumps
-//! to the same place use the nearest of these.
+//! Code is written from its end backwards, so that every place a jump can lead to is there already.
+//! The machine's conditional jumps skip at most 255 instructions; what is farther is reached by way
+//! of a `ja`, or a return, that is put right behind the jump, and later jumps to the same place use
+//! the nearest of these.
 
 use super::super::graph::Target;
 use super::Instruction;
@@ -14,7 +15,8 @@ const REACH: usize = 255;
 pub(super) struct Layout {
     /// The last instruction first.
     code: Vec<Instruction>,
-    /// Where each block can be entered: the index of its first instruction, or of the last jump to it.
+    /// Where each block can be entered: the index of its first instruction, or of the last jump to
+    /// it.
     blocks: Vec<Option<usize>>,
     accept: usize,
     reject: usize,
@@ -66,7 +68,8 @@ impl Layout {
         }
     }
 
-    /// A place near enough for the next conditional jump, and for one that has another jump behind it.
+    /// A place near enough for the next conditional jump, and for one that has another jump behind
+    /// it.
     fn near(&mut self, target: Target) -> usize {
         if self.code.len() - self.latest(target) > REACH {
             self.jump(target);

@@ -1,15 +1,19 @@
-//! Decision graph → classic BPF: the accumulator machine of McCanne and Jacobson, as libpcap and the Linux kernel run it.
+//! Decision graph → classic BPF: the accumulator machine of McCanne and Jacobson, as libpcap and
+//! the Linux kernel run it.
 //!
-//! Made from the graph of the terms as they stand, before lists are merged: sets and tests of the captured length have no counterpart
-//! there. As in the filter language, a load past the end rejects the packet, so loads need no checks. What A and X hold where a block
-//! begins follows from the ways there, and is not loaded again (`values`). `layout` places blocks and makes long jumps.
+//! Made from the graph of the terms as they stand, before lists are merged: sets and tests of the
+//! captured length have no counterpart there. As in the filter language, a load past the end
+//! rejects the packet, so loads need no checks. What A and X hold where a block begins follows from
+//! the ways there, and is not loaded again (`values`). `layout` places blocks and makes long jumps.
 //!
-//! Invariants: jumps lead forward only; every memory word is written before it is read; no constant divisor is 0, no constant shift is
-//! 32 or more. So the kernel's checker takes every program of up to [`MAX_INSTRUCTIONS`].
+//! Invariants: jumps lead forward only; every memory word is written before it is read; no constant
+//! divisor is 0, no constant shift is 32 or more. So the kernel's checker takes every program of up
+//! to [`MAX_INSTRUCTIONS`].
 //!
-//! Source: S. McCanne, V. Jacobson: The BSD Packet Filter, USENIX 1993; Documentation/networking/filter.rst of the Linux kernel; the
-//! printed forms are those of `bpf_image` and `bpf_dump` of libpcap 1.10. Leaves out: `protochain`, which loops; the obsolete `byte`
-//! terms with `&` and `|`, whose value depends on what was evaluated before.
+//! Source: S. McCanne, V. Jacobson: The BSD Packet Filter, USENIX 1993;
+//! Documentation/networking/filter.rst of the Linux kernel; the printed forms are those of
+//! `bpf_image` and `bpf_dump` of libpcap 1.10. Leaves out: `protochain`, which loops; the obsolete
+//! `byte` terms with `&` and `|`, whose value depends on what was evaluated before.
 
 mod layout;
 mod text;
@@ -56,8 +60,8 @@ impl Instruction {
 pub struct Program {
     /// At least one, at most [`MAX_INSTRUCTIONS`].
     pub instructions: Vec<Instruction>,
-    /// The kernel's machine gives what libpcap's gives. They differ in offsets of 2 GiB and more, which are places of its own for the
-    /// kernel, and in shifts by a variable of 32 or more.
+    /// The kernel's machine gives what libpcap's gives. They differ in offsets of 2 GiB and more,
+    /// which are places of its own for the kernel, and in shifts by a variable of 32 or more.
     pub same_in_kernel: bool,
 }
 
@@ -115,7 +119,8 @@ pub(super) fn compile(ir: &Ir) -> Result<Program, Refused> {
     }
 }
 
-/// Each block's code, in the order in which it comes to be known what A and X hold there; blocks that nothing leads to have none.
+/// Each block's code, in the order in which it comes to be known what A and X hold there; blocks
+/// that nothing leads to have none.
 fn bodies(ir: &Ir, graph: &Graph) -> Result<(Vec<Option<Body>>, bool), Refused> {
     let mut bodies: Vec<Option<Body>> = graph.blocks.iter().map(|_| None).collect();
     let mut arrived = vec![None; graph.blocks.len()];

@@ -1,7 +1,8 @@
 //! Tests and values → instructions of classic BPF.
 //!
-//! A value is computed into A. What a load is relative to stands in X, as does a right operand that is no constant; one that cannot be
-//! computed without disturbing the other waits in memory, above the words of variable offsets.
+//! A value is computed into A. What a load is relative to stands in X, as does a right operand that
+//! is no constant; one that cannot be computed without disturbing the other waits in memory, above
+//! the words of variable offsets.
 
 use super::super::ast::Arithop;
 use super::super::codegen::header_len;
@@ -305,17 +306,19 @@ impl<'i> Generator<'i> {
         Ok(())
     }
 
-    /// The byte with an IPv4 header's length, if the value is that length and the byte's place is constant.
+    /// The byte with an IPv4 header's length, if the value is that length and the byte's place is
+    /// constant.
     fn header(&self, id: ValueId) -> Option<Field> {
         header_len(self.ir, id).filter(|field| field.base.is_none())
     }
 
-    /// Sets the offsets of what is in a Geneve header (RFC 8926): behind its options, of which the first byte tells the length in words,
-    /// comes an Ethernet frame, or what the type says.
+    /// Sets the offsets of what is in a Geneve header (RFC 8926): behind its options, of which the
+    /// first byte tells the length in words, comes an Ethernet frame, or what the type says.
     fn geneve(&mut self, geneve: Geneve) -> Result<(), Refused> {
         self.value(geneve.header)?;
         let (linktype, linkhdr, linkpl) = (geneve.linktype.0, geneve.linkhdr.0, geneve.linkpl.0);
-        // Offsets in a packet are far below what the kernel has other uses for, as long as they do not wrap.
+        // Offsets in a packet are far below what the kernel has other uses for, as long as they do
+        // not wrap.
         self.same_in_kernel &= greatest(self.ir, geneve.header) <= i32::MAX.unsigned_abs() - 512;
         let end = [(TAX, 0), (ALU, 2), (ST, linktype), (LD_IND | BYTE, 0), (ALU | 0x50, 0x3f), (ALU | 0x60, 2), (ALU, 8), (ALU | X, 0)];
         let inner = [(LD_MEM, linkhdr), (ALU, 12), (ST, linktype), (LD_MEM, linkhdr), (ALU, 14), (ST, linkpl)];

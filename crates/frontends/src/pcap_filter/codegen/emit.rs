@@ -9,7 +9,8 @@ use super::super::reads::{greatest, operands};
 use super::plan::header_len;
 use super::{Code, width};
 
-/// What is known at a place: bytes captured behind each base, and values that stand in their locals.
+/// What is known at a place: bytes captured behind each base, and values that stand in their
+/// locals.
 #[derive(Clone, Default)]
 pub(super) struct Known {
     captured: Vec<(Option<ValueId>, u32)>,
@@ -55,7 +56,8 @@ impl Known {
 
 /// Checks: after them, evaluation cannot fail.
 impl Code<'_> {
-    /// All length and zero checks of a test. `needs` bytes are asked for where any must be. False if the test cannot succeed.
+    /// All length and zero checks of a test. `needs` bytes are asked for where any must be. False
+    /// if the test cannot succeed.
     pub(super) fn checks(&mut self, test: Test, needs: u32) -> bool {
         operands(test).into_iter().all(|value| self.check_value(value, needs))
             && match test {

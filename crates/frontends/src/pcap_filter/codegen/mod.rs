@@ -1,11 +1,14 @@
 //! Decision graph → NetIL.
 //!
-//! One push handler: `ret 1` accepts, `ret 0` drops. Before a load the code compares with `pbl` and drops if the packet is too
-//! short, unless every way there has done so; so the code never traps. (Its loops, for `protochain` and tables of IPv6 addresses,
-//! are bounded by the packet's or the table's length, far below the default budget.)
+//! One push handler: `ret 1` accepts, `ret 0` drops. Before a load the code compares with `pbl` and
+//! drops if the packet is too short, unless every way there has done so; so the code never traps.
+//! (Its loops, for `protochain` and tables of IPv6 addresses, are bounded by the packet's or the
+//! table's length, far below the default budget.)
 //!
-//! - A length check asks at once for all bytes without which no way from there can accept ([`plan::Plan::needs`]).
-//! - A value that a later block needs on every way to it is kept in a local instead of being loaded again.
+//! - A length check asks at once for all bytes without which no way from there can accept
+//!   ([`plan::Plan::needs`]).
+//! - A value that a later block needs on every way to it is kept in a local instead of being loaded
+//!   again.
 //! - Blocks are laid out in the order of the graph, so that most fall through to their successor.
 //!
 //! [`emit`] turns values into stack code, [`walks`] holds the loops.
@@ -221,7 +224,8 @@ impl<'g> Code<'g> {
         }
     }
 
-    /// A two-way branch that takes `pops` elements; `ops` branch if the test holds and if it does not.
+    /// A two-way branch that takes `pops` elements; `ops` branch if the test holds and if it does
+    /// not.
     fn branch(&mut self, ops: (Op, Op), pops: i32, (yes, no): (Target, Target), next: Option<Target>) {
         if Some(yes) == next {
             self.branch_to(ops.1, Place::Target(no), -pops);
@@ -269,7 +273,8 @@ impl<'g> Code<'g> {
         }
     }
 
-    /// The module's set for a set of the filter, made on first use. Values of up to four bytes are 32 bits wide on the stack.
+    /// The module's set for a set of the filter, made on first use. Values of up to four bytes are
+    /// 32 bits wide on the stack.
     fn set(&mut self, id: SetId, field: Field) -> u32 {
         if let Some(&known) = self.set_at.get(&id) {
             return known;

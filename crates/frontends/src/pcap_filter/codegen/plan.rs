@@ -1,4 +1,5 @@
-//! What code generation must know about a graph beforehand: bytes without which no way can accept, and values used again.
+//! What code generation must know about a graph beforehand: bytes without which no way can accept,
+//! and values used again.
 
 use std::collections::HashSet;
 
@@ -106,7 +107,8 @@ fn visit(ir: &Ir, id: ValueId, known: &mut Vec<ValueId>, reused: &mut HashSet<Va
     }
 }
 
-/// The field whose lower four bits are an IPv4 header's length in words, if the value is that length in bytes.
+/// The field whose lower four bits are an IPv4 header's length in words, if the value is that
+/// length in bytes.
 pub(in crate::pcap_filter) fn header_len(ir: &Ir, id: ValueId) -> Option<Field> {
     let Value::Bin(Arithop::Shl, words, two) = ir.value(id) else { return None };
     let Value::Bin(Arithop::And, byte, fifteen) = ir.value(words) else { return None };

@@ -1,10 +1,11 @@
-//! Code for lists that are evaluated term by term: a loop over rows of initialised data, with the code of each shape of terms in it.
+//! Code for lists that are evaluated term by term: a loop over rows of initialised data, with the
+//! code of each shape of terms in it.
 //!
-//! It runs only on packets that end inside what the terms read, where their order decides; so it is short rather than fast, and knows nothing
-//! of what was checked before.
+//! It runs only on packets that end inside what the terms read, where their order decides; so it is
+//! short rather than fast, and knows nothing of what was checked before.
 //!
-//! A row is the number of its shape and, for each element of it, the low and high ends of the parts that are compared; all rows are
-//! as long as the longest.
+//! A row is the number of its shape and, for each element of it, the low and high ends of the parts
+//! that are compared; all rows are as long as the longest.
 
 use netil::module::Inst;
 use netil::table::Op;
@@ -81,7 +82,8 @@ impl Code<'_> {
         self.inst(Inst::with(Op::WcLoad, 32), 0);
     }
 
-    /// Goes to `yes` if the node holds for the row, else to `no`. Recursion is as deep as the parser allows.
+    /// Goes to `yes` if the node holds for the row, else to `no`. Recursion is as deep as the
+    /// parser allows.
     fn row_node(&mut self, id: IrId, at: (&ListShape, u32), yes: Place, no: Place) {
         match self.ir.node(id) {
             Node::Elem(_) => self.row_elem(id, at, yes, no),

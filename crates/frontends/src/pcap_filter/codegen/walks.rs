@@ -80,7 +80,8 @@ impl Code<'_> {
         self.branch_to(Op::JCmpEq, place, -2);
     }
 
-    /// Goes on behind a header of `(length + plus) · unit` bytes, counted from it or, in libpcap's way, from the IP header.
+    /// Goes on behind a header of `(length + plus) · unit` bytes, counted from it or, in libpcap's
+    /// way, from the IP header.
     fn advance(&mut self, chain: Protochain, walk: &Walk, (plus, unit): (u32, u32), relative: bool, again: usize) {
         self.load(walk.at);
         self.push(chain.header.saturating_add(2));
@@ -138,7 +139,8 @@ impl Code<'_> {
         self.jump(no, next);
     }
 
-    /// Goes to `yes` if the field equals the row, on if it does not, and rejects if that needs a word past the end.
+    /// Goes to `yes` if the field equals the row, on if it does not, and rejects if that needs a
+    /// word past the end.
     fn compare_row(&mut self, row: u32, field: Field, yes: Target) {
         let differs = self.new_place();
         for (i, word) in (0u32..).zip(Scan::words(field)) {
@@ -212,7 +214,8 @@ impl Code<'_> {
         self.reject_if(Op::JCmpG, 2);
     }
 
-    /// With the end of the Geneve header on the stack: an Ethernet header there moves the payload and the type field.
+    /// With the end of the Geneve header on the stack: an Ethernet header there moves the payload
+    /// and the type field.
     fn inner_ethernet(&mut self, header: u32, geneve: Geneve) {
         let bare = self.new_place();
         self.load(header);

@@ -1,7 +1,8 @@
-//! In which order a filter asks its terms, and where it goes from each: what a picture of it is drawn from.
+//! In which order a filter asks its terms, and where it goes from each: what a picture of it is
+//! drawn from.
 //!
-//! `a or b and c` is `(a or b) and c`: a chain is taken from its end, and each term learns where to go when it holds and when
-//! it does not. Every way leads forward.
+//! `a or b and c` is `(a or b) and c`: a chain is taken from its end, and each term learns where to
+//! go when it holds and when it does not. Every way leads forward.
 
 use super::super::ast::{Ast, Join, Node, NodeId};
 use super::super::error::Span;

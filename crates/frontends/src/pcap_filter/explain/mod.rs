@@ -1,7 +1,7 @@
 //! What a filter says, in words, and why it takes or leaves a packet.
 //!
-//! Everything is plain data: printing it is the caller's. Evaluation is term by term, on the IR, so the account
-//! is of the filter's meaning and not of the code made from it.
+//! Everything is plain data: printing it is the caller's. Evaluation is term by term, on the IR, so
+//! the account is of the filter's meaning and not of the code made from it.
 
 mod flow;
 mod trace;
@@ -40,13 +40,15 @@ impl Explainer {
         words::sentences(&self.ast)
     }
 
-    /// The filter's terms in source order, each with where the filter goes from it; empty if it accepts every packet.
+    /// The filter's terms in source order, each with where the filter goes from it; empty if it
+    /// accepts every packet.
     #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         flow::steps(&self.ast)
     }
 
-    /// What is likely a mistake: terms that can never hold, a filter that rejects or accepts every packet.
+    /// What is likely a mistake: terms that can never hold, a filter that rejects or accepts every
+    /// packet.
     #[must_use]
     pub fn doubts(&self) -> Vec<Error> {
         doubts::of(&self.ast, &self.lowered)
@@ -86,7 +88,8 @@ pub enum Outcome {
     Held,
     /// The term does not hold.
     Failed,
-    /// It had to read bytes `start..end`, and `have` were captured: the packet is rejected whatever the other terms say.
+    /// It had to read bytes `start..end`, and `have` were captured: the packet is rejected whatever
+    /// the other terms say.
     TooShort {
         /// First byte needed.
         start: u64,
@@ -97,7 +100,8 @@ pub enum Outcome {
     },
     /// It divided by zero: the packet is rejected.
     DivisionByZero,
-    /// Its walk along headers comes back to where it was (libpcap would never end): the packet is rejected.
+    /// Its walk along headers comes back to where it was (libpcap would never end): the packet is
+    /// rejected.
     Endless,
     /// The terms before it had decided.
     NotReached,

@@ -145,7 +145,8 @@ impl Lower<'_> {
         self.directed(dir, |lower, src| Ok(lower.equal(From::LinkHeader, u32::from(!src), 1, address.into())))
     }
 
-    /// Routing header data packets of DECnet phase IV, long and short, with and without a byte of padding.
+    /// Routing header data packets of DECnet phase IV, long and short, with and without a byte of
+    /// padding.
     pub(super) fn decnet_host(&mut self, addr: u32, dir: Dir) -> Res<IrId> {
         self.directed(dir, |lower, src| lower.decnet_side(addr, src))
     }

@@ -42,7 +42,8 @@ impl Lower<'_> {
         if reversed { self.not(test) } else { test }
     }
 
-    /// libpcap subtracts and compares with 0; that shows only where a later `byte` looks at the last value.
+    /// libpcap subtracts and compares with 0; that shows only where a later `byte` looks at the
+    /// last value.
     fn equality(&mut self, a: ValueId, b: ValueId) -> IrId {
         if self.ir.uses_last {
             let difference = self.ir.make(Value::Bin(Arithop::Sub, a, b));
@@ -112,7 +113,8 @@ impl Lower<'_> {
         Ok(Operand { value, checks, begins: index.begins })
     }
 
-    /// Where the bytes of `proto[…]` are counted from, and what the packet must be, given the checks of the index.
+    /// Where the bytes of `proto[…]` are counted from, and what the packet must be, given the
+    /// checks of the index.
     fn indexed(&mut self, proto: Proto, index: Option<IrId>) -> Res<(From, Option<IrId>)> {
         use Proto::{
             Arp, Atalk, Carp, Decnet, Icmp, Icmp6, Igmp, Igrp, Ip, Ip6, Lat, Link, Mopdl, Moprc, Pim, Rarp, Sca, Sctp, Tcp, Udp, Vrrp,
@@ -154,7 +156,8 @@ impl Lower<'_> {
         })
     }
 
-    /// The field that stands `index` after `origin`; libpcap adds index and header length modulo 2³², and no more.
+    /// The field that stands `index` after `origin`; libpcap adds index and header length modulo
+    /// 2³², and no more.
     fn load_at(&mut self, origin: Field, index: ValueId) -> ValueId {
         let constant = match self.ir.value(index) {
             Value::Const(i) if origin.base.is_none() || i <= SAFE_INDEX => origin.offset.checked_add(i),
@@ -182,7 +185,8 @@ impl Lower<'_> {
         self.compare(len, Cmp::Ge, length)
     }
 
-    /// `byte N op M`. For `&` and `|` libpcap forgets to load the byte and uses whatever was looked at before.
+    /// `byte N op M`. For `&` and `|` libpcap forgets to load the byte and uses whatever was looked
+    /// at before.
     pub(super) fn byte(&mut self, offset: u32, op: u8, value: u32) -> IrId {
         let at = |lower: &mut Self, op| lower.compare_at(From::LinkHeader, offset, 1, op, value);
         match op {

@@ -1,4 +1,5 @@
-//! Encapsulations: `vlan`, `mpls`, `pppoes`, `geneve`. Each tests for itself and then shifts what later terms look at.
+//! Encapsulations: `vlan`, `mpls`, `pppoes`, `geneve`. Each tests for itself and then shifts what
+//! later terms look at.
 
 use super::super::ast::{Arithop, Dir, Encap};
 use super::super::ir::{Cmp, Geneve, IrId, Slot, Test, Value};
@@ -97,7 +98,8 @@ impl Lower<'_> {
     }
 }
 
-/// Geneve (RFC 8926): UDP over IPv4 or IPv6, a header of variable length, then an Ethernet frame or a bare payload.
+/// Geneve (RFC 8926): UDP over IPv4 or IPv6, a header of variable length, then an Ethernet frame or
+/// a bare payload.
 impl Lower<'_> {
     fn geneve(&mut self, vni: Option<u32>) -> Res<IrId> {
         let ip_len = self.ir.new_slot();

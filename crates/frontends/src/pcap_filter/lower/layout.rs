@@ -1,4 +1,5 @@
-//! Where headers are while a filter is lowered. `vlan`, `mpls`, `pppoes` and `geneve` change it for every later term.
+//! Where headers are while a filter is lowered. `vlan`, `mpls`, `pppoes` and `geneve` change it for
+//! every later term.
 
 use super::super::ir::{Ir, Slot, Value, ValueId};
 use super::super::link::Link;

@@ -1,6 +1,7 @@
 //! What the payload of a link-layer frame is.
 //!
-//! Protocols are named by Ethernet type if above 1500, else by 802.2 service access point, on every link type.
+//! Protocols are named by Ethernet type if above 1500, else by 802.2 service access point, on every
+//! link type.
 
 use super::super::ir::{Cmp, IrId};
 use super::super::link::Link;
@@ -174,7 +175,8 @@ impl Lower<'_> {
         self.or(&[ethernet2, framed])
     }
 
-    /// Network layer protocol identifiers (ISO/IEC TR 9577) behind addresses of two bytes (RFC 2427).
+    /// Network layer protocol identifiers (ISO/IEC TR 9577) behind addresses of two bytes (RFC
+    /// 2427).
     fn frame_relay(&mut self, proto: u32) -> IrId {
         let identifier = |lower: &mut Self, number: u32| lower.equal(From::LinkHeader, 2, 2, 0x0300 | number);
         match proto {
@@ -211,7 +213,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Address families of BSD: every system has the same for IPv4, three have different ones for IPv6.
+    /// Address families of BSD: every system has the same for IPv4, three have different ones for
+    /// IPv6.
     fn address_family(&mut self, proto: u32) -> IrId {
         match proto {
             IPV4 => self.family(2),

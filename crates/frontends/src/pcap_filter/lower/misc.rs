@@ -82,7 +82,8 @@ impl Lower<'_> {
         }
     }
 
-    /// 802.2 frames: on Ethernet the type field is a length and the payload is not bare IPX; on 802.11 data frames are.
+    /// 802.2 frames: on Ethernet the type field is a length and the payload is not bare IPX; on
+    /// 802.11 data frames are.
     fn llc_frame(&mut self) -> Res<IrId> {
         match self.layout.link {
             Link::Ethernet => {

@@ -1,8 +1,9 @@
 //! AST + link type → filter IR: what each term means on this link type.
 //!
-//! The order of tests is that of libpcap 1.10.3's unoptimised code, since a read past the captured bytes rejects the packet on
-//! the spot. So are its oddities: `vlan`, `mpls`, `pppoes` and `geneve` shift every later term, across `or` too; `tcp[…]` looks
-//! at IPv4 only; ports are not looked for behind IPv6 extension headers; in `a + b` only a's protocol is checked.
+//! The order of tests is that of libpcap 1.10.3's unoptimised code, since a read past the captured
+//! bytes rejects the packet on the spot. So are its oddities: `vlan`, `mpls`, `pppoes` and `geneve`
+//! shift every later term, across `or` too; `tcp[…]` looks at IPv4 only; ports are not looked for
+//! behind IPv6 extension headers; in `a + b` only a's protocol is checked.
 //!
 //! Each file holds one kind of term; all are methods of [`Lower`].
 

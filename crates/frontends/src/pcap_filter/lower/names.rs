@@ -28,7 +28,8 @@ pub(crate) enum Name {
     PortDst,
 }
 
-/// Fields of the headers of which libpcap's filters test some, at places where one tells them apart.
+/// Fields of the headers of which libpcap's filters test some, at places where one tells them
+/// apart.
 const NETWORK: [(Field, Name); 9] = [
     (ip6::NEXT_HEADER, Name::Ipv6Next),
     (ip::FRAGMENT, Name::Ipv4Fragment),

@@ -1,6 +1,8 @@
-//! Packets that OpenBSD's pf logged: the fields of their header, which is as long as its first byte says, rounded up to four.
+//! Packets that OpenBSD's pf logged: the fields of their header, which is as long as its first byte
+//! says, rounded up to four.
 //!
-//! Source: pflog(4); libpcap 1.10.3, `gen_pf_ifname` and those after it, `gen_load_pflog_llprefixlen`.
+//! Source: pflog(4); libpcap 1.10.3, `gen_pf_ifname` and those after it,
+//! `gen_load_pflog_llprefixlen`.
 
 use super::super::ast::{Arithop, PfField};
 use super::super::error::Span;

@@ -13,7 +13,8 @@ const CLNP: u32 = 0x81;
 const ESIS: u32 = 0x82;
 const ISIS: u32 = 0x83;
 
-/// IS-IS packet types (ISO 10589): hello on LANs of level 1 and 2 and on links, link state, and sequence numbers.
+/// IS-IS packet types (ISO 10589): hello on LANs of level 1 and 2 and on links, link state, and
+/// sequence numbers.
 const L1_HELLO: u32 = 15;
 const L2_HELLO: u32 = 16;
 const LINK_HELLO: u32 = 17;
@@ -71,7 +72,8 @@ impl Lower<'_> {
             Some(Proto::Link) => self.linktype(number),
             Some(Proto::Ip) => self.carried(link::IPV4, From::Network, ip::PROTOCOL.offset, number),
             Some(Proto::Ip6) => self.next_header(number),
-            // Cisco HDLC has a byte more before what OSI protocols begin with; Frame Relay says it in its own header.
+            // Cisco HDLC has a byte more before what OSI protocols begin with; Frame Relay says it
+            // in its own header.
             Some(Proto::Iso) if self.layout.link == Link::Hdlc => self.carried(link::SAP_ISO, From::NetworkNoSnap, 1, number),
             Some(Proto::Iso) if self.layout.link == Link::FrameRelay => Ok(self.equal(From::LinkHeader, 2, 2, 0x0300 | number & 0xff)),
             Some(Proto::Iso) => self.carried(link::SAP_ISO, From::NetworkNoSnap, 0, number),

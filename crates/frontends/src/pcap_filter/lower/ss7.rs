@@ -1,8 +1,10 @@
-//! Signal units and message fields of SS7, in captures of MTP2 (with and without a pseudo-header) and ERF.
+//! Signal units and message fields of SS7, in captures of MTP2 (with and without a pseudo-header)
+//! and ERF.
 //!
-//! Fields are compared in the order of their bytes on the wire, as libpcap 1.10.3 compares them: `dpc < 2` and `opc > 2` order
-//! point codes by their first byte sent. `!=` is what it says; libpcap 1.10.3 takes it for `=`, later versions do not.
-//! Source: ITU-T Q.703, Q.704; libpcap 1.10.3, `gen_mtp2type_abbrev`, `gen_mtp3field_code`.
+//! Fields are compared in the order of their bytes on the wire, as libpcap 1.10.3 compares them:
+//! `dpc < 2` and `opc > 2` order point codes by their first byte sent. `!=` is what it says;
+//! libpcap 1.10.3 takes it for `=`, later versions do not. Source: ITU-T Q.703, Q.704; libpcap
+//! 1.10.3, `gen_mtp2type_abbrev`, `gen_mtp3field_code`.
 
 use super::super::ast::{Arithop, Relop, Ss7Field, Ss7Unit};
 use super::super::ir::{Cmp, Field, IrId, ValueId};

@@ -1,8 +1,9 @@
-//! 802.11 frames, with and without a header of the radio before them: where the frame begins and where what it carries, its type, and 802.2
-//! types of what other link layers carry.
+//! 802.11 frames, with and without a header of the radio before them: where the frame begins and
+//! where what it carries, its type, and 802.2 types of what other link layers carry.
 //!
-//! libpcap computes both places before the first term. So do the [`Test::Assign`]s that are put before the filter here, for those places that
-//! some term asks for. Sources: IEEE 802.11-2020, 9.2.4.1; radiotap.org (the header's length, the flags field, padding); libpcap 1.10.3,
+//! libpcap computes both places before the first term. So do the [`Test::Assign`]s that are put
+//! before the filter here, for those places that some term asks for. Sources: IEEE 802.11-2020,
+//! 9.2.4.1; radiotap.org (the header's length, the flags field, padding); libpcap 1.10.3,
 //! `gen_load_802_11_header_len`, `gen_wlanhostop`.
 
 use super::super::ast::{Arithop, Dir};
@@ -26,7 +27,8 @@ const FROM_DS: u32 = 0x02;
 const BOTH_DS: u32 = 0x03;
 /// Bytes of a data frame's header with three addresses.
 const HEADER: u32 = 24;
-/// Words of radiotap are little-endian: flags present, another word of bits follows, a time stamp before the flags.
+/// Words of radiotap are little-endian: flags present, another word of bits follows, a time stamp
+/// before the flags.
 const FLAGS: u32 = 0x0200_0000;
 const EXTENDED: u32 = 0x0000_0080;
 const TIME: u32 = 0x0100_0000;

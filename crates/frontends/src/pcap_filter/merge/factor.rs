@@ -1,13 +1,16 @@
-//! Terms with a part in common: `(port 80 and host a) or (port 80 and host b)`, `(host a and tcp) or (host b and tcp)`. What is left when the
-//! part is taken out may be merged into sets.
+//! Terms with a part in common: `(port 80 and host a) or (port 80 and host b)`,
+//! `(host a and tcp) or (host b and tcp)`. What is left when the part is taken out may be merged
+//! into sets.
 //!
 //! The common part must come to the same whenever it is evaluated, so it may not assign. Then
 //!
-//! - in front it can always be taken out: where `Q` is false or cut off both `(Q and P₁) or (Q and P₂)` and `Q and (P₁ or P₂)` end so at once,
-//!   and where it holds both go through `P₁`, `P₂`;
-//! - behind, `(P₁ and Q) or (P₂ and Q)` may go on to `P₂` after `P₁` held and `Q` did not, and be cut off there, where `(P₁ or P₂) and Q`
-//!   is false. So it is taken out only where being false and being cut off mean the same: where the packet is then rejected, because no
-//!   `not` stands around the terms and no `or` behind them.
+//! - in front it can always be taken out: where `Q` is false or cut off both
+//!   `(Q and P₁) or (Q and P₂)` and `Q and (P₁ or P₂)` end so at once, and where it holds both go
+//!   through `P₁`, `P₂`;
+//! - behind, `(P₁ and Q) or (P₂ and Q)` may go on to `P₂` after `P₁` held and `Q` did not, and be
+//!   cut off there, where `(P₁ or P₂) and Q` is false. So it is taken out only where being false
+//!   and being cut off mean the same: where the packet is then rejected, because no `not` stands
+//!   around the terms and no `or` behind them.
 
 use super::super::ast::Join;
 use super::super::ir::{Ir, IrId, Node, Test};
@@ -20,8 +23,9 @@ const MAX_DEPTH: u32 = 16;
 type Operands = Vec<IrId>;
 
 impl Merger<'_> {
-    /// The terms at the front that have a part in common, as one node, with their number. `tail`: no `or` follows them all and being false
-    /// is as good as being cut off, and they all end alike.
+    /// The terms at the front that have a part in common, as one node, with their number. `tail`:
+    /// no `or` follows them all and being false is as good as being cut off, and they all end
+    /// alike.
     pub(super) fn factored(&mut self, terms: &[Term], tail: bool) -> Option<(usize, IrId)> {
         if self.depth == MAX_DEPTH {
             return None;
@@ -58,7 +62,8 @@ impl Merger<'_> {
         of.iter().map(|&operand| self.node(operand, false)).collect()
     }
 
-    /// The number of pure operands that all have in common, `at` telling where the k-th is; at least one operand of each is left.
+    /// The number of pure operands that all have in common, `at` telling where the k-th is; at
+    /// least one operand of each is left.
     fn common(&self, group: &[Operands], at: impl Fn(&Operands, usize) -> usize) -> Option<usize> {
         let (first, others) = group.split_first().filter(|(_, others)| !others.is_empty())?;
         let most = group.iter().map(|own| own.len() - 1).min()?;

@@ -1,30 +1,40 @@
-//! Lists of like terms → sets: `port a or port b or …`, `not host a and not host b …`, sticky lists.
+//! Lists of like terms → sets: `port a or port b or …`, `not host a and not host b …`, sticky
+//! lists.
 //!
-//! Terms are *alike* if they differ only in the constants of their [`Elem`]s. Like terms T₁ … Tₙ can be merged if every `Elem`
-//! *decides*: once it holds, its term holds with nothing left to evaluate. The merged term M is T₁ with each `Elem` replaced
-//! by a set of all the terms' values there.
+//! Terms are *alike* if they differ only in the constants of their [`Elem`]s. Like terms T₁ … Tₙ
+//! can be merged if every `Elem` *decides*: once it holds, its term holds with nothing left to
+//! evaluate. The merged term M is T₁ with each `Elem` replaced by a set of all the terms' values
+//! there.
 //!
-//! Why M is exact, though a read past the end rejects the packet and so the order of terms matters. Up to its first `Elem`
-//! that holds, Tᵢ goes the way of T₁, since all else is equal; and an `Elem` that does not hold has read its whole field. So
+//! Why M is exact, though a read past the end rejects the packet and so the order of terms matters.
+//! Up to its first `Elem` that holds, Tᵢ goes the way of T₁, since all else is equal; and an `Elem`
+//! that does not hold has read its whole field. So
 //!
-//! 1. if T₁ ends false, it has read all that any Tᵢ reads: none of them is cut off, and M holds if and only if one of them does;
-//! 2. if T₁ ends true, it meets one of its own `Elem`s, where M's set holds too, and M has read no more than T₁ until then;
+//! 1. if T₁ ends false, it has read all that any Tᵢ reads: none of them is cut off, and M holds if
+//!    and only if one of them does;
+//! 2. if T₁ ends true, it meets one of its own `Elem`s, where M's set holds too, and M has read no
+//!    more than T₁ until then;
 //! 3. if T₁ is cut off, M holds before it gets there, or is cut off at the same read.
 //!
-//! M in place of `T₁ or T₂ … or Tₙ` is thus wrong only in case 3, by holding where the packet is rejected. [`Node::Guarded`] repairs that:
-//! where M holds on a packet shorter than everything T₁ may read, T₁ is evaluated for its reads alone.
+//! M in place of `T₁ or T₂ … or Tₙ` is thus wrong only in case 3, by holding where the packet is
+//! rejected. [`Node::Guarded`] repairs that: where M holds on a packet shorter than everything T₁
+//! may read, T₁ is evaluated for its reads alone.
 //!
-//! A chain of `or`s is taken in stretches that begin at a term unlike all before it. When evaluation gets past that term, every
-//! other term of the stretch has a like one before it that ended false, so by 1 none is cut off, their order is free, and each kind
-//! can be merged by itself (alternating hosts and ports become two sets). Only the stretch's first term needs a guard.
+//! A chain of `or`s is taken in stretches that begin at a term unlike all before it. When
+//! evaluation gets past that term, every other term of the stretch has a like one before it that
+//! ended false, so by 1 none is cut off, their order is free, and each kind can be merged by itself
+//! (alternating hosts and ports become two sets). Only the stretch's first term needs a guard.
 //!
-//! An IPv6 `Elem` breaks the premise, as it may fail on its first word with the last one unread. There M serves packets that hold
-//! all its fields, and shorter ones go through a table in the original order ([`Node::ByLength`], [`super::ir::Scan`]). Such terms are
-//! merged with their neighbours only, unless all other terms of the chain ask for other values of the same type field: then on
-//! any packet either these or those are false at once, and order between them means nothing.
+//! An IPv6 `Elem` breaks the premise, as it may fail on its first word with the last one unread.
+//! There M serves packets that hold all its fields, and shorter ones go through a table in the
+//! original order ([`Node::ByLength`], [`super::ir::Scan`]). Such terms are merged with their
+//! neighbours only, unless all other terms of the chain ask for other values of the same type
+//! field: then on any packet either these or those are false at once, and order between them means
+//! nothing.
 //!
-//! Terms whose `Elem`s do not decide may have a part in common that can be taken out, see `factor`. Long lists of terms with several
-//! `Elem`s that must hold together, `(host a and port p) or (host b and port q)`, become sets of tuples, see `tuples`.
+//! Terms whose `Elem`s do not decide may have a part in common that can be taken out, see `factor`.
+//! Long lists of terms with several `Elem`s that must hold together,
+//! `(host a and port p) or (host b and port q)`, become sets of tuples, see `tuples`.
 
 mod factor;
 mod shape;
@@ -61,8 +71,8 @@ struct Term {
 }
 
 impl Merger<'_> {
-    /// `rejects`: where the node is false the packet is rejected, as it is where the node is cut off. Recursion is as deep as the parser
-    /// allows.
+    /// `rejects`: where the node is false the packet is rejected, as it is where the node is cut
+    /// off. Recursion is as deep as the parser allows.
     fn node(&mut self, id: IrId, rejects: bool) -> IrId {
         match self.ir.node(id) {
             Node::Chain(first, rest) => self.chain(first, rest, rejects),
@@ -76,7 +86,8 @@ impl Merger<'_> {
 
     fn chain(&mut self, first: IrId, rest: Links, rejects: bool) -> IrId {
         let rest = self.ir.links(rest);
-        // The first term may be said to be joined by either word; that of the second lets it begin a run.
+        // The first term may be said to be joined by either word; that of the second lets it begin
+        // a run.
         let join = rest.first().map_or(Join::Or, |&(join, _)| join);
         let terms: Vec<(Join, IrId)> = std::iter::once((join, first)).chain(rest.iter().copied()).collect();
         let mut out: Vec<(Join, IrId)> = Vec::new();
@@ -91,8 +102,9 @@ impl Merger<'_> {
         if out.is_empty() { first } else { self.ir.push_chain(first, out) }
     }
 
-    /// The terms at the front that are joined alike, as one; of an `and` those under `not`, by De Morgan. With their number.
-    /// `rejecting`: the first term, if any, that rejects the packet where it is false.
+    /// The terms at the front that are joined alike, as one; of an `and` those under `not`, by De
+    /// Morgan. With their number. `rejecting`: the first term, if any, that rejects the packet
+    /// where it is false.
     fn run(&mut self, terms: &[(Join, IrId)], rejecting: Option<usize>) -> (usize, IrId) {
         let (join, first) = terms[0];
         let body = |id: IrId| match (join, self.ir.node(id)) {
@@ -139,8 +151,8 @@ impl Merger<'_> {
         self.ir.push_chain(first, rest.iter().map(|&node| (Join::Or, node)))
     }
 
-    /// The terms at the front, none of which decides by itself, that can be taken together: all of them with a part in common, or as a list,
-    /// or a few with a part in common.
+    /// The terms at the front, none of which decides by itself, that can be taken together: all of
+    /// them with a part in common, or as a list, or a few with a part in common.
     fn grouped(&mut self, terms: &[Term], tail: bool) -> Option<(usize, IrId)> {
         let shared = self.factored(terms, tail);
         match shared {
@@ -194,8 +206,8 @@ impl Merger<'_> {
         taken
     }
 
-    /// Takes a term with IPv6 addresses and those like it: all of the chain if the other terms do not matter to it, else those
-    /// right behind it.
+    /// Takes a term with IPv6 addresses and those like it: all of the chain if the other terms do
+    /// not matter to it, else those right behind it.
     fn neighbours(&mut self, terms: &[Term], shapes: &[Shape], seen: &mut HashSet<usize>, out: &mut Vec<IrId>) -> usize {
         let own = terms[0].shape;
         if seen.contains(&own) {
@@ -258,7 +270,8 @@ impl Merger<'_> {
         Some(self.ir.push(Node::ByLength { reach, long, short }))
     }
 
-    /// The first term with each element replaced by a set of all terms' ranges there; equal sets are one.
+    /// The first term with each element replaced by a set of all terms' ranges there; equal sets
+    /// are one.
     fn with_sets(&mut self, terms: &[IrId]) -> IrId {
         let elems = self.ir.elems(terms[0]);
         let ranges = self.ir.ranges(terms);

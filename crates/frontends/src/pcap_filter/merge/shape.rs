@@ -129,7 +129,8 @@ impl Ir {
         }
     }
 
-    /// What stands before each element, if the term is `tests and elem` or several of those with equal tests, `or`-ed.
+    /// What stands before each element, if the term is `tests and elem` or several of those with
+    /// equal tests, `or`-ed.
     pub(super) fn common_tests(&self, id: IrId) -> Option<Vec<IrId>> {
         let Node::Chain(first, rest) = self.node(id) else { return None };
         let rest = self.links(rest);
@@ -145,7 +146,8 @@ impl Ir {
         all.then_some(tests)
     }
 
-    /// A captured length at which nothing that the term may read is cut off; the greatest number if there is none.
+    /// A captured length at which nothing that the term may read is cut off; the greatest number if
+    /// there is none.
     pub(crate) fn reach(&self, id: IrId) -> u32 {
         match self.node(id) {
             Node::Test(test) => self.test_reach(self.test(test)),

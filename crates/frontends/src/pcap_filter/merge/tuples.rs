@@ -1,23 +1,29 @@
-//! Lists of terms in which several elements must hold together: `(host a and port p) or (host b and port q) or …`.
+//! Lists of terms in which several elements must hold together:
+//! `(host a and port p) or (host b and port q) or …`.
 //!
-//! A set for each element does not say such a list: `host a and port q` is not in it. So the fields of the elements are looked up
-//! together, one behind the other, in a set of what the terms ask for: ten thousand pairs are one lookup.
+//! A set for each element does not say such a list: `host a and port q` is not in it. So the fields
+//! of the elements are looked up together, one behind the other, in a set of what the terms ask
+//! for: ten thousand pairs are one lookup.
 //!
-//! Every term is a conjunction; operands that hold elements *decide* (see [`super`]) and cannot hold without one of them. Then
+//! Every term is a conjunction; operands that hold elements *decide* (see [`super`]) and cannot
+//! hold without one of them. Then
 //!
 //! ```text
 //! ⋁ₖ O₁(aₖ) ∧ O₂(bₖ)  =  O₁[eᵢ ↦ O₂[fⱼ ↦ (eᵢ's field, fⱼ's field) ∈ {(aₖ, bₖ)}]]
 //! ```
 //!
-//! wherever no read is cut off: an operand is a disjunction of ways to its elements, and the way to eᵢ does not depend on aₖ. Where a
-//! read is cut off, the order of the terms decides, so they are evaluated row by row ([`Test::Rows`]); which of both applies is found by
-//! testing the lengths of all that any term may read ([`super::super::graph`]).
+//! wherever no read is cut off: an operand is a disjunction of ways to its elements, and the way to
+//! eᵢ does not depend on aₖ. Where a read is cut off, the order of the terms decides, so they are
+//! evaluated row by row ([`Test::Rows`]); which of both applies is found by testing the lengths of
+//! all that any term may read ([`super::super::graph`]).
 //!
-//! Addresses under masks have keys of as many bits as the masks leave, a set for each combination of lengths (tuple space search:
-//! Srinivasan, Suri, Varghese, "Packet classification using tuple space search", 1999). Where there are too many of these, or ranges of ports, one
-//! field stands last with all its bits, and the set has ranges of values.
+//! Addresses under masks have keys of as many bits as the masks leave, a set for each combination
+//! of lengths (tuple space search: Srinivasan, Suri, Varghese, "Packet classification using tuple
+//! space search", 1999). Where there are too many of these, or ranges of ports, one field stands
+//! last with all its bits, and the set has ranges of values.
 //!
-//! Left as they are: short lists, lists with more than [`MAX_SHAPES`] shapes, and terms that have more than one range that is no prefix.
+//! Left as they are: short lists, lists with more than [`MAX_SHAPES`] shapes, and terms that have
+//! more than one range that is no prefix.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -37,7 +43,8 @@ const MAX_SHAPES: usize = 8;
 const MAX_LOOKUPS: usize = 1024;
 /// Terms of a list; the rows' evaluation must stay within a run's budget.
 const MAX_ROWS: usize = 1 << 19;
-/// Combinations of prefix lengths that become sets of their own, where one set with ranges would do.
+/// Combinations of prefix lengths that become sets of their own, where one set with ranges would
+/// do.
 const FEW_LENGTHS: usize = 4;
 /// Combinations of prefix lengths at all.
 const MAX_LENGTHS: usize = 64;
@@ -138,7 +145,8 @@ struct Product<'p> {
     columns: &'p [Ranges],
     /// Operands with elements, and the number of their first.
     operands: &'p [(IrId, usize)],
-    /// Sets by the columns and fields that they are made of: those of sources and destinations are often the same.
+    /// Sets by the columns and fields that they are made of: those of sources and destinations are
+    /// often the same.
     made: HashMap<Vec<(usize, u8)>, Vec<Keys>>,
 }
 
@@ -229,7 +237,8 @@ fn keys(columns: &[&Ranges], widths: &[u16]) -> Option<Vec<Keys>> {
     (groups.len() <= MAX_LENGTHS).then(|| groups.iter().map(made).collect())
 }
 
-/// The number of highest bits that are the same in all of the range, if it has all values with those.
+/// The number of highest bits that are the same in all of the range, if it has all values with
+/// those.
 fn kept((low, high): (u128, u128), width: u16) -> Option<u16> {
     let free = low ^ high;
     let prefix = free & free.wrapping_add(1) == 0 && low & free == 0;
@@ -266,7 +275,8 @@ fn ranged(columns: &[&Ranges], widths: &[u16], mut parts: Vec<(usize, u16)>, row
         all.into_boxed_slice()
     };
     let ranges = rows.iter().filter(|_| width > 0).map(|&row| Range { low: end(row, false), high: end(row, true) }).collect();
-    // Ranges that do not make a set cannot be: each low end is at most its high end, and the widths add up to at most 2,048 bits.
+    // Ranges that do not make a set cannot be: each low end is at most its high end, and the widths
+    // add up to at most 2,048 bits.
     let set = Set::new("tuples", width.max(1), ranges).unwrap_or_else(|_| empty());
     Keys { parts, set }
 }

@@ -1,7 +1,8 @@
 //! Ends of the packet that move by a constant number of bytes.
 //!
-//! The head's place is known where code is generated: on every way to a block it has moved by the same number of bytes since the packet came. So a place in the packet is one of the packet as it came,
-//! and accesses need no addition. Accesses and changes keep their order.
+//! The head's place is known where code is generated: on every way to a block it has moved by the
+//! same number of bytes since the packet came. So a place in the packet is one of the packet as it
+//! came, and accesses need no addition. Accesses and changes keep their order.
 
 use super::{Bit, Lower, Op, Val};
 use crate::x11::Refused;
@@ -15,7 +16,8 @@ use std::collections::HashMap;
 const FRONT: u32 = 1024;
 const LONGEST: u16 = 0xffff;
 
-/// Where the head is: bytes behind where it was when the packet came, and how many before it can be brought back.
+/// Where the head is: bytes behind where it was when the packet came, and how many before it can be
+/// brought back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Head {
     at: i32,

@@ -1,4 +1,5 @@
-//! How blocks end: ways to other blocks and elements, and out of the pipeline. What a packet's way out is, is moved to where the end of the pipeline looks for it.
+//! How blocks end: ways to other blocks and elements, and out of the pipeline. What a packet's way
+//! out is, is moved to where the end of the pipeline looks for it.
 
 use super::{Bit, DONE, End, Link, Lower, Op, Step, Val};
 use crate::x11::Refused;
@@ -136,7 +137,8 @@ impl Lower<'_> {
         Ok(End::Jump(self.way(default, None, false)))
     }
 
-    /// By a number: where the ports leave the pipeline in their order, it is moved to where ports are; else they are cases.
+    /// By a number: where the ports leave the pipeline in their order, it is moved to where ports
+    /// are; else they are cases.
     pub(super) fn send_by(&mut self, v: Value, ports: Range<u32>, default: &Edge) -> Result<End, Refused> {
         let key = self.words_of(v);
         if let Some(end) = self.numbered(&key, ports.clone(), default) {
@@ -166,7 +168,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Where every way out says where to, the most common of these is said once, at the beginning; among equals the first, from which others take the least time.
+    /// Where every way out says where to, the most common of these is said once, at the beginning;
+    /// among equals the first, from which others take the least time.
     pub(super) fn usual(&mut self) {
         let verdict = |step: &Step| if let Op::Move(Move { to: Place::Out(verdict), .. }) = step.op { Some(verdict) } else { None };
         let all: Vec<Verdict> = self.out.steps.iter().filter_map(verdict).collect();

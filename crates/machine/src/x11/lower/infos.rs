@@ -1,6 +1,6 @@
-//! What is known of info memory where code is generated: bytes that are constants on every way to a block. Elements leave constants there, as
-//! where the network header is, and the next ones read them: a place in the
-//! packet that one names is then constant, too. Info memory begins with zeros.
+//! What is known of info memory where code is generated: bytes that are constants on every way to a
+//! block. Elements leave constants there, as where the network header is, and the next ones read
+//! them: a place in the packet that one names is then constant, too. Info memory begins with zeros.
 //!
 //! Blocks to which no way leads, because what decides is known, are left out.
 

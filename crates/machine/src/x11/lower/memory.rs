@@ -1,4 +1,5 @@
-//! Accesses to memories. The packet and info memory are in the packet's context; all others are behind access points.
+//! Accesses to memories. The packet and info memory are in the packet's context; all others are
+//! behind access points.
 
 use super::{Bit, Code, Lower, Op, Val};
 use crate::x11::Refused;
@@ -71,7 +72,8 @@ impl Stored {
         self.moves
     }
 
-    /// Stores of what was read from the same place and added to, with nothing in between that touches the memory.
+    /// Stores of what was read from the same place and added to, with nothing in between that
+    /// touches the memory.
     fn find_updates(&mut self, element: usize, code: &Code<'_>) {
         let func = &code.func;
         let mut uses: HashMap<Value, usize> = HashMap::new();
@@ -190,7 +192,8 @@ impl Lower<'_> {
         self.refuse("a place behind the first 65,280 bytes of the packet, or more than 256 before it")
     }
 
-    /// Words of the packet at a constant place, from the lowest; two that lie side by side in one move.
+    /// Words of the packet at a constant place, from the lowest; two that lie side by side in one
+    /// move.
     pub(super) fn packet_at(&mut self, at: u32, bytes: u32) -> Result<Vec<Src>, Refused> {
         let pinned = self.stored.packet(Some(at.into()..u64::from(at) + u64::from(bytes)));
         let at = self.came_at(at, bytes)?;

@@ -1,12 +1,18 @@
-//! MIR of all elements to slots over virtual registers: one list of blocks, elements inlined where packets come to them.
+//! MIR of all elements to slots over virtual registers: one list of blocks, elements inlined where
+//! packets come to them.
 //!
-//! A value is a list of words from the lowest, each a register or a constant; for each register it is known which bits may be set, so what is no more than 16 bits wide takes one word whatever
-//! its type says. Booleans are flags. Operations with an effect are pinned to their block and keep their order; others may be done in any block before.
+//! A value is a list of words from the lowest, each a register or a constant; for each register it
+//! is known which bits may be set, so what is no more than 16 bits wide takes one word whatever its
+//! type says. Booleans are flags. Operations with an effect are pinned to their block and keep
+//! their order; others may be done in any block before.
 //!
-//! An end of the packet may move by a constant number of bytes, if the head is at the same place on all ways: places in the packet are then those of the packet as it came, moved by a constant.
+//! An end of the packet may move by a constant number of bytes, if the head is at the same place on
+//! all ways: places in the packet are then those of the packet as it came, moved by a constant.
 //!
-//! Refused with the place: loops that do not count to a constant, elements that packets come back to, ends that move by a computed number of bytes, copies of packets, coprocessors, timers, random numbers,
-//! multiplications and divisions but by powers of two, and places in the packet that may be odd for more than one byte (the machine has no access to what is not aligned).
+//! Refused with the place: loops that do not count to a constant, elements that packets come back
+//! to, ends that move by a computed number of bytes, copies of packets, coprocessors, timers,
+//! random numbers, multiplications and divisions but by powers of two, and places in the packet
+//! that may be odd for more than one byte (the machine has no access to what is not aligned).
 
 mod ends;
 mod exits;
@@ -92,7 +98,8 @@ pub(super) struct Lowered {
     pub(super) pairs: Vec<Reg>,
     pub(super) sets: Vec<Set>,
     pub(super) traps: Vec<Trap>,
-    /// A name for where packets go, if the first operation says where most of them do: the others that say so come behind it.
+    /// A name for where packets go, if the first operation says where most of them do: the others
+    /// that say so come behind it.
     pub(super) usual: Option<Reg>,
     /// On every way out something says where packets go.
     pub(super) told: bool,
@@ -215,7 +222,8 @@ fn order(elements: &[Element<'_>]) -> Result<Vec<usize>, Refused> {
     Ok(order)
 }
 
-/// The push handler as this back end takes it: words are put together and swapped nowhere, switches stay what they are.
+/// The push handler as this back end takes it: words are put together and swapped nowhere, switches
+/// stay what they are.
 fn optimised(program: &Verified) -> Result<Func, String> {
     let disabled = ["switches", "widen", "compares", "byteswap", "select"].map(str::to_owned).to_vec();
     let options = passes::Options { disabled, ..passes::Options::default() };

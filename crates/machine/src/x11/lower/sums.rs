@@ -1,9 +1,10 @@
-//! Internet checksums (RFC 1071, RFC 1624): one's complement sums of words in the arithmetic unit, which adds the carry of an addition in the
-//! next one, and the last one in two more.
+//! Internet checksums (RFC 1071, RFC 1624): one's complement sums of words in the arithmetic unit,
+//! which adds the carry of an addition in the next one, and the last one in two more.
 //!
-//! The range begins at a constant place, and is of constant length, or of one that is even and known to be no more than [`MOST`]: an IPv4
-//! header's. Then each word, or pair of words where the length is a multiple of
-//! four, is moved into registers of zeros if the range has it. Leaves out CRCs.
+//! The range begins at a constant place, and is of constant length, or of one that is even and
+//! known to be no more than [`MOST`]: an IPv4 header's. Then each word, or pair of words where the
+//! length is a multiple of four, is moved into registers of zeros if the range has it. Leaves out
+//! CRCs.
 
 use super::{Bit, Lower, Op, Val};
 use crate::x11::Refused;

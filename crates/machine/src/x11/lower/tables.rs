@@ -1,7 +1,8 @@
 //! Tables, sets and what else the runtime does for a program.
 //!
-//! A lookup gives what lies in the entry with its number, so loads that follow where there is an entry are part of it; so are stores behind an insertion. That is how
-//! a learning switch has three accesses and not six.
+//! A lookup gives what lies in the entry with its number, so loads that follow where there is an
+//! entry are part of it; so are stores behind an insertion. That is how a learning switch has three
+//! accesses and not six.
 
 use super::{Bit, Lower, Op, Val};
 use crate::x11::Refused;
@@ -13,7 +14,8 @@ use netil::ops::CmpOp;
 use netil::set::Set;
 use std::collections::{HashMap, HashSet};
 
-/// Operations that lie between a value that is stored behind an insertion and what is there before it.
+/// Operations that lie between a value that is stored behind an insertion and what is there before
+/// it.
 const MOST_EARLY: usize = 4;
 /// A set of so few words of constants is compared.
 const FEW_WORDS: u64 = 2;

@@ -1,6 +1,7 @@
 //! Arithmetic on lists of words.
 //!
-//! Constants are folded word by word, and words of which no bit can be set are constants; what nobody uses is removed later.
+//! Constants are folded word by word, and words of which no bit can be set are constants; what
+//! nobody uses is removed later.
 
 use super::{Bit, Lower, Val, place};
 use crate::x11::Refused;

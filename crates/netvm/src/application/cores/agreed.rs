@@ -1,4 +1,5 @@
-//! Writes to handlers of elements whose state each replica has of all packets: all replicas do them between the same two packets.
+//! Writes to handlers of elements whose state each replica has of all packets: all replicas do them
+//! between the same two packets.
 //!
 //! ```text
 //!  who writes ── which epoch are you behind? ──▶ each replica, between two epochs, which then waits
@@ -6,7 +7,8 @@
 //!             ─────── write behind the 8th ────▶ a replica that is behind that writes; the others go on, and write when they are
 //! ```
 //!
-//! Invariant: one write at a time is agreed on, so that no two replicas wait for the answers to different ones.
+//! Invariant: one write at a time is agreed on, so that no two replicas wait for the answers to
+//! different ones.
 
 use super::lock;
 use runtime::graph::{Graph, HandlerError};
@@ -63,7 +65,8 @@ impl Agreed {
 }
 
 impl Agreements {
-    /// Writes now or behind a later epoch. Who asks has gone if nothing comes, and then no replica writes.
+    /// Writes now or behind a later epoch. Who asks has gone if nothing comes, and then no replica
+    /// writes.
     pub(super) fn agree(&self, asked: Agreed, graph: &mut Graph) {
         let own = self.epochs.load(Ordering::Relaxed);
         if asked.epoch.send(own).is_err() {

@@ -1,7 +1,10 @@
-//! By which function packets go to replicas, so that elements find what they keep of packets in their own replica.
+//! By which function packets go to replicas, so that elements find what they keep of packets in
+//! their own replica.
 //!
-//! Classes with a promise (`FLOW_STATE`) decide: packets go by the addresses of their flow. Else it is the function by which most elements are keyed: both addresses of the packet's own IP header, or
-//! bytes that the keys of all their tables have ([`Fields`]). Elements that are keyed in another way run in order.
+//! Classes with a promise (`FLOW_STATE`) decide: packets go by the addresses of their flow. Else it
+//! is the function by which most elements are keyed: both addresses of the packet's own IP header,
+//! or bytes that the keys of all their tables have ([`Fields`]). Elements that are keyed in another
+//! way run in order.
 //!
 //! Source: Maestro (NSDI 2024), section 4: one hash of the card for all that a function keeps.
 
@@ -19,7 +22,8 @@ pub(super) struct By<'k> {
 }
 
 impl<'k> By<'k> {
-    /// `any`: replicas get the packets of some flows each. `gains`: whether an element may be in replicas if its tables are found by flow.
+    /// `any`: replicas get the packets of some flows each. `gains`: whether an element may be in
+    /// replicas if its tables are found by flow.
     pub(super) fn new(application: &Application, keyed: &'k Keyed, any: bool, gains: impl Fn(usize) -> bool) -> Self {
         let promised: BTreeSet<usize> = (0..application.instances.len()).filter(|at| keyed.promised(application, *at)).collect();
         let flow = match promised.is_empty() {
@@ -43,7 +47,8 @@ impl<'k> By<'k> {
     }
 }
 
-/// The function by which most elements are keyed that gain by it. Bytes, if they are as good: whatever a packet is, they are what its keys have; what is taken for an address may be none.
+/// The function by which most elements are keyed that gain by it. Bytes, if they are as good:
+/// whatever a packet is, they are what its keys have; what is taken for an address may be none.
 fn chosen(keyed: &Keyed, gains: &impl Fn(usize) -> bool) -> Option<Flow> {
     let elements: Vec<usize> = keyed.of.keys().copied().filter(|at| gains(*at)).collect();
     let own = elements.iter().filter(|at| keyed.shown(**at, false)).count();

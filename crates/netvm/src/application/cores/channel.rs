@@ -1,4 +1,5 @@
-//! The channels between stages: whole epochs, [`DEPTH`] of them at most unless their sender is let go on ([`rings::channel`]).
+//! The channels between stages: whole epochs, [`DEPTH`] of them at most unless their sender is let
+//! go on ([`rings::channel`]).
 
 use super::DEPTH;
 use runtime::graph::ring::Batch;

@@ -1,6 +1,8 @@
-//! Threads of a run that fail. A panic is a fault of netvm's, and packets are missing: the run ends, tells which thread it was, and knows what that had recorded.
+//! Threads of a run that fail. A panic is a fault of netvm's, and packets are missing: the run
+//! ends, tells which thread it was, and knows what that had recorded.
 //!
-//! The other threads end as they do when a run ends: who waits for the one that is gone sees that its ends of channels are.
+//! The other threads end as they do when a run ends: who waits for the one that is gone sees that
+//! its ends of channels are.
 
 use super::{Graph, lock};
 use crate::control::why::{self, Noted};
@@ -36,7 +38,8 @@ impl Crashes {
         lock(&self.all).clone()
     }
 
-    /// Does the work of a thread with its graph. Of one that panics what is known is kept, and the panic goes on.
+    /// Does the work of a thread with its graph. Of one that panics what is known is kept, and the
+    /// panic goes on.
     pub(super) fn watch(&self, thread: &str, graph: &mut Graph, work: impl FnOnce(&mut Graph)) {
         // The graph is only looked at afterwards.
         let Err(panic) = caught(|| work(graph)) else { return };

@@ -5,15 +5,20 @@
 //!                                                       ─▶ each batch says how many replicas its epoch has, and the last stage takes as many
 //! ```
 //!
-//! Nothing stops: the sources change the number between two epochs, packets of earlier epochs are on their way meanwhile, and the last stage takes epochs one after the other. So none
-//! is lost, doubled or overtaken, and no more is buffered than without ([`DEPTH`](super::DEPTH) epochs between two stages).
+//! Nothing stops: the sources change the number between two epochs, packets of earlier epochs are
+//! on their way meanwhile, and the last stage takes epochs one after the other. So none is lost,
+//! doubled or overtaken, and no more is buffered than without ([`DEPTH`](super::DEPTH) epochs
+//! between two stages).
 //!
-//! A replica that is taken out stays, with what it has counted, and is the first that comes back. One that is new gets what was written to handlers of replicas before; so much
-//! of that is kept, and if more was written there are no new ones.
+//! A replica that is taken out stays, with what it has counted, and is the first that comes back.
+//! One that is new gets what was written to handlers of replicas before; so much of that is kept,
+//! and if more was written there are no new ones.
 //!
-//! In the same way the sources change which replica has a packet ([`Flow`]): between two epochs. The last stage puts packets in their order by their numbers, so it does not matter to it.
+//! In the same way the sources change which replica has a packet ([`Flow`]): between two epochs.
+//! The last stage puts packets in their order by their numbers, so it does not matter to it.
 //!
-//! Left out: elements that keep state by flow, whose flows would move to replicas that do not have it.
+//! Left out: elements that keep state by flow, whose flows would move to replicas that do not have
+//! it.
 
 use super::channel::{Receiver, Sender, channel};
 use super::error::ChangeError;
@@ -152,7 +157,8 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// For replicas of that part, whose lanes' annotations are looked at or not; `fixed`: why that stays as it is.
+    /// For replicas of that part, whose lanes' annotations are looked at or not; `fixed`: why that
+    /// stays as it is.
     pub(super) fn new(
         base: Base,
         (part, annotated): (Arc<Part>, Vec<bool>),
@@ -215,7 +221,8 @@ impl Crew {
         Ok(())
     }
 
-    /// Goes on with what is wanted: begins to make a replica, or lets one that is made come in. `inputs`: what the last stage receives from.
+    /// Goes on with what is wanted: begins to make a replica, or lets one that is made come in.
+    /// `inputs`: what the last stage receives from.
     pub(super) fn work(
         &mut self,
         directory: &Directory,
@@ -289,7 +296,8 @@ impl Crew {
 }
 
 impl Cores {
-    /// Which replica has a packet, at present and from the next epoch on; none where there are no replicas of a stage.
+    /// Which replica has a packet, at present and from the next epoch on; none where there are no
+    /// replicas of a stage.
     pub fn flows(&self) -> Option<Flows> {
         match &self.mode {
             Mode::Total(Epochs { crew, .. }) => crew.as_deref().map(Crew::flows),

@@ -1,7 +1,8 @@
 //! An application cut into three stages: sources, what may run in replicas, and the rest.
 //!
-//! Each stage is the whole application with the elements of other stages absent, and with ends of rings where connections were cut. A lane is the place in a later stage
-//! that packets go to; connections to one place have one lane.
+//! Each stage is the whole application with the elements of other stages absent, and with ends of
+//! rings where connections were cut. A lane is the place in a later stage that packets go to;
+//! connections to one place have one lane.
 
 use super::placement::{Placement, Stage};
 use netil::app::{Application, Body, End, Instance, Wire};
@@ -74,7 +75,8 @@ fn middle(application: &Application, placement: &Placement, from_sources: &[End]
     Part { application: part, from: Some(from), to }
 }
 
-/// Lanes that packets may take in bursts without one another: where a copy and its packet may meet again behind two lanes, these leave by one element, one packet at a time.
+/// Lanes that packets may take in bursts without one another: where a copy and its packet may meet
+/// again behind two lanes, these leave by one element, one packet at a time.
 fn groups(application: &Application, placement: &Placement, into_rest: &[End]) -> Vec<Vec<u16>> {
     let all = 0..into_rest.len() as u16;
     if !placement.stages.iter().zip(&application.instances).any(|(stage, instance)| *stage == Stage::Replica && instance.copies()) {
@@ -144,7 +146,8 @@ fn connect_in<'e>(part: &mut Application, from: usize, ends: impl Iterator<Item 
     }
 }
 
-/// Connections that lead out of a stage to those places, into the inputs of an element with the same numbers.
+/// Connections that lead out of a stage to those places, into the inputs of an element with the
+/// same numbers.
 fn connect_out(part: &mut Application, application: &Application, to: usize, placement: &Placement, stage: Stage, ends: &[End]) {
     for cut in application.wires.iter().filter(|wire| placement.stages[wire.from.instance as usize] == stage) {
         if let Some(port) = ends.iter().position(|end| *end == cut.to) {

@@ -1,7 +1,10 @@
-//! Entries of a table that replicas have parts of, as one table tells them: each once, in the order of keys.
+//! Entries of a table that replicas have parts of, as one table tells them: each once, in the order
+//! of keys.
 //!
-//! `TABLE.list` has lines whose order as texts is that of their keys: all digits are there. `TABLE.dump` has lines `FIELD=VALUE … -> FIELD=VALUE …`, whose keys are compared as what they are: numbers,
-//! addresses of IPv4, IPv6 and Ethernet. Of tables whose entries packets make these are all; entries with masks are made from outside, alike in all replicas.
+//! `TABLE.list` has lines whose order as texts is that of their keys: all digits are there.
+//! `TABLE.dump` has lines `FIELD=VALUE … -> FIELD=VALUE …`, whose keys are compared as what they
+//! are: numbers, addresses of IPv4, IPv6 and Ethernet. Of tables whose entries packets make these
+//! are all; entries with masks are made from outside, alike in all replicas.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -36,7 +39,8 @@ fn key(line: &str) -> Vec<Scalar<'_>> {
     key.split_whitespace().map(|word| scalar(word.split_once('=').map_or(word, |(_, value)| value))).collect()
 }
 
-/// Numbers below 0 are the greatest: their first bit is set. Addresses of Ethernet have all their digits.
+/// Numbers below 0 are the greatest: their first bit is set. Addresses of Ethernet have all their
+/// digits.
 fn scalar(text: &str) -> Scalar<'_> {
     let number = || text.parse().ok().or_else(|| text.parse::<i128>().ok().map(i128::cast_unsigned));
     let address = || text.parse::<Ipv4Addr>().ok().map(|address| u32::from(address).into());

@@ -1,11 +1,13 @@
-//! Why an application is not placed on cores, or a run on cores is not changed. Callers decide by the kind; the text is for people.
+//! Why an application is not placed on cores, or a run on cores is not changed. Callers decide by
+//! the kind; the text is for people.
 
 use std::fmt;
 
 /// Why an application cannot be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlacementError {
-    /// What is asked for: a name that no element has, a policy that is for another order, or that an element cannot have.
+    /// What is asked for: a name that no element has, a policy that is for another order, or that
+    /// an element cannot have.
     Asked(String),
     /// The application, which cannot be in several stages or replicas.
     Application(String),
@@ -33,7 +35,8 @@ impl From<PlacementError> for String {
 pub enum ChangeError {
     /// A run such as this one cannot be changed so, whatever is asked for.
     Fixed(String),
-    /// What is asked for is wrong: a number of replicas, a function of flows, a version of the configuration.
+    /// What is asked for is wrong: a number of replicas, a function of flows, a version of the
+    /// configuration.
     Invalid(String),
     /// It could not be done now: a thread is not made, packets do not come to rest, the run ends.
     Failed(String),

@@ -1,4 +1,5 @@
-//! Replicas that keep the order of the packets of each flow only: each has the whole application, from its own sources to its own devices, on its own thread.
+//! Replicas that keep the order of the packets of each flow only: each has the whole application,
+//! from its own sources to its own devices, on its own thread.
 //!
 //! ```text
 //!  captures, devices ──▶ replica 0: all elements ──▶ captures, devices
@@ -7,10 +8,12 @@
 //!                     state in common: elements whose state is not found by flow
 //! ```
 //!
-//! No packet goes from one thread to another. The first replica is the graph of whoever runs the application; scripts and sockets are there only.
+//! No packet goes from one thread to another. The first replica is the graph of whoever runs the
+//! application; scripts and sockets are there only.
 //!
 //! Invariants:
-//! - A replica ends when all have read what they read, so that timers behind the last packet run when every packet has been run.
+//! - A replica ends when all have read what they read, so that timers behind the last packet run
+//!   when every packet has been run.
 //! - A stop lets each replica finish what has arrived, as it does with one graph.
 
 use super::cut::Cut;
@@ -123,7 +126,8 @@ fn of_replica(making: &Making, share: Share) -> (Share, Making) {
     (share, making)
 }
 
-/// The application of one replica: without the elements that only the first one has, unless it is that.
+/// The application of one replica: without the elements that only the first one has, unless it is
+/// that.
 pub(super) fn part(application: &app::Application, placement: &Placement, first: bool) -> Part {
     let mut application = application.clone();
     application.numbered = application.keeps_numbers();

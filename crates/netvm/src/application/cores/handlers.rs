@@ -1,4 +1,5 @@
-//! Handlers and statistics of elements that run on other threads: who has them, and what several replicas say together.
+//! Handlers and statistics of elements that run on other threads: who has them, and what several
+//! replicas say together.
 
 use super::super::RECORD;
 use super::agreed::{Agreed, agreed, settle};
@@ -157,7 +158,8 @@ impl Worker {
         sent
     }
 
-    /// Asks, and waits for the answer: the thread gets on to it although who asks takes nothing from it meanwhile.
+    /// Asks, and waits for the answer: the thread gets on to it although who asks takes nothing
+    /// from it meanwhile.
     pub(super) fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Option<T> {
         let (reply, answer) = channel();
         // A replica answers while it waits, too.
@@ -208,7 +210,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const GONE: &str = "the thread of this element has ended";
 
 impl Directory {
-    /// `sources`, `replicas`: the elements of these stages; `replayed`: those whose state each replica has of all packets.
+    /// `sources`, `replicas`: the elements of these stages; `replayed`: those whose state each
+    /// replica has of all packets.
     pub(super) fn new(workers: Vec<Worker>, [sources, replicas]: [Vec<String>; 2], replayed: HashSet<String>, bases: Bases) -> Self {
         let (stages, bases) = (Mutex::new(by_name(sources, replicas)), Mutex::new(bases));
         let workers = Mutex::new(workers.into_iter().map(Arc::new).collect());
@@ -300,7 +303,8 @@ impl Directory {
         lock(&self.workers).iter().any(|worker| worker.gauge.is_behind())
     }
 
-    /// Writes in all replicas between the same two packets. They get on to that although who asks takes nothing from them meanwhile.
+    /// Writes in all replicas between the same two packets. They get on to that although who asks
+    /// takes nothing from them meanwhile.
     fn write_agreed(&self, workers: &[Arc<Worker>], handler: &str, text: &str) -> Result<(), HandlerError> {
         let _one = lock(&self.agreeing);
         let _held: Vec<_> = workers.iter().take(1).map(|worker| worker.relief.hold()).collect();
@@ -329,7 +333,8 @@ impl Directory {
         Ok(self.workers().into_iter().filter(|worker| worker.gauge.stage == stage).collect())
     }
 
-    /// What a handler says of all replicas together, where each says something else; `own`: the memory of one that is not among these. None if they cannot be joined.
+    /// What a handler says of all replicas together, where each says something else; `own`: the
+    /// memory of one that is not among these. None if they cannot be joined.
     fn read_joined(
         &self,
         workers: &[Arc<Worker>],
@@ -369,7 +374,8 @@ impl Directory {
     /// Lets each thread keep the ways of packets, and those that come later.
     pub(super) fn record(&self, recording: Recording) -> Result<(), ElementError> {
         *lock(&self.recording) = Some(recording);
-        // Where their parts are put together the sources have none: they hand packets on as they came.
+        // Where their parts are put together the sources have none: they hand packets on as they
+        // came.
         let has_part = |worker: &&Arc<Worker>| worker.gauge.stage != Stage::Source;
         self.workers().iter().filter(has_part).filter_map(|worker| worker.ask(|reply| Request::Record(recording, reply))).collect()
     }
@@ -513,9 +519,11 @@ fn element_of(handler: &str) -> &str {
     handler.split_once('.').map_or(handler, |(element, _)| element)
 }
 
-/// What replicas say together: by how much numbers have grown is summed; anything else must be said by all.
+/// What replicas say together: by how much numbers have grown is summed; anything else must be said
+/// by all.
 fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<String, HandlerError> {
-    // Each has a thread of its own; entries of tables that are divided by flow are one replica's each.
+    // Each has a thread of its own; entries of tables that are divided by flow are one replica's
+    // each.
     if handler.ends_with(".home_thread") {
         return Ok(values.join(" "));
     }

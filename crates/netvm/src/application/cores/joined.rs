@@ -1,7 +1,9 @@
-//! What people's handlers say of elements whose state replicas have parts of: the handler is run once more, on a memory in which the sums of all replicas are added.
+//! What people's handlers say of elements whose state replicas have parts of: the handler is run
+//! once more, on a memory in which the sums of all replicas are added.
 //!
-//! A program's variables are sums that packets only add to, memory that each run writes before it reads it, and what all replicas have alike. If some are none of these, replicas cannot be joined; nor can
-//! they where handlers look into tables, of which each replica has a part.
+//! A program's variables are sums that packets only add to, memory that each run writes before it
+//! reads it, and what all replicas have alike. If some are none of these, replicas cannot be
+//! joined; nor can they where handlers look into tables, of which each replica has a part.
 
 use super::super::scratch::Scratch;
 use super::policy::sums_of;
@@ -10,7 +12,8 @@ use netil::module::HandlerKind;
 use netil::table::Op;
 use runtime::graph::{Graph, HandlerError, Sum};
 
-/// Says what a handler says of all; `memories`: those of the replicas, the first one as it was before there were packets. None if they cannot be joined.
+/// Says what a handler says of all; `memories`: those of the replicas, the first one as it was
+/// before there were packets. None if they cannot be joined.
 pub(super) fn read(graph: &mut Graph, handler: &str, text: &str, memories: &[Vec<u8>]) -> Option<Result<String, HandlerError>> {
     let element = handler.rsplit_once('.')?.0;
     let node = graph.elements().iter().position(|it| it.name == element)?;
@@ -38,7 +41,8 @@ fn joined(program: &Verified, memories: &[Vec<u8>]) -> Option<Vec<u8>> {
     Some(memory)
 }
 
-/// Whether what people's handlers run does: of programs that packets are pushed through, it is the pull handler.
+/// Whether what people's handlers run does: of programs that packets are pushed through, it is the
+/// pull handler.
 fn looks_into_tables(program: &Verified) -> bool {
     let looks = |op: Op| matches!(op, Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TWalk | Op::TDue);
     program.module().handler(HandlerKind::Pull).is_some_and(|handler| handler.code.iter().any(|inst| looks(inst.op)))

@@ -1,17 +1,23 @@
-//! Which elements keep what they keep of packets by flow: by keys that have both addresses of the packet. Their classes say so (`FLOW_STATE`), or their code does.
+//! Which elements keep what they keep of packets by flow: by keys that have both addresses of the
+//! packet. Their classes say so (`FLOW_STATE`), or their code does.
 //!
 //! ```text
 //! class says so    all keys shown: replicas      a key that has no two addresses: the promise is refused, with the line      else: believed, and told
 //! class is silent  all keys shown: replicas      else: one state
 //! ```
 //!
-//! A key is shown to be of the flow if it has both addresses of the IP header in the same places wherever the table is asked, in either order ([`compiler::keys`]), and if the elements before it
-//! leave addresses and header as they arrived: what replicas get is decided by the frame that arrives. Keys from the packet that an ICMP error quotes are shown as well where the class promises that they
-//! are used for such errors only.
+//! A key is shown to be of the flow if it has both addresses of the IP header in the same places
+//! wherever the table is asked, in either order ([`compiler::keys`]), and if the elements before it
+//! leave addresses and header as they arrived: what replicas get is decided by the frame that
+//! arrives. Keys from the packet that an ICMP error quotes are shown as well where the class
+//! promises that they are used for such errors only.
 //!
-//! Keys that have less of a packet, such as one address, or bytes at fixed places of the frame, are told as [`Fields`]: replicas can get packets by these ([`super::by`]).
+//! Keys that have less of a packet, such as one address, or bytes at fixed places of the frame, are
+//! told as [`Fields`]: replicas can get packets by these ([`super::by`]).
 //!
-//! Source: Maestro (NSDI 2024), section 3.3. Left out: ports, but at fixed places, without a promise; tables that are keyed in different ways; with the order of flows all but both addresses.
+//! Source: Maestro (NSDI 2024), section 3.3. Left out: ports, but at fixed places, without a
+//! promise; tables that are keyed in different ways; with the order of flows all but both
+//! addresses.
 
 use super::ports::{Promise, promise};
 use super::state::line_of;
@@ -140,7 +146,8 @@ impl Keyed {
         application.by_flow.contains(&(at as u32)) && !self.refused.contains(&at)
     }
 
-    /// Whether its code shows that; `by_quotes`: ICMP errors come to the replica of what they quote, not to that of their own addresses.
+    /// Whether its code shows that; `by_quotes`: ICMP errors come to the replica of what they
+    /// quote, not to that of their own addresses.
     pub fn shown(&self, at: usize, by_quotes: bool) -> bool {
         self.of.get(&at).is_some_and(|keys| keys.all_of_flow() && !(by_quotes && keys.tables.iter().any(|table| table.errors)))
     }
@@ -190,7 +197,8 @@ pub(super) fn pushed(program: &Verified) -> Option<Func> {
     optimised.ok().flatten().map(|(func, _)| func)
 }
 
-/// Tables that packets change, or whose entries lookups make younger; none if the handler is too large.
+/// Tables that packets change, or whose entries lookups make younger; none if the handler is too
+/// large.
 fn tables(program: &Verified) -> Option<Vec<Table>> {
     let func = pushed(program)?;
     let changed = changed(program, &func);
@@ -249,7 +257,8 @@ fn is_of_ipv6(key: &[Byte]) -> bool {
     key.iter().any(|byte| matches!(byte, Byte::Packet(Base::Network, 20..40)))
 }
 
-/// Places where fields begin or end: in IP headers addresses of both versions; in frames Ethernet's addresses, and those of IP headers behind them.
+/// Places where fields begin or end: in IP headers addresses of both versions; in frames Ethernet's
+/// addresses, and those of IP headers behind them.
 const EDGES: [&[u16]; 2] = [&[0, 6, 12, 22, 26, 30, 34, 38, 54], &[8, 12, 16, 20, 24, 40]];
 /// Pairs of fields that may come in either order: how they begin, and their length.
 const PAIRS: [&[(u16, u16, u16)]; 2] = [&[(0, 6, 6), (26, 30, 4), (22, 38, 16)], &[(12, 16, 4), (8, 24, 16)]];
@@ -266,7 +275,8 @@ fn fields(accesses: &[&Access]) -> BTreeSet<Fields> {
     [false, true].into_iter().flat_map(|header| candidates(&first.key, header)).filter(same).collect()
 }
 
-/// Rows of bytes of the packet that a key has, whole and up to where fields end, and pairs of fields.
+/// Rows of bytes of the packet that a key has, whole and up to where fields end, and pairs of
+/// fields.
 fn candidates(key: &[Byte], header: bool) -> Vec<Fields> {
     let wanted = if header { Base::Network } else { Base::Start };
     let at = |byte: &Byte| if let Byte::Packet(base, at) = byte { u16::try_from(*at).ok().filter(|_| *base == wanted) } else { None };
@@ -300,7 +310,8 @@ fn judged(program: &Verified, number: u32, accesses: &[&Access]) -> Table {
         _ => Verdict::Unknown,
     };
     let fields = fields(accesses);
-    // Where keys of two operations have the ends in different places, those of two flows may be equal.
+    // Where keys of two operations have the ends in different places, those of two flows may be
+    // equal.
     let places: BTreeSet<Ends> = accesses.iter().filter_map(|access| own(access).or_else(|| quoted(access))).collect();
     let worst = accesses.iter().max_by_key(|access| verdict(access));
     let line = worst.and_then(|access| line_of(program, HandlerKind::Push, access.site));
@@ -362,7 +373,8 @@ fn word(byte: Byte) -> &'static str {
     }
 }
 
-/// Why the IP header that an element sees may not be the one by which frames are given to replicas; `all` is what was found out about elements.
+/// Why the IP header that an element sees may not be the one by which frames are given to replicas;
+/// `all` is what was found out about elements.
 fn way(application: &Application, at: usize, all: &mut BTreeMap<usize, Option<Looks>>) -> Option<String> {
     let before = before(application, at);
     let program = |of: usize| application.instances[of].program();
@@ -389,7 +401,8 @@ fn way(application: &Application, at: usize, all: &mut BTreeMap<usize, Option<Lo
     far.then(|| "elements before it take away more than the headers before the first IP header may have".to_owned())
 }
 
-/// Whether frames may not lie at an element as they arrived: an element before moves their heads or changes them behind Ethernet's addresses, or is one of the runtime that is no source.
+/// Whether frames may not lie at an element as they arrived: an element before moves their heads or
+/// changes them behind Ethernet's addresses, or is one of the runtime that is no source.
 fn moved(application: &Application, at: usize, all: &mut BTreeMap<usize, Option<Looks>>) -> bool {
     before(application, at).into_iter().any(|of| match application.instances[of].program() {
         None => !super::placement::is_source(&application.instances[of]),
@@ -410,7 +423,8 @@ fn before(application: &Application, at: usize) -> BTreeSet<usize> {
     found
 }
 
-/// How many bytes are taken away at the heads of packets on the way to an element, up to one more than there may be.
+/// How many bytes are taken away at the heads of packets on the way to an element, up to one more
+/// than there may be.
 fn distance(application: &Application, before: &BTreeSet<usize>, at: usize, takes: &dyn Fn(usize) -> Option<u32>) -> u32 {
     let mut far: BTreeMap<usize, u32> = before.iter().map(|of| (*of, 0)).collect();
     far.insert(at, 0);

@@ -1,4 +1,5 @@
-//! Applications on several cores: sources on one thread, replicas on others, the rest where the caller is.
+//! Applications on several cores: sources on one thread, replicas on others, the rest where the
+//! caller is.
 //!
 //! ```text
 //!             ┌─▶ replica 0 ─┐
@@ -6,13 +7,17 @@
 //!             └─▶ replica n ─┘
 //! ```
 //!
-//! What leaves, in which order, and what the elements behind the replicas keep is what one graph gives ([`placement`] says which elements may be in replicas).
-//! Each arrow is a bounded channel of batches, an epoch each ([`runtime::graph::ring`]): a stage that is too slow holds up those before it, and nothing is lost.
+//! What leaves, in which order, and what the elements behind the replicas keep is what one graph
+//! gives ([`placement`] says which elements may be in replicas). Each arrow is a bounded channel of
+//! batches, an epoch each ([`runtime::graph::ring`]): a stage that is too slow holds up those
+//! before it, and nothing is lost.
 //!
-//! Handlers of elements in replicas are read in all of them: numbers that packets changed are summed. While packets flow, a handler of another stage says what is so
-//! there, which may be some epochs ahead.
+//! Handlers of elements in replicas are read in all of them: numbers that packets changed are
+//! summed. While packets flow, a handler of another stage says what is so there, which may be some
+//! epochs ahead.
 //!
-//! Live devices are received from by the sources and sent to by the rest; an epoch is what has come so far.
+//! Live devices are received from by the sources and sent to by the rest; an epoch is what has come
+//! so far.
 //!
 //! Where state is replicated, each replica has all packets: [`replay`].
 //!
@@ -355,7 +360,8 @@ impl Cores {
         }
     }
 
-    /// Whether a thread of the run has failed, by a fault of netvm's: then the run is over, and packets are missing.
+    /// Whether a thread of the run has failed, by a fault of netvm's: then the run is over, and
+    /// packets are missing.
     pub fn has_crashed(&self) -> bool {
         self.run.crashes.are_there()
     }
@@ -374,7 +380,8 @@ impl Cores {
         (self.run.read.load(Ordering::Relaxed), (total > 0).then_some(total))
     }
 
-    /// Completes what elements write. Where a thread has failed, captures that are made from captures are not: packets are missing there.
+    /// Completes what elements write. Where a thread has failed, captures that are made from
+    /// captures are not: packets are missing there.
     ///
     /// # Errors
     /// What could not be written, by element.
@@ -420,7 +427,8 @@ impl Cores {
         [own].into_iter().chain(others).collect()
     }
 
-    /// Lets a thread run on one core only, or on any, from its next batch on; for how long it did nothing else. Packets that come to it meanwhile wait.
+    /// Lets a thread run on one core only, or on any, from its next batch on; for how long it did
+    /// nothing else. Packets that come to it meanwhile wait.
     ///
     /// # Errors
     /// There is no such thread, or no such core for this process.
@@ -443,7 +451,8 @@ impl Cores {
         names.iter().zip(cores.iter().cycle()).try_for_each(|(name, core)| self.move_thread(name, Some(*core)).map(|_| ()))
     }
 
-    /// Whether requests had better wait: for each answer of the sources they go on reading for a turn, and more waits for replicas than does else.
+    /// Whether requests had better wait: for each answer of the sources they go on reading for a
+    /// turn, and more waits for replicas than does else.
     pub fn is_behind(&self) -> bool {
         matches!(self.mode, Mode::Total(_)) && self.directory.is_behind()
     }
@@ -456,8 +465,9 @@ impl Cores {
         }
     }
 
-    /// So many replicas are to get packets: from the next epoch on, and new ones when they are made, which takes a moment in which packets flow. From then on their number follows
-    /// nothing else ([`Cores::plan`]).
+    /// So many replicas are to get packets: from the next epoch on, and new ones when they are
+    /// made, which takes a moment in which packets flow. From then on their number follows nothing
+    /// else ([`Cores::plan`]).
     ///
     /// # Errors
     /// Why the number cannot change, or not to that.
@@ -498,7 +508,8 @@ impl Drop for Cores {
     }
 }
 
-/// Lets a graph run the batches of an epoch, which it then gives back. `begun`: time has begun before.
+/// Lets a graph run the batches of an epoch, which it then gives back. `begun`: time has begun
+/// before.
 fn run_epoch(graph: &mut Graph, inbox: &Mutex<Inbox>, batches: Vec<Batch>, begun: &mut bool) -> Vec<Batch> {
     let span = batches.iter().find_map(Batch::span);
     graph.go_on_recording(batches.iter().any(Batch::is_recorded));

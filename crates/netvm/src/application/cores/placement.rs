@@ -1,15 +1,21 @@
 //! Which stage each element of an application is in, and why.
 //!
-//! Sources are a stage. Elements may run in replicas as far as nothing of what they do depends on packets that another replica has: they keep nothing, or count what nobody
-//! looks at. From the first element on of which that is not so, and from queues, files and devices on, everything is the last stage, which sees all packets in their order.
+//! Sources are a stage. Elements may run in replicas as far as nothing of what they do depends on
+//! packets that another replica has: they keep nothing, or count what nobody looks at. From the
+//! first element on of which that is not so, and from queues, files and devices on, everything is
+//! the last stage, which sees all packets in their order.
 //!
-//! Where only the order within each flow is kept ([`Placement::by_flow`]), every replica has all elements, from its own sources to its own devices, and packets go to replicas by the
-//! addresses of their flow. State that is not found by flow is then in common: one replica at a time runs the element, under a lock. Where an element's state can be divided by ports,
-//! packets go to replicas by these ([`super::ports`]).
+//! Where only the order within each flow is kept ([`Placement::by_flow`]), every replica has all
+//! elements, from its own sources to its own devices, and packets go to replicas by the addresses
+//! of their flow. State that is not found by flow is then in common: one replica at a time runs the
+//! element, under a lock. Where an element's state can be divided by ports, packets go to replicas
+//! by these ([`super::ports`]).
 //!
-//! An element that must see all packets is in replicas, too, if the user asks for that ([`Policy::Replicate`]): then all replicas have all packets ([`super::replay`]).
+//! An element that must see all packets is in replicas, too, if the user asks for that
+//! ([`Policy::Replicate`]): then all replicas have all packets ([`super::replay`]).
 //!
-//! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE paper, section 3 (stages).
+//! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE
+//! paper, section 3 (stages).
 
 use super::super::order::{Counters, Exempt, Place, first_trace};
 use super::super::scratch::Scratch;
@@ -42,7 +48,8 @@ pub enum Stage {
     Source,
     /// In every replica.
     Replica,
-    /// Behind the replicas, where all packets come in their order; where only that of flows is kept, in the first replica.
+    /// Behind the replicas, where all packets come in their order; where only that of flows is
+    /// kept, in the first replica.
     Rest,
     /// In every replica, with one state for all of them under a lock.
     Shared,
@@ -71,15 +78,19 @@ pub struct Placement {
     pub order: Order,
     /// Elements whose result may differ, as the user allowed.
     pub relaxed: BTreeSet<usize>,
-    /// By element whose state replicas have in common or in parts: how they share it, and why not by transactions where those were asked for.
+    /// By element whose state replicas have in common or in parts: how they share it, and why not
+    /// by transactions where those were asked for.
     pub policies: BTreeMap<usize, (runtime::graph::Policy, Option<String>)>,
-    /// By element whose state replicas have copies of: what reads them, for all packets that change nothing.
+    /// By element whose state replicas have copies of: what reads them, for all packets that change
+    /// nothing.
     pub readers: BTreeMap<usize, Arc<Verified>>,
-    /// Elements in common to which few packets come: they are run by themselves, so that no lock of theirs is held for others.
+    /// Elements in common to which few packets come: they are run by themselves, so that no lock of
+    /// theirs is held for others.
     pub seldom: BTreeSet<u32>,
     /// Elements whose lock is held for runs of their own only.
     pub apart: BTreeSet<u32>,
-    /// By source: the end of its packets whose port says which replica has them, where not their addresses do.
+    /// By source: the end of its packets whose port says which replica has them, where not their
+    /// addresses do.
     pub ends: BTreeMap<usize, Toward>,
     /// Elements to whose state each replica does what all packets do.
     pub replayed: BTreeSet<usize>,
@@ -88,7 +99,8 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Places an application; `relax` names elements or classes whose state may be kept by replica, each seeing its own packets only.
+    /// Places an application; `relax` names elements or classes whose state may be kept by replica,
+    /// each seeing its own packets only.
     ///
     /// # Errors
     /// Why it cannot be cut into stages.
@@ -96,7 +108,8 @@ impl Placement {
         Self::total(application, relax, &Policies::default())
     }
 
-    /// The same; `policies` name elements that may be in replicas although they must see all packets ([`Policy::Replicate`]).
+    /// The same; `policies` name elements that may be in replicas although they must see all
+    /// packets ([`Policy::Replicate`]).
     ///
     /// # Errors
     /// Also a policy that is for another order; a name that there is not.
@@ -145,7 +158,8 @@ impl Placement {
         placement.keeps_policies(application, policies).map(|()| placement)
     }
 
-    /// Places an application in replicas that keep the order of the packets of each flow only; `relax` names elements or classes whose state may be kept by replica.
+    /// Places an application in replicas that keep the order of the packets of each flow only;
+    /// `relax` names elements or classes whose state may be kept by replica.
     ///
     /// # Errors
     /// An element that must see the packets of all flows; a name that there is not.
@@ -291,7 +305,8 @@ fn reader(application: &Application, at: usize) -> Result<Arc<Verified>, String>
     if sets_timers(program) { Err(TIMERS.to_owned()) } else { readers::reader(program) }
 }
 
-/// Elements that few packets come to: those that make errors, and what nothing comes to but by them.
+/// Elements that few packets come to: those that make errors, and what nothing comes to but by
+/// them.
 fn seldom(application: &Application, sources: &[bool]) -> BTreeSet<u32> {
     let is_error = |at: u32| ERRORS.contains(&application.instances[at as usize].class.as_str());
     let all = || (0..sources.len() as u32).filter(|at| !is_error(*at));
@@ -307,7 +322,8 @@ fn seldom(application: &Application, sources: &[bool]) -> BTreeSet<u32> {
     }
 }
 
-/// Where an element runs if only the order of flows is kept, and why its state is in common if it is.
+/// Where an element runs if only the order of flows is kept, and why its state is in common if it
+/// is.
 fn stage_by_flow(
     application: &Application,
     at: usize,
@@ -371,8 +387,9 @@ enum Keys {
     Other,
 }
 
-/// Why a program's state cannot be each replica's own; none if it can. A pull handler counts where packets are pulled through it: of one that they are pushed through, it is what
-/// people's handlers run.
+/// Why a program's state cannot be each replica's own; none if it can. A pull handler counts where
+/// packets are pulled through it: of one that they are pushed through, it is what people's handlers
+/// run.
 fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) -> Option<String> {
     if sets_timers(program) {
         return Some(TIMERS.to_owned());
@@ -390,7 +407,8 @@ fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) ->
     Some(described(program, kind, &func, trace, variables))
 }
 
-/// Whether a class of sources gives packets as captures have them, so that each of several graphs may have one.
+/// Whether a class of sources gives packets as captures have them, so that each of several graphs
+/// may have one.
 fn gives_captures(class: &str) -> bool {
     let facts = native::facts(class);
     facts.reads.is_some() && facts.shared == native::Shared::Own
@@ -406,7 +424,8 @@ fn calls(instance: &Instance) -> bool {
     arguments.iter().any(|argument| argument.trim_start().starts_with("END_CALL"))
 }
 
-/// Elements that scripts may ask while packets flow: all that they name, unless they first wait for the end and then for nothing.
+/// Elements that scripts may ask while packets flow: all that they name, unless they first wait for
+/// the end and then for nothing.
 fn watched(application: &Application) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     for instance in application.instances.iter().filter(|instance| native::facts(&instance.class).calls_handlers) {
@@ -451,7 +470,8 @@ fn stages(application: &Application, sources: &[bool], reasons: &[Option<String>
     sources.iter().zip(&rest).map(stage).collect()
 }
 
-/// Whether an element is in replicas because all of them do to its state what all packets do, and why it must see all packets in their order otherwise; none if it need not.
+/// Whether an element is in replicas because all of them do to its state what all packets do, and
+/// why it must see all packets in their order otherwise; none if it need not.
 fn need(
     application: &Application,
     (at, instance): (usize, &Instance),

@@ -1,13 +1,19 @@
 //! How many replicas there are to be, from what packets cost in each stage (`--place auto`).
 //!
-//! Looked at again and again: the processor time of each stage's threads, and for how long these waited for a processor. With the costs of a packet in the sources `s`, in replicas `m` and in
-//! order `o`, a run on `c` cores with `r` replicas takes at least `max(s, m / r, o, (s + m + o) / c)` a packet: each stage has one thread, and all share the cores. The best number is
-//! the smallest that comes within [`CLOSE`] of what more would give. As many are wanted as the load keeps busy, up to that number.
+//! Looked at again and again: the processor time of each stage's threads, and for how long these
+//! waited for a processor. With the costs of a packet in the sources `s`, in replicas `m` and in
+//! order `o`, a run on `c` cores with `r` replicas takes at least
+//! `max(s, m / r, o, (s + m + o) / c)` a packet: each stage has one thread, and all share the
+//! cores. The best number is the smallest that comes within [`CLOSE`] of what more would give. As
+//! many are wanted as the load keeps busy, up to that number.
 //!
-//! Hysteresis: replicas are added above [`BUSY`] and taken out below [`IDLE`], and only if [`AGREE`] looks one after the other say the same, so that a moment's load changes nothing.
+//! Hysteresis: replicas are added above [`BUSY`] and taken out below [`IDLE`], and only if
+//! [`AGREE`] looks one after the other say the same, so that a moment's load changes nothing.
 //!
-//! Source: sched-stats of the kernel's documentation (`/proc/PID/task/TID/schedstat`: nanoseconds on a processor, and waiting for one). Left out: moves to one thread and back, for which
-//! state would have to go from graph to graph; the cost of handing over, which is part of what stages take.
+//! Source: sched-stats of the kernel's documentation (`/proc/PID/task/TID/schedstat`: nanoseconds
+//! on a processor, and waiting for one). Left out: moves to one thread and back, for which state
+//! would have to go from graph to graph; the cost of handing over, which is part of what stages
+//! take.
 
 use super::Cores;
 use super::error::ChangeError;
@@ -87,7 +93,8 @@ impl Planner {
         &self.told
     }
 
-    /// What was seen that long after the last time, with so many replicas: how many there are to be, if that is another number.
+    /// What was seen that long after the last time, with so many replicas: how many there are to
+    /// be, if that is another number.
     pub(super) fn look(&mut self, seen: Seen, passed: Duration, replicas: usize) -> Option<usize> {
         let last = self.last.replace(seen)?;
         let packets = seen.packets.saturating_sub(last.packets);
@@ -109,7 +116,8 @@ impl Planner {
     }
 }
 
-/// How many replicas there are to be, where more than `best` gain nothing and the load keeps `busy` of `now` at work.
+/// How many replicas there are to be, where more than `best` gain nothing and the load keeps `busy`
+/// of `now` at work.
 fn wanted(best: usize, busy: f64, now: usize) -> usize {
     let for_load = |share: f64| ((busy / share).ceil().max(1.0) as usize).min(best);
     match (for_load(BUSY), for_load(IDLE)) {
@@ -143,7 +151,8 @@ impl Cores {
     /// How often the number of replicas is looked at.
     pub const PLAN: Duration = Duration::from_millis(100);
 
-    /// Lets the number of replicas follow what packets cost and the load, looked at so often, until a number is asked for ([`Cores::set_replicas`]).
+    /// Lets the number of replicas follow what packets cost and the load, looked at so often, until
+    /// a number is asked for ([`Cores::set_replicas`]).
     ///
     /// # Errors
     /// Why the number cannot change.
@@ -156,7 +165,8 @@ impl Cores {
         Ok(())
     }
 
-    /// The model that the number of replicas follows and what it says at present, if it follows one.
+    /// The model that the number of replicas follows and what it says at present, if it follows
+    /// one.
     pub fn planned(&self) -> Option<&str> {
         self.planner.as_ref().map(Planner::told)
     }
@@ -204,7 +214,8 @@ mod tests {
 
     const STEP: Duration = Duration::from_millis(100);
 
-    /// A run of looks at that load: how many replicas there are after each. Costs in ns; `mpps` arrive if they can.
+    /// A run of looks at that load: how many replicas there are after each. Costs in ns; `mpps`
+    /// arrive if they can.
     fn run(planner: &mut Planner, seen: &mut Seen, (costs, mpps): ([u64; 3], f64), replicas: &mut usize, looks: usize) -> Vec<usize> {
         let costs_of = Costs(costs.map(|cost| cost as f64));
         (0..looks)

@@ -1,4 +1,5 @@
-//! How replicas share the state of an element that is not found by flow: with a lock, or by transactions where the program is fit for them.
+//! How replicas share the state of an element that is not found by flow: with a lock, or by
+//! transactions where the program is fit for them.
 //!
 //! Source: NetTM paper (seed 003), sections 3 and 4.
 
@@ -22,7 +23,8 @@ use std::sync::Arc;
 /// How runs of an element whose state replicas have in common come one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// What the program is fit for: its own state for each replica, as far as it is found by flow, divided by ports or added up; else transactions for long runs, and a lock for others.
+    /// What the program is fit for: its own state for each replica, as far as it is found by flow,
+    /// divided by ports or added up; else transactions for long runs, and a lock for others.
     #[default]
     Auto,
     /// Each holds a lock.
@@ -33,9 +35,11 @@ pub enum Policy {
     Copies,
     /// Each replica has a state of its own, to which it does what the packets of all do.
     Replicate,
-    /// Each replica has the state of its flows, without a lock: where that cannot be, the placement is refused.
+    /// Each replica has the state of its flows, without a lock: where that cannot be, the placement
+    /// is refused.
     Affinity,
-    /// Each replica has sums of its own, which are added when they are read: refused where there is more than sums.
+    /// Each replica has sums of its own, which are added when they are read: refused where there is
+    /// more than sums.
     Shard,
 }
 
@@ -64,7 +68,8 @@ impl Policy {
 const NOT_IN_ORDER: &str = "--state lock, transaction and copies are for --order flow: with them replicas take turns at an element as they come to it, which is not the order of the packets; \
      where that is kept, such elements run in order, on one thread, and there are replicate, affinity and shard";
 
-/// Policies as a user gives them: for all elements, or for those of a name or class. The last that fits counts.
+/// Policies as a user gives them: for all elements, or for those of a name or class. The last that
+/// fits counts.
 #[derive(Clone, Debug, Default)]
 pub struct Policies(pub Vec<(Option<String>, Policy)>);
 
@@ -106,7 +111,8 @@ impl Policies {
     }
 }
 
-/// Operations of a handler from which on its runs take so long that copying what they read costs less than holding up others: transactions of microseconds.
+/// Operations of a handler from which on its runs take so long that copying what they read costs
+/// less than holding up others: transactions of microseconds.
 const LONG: usize = 4000;
 
 /// Whether runs of a program are long.
@@ -115,7 +121,8 @@ pub(super) fn is_long(program: &Verified) -> bool {
     matches!(optimised, Ok(Some((func, _))) if ops(&func).count() >= LONG)
 }
 
-/// Of elements with a lock those that run by themselves: behind an element of the replicas that takes long, or searches, a lock held for a burst of the two would hold up all replicas. One
+/// Of elements with a lock those that run by themselves: behind an element of the replicas that
+/// takes long, or searches, a lock held for a burst of the two would hold up all replicas. One
 /// before such an element is better held for bursts: all packets take it.
 pub(super) fn apart(
     application: &Application,
@@ -169,7 +176,8 @@ fn coprocessors(program: &Verified) -> Result<(), String> {
     }
 }
 
-/// Why what a program does to its state cannot be done again elsewhere, on packets that only look the same; none if it can. Random numbers can: they follow from the packet's number.
+/// Why what a program does to its state cannot be done again elsewhere, on packets that only look
+/// the same; none if it can. Random numbers can: they follow from the packet's number.
 pub(super) fn not_again(program: &Verified) -> Option<String> {
     if let Err(why) = coprocessors(program) {
         return Some(why);

@@ -1,14 +1,20 @@
-//! Elements whose state is divided by ports: each replica has that of some ports, and packets go to the replica of their port.
+//! Elements whose state is divided by ports: each replica has that of some ports, and packets go to
+//! the replica of their port.
 //!
-//! A source's packets go by the port that the nearest such element looks at on the input that they reach it by, along the wires: those from inside by their source, those from outside
-//! by their destination, where an element translates sources. What the element gives out are ports of the replica's own part, so answers come back to it.
+//! A source's packets go by the port that the nearest such element looks at on the input that they
+//! reach it by, along the wires: those from inside by their source, those from outside by their
+//! destination, where an element translates sources. What the element gives out are ports of the
+//! replica's own part, so answers come back to it.
 //!
-//! Packets that come to the element on other ways, led back or from queues, are looked at one by one ([`runtime::graph`] says how). Left out: elements that change ports before such an
-//! element and divide them in another way.
+//! Packets that come to the element on other ways, led back or from queues, are looked at one by
+//! one ([`runtime::graph`] says how). Left out: elements that change ports before such an element
+//! and divide them in another way.
 //!
-//! What a promise by ports says of keys is looked at, too ([`promise`]): a key that is made of other bytes of the packet only refutes it.
+//! What a promise by ports says of keys is looked at, too ([`promise`]): a key that is made of
+//! other bytes of the packet only refutes it.
 //!
-//! Source: Maestro (NSDI 2024) looks for keys by which a network card's hash keeps all state apart; NFOS (EuroSys 2024) gives each core a part of a translator's ports.
+//! Source: Maestro (NSDI 2024) looks for keys by which a network card's hash keeps all state apart;
+//! NFOS (EuroSys 2024) gives each core a part of a translator's ports.
 
 use super::keyed::{self, name};
 use super::state::line_of;
@@ -80,7 +86,8 @@ impl Promise {
     }
 }
 
-/// Looks at the keys of the tables that packets change. Ports that an element gives out itself are numbers of its own, of which nothing is known.
+/// Looks at the keys of the tables that packets change. Ports that an element gives out itself are
+/// numbers of its own, of which nothing is known.
 pub(super) fn promise(application: &Application, of: &ByPort) -> Promise {
     let unknown = || Promise::Unshown("there are too many ways to its keys".to_owned());
     let Some(program) = application.instances[of.instance as usize].program() else { return unknown() };
@@ -110,13 +117,15 @@ pub(super) fn promise(application: &Application, of: &ByPort) -> Promise {
     }
 }
 
-/// Whether a key is made of bytes of the packet none of which are behind its IP header: all of them say which packets have it, and no port does.
+/// Whether a key is made of bytes of the packet none of which are behind its IP header: all of them
+/// say which packets have it, and no port does.
 fn has_other_bytes_only(key: &[Byte]) -> bool {
     let is_header = |byte: &Byte| matches!(byte, Byte::Packet(Base::Network, _));
     key.iter().any(is_header) && key.iter().all(|byte| is_header(byte) || *byte == Byte::Zero)
 }
 
-/// Whether it has the port of that end, the identifier of an ICMP query, or the port of the other end of the packet that an ICMP error quotes.
+/// Whether it has the port of that end, the identifier of an ICMP query, or the port of the other
+/// end of the packet that an ICMP error quotes.
 fn has_port(key: &[Byte], end: Toward) -> bool {
     let has = |at: u32| (at..at + 2).all(|at| key.contains(&Byte::Packet(Base::Transport, at)));
     let (own, quoted) = if end == Toward::Source { (0, 30) } else { (2, 28) };

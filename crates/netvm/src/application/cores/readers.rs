@@ -1,4 +1,5 @@
-//! Readers: programs that do what an element does with a packet as far as that changes nothing it keeps. Any other packet goes on to the element itself, as it came.
+//! Readers: programs that do what an element does with a packet as far as that changes nothing it
+//! keeps. Any other packet goes on to the element itself, as it came.
 //!
 //! ```text
 //!  ──▶ reader, in each replica, with a copy of the state ──▶ as from the element
@@ -7,10 +8,12 @@
 //!      the element, under its lock ──▶
 //! ```
 //!
-//! A reader is the element's push handler with one more output, by which the packet leaves at every instruction that would change something. It is fit to stand before the element if no
-//! packet is changed on a way to that output, and if there is a way past it.
+//! A reader is the element's push handler with one more output, by which the packet leaves at every
+//! instruction that would change something. It is fit to stand before the element if no packet is
+//! changed on a way to that output, and if there is a way past it.
 //!
-//! Source: P. McKenney, J. Slingwine, Read-Copy Update (PDCS 1998), for state that is read for nearly every packet and seldom written. Left out: readers for other inputs than the first.
+//! Source: P. McKenney, J. Slingwine, Read-Copy Update (PDCS 1998), for state that is read for
+//! nearly every packet and seldom written. Left out: readers for other inputs than the first.
 
 use super::super::order::{Counters, keeps};
 use crate::application::Stats;
@@ -34,7 +37,8 @@ pub(super) fn reader(program: &Verified) -> Result<Arc<Verified>, String> {
         return Err("it has shared memory, or packets are pulled through it".to_owned());
     }
     let away = module.all_ports().len() as u32;
-    // Its memory is a copy, and what only people's handlers use, such as the console, it does not have.
+    // Its memory is a copy, and what only people's handlers use, such as the console, it does not
+    // have.
     let mut module = Module { init: None, pull: None, controls: Vec::new(), coprocessors: Vec::new(), ..module.clone() };
     module.ports.push(Port { name: "away".to_owned(), kind: PortKind::PushOutput });
     let ages: Vec<bool> = module.tables.iter().map(|table| table.timeout_ns != 0).collect();
@@ -49,7 +53,8 @@ pub(super) fn reader(program: &Verified) -> Result<Arc<Verified>, String> {
     is_fit(&func, away).map(|()| reader).map_err(str::to_owned)
 }
 
-/// Whether an instruction changes what stays when the packet has gone. One that does and is not told here is found in what is made of it, and makes the reader [unfit](is_fit).
+/// Whether an instruction changes what stays when the packet has gone. One that does and is not
+/// told here is found in what is made of it, and makes the reader [unfit](is_fit).
 fn changes(inst: &Inst, ages: &[bool]) -> bool {
     let lasts = |space: Space| !matches!(space, Space::Packet | Space::Info);
     match inst.op.row().sem {
@@ -63,7 +68,8 @@ fn changes(inst: &Inst, ages: &[bool]) -> bool {
     }
 }
 
-/// Whether nothing is kept, no packet is changed before it leaves by that port, and some way does not lead there; otherwise what is not so.
+/// Whether nothing is kept, no packet is changed before it leaves by that port, and some way does
+/// not lead there; otherwise what is not so.
 fn is_fit(func: &Func, away: u32) -> Result<(), &'static str> {
     // None: not reached so far; whether the packet may have been changed.
     let mut reached: Vec<Option<bool>> = vec![None; func.blocks.len()];
@@ -152,7 +158,8 @@ pub(super) fn place(application: &mut Application, readers: &BTreeMap<usize, Arc
 /// A part of packets, of 100, from which on it is told that they go past a reader.
 const MANY: u64 = 10;
 
-/// Elements whose readers have let more packets go on to the element itself than pays: each of them ends a burst in every replica.
+/// Elements whose readers have let more packets go on to the element itself than pays: each of them
+/// ends a burst in every replica.
 pub(super) fn passed(stats: &Stats, readers: &BTreeMap<usize, Arc<Verified>>) -> Vec<String> {
     let first = stats.nodes.len() - readers.len().min(stats.nodes.len());
     let told = |((at, reader), (.., its)): ((&usize, &Arc<Verified>), &(String, String, runtime::graph::NodeStats))| {

@@ -1,4 +1,5 @@
-//! Another version of a configuration takes the place of the one that runs on several threads (the order of all packets).
+//! Another version of a configuration takes the place of the one that runs on several threads (the
+//! order of all packets).
 //!
 //! ```text
 //!  sources    hand over what has come, rest ──▶ prepare ──┐
@@ -6,13 +7,18 @@
 //!  replicas   have none left ─────────────────▶ prepare ──┘   one is not    ──▶ each gives up        ──▶ sources go on
 //! ```
 //!
-//! It has been read, placed, cut and compiled before, on any thread, while packets flowed ([`Renewal::prepare`]). Each stage's graph is succeeded by itself ([`runtime::graph::Successor`]): elements that stay in their stage go on as they were, in each replica. Packets are on their way nowhere meanwhile; those that
-//! come wait in the devices' buffers, or in captures.
+//! It has been read, placed, cut and compiled before, on any thread, while packets flowed
+//! ([`Renewal::prepare`]). Each stage's graph is succeeded by itself
+//! ([`runtime::graph::Successor`]): elements that stay in their stage go on as they were, in each
+//! replica. Packets are on their way nowhere meanwhile; those that come wait in the devices'
+//! buffers, or in captures.
 //!
-//! Replicas of the whole application, where only the order of flows is kept, do it in a similar way: [`super::renew_flows`].
+//! Replicas of the whole application, where only the order of flows is kept, do it in a similar
+//! way: [`super::renew_flows`].
 //!
-//! Left out: replicas that have the state of all packets; versions with nothing for replicas, where there was something, or the other way round; elements that
-//! keep state by flow, if packets were to go to replicas by another function. They are told.
+//! Left out: replicas that have the state of all packets; versions with nothing for replicas, where
+//! there was something, or the other way round; elements that keep state by flow, if packets were
+//! to go to replicas by another function. They are told.
 
 use super::cut::{Cut, Part, cut};
 use super::error::{ChangeError, PlacementError};
@@ -208,7 +214,8 @@ impl Cores {
         renewal.ok_or_else(|| ChangeError::fixed("the configuration of this run cannot be replaced"))
     }
 
-    /// Puts another version in the place of the one that runs, or tells what would become of its elements.
+    /// Puts another version in the place of the one that runs, or tells what would become of its
+    /// elements.
     ///
     /// # Errors
     /// What is wrong with it, or why this run cannot be replaced; then it goes on as it was.
@@ -228,7 +235,8 @@ impl Cores {
     /// The same as [`Cores::replace`] of a version that was prepared.
     ///
     /// # Errors
-    /// Why this run cannot be replaced by it, or elements that cannot be made; then it goes on as it was.
+    /// Why this run cannot be replaced by it, or elements that cannot be made; then it goes on as
+    /// it was.
     pub fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {
         let Prepared { application, parts, took: prepared } = prepared;
         let Parts::Stages(mut new) = parts else { return Err(ChangeError::fixed("it was prepared for one thread")) };
@@ -420,7 +428,8 @@ impl New {
         };
         add(&mut all.kept, of.kept, &own);
         add(&mut all.made, of.made, &own);
-        // Elements of other stages are absent, and the ends of rings come and go: nobody knows of them.
+        // Elements of other stages are absent, and the ends of rings come and go: nobody knows of
+        // them.
         let is_named =
             |name: &String| self.before[at].contains(name) && (name.contains('@') || !self.names.iter().any(|names| names.contains(name)));
         add(&mut all.gone, of.gone, &is_named);

@@ -1,4 +1,5 @@
-//! Another version of a configuration takes the place of the one that replicas run which keep the order of flows only: each replica has the whole of it.
+//! Another version of a configuration takes the place of the one that replicas run which keep the
+//! order of flows only: each replica has the whole of it.
 //!
 //! ```text
 //!  each replica   runs the arrivals that it has taken, rests ──▶ prepare ──┐
@@ -8,8 +9,10 @@
 //!  of elements that go on
 //! ```
 //!
-//! Packets go to replicas as before, so each replica goes on with the state of its flows. Invariant: an element that goes on, or whose tables do, is shared in the same way by both versions; else the new one is refused, since
-//! entries of one state would have to become those of several, or the other way round.
+//! Packets go to replicas as before, so each replica goes on with the state of its flows.
+//! Invariant: an element that goes on, or whose tables do, is shared in the same way by both
+//! versions; else the new one is refused, since entries of one state would have to become those of
+//! several, or the other way round.
 
 use super::error::ChangeError;
 use super::flows::policies;
@@ -136,7 +139,8 @@ impl Cores {
     }
 }
 
-/// Waits until the other replicas are prepared, or have failed to be: what all have in common may change back only behind that.
+/// Waits until the other replicas are prepared, or have failed to be: what all have in common may
+/// change back only behind that.
 fn are_prepared(waiting: &[Waiting]) -> Result<(), Vec<Fault>> {
     let gone = || vec![Fault { instance: usize::MAX, error: ElementError::resource("a thread of the run does not answer") }];
     let results = waiting.iter().map(|it| it.prepared.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(gone())));

@@ -6,16 +6,22 @@
 //!             └─▶ replica 1: packets 0–255 replayed, 256–511 whole ─┘
 //! ```
 //!
-//! Every replica has every packet. It runs its own through all elements of its stage. The others it replays: they go through a second graph of the elements whose state is
-//! replicated and of what leads to them, which has that state in common with the first; sends to any other element are drops there.
+//! Every replica has every packet. It runs its own through all elements of its stage. The others it
+//! replays: they go through a second graph of the elements whose state is replicated and of what
+//! leads to them, which has that state in common with the first; sends to any other element are
+//! drops there.
 //!
 //! Invariants:
-//! - The state of an element changes by the same packets in the same order and at the same times in every replica, so that each packet finds what it would find on one thread.
+//! - The state of an element changes by the same packets in the same order and at the same times in
+//!   every replica, so that each packet finds what it would find on one thread.
 //! - A packet leaves once, by the replica that owns it.
-//! - What is not state that packets look at (counts, what became of packets) is kept by the owner's graph only, and summed as for other replicas.
-//! - A replica is behind the newest packet by the epochs that wait for it, and their number is bounded.
+//! - What is not state that packets look at (counts, what became of packets) is kept by the owner's
+//!   graph only, and summed as for other replicas.
+//! - A replica is behind the newest packet by the epochs that wait for it, and their number is
+//!   bounded.
 //!
-//! Source: Q. Xu et al., State-Compute Replication (NSDI 2025), who let a sequencer give each core the history of the packets that it has not seen. Left out: histories of parts of packets; each
+//! Source: Q. Xu et al., State-Compute Replication (NSDI 2025), who let a sequencer give each core
+//! the history of the packets that it has not seen. Left out: histories of parts of packets; each
 //! replica gets the bytes.
 
 use super::{Making, NotMade, Part, Teller, finish_graph, lock};
@@ -137,6 +143,7 @@ fn without(program: &Arc<Verified>, is_wired: impl Fn(u32) -> bool) -> Arc<Verif
     for inst in code.filter(|inst| gone(inst)) {
         *inst = Inst::with(Op::PktDrop, 0);
     }
-    // It is the same program but for its last steps; one that is refused all the same sends what nobody gets.
+    // It is the same program but for its last steps; one that is refused all the same sends what
+    // nobody gets.
     netil::verify(module).map_or_else(|_| Arc::clone(program), Arc::new)
 }

@@ -1,4 +1,6 @@
-//! How the state of a configuration is shared, one by one: each table and each variable that packets change or read, what it is, on which line that is decided, and what would make it cheaper.
+//! How the state of a configuration is shared, one by one: each table and each variable that
+//! packets change or read, what it is, on which line that is decided, and what would make it
+//! cheaper.
 
 use super::super::order::{Counters, Place, Range};
 use super::super::scratch::Scratch;
@@ -89,7 +91,8 @@ impl fmt::Display for Item {
 }
 
 impl Placement {
-    /// Each table and variable of elements in C, in the order of elements: also what packets only read.
+    /// Each table and variable of elements in C, in the order of elements: also what packets only
+    /// read.
     pub fn items(&self, application: &Application) -> Vec<Item> {
         (0..application.instances.len()).flat_map(|at| self.items_of(application, at)).collect()
     }

@@ -1,6 +1,7 @@
 //! Which core a thread has because the configuration says so: StaticThreadSched.
 //!
-//! Source: Click's element of that name, whose threads are cores here. An element's thread is that of its stage.
+//! Source: Click's element of that name, whose threads are cores here. An element's thread is that
+//! of its stage.
 
 use super::threads::Gauge;
 use super::{Cores, Order, Stage};
@@ -8,7 +9,8 @@ use netil::app::{Application, Body, Instance};
 use runtime::graph::ring::Home;
 use std::sync::Arc;
 
-/// The number of the thread that runs what is in order; the sources' is 0, and those of replicas follow.
+/// The number of the thread that runs what is in order; the sources' is 0, and those of replicas
+/// follow.
 pub(super) const IN_ORDER: usize = 1;
 
 /// The number of a thread, by its name; `alike`: all threads are replicas of the whole application.
@@ -42,7 +44,8 @@ fn wanted(application: &Application) -> Vec<(String, usize)> {
 }
 
 impl Cores {
-    /// Gives threads the cores that the configuration says their elements have; what of that cannot be is told.
+    /// Gives threads the cores that the configuration says their elements have; what of that cannot
+    /// be is told.
     pub fn schedule(&mut self, application: &Application) -> Vec<String> {
         let mut told = Vec::new();
         let mut given: Vec<(&'static str, usize)> = Vec::new();

@@ -1,9 +1,12 @@
-//! The threads of a run as they are told of and moved: names, cores, how much each has done and how much waits for it.
+//! The threads of a run as they are told of and moved: names, cores, how much each has done and how
+//! much waits for it.
 //!
-//! A thread moves itself, between two batches: so nothing that it does is interrupted, no packet is lost, and none overtakes another. What others send it meanwhile waits in its channel,
+//! A thread moves itself, between two batches: so nothing that it does is interrupted, no packet is
+//! lost, and none overtakes another. What others send it meanwhile waits in its channel,
 //! [`DEPTH`](super::DEPTH) batches at most; then those before it wait.
 //!
-//! A thread that nobody moved may be where the thread could be that began the run: the system lets a thread inherit the cores of the one that begins it, which may have been moved by then.
+//! A thread that nobody moved may be where the thread could be that began the run: the system lets
+//! a thread inherit the cores of the one that begins it, which may have been moved by then.
 //!
 //! Source: sched_setaffinity(2).
 
@@ -160,7 +163,8 @@ pub(crate) fn is_called(name: &str, wanted: &str) -> bool {
     letters(name) == letters(wanted)
 }
 
-/// Moves the calling thread to a core, or lets it run on all that the process may use; how long that took: the thread runs there when this returns.
+/// Moves the calling thread to a core, or lets it run on all that the process may use; how long
+/// that took: the thread runs there when this returns.
 ///
 /// # Errors
 /// There is no such core, or it is not for this process.

@@ -1,7 +1,9 @@
-//! How far replicas that read captures may be apart in the time of these, where the state that they have in common depends on time.
+//! How far replicas that read captures may be apart in the time of these, where the state that they
+//! have in common depends on time.
 //!
-//! An entry that a replica has made expires when another one asks the table at a later time, and a rate is one of the times that packets of all replicas have. So the bound is a part of the shortest
-//! time that the state knows.
+//! An entry that a replica has made expires when another one asks the table at a later time, and a
+//! rate is one of the times that packets of all replicas have. So the bound is a part of the
+//! shortest time that the state knows.
 
 use super::placement::{Placement, Stage};
 use netil::Verified;

@@ -1,6 +1,7 @@
 //! What the threads of a run have recorded, put together.
 //!
-//! With the order of all packets a packet goes through several graphs, of which each has a part of its way: the part of the next graph knows the number that the packet had before
+//! With the order of all packets a packet goes through several graphs, of which each has a part of
+//! its way: the part of the next graph knows the number that the packet had before
 //! ([`runtime::graph::Recorded::from`]). With that of flows each graph has whole ways.
 
 use super::handlers::{self, Recording};
@@ -11,7 +12,8 @@ use runtime::graph::{OWN_BITS, Sampler};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// By element that packets come to first, behind the sources: the only source that leads there, or none.
+/// By element that packets come to first, behind the sources: the only source that leads there, or
+/// none.
 pub(super) type Origins = BTreeMap<String, Option<String>>;
 
 /// Where packets come from that come to the elements behind the sources.
@@ -29,8 +31,9 @@ pub(super) fn origins(application: &Application, placement: &Placement) -> Origi
 const MOST_KEPT: usize = 8;
 
 impl Cores {
-    /// Keeps the ways of the last packets, so many of each replica: of all that come, or of as many as take a hundredth of the time. The application has
-    /// room for their numbers ([`crate::application::Application::record`]).
+    /// Keeps the ways of the last packets, so many of each replica: of all that come, or of as many
+    /// as take a hundredth of the time. The application has room for their numbers
+    /// ([`crate::application::Application::record`]).
     ///
     /// # Errors
     /// It has none.
@@ -51,7 +54,8 @@ impl Cores {
         Ok(())
     }
 
-    /// The packets of all threads whose ways are kept, in the order of their times, each with the `thread` that it was recorded by first; none if nothing is kept.
+    /// The packets of all threads whose ways are kept, in the order of their times, each with the
+    /// `thread` that it was recorded by first; none if nothing is kept.
     pub fn recorded(&self) -> Option<Vec<Value>> {
         let own = crate::control::why::noted(&self.rest)?;
         let crashed = self.run.crashes.all().into_iter().filter_map(|crash| Some((crash.thread, crash.packets?)));
@@ -100,7 +104,8 @@ fn joined(threads: Vec<(String, Vec<Noted>)>, origins: &Origins) -> Vec<Value> {
     in_order(told)
 }
 
-/// A part and the one behind it; where that should be and is not known, or where the way began before the part, it is not known what is there.
+/// A part and the one behind it; where that should be and is not known, or where the way began
+/// before the part, it is not known what is there.
 fn whole(packet: &Noted, behind: Option<&Noted>, origins: &Origins) -> Value {
     let mut told = packet.told.clone();
     let mut way: Vec<Value> = told["way"].as_array().cloned().unwrap_or_default();

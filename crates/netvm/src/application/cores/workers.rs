@@ -19,7 +19,8 @@ use std::thread::{Builder, JoinHandle};
 /// Turns of the sources between two looks at requests.
 const TURNS: u32 = 64;
 
-/// What a thread says when its graph is made: numbers that handlers say before there are packets, or what is wrong.
+/// What a thread says when its graph is made: numbers that handlers say before there are packets,
+/// or what is wrong.
 pub(super) type Ready = Result<Bases, NotMade>;
 
 /// Threads that have begun, and who can be asked there.
@@ -55,7 +56,8 @@ pub(super) struct Own {
     pub gauge: Arc<Gauge>,
 }
 
-/// What the last stage receives from, who makes more replicas, if there are any, and what the sources are told.
+/// What the last stage receives from, who makes more replicas, if there are any, and what the
+/// sources are told.
 pub(super) type Begin = (Vec<Input>, Option<Crew>, Arc<Change>);
 
 impl Workers {
@@ -256,8 +258,9 @@ fn turn_sources(
     }
 }
 
-/// Sends each replica its batch of an epoch, and takes back one that is empty again. Where nobody receives any more, the run ends. `counted`: the batches whose packets are counted; others
-/// have the same packets.
+/// Sends each replica its batch of an epoch, and takes back one that is empty again. Where nobody
+/// receives any more, the run ends. `counted`: the batches whose packets are counted; others have
+/// the same packets.
 fn handover(
     run: Arc<Run>,
     mut senders: Vec<Output>,
@@ -403,7 +406,8 @@ impl Ends {
     }
 }
 
-/// What some elements are before there are packets: handlers that say numbers, and memories. Entries of tables are none, and there may be many.
+/// What some elements are before there are packets: handlers that say numbers, and memories.
+/// Entries of tables are none, and there may be many.
 pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> Bases {
     let lists = |handler: &str| handler.ends_with(".list") || handler.ends_with(".dump");
     let is_one = |name: &String| name.split_once('.').is_some_and(|(element, handler)| of(element) && !lists(handler));

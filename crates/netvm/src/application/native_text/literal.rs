@@ -6,7 +6,8 @@ use netil::module::{Entry, TableKind};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The definition of a parameter by that name, with the value given, or else the one that its declaration names.
+/// The definition of a parameter by that name, with the value given, or else the one that its
+/// declaration names.
 pub(super) fn parameter(name: &str, param: &Param, given: Option<&Value>) -> String {
     let ty = type_name(&param.ctype);
     let preset = match &param.mode {
@@ -80,7 +81,8 @@ fn big(bits: u8, n: u64) -> String {
     format!("{function}({n:#x})")
 }
 
-/// A value from its bytes as in memory: fields in network order first byte first, integers little-endian.
+/// A value from its bytes as in memory: fields in network order first byte first, integers
+/// little-endian.
 fn of_bytes(ty: &Type, bytes: &[u8]) -> String {
     let number_of = |bytes: &mut dyn Iterator<Item = &u8>| bytes.fold(0u64, |n, byte| n << 8 | u64::from(*byte));
     match ty {

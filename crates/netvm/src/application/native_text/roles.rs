@@ -1,6 +1,8 @@
-//! Elements that netvm itself has: what each is in C, with the functions of `elements/native/elements.h`.
+//! Elements that netvm itself has: what each is in C, with the functions of
+//! `elements/native/elements.h`.
 //!
-//! A class is a function that makes a [`Role`] of its arguments. Arguments have been checked by the runtime; what it takes and native programs cannot do is refused here.
+//! A class is a function that makes a [`Role`] of its arguments. Arguments have been checked by the
+//! runtime; what it takes and native programs cannot do is refused here.
 
 mod ends;
 mod made;
@@ -21,7 +23,8 @@ use super::click;
 pub(super) struct Role {
     /// Arrays of its own. `E` is the element's name in C, here and in all the rest.
     pub arrays: String,
-    /// The type of its arguments and its state, which are in `E_state`, and their value at first; empty: it has none.
+    /// The type of its arguments and its state, which are in `E_state`, and their value at first;
+    /// empty: it has none.
     pub kind: &'static str,
     pub value: String,
     /// What happens when a packet comes in, at `port`.

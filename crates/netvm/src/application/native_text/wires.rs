@@ -113,7 +113,8 @@ impl<'a> Wires<'a> {
         format!("static inline bool {e}_nv_ask(int input)\n{{\n    switch (input) {{\n{cases}    default: return false;\n    }}\n}}\n")
     }
 
-    /// The handler `pull` looks for a packet, or the packet before goes through the other one; what the handler does not give to this output has gone elsewhere.
+    /// The handler `pull` looks for a packet, or the packet before goes through the other one; what
+    /// the handler does not give to this output has gone elsewhere.
     fn pulling(&self, element: usize, e: &str, handler: Option<&str>, looks: bool) -> String {
         let (inputs, outputs) = (self.inputs(element), self.outputs(element));
         let mut cases = String::new();
@@ -199,7 +200,8 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// The elements of some classes that are reached by pushing, or of those before by pulling, no further than the first on each way.
+    /// The elements of some classes that are reached by pushing, or of those before by pulling, no
+    /// further than the first on each way.
     fn nearest(&self, element: usize, before: bool, fits: impl Fn(&str) -> bool) -> Vec<usize> {
         let next = |element: usize| -> Vec<usize> {
             let ports = if before { self.inputs(element) } else { self.outputs(element) };
@@ -238,7 +240,8 @@ impl<'a> Wires<'a> {
         (text, tasks.len())
     }
 
-    /// Whether no task would find anything, as an expression. That is known where all of them write what queues hold; what others do in a turn without packets may count.
+    /// Whether no task would find anything, as an expression. That is known where all of them write
+    /// what queues hold; what others do in a turn without packets may count.
     fn idle(&self, roles: &BTreeMap<usize, Role>) -> String {
         let is_queue = |from: &&Port| native::facts(&self.flat.elements[from.element].class).queue;
         let empty = |(element, role): (&usize, &Role)| {

@@ -73,7 +73,8 @@ fn of_call(call: &Call, value: &Result<String, HandlerError>) -> Option<String> 
     }
 }
 
-/// Packets dropped, by element and reason. Elements without a name of their own have their class's; a trap is a trap, wherever.
+/// Packets dropped, by element and reason. Elements without a name of their own have their class's;
+/// a trap is a trap, wherever.
 pub fn drops(found: &Found) -> BTreeMap<(String, String), u64> {
     drops_of(&found.stats)
 }

@@ -1,5 +1,6 @@
-//! Scenarios: what goes into a graph of elements and what comes out, in order. Those of applications are `apps/NAME/tests/*.txt`, those of the elements that
-//! the runtime knows itself `tests/graphs/CLASS.txt`. Each holds on every engine.
+//! Scenarios: what goes into a graph of elements and what comes out, in order. Those of
+//! applications are `apps/NAME/tests/*.txt`, those of the elements that the runtime knows itself
+//! `tests/graphs/CLASS.txt`. Each holds on every engine.
 //!
 //! ```text
 //! # a comment
@@ -19,8 +20,9 @@
 //! error TEXT                      behind write or read: that is refused with this text in the reason; else the configuration is, or the run ends with such an error
 //! ```
 //!
-//! A line that begins with a space goes on with the one before. [`packet`] says how packets are written. Leaves out what comes while a graph runs but packets:
-//! handlers are then called by elements of the graph (Script).
+//! A line that begins with a space goes on with the one before. [`packet`] says how packets are
+//! written. Leaves out what comes while a graph runs but packets: handlers are then called by
+//! elements of the graph (Script).
 
 mod error;
 mod judge;
@@ -156,7 +158,8 @@ impl Scenario {
     }
 }
 
-/// Names of files in the scenario's folder, and of devices, of which the names of their captures are made.
+/// Names of files in the scenario's folder, and of devices, of which the names of their captures
+/// are made.
 fn plain(name: &str) -> Result<(), ScriptError> {
     let is_plain = !name.is_empty() && name.len() <= 200 && !name.contains(['/', '\0']) && ![".", ".."].contains(&name);
     is_plain.then_some(()).ok_or_else(|| ScriptError::new(format!("`{name}` is no plain name; a script has files only in its own folder")))

@@ -1,4 +1,5 @@
-//! Packets as people write them, one layer behind the other: `eth DST SRC / ip SRC DST ttl=1 / udp 1000 53 / data 20`.
+//! Packets as people write them, one layer behind the other:
+//! `eth DST SRC / ip SRC DST ttl=1 / udp 1000 53 / data 20`.
 //!
 //! ```text
 //! eth DST SRC [TYPE]               the type follows from the next layer
@@ -13,8 +14,9 @@
 //! part FROM N                      of all that follows only those bytes
 //! ```
 //!
-//! Lengths and checksums are right where nothing else is said. All of it is computed here, from the RFCs and by nothing that the applications use, so that a
-//! packet that comes out as written has right checksums.
+//! Lengths and checksums are right where nothing else is said. All of it is computed here, from the
+//! RFCs and by nothing that the applications use, so that a packet that comes out as written has
+//! right checksums.
 
 use crate::scripts::ScriptError;
 use std::collections::HashMap;
@@ -269,7 +271,8 @@ mod tests {
     #[test]
     fn lengths_types_and_checksums_are_right() {
         let frame = build("eth 02:00:00:00:00:01 02:00:00:00:00:02 / ip 10.0.0.1 10.0.0.2 id=1 / udp 1 2 / hex 0102 03").unwrap();
-        // The header's sum by hand: 4500 + 001f + 0001 + 0000 + 4011 + 0a00 + 0001 + 0a00 + 0002 = 9934, its complement 66cb.
+        // The header's sum by hand: 4500 + 001f + 0001 + 0000 + 4011 + 0a00 + 0001 + 0a00 + 0002 =
+        // 9934, its complement 66cb.
         assert_eq!(frame[12..26], [8, 0, 0x45, 0, 0, 31, 0, 1, 0, 0, 64, 17, 0x66, 0xcb]);
         assert_eq!((frame.len(), wrong_checksum(&frame)), (45, None));
         let mut damaged = frame;

@@ -82,7 +82,8 @@ pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folde
     })
 }
 
-/// The same with elements on engines that somebody else makes, one packet at a time: see [`Application::start_with`].
+/// The same with elements on engines that somebody else makes, one packet at a time: see
+/// [`Application::start_with`].
 ///
 /// # Errors
 /// As [`run`].
@@ -98,7 +99,8 @@ pub fn run_watched(
     })
 }
 
-/// The same on several threads, with so many replicas, and policies for elements that must see all packets.
+/// The same on several threads, with so many replicas, and policies for elements that must see all
+/// packets.
 ///
 /// # Errors
 /// As [`run`], and if it cannot be placed.

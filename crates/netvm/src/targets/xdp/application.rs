@@ -43,7 +43,8 @@ pub struct XdpApplication {
 /// What the kernel leaves to a process.
 #[derive(Clone, Debug, Default)]
 pub struct Handed {
-    /// Instances of which nothing runs in the kernel, with the reason; packets come to others from these alone.
+    /// Instances of which nothing runs in the kernel, with the reason; packets come to others from
+    /// these alone.
     pub whole: BTreeMap<usize, String>,
     /// Instances of which a part does, with what they hand packets over for.
     pub part: BTreeMap<usize, Vec<String>>,
@@ -86,8 +87,9 @@ pub(crate) fn make(application: &Application, interfaces: &BTreeMap<String, u32>
     making.make().map_err(|wrong| vec![wrong.1])
 }
 
-/// Makes the program of what the kernel can run, for a process that runs the rest; `loops`: that includes loops of which only the kernel knows whether it sees their ends. `without`:
-/// instances that are the process's, with the reason.
+/// Makes the program of what the kernel can run, for a process that runs the rest; `loops`: that
+/// includes loops of which only the kernel knows whether it sees their ends. `without`: instances
+/// that are the process's, with the reason.
 pub(crate) fn make_divided(
     application: &Application,
     interfaces: &BTreeMap<String, u32>,
@@ -113,7 +115,8 @@ pub(crate) fn make_divided(
 /// How often the largest element is taken out of a program that the kernel refuses.
 const TRIES: usize = 3;
 
-/// Loads what the kernel can run: with loops, without the largest elements if its verifier refuses them, and at last without loops.
+/// Loads what the kernel can run: with loops, without the largest elements if its verifier refuses
+/// them, and at last without loops.
 pub(crate) fn load_divided(
     application: &Application,
     interfaces: &BTreeMap<String, u32>,
@@ -227,7 +230,8 @@ fn told(program: &Verified, refused: &ebpf::Refused) -> String {
     place.unwrap_or_default() + &refused.reason
 }
 
-/// A table whose keys are prefixes and whose values the program changes: a process could not do that on the map.
+/// A table whose keys are prefixes and whose values the program changes: a process could not do
+/// that on the map.
 fn written_prefixes(program: &Verified) -> Option<&str> {
     let module = program.module();
     let mut tables = module.tables.iter().zip(0..).filter(|(table, _)| table.kind == TableKind::Prefix);
@@ -310,7 +314,8 @@ impl XdpApplication {
         (self.instances.len(), self.division.as_ref().map_or_else(Vec::new, |handed| handed.rows(&self.application)))
     }
 
-    /// Bytes of info memory in the header of packets that are handed over ([`Settings::handed`](runtime::graph::Settings::handed)).
+    /// Bytes of info memory in the header of packets that are handed over
+    /// ([`Settings::handed`](runtime::graph::Settings::handed)).
     pub fn info(&self) -> usize {
         self.linked.info as usize
     }
@@ -367,7 +372,8 @@ impl XdpLoaded {
         &self.made
     }
 
-    /// The map that sockets are entered in, and by device the first number there; each device has [`XDP_QUEUES`].
+    /// The map that sockets are entered in, and by device the first number there; each device has
+    /// [`XDP_QUEUES`].
     ///
     /// # Errors
     /// The configuration is not divided.

@@ -1,9 +1,13 @@
-//! The process's side of an application of which the kernel runs a part: a graph of the whole application, that goes on with what the kernel hands over, on the same state.
+//! The process's side of an application of which the kernel runs a part: a graph of the whole
+//! application, that goes on with what the kernel hands over, on the same state.
 //!
-//! - Tables that the kernel's part uses are the kernel's maps, for the graph as well ([`MapTable`]).
-//! - Random numbers depend on packets' numbers, which count what arrives at a source: packets that the kernel did not hand over count.
-//! - Data memory that the kernel's part reads or writes is in the state map. It is copied into the graph before it works, and what the graph has changed is added afterwards, word by
-//!   word: so what one side alone changes is right, and so are sums that both add to.
+//! - Tables that the kernel's part uses are the kernel's maps, for the graph as well
+//!   ([`MapTable`]).
+//! - Random numbers depend on packets' numbers, which count what arrives at a source: packets that
+//!   the kernel did not hand over count.
+//! - Data memory that the kernel's part reads or writes is in the state map. It is copied into the
+//!   graph before it works, and what the graph has changed is added afterwards, word by word: so
+//!   what one side alone changes is right, and so are sums that both add to.
 
 use super::table::MapTable;
 use super::{XdpApplication, XdpLoaded};
@@ -25,7 +29,8 @@ pub struct XdpProcess {
     memories: Vec<Memory>,
     /// Instances whose tables are maps.
     tables: Vec<usize>,
-    /// Where sources' packets are counted, if these have numbers; where those are that are handed over; and the map of counts.
+    /// Where sources' packets are counted, if these have numbers; where those are that are handed
+    /// over; and the map of counts.
     arrivals: Vec<Arrivals>,
     handed: Vec<u32>,
     counts: Entries,
@@ -67,7 +72,8 @@ struct Memory {
     before: Vec<u8>,
 }
 
-/// The memory of an element that has its data memory at `start` and so many bytes of it, by ranges that lie in words of their own.
+/// The memory of an element that has its data memory at `start` and so many bytes of it, by ranges
+/// that lie in words of their own.
 fn memories(instance: usize, (start, len): (u32, u32), ranges: &[Range<u32>]) -> Vec<Memory> {
     let words: BTreeSet<usize> = ranges.iter().flat_map(|range| range.start as usize / WORD..(range.end as usize).div_ceil(WORD)).collect();
     let mut memories: Vec<Memory> = Vec::new();
@@ -119,7 +125,8 @@ impl XdpProcess {
         }
     }
 
-    /// Packets that arrived and were not handed over have had their numbers. Those that are handed over and wait are taken for the last ones.
+    /// Packets that arrived and were not handed over have had their numbers. Those that are handed
+    /// over and wait are taken for the last ones.
     fn pass_over(&mut self, graph: &mut Graph) {
         if self.arrivals.is_empty() {
             return;

@@ -1,11 +1,13 @@
 //! A table whose entries are in a map of the kernel, where a program changes them meanwhile.
 //!
-//! Each operation is a call of the system, which is dear; the process uses such tables for packets that the kernel does not finish. A handle is a copy of the entry's value: what
-//! is written to it goes to the map with the next operation, or with [`Table::tidy`]. Two who change one value at the same time do so without a lock, as processors do.
-//! What has timed out is taken out when there is no room, and now and then by [`Table::tidy`].
+//! Each operation is a call of the system, which is dear; the process uses such tables for packets
+//! that the kernel does not finish. A handle is a copy of the entry's value: what is written to it
+//! goes to the map with the next operation, or with [`Table::tidy`]. Two who change one value at
+//! the same time do so without a lock, as processors do. What has timed out is taken out when there
+//! is no room, and now and then by [`Table::tidy`].
 //!
-//! Source: the kernel's Documentation/bpf/map_hash.rst, map_lpm_trie.rst. Leaves out: ternary and range tables, which have no map; new values for entries of prefix tables
-//! but from outside.
+//! Source: the kernel's Documentation/bpf/map_hash.rst, map_lpm_trie.rst. Leaves out: ternary and
+//! range tables, which have no map; new values for entries of prefix tables but from outside.
 
 use compiler::backends::ebpf;
 use netil::layout::LATEST;

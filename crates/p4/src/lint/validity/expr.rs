@@ -44,7 +44,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A field of a header is read: tells it where the header may be invalid, and takes it for valid behind that.
+    /// A field of a header is read: tells it where the header may be invalid, and takes it for
+    /// valid behind that.
     fn field_is_read(&mut self, header: &Expr, span: frontends::diagnostics::Span, ways: &mut Ways) {
         let Some(place) = self.place(header) else { return };
         if self.known_to_keys.contains(&place) {

@@ -1,10 +1,15 @@
-//! Reads of headers that may be invalid: every way through the parsers and controls of the program is followed, with what is known of headers and scalars on it.
+//! Reads of headers that may be invalid: every way through the parsers and controls of the program
+//! is followed, with what is known of headers and scalars on it.
 //!
-//! A field that is read where its header is invalid on some way is told, with such a way. In an action of a table with keys it is told only if the header is invalid on all ways, as
-//! entries may see to it that the action meets the right packets; so it is for headers whose `isValid()` is among the keys.
+//! A field that is read where its header is invalid on some way is told, with such a way. In an
+//! action of a table with keys it is told only if the header is invalid on all ways, as entries may
+//! see to it that the action meets the right packets; so it is for headers whose `isValid()` is
+//! among the keys.
 //!
-//! Left out: packets that end in the middle of a header and others that the parser rejects; elements of stacks; clones; what is passed to externs as a whole; writes. Values that two
-//! conditions have in common are seen where one compares a variable with a constant. A program with too many ways is not looked at.
+//! Left out: packets that end in the middle of a header and others that the parser rejects;
+//! elements of stacks; clones; what is passed to externs as a whole; writes. Values that two
+//! conditions have in common are seen where one compares a variable with a constant. A program with
+//! too many ways is not looked at.
 
 mod expr;
 mod report;

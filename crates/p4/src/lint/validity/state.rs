@@ -1,6 +1,8 @@
-//! What is known at a point of the program: on each way that leads there, which headers are valid and which scalars have known values.
+//! What is known at a point of the program: on each way that leads there, which headers are valid
+//! and which scalars have known values.
 //!
-//! Ways on which the same is known are one; the first that came is kept as the example. Where there are too many, what is known of scalars is forgotten first.
+//! Ways on which the same is known are one; the first that came is kept as the example. Where there
+//! are too many, what is known of scalars is forgotten first.
 
 use frontends::diagnostics::Span;
 use num_bigint::BigInt;

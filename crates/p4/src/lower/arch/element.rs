@@ -1,16 +1,19 @@
-//! A program for v1model as an element of a graph: one handler from the port of arrival to the egress port.
+//! A program for v1model as an element of a graph: one handler from the port of arrival to the
+//! egress port.
 //!
 //! ```text
 //!  input k ─▶ parser, checks, ingress ─┬─ one port ──────────────▶ egress, checksums, deparser ─▶ output of that port
 //!                                      └─ a group: for each copy ─▶    as above
 //! ```
 //!
-//! Input k is port k, output k is port k. What the switch around a program does besides (clones, resubmission, recirculation, digests) has no place in a
-//! handler: it is refused where the program asks for it. Between the copies of a group, headers and metadata are in data memory; the payload is
-//! what it was once the copy's headers are taken off again.
+//! Input k is port k, output k is port k. What the switch around a program does besides (clones,
+//! resubmission, recirculation, digests) has no place in a handler: it is refused where the program
+//! asks for it. Between the copies of a group, headers and metadata are in data memory; the payload
+//! is what it was once the copy's headers are taken off again.
 //!
-//! Time counts from the first packet, as on the switch. What a program does not need, a start time and groups, is not in its module: which that is,
-//! is known when it has been lowered, and then it is lowered once more.
+//! Time counts from the first packet, as on the switch. What a program does not need, a start time
+//! and groups, is not in its module: which that is, is known when it has been lowered, and then it
+//! is lowered once more.
 
 use super::v1model::{DROP_PORT, PATHS};
 use super::{Lower, Lowered, Parts, fault};
@@ -134,7 +137,8 @@ impl Lower<'_> {
         Ok((pipeline, needs))
     }
 
-    /// What the code asks for. Copies of a group save and restore all fields, so what reads the time is known of a module without groups.
+    /// What the code asks for. Copies of a group save and restore all fields, so what reads the
+    /// time is known of a module without groups.
     fn needs(&self) -> Lowered<Needs> {
         let Some(Element { has, asks_time, .. }) = self.element else { return Ok(Needs::default()) };
         let mut time = asks_time;
@@ -293,7 +297,8 @@ impl Lower<'_> {
         self.code.op1(Op::TValid, copies.table);
     }
 
-    /// Takes port and replication id of the member at hand, and looks whether there is one behind it.
+    /// Takes port and replication id of the member at hand, and looks whether there is one behind
+    /// it.
     fn load_member(&mut self, copies: &Copies) -> Lowered<()> {
         self.find_member(copies);
         self.code.op(Op::Pop);
@@ -350,7 +355,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Sends a copy and goes on with the next member, if there is one: the payload is what it was when the headers are off.
+    /// Sends a copy and goes on with the next member, if there is one: the payload is what it was
+    /// when the headers are off.
     fn send_copy(&mut self, outputs: u32, copies: &Copies) -> Lowered<()> {
         let (last, after) = (self.code.label(), self.code.label());
         self.code.get(copies.more);

@@ -1,7 +1,9 @@
-//! Architectures: what surrounds the parts of a program, and its externs. Each is a file here and an entry of [`ALL`]; nothing else names it.
+//! Architectures: what surrounds the parts of a program, and its externs. Each is a file here and
+//! an entry of [`ALL`]; nothing else names it.
 //!
-//! An architecture makes one module of the parts, with the ports and the places in info memory that [`crate::pipeline`] describes. The replication engine behind it is
-//! the same for all: what a packet's path is called in the program is in [`crate::pipeline::Paths`].
+//! An architecture makes one module of the parts, with the ports and the places in info memory that
+//! [`crate::pipeline`] describes. The replication engine behind it is the same for all: what a
+//! packet's path is called in the program is in [`crate::pipeline::Paths`].
 
 mod element;
 mod psa;
@@ -37,7 +39,8 @@ pub(crate) struct Architecture {
     pub cpu_port: u32,
     /// The highest port that packets can leave by.
     pub last_port: u32,
-    /// Ways of packets: for each the parts that it goes through in order, and which of their parameters are the same places.
+    /// Ways of packets: for each the parts that it goes through in order, and which of their
+    /// parameters are the same places.
     pub flow: &'static [&'static [(usize, &'static [u8])]],
     /// Writes the code of both halves.
     pub(super) lower: fn(&mut Lower<'_>, &Parts) -> Lowered<(Saved, Paths)>,
@@ -52,7 +55,8 @@ pub(crate) struct Architecture {
 /// Object, class and name, arguments, call.
 type Method = fn(&mut Lower<'_>, &Expr, (&str, &str), Args<'_>, &Expr) -> Lowered<Called>;
 
-/// Parameters in [`Architecture::flow`]: the headers, the program's metadata, which is 0 at first, and all others.
+/// Parameters in [`Architecture::flow`]: the headers, the program's metadata, which is 0 at first,
+/// and all others.
 pub(crate) const HEADERS: u8 = 0;
 pub(crate) const METADATA: u8 = 1;
 pub(crate) const OTHER: u8 = 2;
@@ -70,7 +74,8 @@ pub(super) enum Called {
     Value(Place),
 }
 
-/// The parsers and controls of a package, in the order of its arguments; those of packages in it stand in their place.
+/// The parsers and controls of a package, in the order of its arguments; those of packages in it
+/// stand in their place.
 pub(crate) struct Parts {
     pub blocks: Vec<(InstId, usize)>,
     pub span: Span,

@@ -1,10 +1,14 @@
-//! The Portable Switch Architecture, as BMv2's psa_switch has it: each half is a parser, a control and a deparser, and packets go from one to the other as bytes.
+//! The Portable Switch Architecture, as BMv2's psa_switch has it: each half is a parser, a control
+//! and a deparser, and packets go from one to the other as bytes.
 //!
-//! What a half tells the other besides the packet are five values of the program's own types, each for one path: `normal_meta`, `clone_i2e_meta`, `clone_e2e_meta`,
-//! `resubmit_meta` and `recirculate_meta`. They travel in info memory as field lists; on other paths they are 0. Ingress drops unless the program says otherwise. A drop
-//! goes before resubmission, multicast and unicast, but not before clones.
+//! What a half tells the other besides the packet are five values of the program's own types, each
+//! for one path: `normal_meta`, `clone_i2e_meta`, `clone_e2e_meta`, `resubmit_meta` and
+//! `recirculate_meta`. They travel in info memory as field lists; on other paths they are 0.
+//! Ingress drops unless the program says otherwise. A drop goes before resubmission, multicast and
+//! unicast, but not before clones.
 //!
-//! Source: Portable Switch Architecture 1.2, section 6; where it leaves a choice, BMv2's psa_switch: the deparser of a dropped packet runs.
+//! Source: Portable Switch Architecture 1.2, section 6; where it leaves a choice, BMv2's
+//! psa_switch: the deparser of a dropped packet runs.
 
 use super::{Architecture, HEADERS, METADATA, OTHER, Parts, psa_objects};
 use crate::hir::Type;
@@ -46,8 +50,9 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
 /// `PSA_PORT_RECIRCULATE`.
 pub(super) const RECIRCULATE_PORT: u32 = 0xffff_fffa;
 
-/// The values that travel: the part that writes each, which is a deparser, and its parameter. They are `normal_meta`, `clone_i2e_meta`, `clone_e2e_meta`,
-/// `resubmit_meta`, `recirculate_meta`; the field list of each has its position as number.
+/// The values that travel: the part that writes each, which is a deparser, and its parameter. They
+/// are `normal_meta`, `clone_i2e_meta`, `clone_e2e_meta`, `resubmit_meta`, `recirculate_meta`; the
+/// field list of each has its position as number.
 const WRITTEN: [(usize, usize); 5] = [(2, 3), (2, 1), (5, 1), (2, 2), (5, 2)];
 const CLONE_I2E: u32 = 1;
 const CLONE_E2E: u32 = 2;

@@ -1,7 +1,9 @@
 //! The functions and extern objects of PSA.
 //!
-//! Objects that keep something between packets are those of v1model under other names. `InternetChecksum` and `Checksum` are values of the block that declares them: each
-//! run of the block begins with them cleared. Direct counters and meters act where the entry is found, as in BMv2, not where `count` or `execute` stands.
+//! Objects that keep something between packets are those of v1model under other names.
+//! `InternetChecksum` and `Checksum` are values of the block that declares them: each run of the
+//! block begins with them cleared. Direct counters and meters act where the entry is found, as in
+//! BMv2, not where `count` or `execute` stands.
 //!
 //! Source: Portable Switch Architecture 1.2, section 7.
 
@@ -149,7 +151,8 @@ impl Lower<'_> {
         self.psa_colour(colour, call)
     }
 
-    /// The colour of the entry that was found, or the given one if that is worse; behind a miss the given one.
+    /// The colour of the entry that was found, or the given one if that is worse; behind a miss the
+    /// given one.
     fn psa_direct_meter(&mut self, object: &Expr, args: Args<'_>, call: &Expr) -> Lowered<Called> {
         let Some(found) = self.direct_colour(object) else {
             return fault(call.span, "this meter is executed in actions of the table that it is a property of");
@@ -193,7 +196,8 @@ impl Lower<'_> {
         Ok(Called::Value(place))
     }
 
-    /// A value with zeros in front of it up to whole bytes, as BMv2's psa_switch hashes it; simple_switch has them behind it.
+    /// A value with zeros in front of it up to whole bytes, as BMv2's psa_switch hashes it;
+    /// simple_switch has them behind it.
     fn whole_bytes(&mut self, data: Place, call: &Expr) -> Lowered<Place> {
         let bits: u32 = self.leaves(&data.ty, call.span)?.into_iter().map(|leaf| leaf.bits()).sum();
         if bits.is_multiple_of(8) {

@@ -1,7 +1,10 @@
-//! v1model's usual way: a packet for one port goes from ingress to egress in one run, and nothing of it travels in info memory.
+//! v1model's usual way: a packet for one port goes from ingress to egress in one run, and nothing
+//! of it travels in info memory.
 //!
-//! What asks for the replication engine (clones, groups, resubmission, digests) leaves ingress as it always does. Egress is there twice: here what it is told of the packet's way is
-//! constant, and what ingress knows of headers holds. Left out where it would be long, and where another number of runs would be seen (random numbers, parameters of checks by name).
+//! What asks for the replication engine (clones, groups, resubmission, digests) leaves ingress as
+//! it always does. Egress is there twice: here what it is told of the packet's way is constant, and
+//! what ingress knows of headers holds. Left out where it would be long, and where another number
+//! of runs would be seen (random numbers, parameters of checks by name).
 
 use super::Parts;
 use super::v1model::{DROP_PORT, PATHS};

@@ -1,6 +1,8 @@
-//! v1model, as BMv2's simple_switch has it: a parser, the verification of checksums and ingress; egress, the computation of checksums and the deparser.
+//! v1model, as BMv2's simple_switch has it: a parser, the verification of checksums and ingress;
+//! egress, the computation of checksums and the deparser.
 //!
-//! Headers and metadata travel from ingress to egress in info memory. A clone of what arrived is parsed again, by the port `again`.
+//! Headers and metadata travel from ingress to egress in info memory. A clone of what arrived is
+//! parsed again, by the port `again`.
 //!
 //! Source: BMv2, `docs/simple_switch.md`.
 

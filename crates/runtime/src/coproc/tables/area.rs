@@ -1,8 +1,12 @@
-//! Memory of a table: zeros at first, begins with a cache line, stays where it is, and takes memory only as it is written to.
+//! Memory of a table: zeros at first, begins with a cache line, stays where it is, and takes memory
+//! only as it is written to.
 //!
-//! Large areas are mapped from the system, and the largest asked to be kept in large pages, by which random accesses miss the translation cache less; small ones
-//! come from the heap. A large page is written to as a whole before it is used, so what is used from its begin on asks for them as it grows (a router of 16 ports, each with a table of
-//! a few neighbours and room for 65,536: 160 MB and 60 ms of its first second). Numbers in it are little-endian. Offsets out of bounds panic: they are the tables' own.
+//! Large areas are mapped from the system, and the largest asked to be kept in large pages, by
+//! which random accesses miss the translation cache less; small ones come from the heap. A large
+//! page is written to as a whole before it is used, so what is used from its begin on asks for them
+//! as it grows (a router of 16 ports, each with a table of a few neighbours and room for 65,536:
+//! 160 MB and 60 ms of its first second). Numbers in it are little-endian. Offsets out of bounds
+//! panic: they are the tables' own.
 
 use memmap2::{MmapMut, MmapOptions};
 use netil::layout::LINE;
@@ -10,7 +14,8 @@ use std::ops::{Deref, DerefMut};
 
 /// From this size on, areas are mapped.
 const MAPPED: usize = 256 << 10;
-/// From this size on in large pages: what is smaller, the translation cache can hold, and many tables have few entries.
+/// From this size on in large pages: what is smaller, the translation cache can hold, and many
+/// tables have few entries.
 #[cfg(target_os = "linux")]
 const IN_LARGE_PAGES: usize = 8 << 20;
 /// A large page.
@@ -36,7 +41,8 @@ impl Area {
         Some(area)
     }
 
-    /// So many bytes that are used from the first on, as far as is told by [`Self::will_use`]; `None` if the system does not give them.
+    /// So many bytes that are used from the first on, as far as is told by [`Self::will_use`];
+    /// `None` if the system does not give them.
     pub fn growing(size: usize) -> Option<Self> {
         if size < MAPPED {
             let bytes = vec![0; size + LINE];

@@ -1,13 +1,18 @@
-//! Ternary rules of many masks: a bit per rule, the best first, and for each byte of the key and each value that it can have the bits of the rules which that value suits. The
-//! rules that match are what all bytes' bits have in common, and the first of these is the best.
+//! Ternary rules of many masks: a bit per rule, the best first, and for each byte of the key and
+//! each value that it can have the bits of the rules which that value suits. The rules that match
+//! are what all bytes' bits have in common, and the first of these is the best.
 //!
-//! A cache line of each byte's bits is looked at after the other, without branches between bytes, which nobody could foretell. Bytes that no rule asks for have no bits. A lookup's
-//! cost is bounded by rules and bytes, whatever the masks are and however many.
+//! A cache line of each byte's bits is looked at after the other, without branches between bytes,
+//! which nobody could foretell. Bytes that no rule asks for have no bits. A lookup's cost is
+//! bounded by rules and bytes, whatever the masks are and however many.
 //!
-//! Invariant: a bit is set iff its rule does not ask for that byte or the value suits it. A rule that goes only loses its place among those present.
+//! Invariant: a bit is set iff its rule does not ask for that byte or the value suits it. A rule
+//! that goes only loses its place among those present.
 //!
-//! Source: Lakshman, Stiliadis, High-speed policy-based packet forwarding using bit-level parallel processing, SIGCOMM 1998. Leaves out summaries of words (Baboescu, Varghese, SIGCOMM
-//! 2001): rules of many masks have most words in common with each byte, so that lookups took three times as long.
+//! Source: Lakshman, Stiliadis, High-speed policy-based packet forwarding using bit-level parallel
+//! processing, SIGCOMM 1998. Leaves out summaries of words (Baboescu, Varghese, SIGCOMM 2001):
+//! rules of many masks have most words in common with each byte, so that lookups took three times
+//! as long.
 
 use super::rules::Rule;
 use netil::wide;

@@ -1,20 +1,27 @@
-//! When entries of a table end: which block of slots may hold one that has ended is found without looking at all.
+//! When entries of a table end: which block of slots may hold one that has ended is found without
+//! looking at all.
 //!
-//! A tree of minima, [`FAN`] wide: a leaf stands for [`FAN`] slots and holds a time before which none of them ends. A refresh makes an entry end later and tells
-//! nobody, so that lookups need not touch the tree; who asks what is due may find a block in which nothing has ended, and then tells the block's true
-//! minimum. Each such look is paid for by a refresh, so what it costs to reclaim an entry is bounded on average.
+//! A tree of minima, [`FAN`] wide: a leaf stands for [`FAN`] slots and holds a time before which
+//! none of them ends. A refresh makes an entry end later and tells nobody, so that lookups need not
+//! touch the tree; who asks what is due may find a block in which nothing has ended, and then tells
+//! the block's true minimum. Each such look is paid for by a refresh, so what it costs to reclaim
+//! an entry is bounded on average.
 //!
-//! What is put into a slot ends no sooner than all that was put somewhere before, while the timeout stays the same. So in a block that holds something already nothing changes, and that is
-//! told by a bit: all bits fit into a cache where the leaves of a large table do not (a translator of a million flows: each new one waited for memory once less for each of its tables).
+//! What is put into a slot ends no sooner than all that was put somewhere before, while the timeout
+//! stays the same. So in a block that holds something already nothing changes, and that is told by
+//! a bit: all bits fit into a cache where the leaves of a large table do not (a translator of a
+//! million flows: each new one waited for memory once less for each of its tables).
 //!
-//! Invariants: a node is at most every node and every end below it; the leaf of a block with a bit is at most when anything ends that is put next.
+//! Invariants: a node is at most every node and every end below it; the leaf of a block with a bit
+//! is at most when anything ends that is put next.
 
 use super::area::Area;
 use netil::layout::{FAN, NEVER};
 
 /// The tree, and marks.
 pub struct Deadlines {
-    /// Nodes as complements, so that fresh memory means [`NEVER`]: a level's beside each other, leaves first.
+    /// Nodes as complements, so that fresh memory means [`NEVER`]: a level's beside each other,
+    /// leaves first.
     nodes: Area,
     /// Where each level begins, and where the last one ends.
     begins: Vec<usize>,
@@ -68,7 +75,8 @@ impl Deadlines {
         (at * FAN..nodes.min((at + 1) * FAN)).map(move |i| (i, self.get(level, i)))
     }
 
-    /// What is put into a slot ends then: no sooner than what was put into others, by [`Self::lower`] or here.
+    /// What is put into a slot ends then: no sooner than what was put into others, by
+    /// [`Self::lower`] or here.
     pub fn put(&mut self, slot: usize, end: u64) {
         let block = slot / FAN;
         if self.marks[block / 8] >> (block % 8) & 1 == 0 {

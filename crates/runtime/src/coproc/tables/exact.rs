@@ -1,18 +1,27 @@
-//! Exact tables: open addressing with entries inline, so that a hit costs one cache line as a rule ([`netil::layout`] says how they lie).
+//! Exact tables: open addressing with entries inline, so that a hit costs one cache line as a rule
+//! ([`netil::layout`] says how they lie).
 //!
-//! - **Buckets** are slots; a key's is in its hash, and from there slots are probed one after the other. With buckets of as many slots as a cache line holds, twice as many keys were
-//!   beside their first slot (counters of 56,000 flows: 0.8 ns a packet).
+//! - **Buckets** are slots; a key's is in its hash, and from there slots are probed one after the
+//!   other. With buckets of as many slots as a cache line holds, twice as many keys were beside
+//!   their first slot (counters of 56,000 flows: 0.8 ns a packet).
 //! - **Growth** by the bucket is in `growth`, another capacity in `capacity`.
-//! - **Insertion** without asking: compiled code puts entries in by itself up to what `promise` says.
-//! - **Deletion** moves a later entry of the run into the gap, again and again; after [`MOVES`] of these the last gap is marked [`DEAD`] instead.
-//! - **Expiry**: lookups judge each entry by its end. An insertion first takes out up to two entries that have ended, and all of them before it
-//!   answers that the table is full ([`Deadlines`] finds them). The table's time never goes back, so nobody can tell when that happens.
-//! - **Hostile keys**: the hash is seeded. A key that finds [`PROBES`] slots taken goes to the stash, slots of their own found by an ordered map, so that even
-//!   one who knows the seed makes a lookup no dearer than the probes and the map's logarithm.
+//! - **Insertion** without asking: compiled code puts entries in by itself up to what `promise`
+//!   says.
+//! - **Deletion** moves a later entry of the run into the gap, again and again; after [`MOVES`] of
+//!   these the last gap is marked [`DEAD`] instead.
+//! - **Expiry**: lookups judge each entry by its end. An insertion first takes out up to two
+//!   entries that have ended, and all of them before it answers that the table is full
+//!   ([`Deadlines`] finds them). The table's time never goes back, so nobody can tell when that
+//!   happens.
+//! - **Hostile keys**: the hash is seeded. A key that finds [`PROBES`] slots taken goes to the
+//!   stash, slots of their own found by an ordered map, so that even one who knows the seed makes a
+//!   lookup no dearer than the probes and the map's logarithm.
 //!
-//! Invariants: between a key's home and its slot no slot is free, and fewer than [`PROBES`] lie; a key is in one slot at most; [`head::FILLED`] counts slots that hold one.
+//! Invariants: between a key's home and its slot no slot is free, and fewer than [`PROBES`] lie; a
+//! key is in one slot at most; [`head::FILLED`] counts slots that hold one.
 //!
-//! Source: Knuth, TAOCP 6.4, algorithm R. Where the system has not the memory for the declared capacity, the table is full earlier.
+//! Source: Knuth, TAOCP 6.4, algorithm R. Where the system has not the memory for the declared
+//! capacity, the table is full earlier.
 
 mod capacity;
 mod growth;
@@ -77,7 +86,8 @@ enum Search {
 }
 
 impl Exact {
-    /// A table as declared, with the entries that it has from the start. The seed makes its collisions its own.
+    /// A table as declared, with the entries that it has from the start. The seed makes its
+    /// collisions its own.
     pub fn new(declaration: &Declaration, seed: u64) -> Self {
         let mut capacity = declaration.capacity as usize;
         let mut table = loop {
@@ -118,7 +128,8 @@ impl Exact {
         Some(table)
     }
 
-    /// Says up to when code may put entries in without asking: not while there is something to be taken out, nor where the table must grow first.
+    /// Says up to when code may put entries in without asking: not while there is something to be
+    /// taken out, nor where the table must grow first.
     fn promise(&mut self) {
         self.head[head::READY] = self.limit.min(self.crowded()) as u64;
         self.head[head::QUIET] = self.deadlines.as_ref().map_or(NEVER, Deadlines::quiet);
@@ -238,7 +249,8 @@ impl Exact {
         }
     }
 
-    /// Takes out some of what has ended, and all of it before it says that there is no room for one more.
+    /// Takes out some of what has ended, and all of it before it says that there is no room for one
+    /// more.
     fn make_room(&mut self, now: u64) -> bool {
         let aim = self.filled().saturating_sub(RECLAIMED);
         for _ in 0..LOOKS {

@@ -1,7 +1,9 @@
-//! Prefix tables of keys of more than 128 bits: a hash table for each length that there is, asked from the longest on.
+//! Prefix tables of keys of more than 128 bits: a hash table for each length that there is, asked
+//! from the longest on.
 //!
-//! There are few lengths as a rule, whatever a table's size. Left out: binary search over the lengths, whose markers updates would have to mend; timeouts.
-//! Masks count by their ones, and key bits outside them are not seen, as the verifier has it.
+//! There are few lengths as a rule, whatever a table's size. Left out: binary search over the
+//! lengths, whose markers updates would have to mend; timeouts. Masks count by their ones, and key
+//! bits outside them are not seen, as the verifier has it.
 
 use super::Seeded;
 use super::values::Values;

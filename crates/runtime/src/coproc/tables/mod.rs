@@ -1,6 +1,7 @@
 //! Tables for use: what [`netil::tables::Reference`] means, fast.
 //!
-//! [`make`] chooses by kind and size. All are judged against the reference (`crates/runtime/tests/tables.rs`).
+//! [`make`] chooses by kind and size. All are judged against the reference
+//! (`crates/runtime/tests/tables.rs`).
 
 mod area;
 mod bits;
@@ -28,12 +29,14 @@ use std::hash::{BuildHasher, Hasher};
 use ternary::Ternary;
 use trie::Trie;
 
-/// A table as declared. The seed is the run's; what it gives is the same whatever the seed, but for handles.
+/// A table as declared. The seed is the run's; what it gives is the same whatever the seed, but for
+/// handles.
 pub fn make(declaration: &Declaration, seed: u64) -> Box<dyn Table> {
     make_for(declaration, seed, true)
 }
 
-/// The same; where no program writes into the table's values ([`is_written`]), equal ones share their memory.
+/// The same; where no program writes into the table's values ([`is_written`]), equal ones share
+/// their memory.
 pub fn make_for(declaration: &Declaration, seed: u64, written: bool) -> Box<dyn Table> {
     match declaration.kind {
         TableKind::Exact => Box::new(Exact::new(declaration, seed)),

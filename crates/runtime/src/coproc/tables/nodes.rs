@@ -1,18 +1,21 @@
-//! Nodes of a prefix table with long keys ([`super::paths`]), in one area, as [`netil::layout`] says how they lie.
+//! Nodes of a prefix table with long keys ([`super::paths`]), in one area, as [`netil::layout`]
+//! says how they lie.
 //!
-//! A path takes a unit, a branch as many cache lines as it needs; what was given back is used again for nodes of that size. So an area may be full of pieces of other
-//! sizes, and the nodes then have to be made anew: all of them fit, that is what [`BYTES`] is for.
+//! A path takes a unit, a branch as many cache lines as it needs; what was given back is used again
+//! for nodes of that size. So an area may be full of pieces of other sizes, and the nodes then have
+//! to be made anew: all of them fit, that is what [`BYTES`] is for.
 //!
-//! Source of the runs of equal neighbours found by counting ones: Degermark, Brodnik, Carlsson, Pink, Small forwarding tables for fast routing lookups,
-//! SIGCOMM 1997.
+//! Source of the runs of equal neighbours found by counting ones: Degermark, Brodnik, Carlsson,
+//! Pink, Small forwarding tables for fast routing lookups, SIGCOMM 1997.
 
 use super::area::Area;
 use netil::layout::paths::{BEFORE, DEEPER, LENGTH, OTHER, PATH, RUNS, THEN, UNIT};
 use netil::layout::{GROUP, LINE};
 
-/// What all nodes of n routes need at most is 192 n. A path for each route, and one for each branch, of which there are fewer: 64 n. Branches have at least two
-/// routes or branches in them, so that there are at most n, with 2 n such in all, and two runs for each of these, and one: 119 n with what lines leave over.
-/// Twice that leaves room for pieces.
+/// What all nodes of n routes need at most is 192 n. A path for each route, and one for each
+/// branch, of which there are fewer: 64 n. Branches have at least two routes or branches in them,
+/// so that there are at most n, with 2 n such in all, and two runs for each of these, and one: 119
+/// n with what lines leave over. Twice that leaves room for pieces.
 const BYTES: usize = 384;
 /// Sizes: a path, and branches of 1 to 17 lines.
 const SIZES: usize = 18;

@@ -1,15 +1,20 @@
-//! Prefix tables of keys of 40 to 128 bits: a trie of 8 bits a step behind its first level, in which ways without branches are one step and equal neighbours one
-//! word ([`netil::layout`] says how it lies). So it takes memory by its routes, not by how long they are, and a large IPv6 table stays in the caches.
+//! Prefix tables of keys of 40 to 128 bits: a trie of 8 bits a step behind its first level, in
+//! which ways without branches are one step and equal neighbours one word ([`netil::layout`] says
+//! how it lies). So it takes memory by its routes, not by how long they are, and a large IPv6 table
+//! stays in the caches.
 //!
-//! The routes are in a sorted map. When one comes or goes, the smallest part of the trie that it belongs to is made anew from those of its region; branches on the
-//! way there are written with what is below as it was. A short prefix costs as much as all that lie in it.
+//! The routes are in a sorted map. When one comes or goes, the smallest part of the trie that it
+//! belongs to is made anew from those of its region; branches on the way there are written with
+//! what is below as it was. A short prefix costs as much as all that lie in it.
 //!
-//! Invariants: a region whose routes are longer than it goes on with its cover, the longest route that has all of it, if there are none; with a path to the one, if
-//! there is one; else with the branch for the first byte in which they differ or one of them ends, on a path if bytes are stepped over. So the trie follows
-//! from the routes alone.
+//! Invariants: a region whose routes are longer than it goes on with its cover, the longest route
+//! that has all of it, if there are none; with a path to the one, if there is one; else with the
+//! branch for the first byte in which they differ or one of them ends, on a path if bytes are
+//! stepped over. So the trie follows from the routes alone.
 //!
-//! Source: Morrison, PATRICIA, JACM 1968 (ways without branches); Degermark et al. in [`super::nodes`]. Leaves out timeouts. Masks count by their ones, and key bits
-//! outside them are not seen, as the verifier has it.
+//! Source: Morrison, PATRICIA, JACM 1968 (ways without branches); Degermark et al. in
+//! [`super::nodes`]. Leaves out timeouts. Masks count by their ones, and key bits outside them are
+//! not seen, as the verifier has it.
 
 use super::Seeded;
 use super::area::Area;
@@ -23,7 +28,8 @@ use netil::wide;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A prefix from the most significant bit on, and how many bits it has. They sort as what covers before what is covered.
+/// A prefix from the most significant bit on, and how many bits it has. They sort as what covers
+/// before what is covered.
 type Prefix = (u128, u32);
 /// A route's prefix and its handle.
 type Route = (Prefix, u32);
@@ -81,7 +87,8 @@ fn byte(key: u128, depth: u32) -> usize {
 }
 
 impl Paths {
-    /// A table as declared, with the entries that it has from the start. `None` if it is another kind's.
+    /// A table as declared, with the entries that it has from the start. `None` if it is another
+    /// kind's.
     pub fn new(declaration: &Declaration, seed: u64, shared: bool) -> Option<Self> {
         let shape = layout::Paths::of(declaration)?;
         let mut capacity = declaration.capacity as usize;
@@ -147,14 +154,16 @@ impl Paths {
         self.routes.range((prefix, length + 1)..=(last, u32::MAX)).map(|(prefix, handle)| (*prefix, *handle))
     }
 
-    /// What a region goes on with if nothing in it is longer: the longest route that has all of it, but for the one of no bits, which is in the head.
+    /// What a region goes on with if nothing in it is longer: the longest route that has all of it,
+    /// but for the one of no bits, which is in the head.
     fn cover(&self, (mut prefix, mut length): Prefix) -> u32 {
         while length > 0 {
             let Some((before, handle)) = self.routes.range(..=(prefix, length)).next_back() else { return 0 };
             if covers(*before, prefix) {
                 return if before.1 == 0 { 0 } else { *handle };
             }
-            // Whatever has all of it is no longer than what that one has of it, or would have come first.
+            // Whatever has all of it is no longer than what that one has of it, or would have come
+            // first.
             length = (before.0 ^ prefix).leading_zeros();
             prefix = cut(prefix, length);
         }
@@ -175,7 +184,8 @@ impl Paths {
         if at == depth { Some(then) } else { self.nodes.add_path(&path) }
     }
 
-    /// Writes routes into slots that have their cover: short ones over all that they have, long ones below. What covers comes before what it covers.
+    /// Writes routes into slots that have their cover: short ones over all that they have, long
+    /// ones below. What covers comes before what it covers.
     fn fill(&mut self, slots: &mut [u32], level: Level, mut routes: &[Route]) -> Option<()> {
         while let [(prefix, handle), rest @ ..] = routes {
             if prefix.1 <= level.end {
@@ -293,7 +303,8 @@ impl Paths {
     }
 }
 
-/// The byte for which routes branch: the first in which they differ, or in which the first of them ends.
+/// The byte for which routes branch: the first in which they differ, or in which the first of them
+/// ends.
 fn branch_at(first: Prefix, last: Prefix) -> u32 {
     ((first.0 ^ last.0).leading_zeros() / 8).min((first.1 - 1) / 8)
 }

@@ -1,7 +1,10 @@
-//! Range tables: the key space cut at every lowest key and behind every highest one; between two cuts one rule wins for all keys, and it is found by binary search.
+//! Range tables: the key space cut at every lowest key and behind every highest one; between two
+//! cuts one rule wins for all keys, and it is found by binary search.
 //!
-//! The cuts are made anew when something is looked up and much has changed, in one sweep over all rules; until then the few rules that are new are looked
-//! at one by one, and coming upon one that is gone makes the cuts anew as well. So loading many rules costs one sweep, and one rule more now and then hardly anything.
+//! The cuts are made anew when something is looked up and much has changed, in one sweep over all
+//! rules; until then the few rules that are new are looked at one by one, and coming upon one that
+//! is gone makes the cuts anew as well. So loading many rules costs one sweep, and one rule more
+//! now and then hardly anything.
 //!
 //! Invariant: a rule that is not in `recent` is in the cuts. Leaves out timeouts.
 

@@ -1,6 +1,8 @@
-//! What ternary and range tables have in common: rules by handle, and handles by what a rule is known by.
+//! What ternary and range tables have in common: rules by handle, and handles by what a rule is
+//! known by.
 //!
-//! Source of the order: the highest priority wins, among equals the rule entered first; a rule that only gets another value keeps its place.
+//! Source of the order: the highest priority wins, among equals the rule entered first; a rule that
+//! only gets another value keeps its place.
 
 use super::Seeded;
 use super::values::Values;

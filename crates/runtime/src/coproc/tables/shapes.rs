@@ -1,10 +1,13 @@
-//! Ternary rules of few masks: for each mask its rules in hashed slots, looked into one mask after the other, the one with the best rule first, until no better one can
-//! come ([`netil::layout`] says how they lie). A lookup's cost grows with the masks, not with the rules.
+//! Ternary rules of few masks: for each mask its rules in hashed slots, looked into one mask after
+//! the other, the one with the best rule first, until no better one can come ([`netil::layout`]
+//! says how they lie). A lookup's cost grows with the masks, not with the rules.
 //!
-//! Invariants: of rules with the same key and mask the best has the slot; slots of a mask are at most two thirds full. A rule that goes gives its slot to the next best one, or leaves it
-//! with an order that nothing is worse than.
+//! Invariants: of rules with the same key and mask the best has the slot; slots of a mask are at
+//! most two thirds full. A rule that goes gives its slot to the next best one, or leaves it with an
+//! order that nothing is worse than.
 //!
-//! Source: Srinivasan, Suri, Varghese, Packet classification using tuple space search, SIGCOMM 1999; the order of masks is Open vSwitch's (Pfaff et al., NSDI 2015).
+//! Source: Srinivasan, Suri, Varghese, Packet classification using tuple space search, SIGCOMM
+//! 1999; the order of masks is Open vSwitch's (Pfaff et al., NSDI 2015).
 
 use super::area::Area;
 use super::rules::{Rank, Rule};

@@ -1,7 +1,9 @@
-//! Ternary tables: hashed slots by masks where these are few ([`Shapes`]), rows of bits where they are many ([`Bits`]).
+//! Ternary tables: hashed slots by masks where these are few ([`Shapes`]), rows of bits where they
+//! are many ([`Bits`]).
 //!
-//! Either is made anew when many rules are new or have been asked for often; a few are looked at one by one until then. Compiled code looks into slots by itself, so once their memory
-//! is lent it stays until it is asked for again, which is when a burst begins.
+//! Either is made anew when many rules are new or have been asked for often; a few are looked at
+//! one by one until then. Compiled code looks into slots by itself, so once their memory is lent it
+//! stays until it is asked for again, which is when a burst begins.
 //!
 //! Invariants: a rule that is not in `recent` is in `form`. Leaves out timeouts.
 

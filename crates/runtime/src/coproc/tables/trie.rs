@@ -1,15 +1,18 @@
-//! Prefix tables of keys of up to 32 bits: a multibit trie whose first level is an array ([`netil::layout`] says how it lies). With 24 bits there this is
-//! DIR-24-8; small tables have 16, which stay in the cache, then 8 and 8.
+//! Prefix tables of keys of up to 32 bits: a multibit trie whose first level is an array
+//! ([`netil::layout`] says how it lies). With 24 bits there this is DIR-24-8; small tables have 16,
+//! which stay in the cache, then 8 and 8.
 //!
-//! A prefix is painted over all slots that it covers and no longer prefix has taken; how long the prefix of a slot is stands in arrays of their own, which only
-//! updates touch. So lookups read one slot as a rule, an update costs the slots of its prefix, and nothing is ever rebuilt but once, when handles outgrow
-//! 15 bits.
+//! A prefix is painted over all slots that it covers and no longer prefix has taken; how long the
+//! prefix of a slot is stands in arrays of their own, which only updates touch. So lookups read one
+//! slot as a rule, an update costs the slots of its prefix, and nothing is ever rebuilt but once,
+//! when handles outgrow 15 bits.
 //!
-//! Invariants: a slot has the handle of the longest prefix that covers it but for the one of no bits, which is in the head; a group is there iff a prefix
-//! longer than its slot is.
+//! Invariants: a slot has the handle of the longest prefix that covers it but for the one of no
+//! bits, which is in the head; a group is there iff a prefix longer than its slot is.
 //!
-//! Source: Gupta, Lin, McKeown, Routing lookups in hardware at memory access speeds, INFOCOM 1998. Leaves out keys of more than 32 bits and timeouts. Masks
-//! count by their ones, and key bits outside them are not seen, as the verifier has it.
+//! Source: Gupta, Lin, McKeown, Routing lookups in hardware at memory access speeds, INFOCOM 1998.
+//! Leaves out keys of more than 32 bits and timeouts. Masks count by their ones, and key bits
+//! outside them are not seen, as the verifier has it.
 
 use super::Seeded;
 use super::area::Area;
@@ -55,7 +58,8 @@ struct Paint {
 }
 
 impl Trie {
-    /// A table as declared, with the entries that it has from the start. `None` if a trie cannot be that table.
+    /// A table as declared, with the entries that it has from the start. `None` if a trie cannot be
+    /// that table.
     pub fn new(declaration: &Declaration, seed: u64, shared: bool) -> Option<Self> {
         let shape = layout::Trie::of(declaration)?;
         let mut capacity = declaration.capacity as usize;
@@ -105,7 +109,8 @@ impl Trie {
     fn set(&mut self, at: Place, value: u32) {
         let wide = self.is_wide();
         let area = &mut self.slots[at.level];
-        // Sizes that are known when this is compiled are stores and no calls; a short prefix covers millions of slots.
+        // Sizes that are known when this is compiled are stores and no calls; a short prefix covers
+        // millions of slots.
         if wide {
             area[at.slot * 4..][..4].copy_from_slice(&value.to_le_bytes());
         } else {
@@ -154,7 +159,8 @@ impl Trie {
         }
     }
 
-    /// Goes down to a prefix through groups, which are made where there are none, and notes in each that it is needed.
+    /// Goes down to a prefix through groups, which are made where there are none, and notes in each
+    /// that it is needed.
     fn make_path(&mut self, prefix: u32, length: u32) {
         let mut below = self.key_bits - self.root_bits;
         let mut place = Place { level: 0, slot: (prefix >> below) as usize };
@@ -185,7 +191,8 @@ impl Trie {
         first
     }
 
-    /// Goes down to a prefix that is no longer there; on the way back the groups that nothing needs any more go.
+    /// Goes down to a prefix that is no longer there; on the way back the groups that nothing needs
+    /// any more go.
     fn drop_path(&mut self, at: Place, prefix: u32, length: u32, below: u32) {
         let Some(group) = self.group(self.get(at)).filter(|_| length > self.key_bits - below) else { return };
         let next = Place { level: 1, slot: group + (prefix >> (below - 8)) as usize % GROUP };

@@ -1,6 +1,7 @@
 //! Values of a table's entries, in slots beside each other; a handle is a slot's number + 1.
 //!
-//! Where no program writes to them, equal values share a slot: a routing table of a million routes has few next hops, and these stay in the cache.
+//! Where no program writes to them, equal values share a slot: a routing table of a million routes
+//! has few next hops, and these stay in the cache.
 //!
 //! Invariant: `uses` counts the entries of each slot, and a slot with none is in `free`.
 

@@ -1,10 +1,15 @@
-//! AddressTranslator: addresses and ports of IPv6 packets are replaced by mapped ones, and back (Click's element; RFC 2663 calls it NAT and NAPT).
+//! AddressTranslator: addresses and ports of IPv6 packets are replaced by mapped ones, and back
+//! (Click's element; RFC 2663 calls it NAT and NAPT).
 //!
-//! Outward packets get another source, inward ones the destination that stands behind theirs. Mappings are given, or made by the first packet of the one direction that may
-//! make some: an address for a host, or a port of one address for a flow. None ends, as in Click. Checksums of TCP, UDP and ICMPv6 are made anew.
+//! Outward packets get another source, inward ones the destination that stands behind theirs.
+//! Mappings are given, or made by the first packet of the one direction that may make some: an
+//! address for a host, or a port of one address for a flow. None ends, as in Click. Checksums of
+//! TCP, UDP and ICMPv6 are made anew.
 //!
-//! Differs from Click, which reads ports that were never set: flows of ICMPv6 have port 0; given mappings hold in both directions whichever makes mappings, back to the port they
-//! were given with, and where ports are given out as well other flows get these. Leaves out extension headers and fragments.
+//! Differs from Click, which reads ports that were never set: flows of ICMPv6 have port 0; given
+//! mappings hold in both directions whichever makes mappings, back to the port they were given
+//! with, and where ports are given out as well other flows get these. Leaves out extension headers
+//! and fragments.
 
 use super::super::summary::checksum;
 use super::super::{ElementError, Packet, text};
@@ -47,7 +52,8 @@ struct Translator {
     with_ports: bool,
     dynamic: Dynamic,
     inward: bool,
-    /// From inner and outer ends to the mapped one, and from outer and mapped ends to the inner one.
+    /// From inner and outer ends to the mapped one, and from outer and mapped ends to the inner
+    /// one.
     outwards: HashMap<(End, End), End>,
     inwards: HashMap<(End, End), End>,
 }

@@ -1,6 +1,7 @@
 //! AggregateCounter: counts packets or bytes by the aggregate annotation.
 //!
-//! Leaves out: packed files in the order of another machine. Counters are bounded: when there are too many, the element is frozen.
+//! Leaves out: packed files in the order of another machine. Counters are bounded: when there are
+//! too many, the element is frozen.
 
 use super::super::script::write_file;
 use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};

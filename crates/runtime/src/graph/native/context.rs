@@ -1,4 +1,5 @@
-//! The graph as elements of the runtime see it: those that run, and those that are asked whether they have packets.
+//! The graph as elements of the runtime see it: those that run, and those that are asked whether
+//! they have packets.
 
 use super::super::{ElementError, Graph, HandlerError, Info, Packet, Stream, confined, text};
 use netil::pool::Pool;
@@ -58,7 +59,8 @@ impl<'g> Ctx<'g> {
         self.graph.can_read(handler, Some(self.node))
     }
 
-    /// True if there is such a handler to write; of an element that is running that is not known, and taken for granted.
+    /// True if there is such a handler to write; of an element that is running that is not known,
+    /// and taken for granted.
     pub fn can_write(&self, handler: &str) -> bool {
         self.graph.can_write(handler, Some(self.node)) || self.graph.is_running(handler, self.node)
     }
@@ -121,7 +123,8 @@ impl<'g> Ctx<'g> {
         self.graph.core.nodes[self.node].entries.get(output as usize).copied().flatten()
     }
 
-    /// Whether each packet that comes to this queue now would have been taken out before the next came.
+    /// Whether each packet that comes to this queue now would have been taken out before the next
+    /// came.
     pub(in super::super) fn keeps_up(&self) -> bool {
         self.graph.keeps_up(self.node)
     }
@@ -160,7 +163,8 @@ impl<'g> Ctx<'g> {
         self.graph.lift(slot, 0)
     }
 
-    /// Asks for packets in the pool at a pull input; in `slots`, which is empty, are then those that are next, if there are such.
+    /// Asks for packets in the pool at a pull input; in `slots`, which is empty, are then those
+    /// that are next, if there are such.
     pub fn pull_slots(&mut self, port: u32, slots: &mut Vec<u32>) {
         self.graph.pull_slots(self.node, port, slots);
     }

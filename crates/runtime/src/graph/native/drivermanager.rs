@@ -4,7 +4,8 @@ use super::super::script::{Halt, NAMES, Script};
 use super::super::{ElementError, HandlerError, Packet, signals, text};
 use super::{Control, Ctx, Driver, Facts, Handlers, Native, NativeClass, Ready, Setup, Shared, controls};
 
-/// Scripts work where the end is asked for, at a time that they wait for, or when they are asked between arrivals; bursts end there.
+/// Scripts work where the end is asked for, at a time that they wait for, or when they are asked
+/// between arrivals; bursts end there.
 const FACTS: Facts = Facts { takes_bursts: true, calls_handlers: true, shared: Shared::First, ..Facts::OTHER };
 
 pub(super) static SCRIPT: NativeClass = NativeClass {

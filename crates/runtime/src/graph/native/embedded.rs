@@ -1,7 +1,9 @@
-//! FromDevice and ToDevice of a graph that another program embeds: packets come from queues that the program fills, and go to queues that it empties.
+//! FromDevice and ToDevice of a graph that another program embeds: packets come from queues that
+//! the program fills, and go to queues that it empties.
 //!
-//! A queue holds [`MOST`] packets or [`MOST_BYTES`] bytes. What does not fit is refused where the program pushes; a ToDevice that pulls leaves it in
-//! the queue before it, and packets that are pushed to it are dropped and counted.
+//! A queue holds [`MOST`] packets or [`MOST_BYTES`] bytes. What does not fit is refused where the
+//! program pushes; a ToDevice that pulls leaves it in the queue before it, and packets that are
+//! pushed to it are dropped and counted.
 
 use super::super::{HandlerError, Packet};
 use super::fromdump::is_pulled;
@@ -48,7 +50,8 @@ struct Entry {
 }
 
 impl Batch {
-    /// A packet, behind those that are there. Of more bytes than packets may have the first are taken. False if there is no room.
+    /// A packet, behind those that are there. Of more bytes than packets may have the first are
+    /// taken. False if there is no room.
     #[inline]
     pub fn push(&mut self, packet: Lent<'_>) -> bool {
         if self.next == self.entries.len() {
@@ -142,7 +145,8 @@ pub struct PacketPort {
 }
 
 impl PacketPort {
-    /// A packet comes; false if there is no room for it. Of more bytes than packets may have the first are taken.
+    /// A packet comes; false if there is no room for it. Of more bytes than packets may have the
+    /// first are taken.
     pub fn push(&self, packet: Lent<'_>) -> bool {
         self.into.with(|batch| batch.push(packet))
     }
@@ -152,7 +156,8 @@ impl PacketPort {
         self.into.with(|batch| batch.extend(packets));
     }
 
-    /// Packets come, as far as there is room; those stay in their batch that there is none for. Where none wait, memory changes hands.
+    /// Packets come, as far as there is room; those stay in their batch that there is none for.
+    /// Where none wait, memory changes hands.
     pub fn give(&self, packets: &mut Batch) {
         self.into.with(|batch| {
             if batch.is_empty() {

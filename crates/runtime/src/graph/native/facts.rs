@@ -5,7 +5,8 @@ use netil::cut_through::Role;
 /// What holds of all elements of a class.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// Nothing shows but a queue's greatest length when several arrivals come to an element before the tasks behind have run, unless it [says otherwise](super::Native::one_at_a_time).
+    /// Nothing shows but a queue's greatest length when several arrivals come to an element before
+    /// the tasks behind have run, unless it [says otherwise](super::Native::one_at_a_time).
     pub takes_bursts: bool,
     /// Packets may wait in an element from one turn to the next.
     pub holds_packets: bool,
@@ -21,7 +22,8 @@ pub struct Facts {
     pub reads: Option<Medium>,
     /// Where the packets are written that it takes.
     pub writes: Option<Medium>,
-    /// The device that an element of this name has with these arguments, where not an argument by position says it alone.
+    /// The device that an element of this name has with these arguments, where not an argument by
+    /// position says it alone.
     pub device: fn(&str, &[String]) -> Option<String>,
     /// Packets that come to it are gone; what it keeps of them are sums.
     pub ends: bool,
@@ -33,11 +35,14 @@ pub struct Facts {
     pub informs: bool,
     /// It does something when a run begins, and nothing after that.
     pub only_begins: bool,
-    /// It may look at packets' annotations; what only holds packets, takes them or writes their bytes does not.
+    /// It may look at packets' annotations; what only holds packets, takes them or writes their
+    /// bytes does not.
     pub looks_at_annotations: bool,
-    /// The annotations that it sets or reads, with their sizes in bytes. Others are there only where an element in C has them.
+    /// The annotations that it sets or reads, with their sizes in bytes. Others are there only
+    /// where an element in C has them.
     pub annotations: &'static [(&'static str, u32)],
-    /// What an element with these arguments is on the way of packets, where that is known: for queues that packets leave at once.
+    /// What an element with these arguments is on the way of packets, where that is known: for
+    /// queues that packets leave at once.
     pub role: fn(&[String]) -> Option<Role>,
     /// What graphs that share an application's flows do with it.
     pub shared: Shared,
@@ -61,7 +66,8 @@ pub enum Medium {
 pub struct Calling {
     /// Its name.
     pub program: &'static str,
-    /// Arguments that name the handler to call. Handlers of these names, in small letters, change it.
+    /// Arguments that name the handler to call. Handlers of these names, in small letters, change
+    /// it.
     pub arguments: &'static [&'static str],
 }
 

@@ -1,7 +1,8 @@
 //! FromDump, FromDevice, PollDevice: packets of captures.
 //!
-//! A device is a capture that the run's settings map its name to. Pushed packets arrive in the order of their times, those of all captures merged, and
-//! make the time of the run; with TIMING they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
+//! A device is a capture that the run's settings map its name to. Pushed packets arrive in the
+//! order of their times, those of all captures merged, and make the time of the run; with TIMING
+//! they arrive by the run's clock where that is another. Pulled packets come as they are asked for.
 
 use super::super::{Args, ElementError, HandlerError, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
@@ -74,7 +75,8 @@ fn snaplen(args: &Args, device: bool) -> Result<u32, ElementError> {
     }
 }
 
-/// Refuses what would have no effect although packets depend on it, and what real devices would not take.
+/// Refuses what would have no effect although packets depend on it, and what real devices would not
+/// take.
 fn check(args: &Args) -> Result<(), ElementError> {
     if args.text("BPF_FILTER").is_some_and(|filter| !filter.trim().is_empty()) {
         return Err(ElementError::argument(
@@ -160,7 +162,8 @@ struct FromDump {
     count: u64,
     place: FilePos,
     over: bool,
-    /// What was read last ended before the time that was asked for, and more may come before it, or the end that somebody is told.
+    /// What was read last ended before the time that was asked for, and more may come before it, or
+    /// the end that somebody is told.
     goes_on: bool,
     /// The stretch of time that is wanted is over.
     behind: bool,
@@ -248,7 +251,8 @@ impl FromDump {
         self.over = true;
     }
 
-    /// Puts packets into the pool, first those read already. Those that come later than `until` wait.
+    /// Puts packets into the pool, first those read already. Those that come later than `until`
+    /// wait.
     fn fill_slots(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
         let before = slots.len();
         let mut last = self.place_ahead(most, until, slots, ctx);
@@ -334,7 +338,8 @@ impl FromDump {
         None
     }
 
-    /// The next packet that is wanted stands first, if there is one; where all are, it may still stand in the capture.
+    /// The next packet that is wanted stands first, if there is one; where all are, it may still
+    /// stand in the capture.
     fn prepare(&mut self, ctx: &mut Ctx<'_>) -> Option<u64> {
         if self.plain && self.own.is_none() && self.ahead.is_empty() {
             return self.peek(ctx);

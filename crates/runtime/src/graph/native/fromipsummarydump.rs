@@ -1,6 +1,7 @@
 //! FromIPSummaryDump: packets of lines of text.
 //!
-//! A task that makes a packet a turn, or is pulled; with TIMING packets come as far apart as their times are.
+//! A task that makes a packet a turn, or is pulled; with TIMING packets come as far apart as their
+//! times are.
 
 use super::super::summary::{self, make::Reader};
 use super::super::{Args, ElementError, HandlerError, Info, Packet};
@@ -151,7 +152,8 @@ impl FromIPSummaryDump {
         }
     }
 
-    /// Makes a line's packet the next one. With MULTIPACKET it is so many, each of which stands for one.
+    /// Makes a line's packet the next one. With MULTIPACKET it is so many, each of which stands for
+    /// one.
     fn read_packet(&mut self, line: &str, info: &Info) -> Result<(), ElementError> {
         let (mut packet, count, read) = self.reader.packet(line, info);
         if self.several {

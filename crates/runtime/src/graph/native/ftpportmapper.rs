@@ -1,8 +1,11 @@
 //! FTPPortMapper: the addresses in FTP's PORT commands, as a rewriter behind makes them.
 //!
-//! A client of FTP says in the text of its connection where the server is to connect to (RFC 959). Behind address translation that has to be the translated address, and there has to be a
-//! mapping for the connection. The command may become longer or shorter: TCPRewriter shifts sequence numbers. What is done with rewriters is done by their handlers.
-//! Source: Click's manual of FTPPortMapper, RFC 1624. Leaves out: EPRT (RFC 2428), and commands that are cut by the ends of segments.
+//! A client of FTP says in the text of its connection where the server is to connect to (RFC 959).
+//! Behind address translation that has to be the translated address, and there has to be a mapping
+//! for the connection. The command may become longer or shorter: TCPRewriter shifts sequence
+//! numbers. What is done with rewriters is done by their handlers. Source: Click's manual of
+//! FTPPortMapper, RFC 1624. Leaves out: EPRT (RFC 2428), and commands that are cut by the ends of
+//! segments.
 
 use super::super::{Args, HandlerError, Packet, text};
 use super::facts::HEADERS;
@@ -157,7 +160,8 @@ impl FtpPortMapper {
     }
 }
 
-/// Puts another address into the command, and lengths and checksums right. False if the packet cannot become so long.
+/// Puts another address into the command, and lengths and checksums right. False if the packet
+/// cannot become so long.
 fn replace(packet: &mut Packet, command: &Command, text: &[u8]) -> bool {
     let &Command { ip, tcp, from, to, .. } = command;
     let whole = [&packet.buffer.bytes()[..from], text, &packet.buffer.bytes()[to..]].concat();

@@ -1,6 +1,8 @@
-//! FromHost, KernelTap, KernelTun, those of DPDK, netmap and network simulators, and sockets: other ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
+//! FromHost, KernelTap, KernelTun, those of DPDK, netmap and network simulators, and sockets: other
+//! ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
 //!
-//! A capture stands for a device by the name that [`device_name`] finds. What these classes say of the host, such as its addresses, has no effect.
+//! A capture stands for a device by the name that [`device_name`] finds. What these classes say of
+//! the host, such as its addresses, has no effect.
 
 use super::super::{Args, ElementError, Packet};
 use super::{Ctx, Facts, Handlers, Medium, Native, NativeClass, Setup, Source, Task, fromdump, todump};
@@ -9,7 +11,8 @@ use super::{Ctx, Facts, Handlers, Medium, Native, NativeClass, Setup, Source, Ta
 struct Form {
     /// Arguments by position; the first is required.
     positional: &'static [&'static str],
-    /// Arguments that may say which device it is, in their order. Where none does, the element's name stands for it.
+    /// Arguments that may say which device it is, in their order. Where none does, the element's
+    /// name stands for it.
     device: &'static [&'static str],
 }
 
@@ -202,7 +205,8 @@ impl Form {
     }
 }
 
-/// The device that an element has by its name, its class and its arguments, where no argument by position says it.
+/// The device that an element has by its name, its class and its arguments, where no argument by
+/// position says it.
 pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<String> {
     (super::facts(class).device)(element, given)
 }

@@ -168,7 +168,8 @@ impl Made {
     }
 }
 
-/// Random bytes; the seed of the next ones (Steele, Lea and Flood: Fast splittable pseudorandom number generators, 2014).
+/// Random bytes; the seed of the next ones (Steele, Lea and Flood: Fast splittable pseudorandom
+/// number generators, 2014).
 fn fill(data: &mut [u8], mut seed: u64) -> u64 {
     for part in data.chunks_mut(8) {
         seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,7 +1,9 @@
 //! Elements that say something to whoever reads the configuration, and do nothing while it runs.
 //!
-//! AddressInfo and PortInfo give names to addresses and ports; the front end has put them in by the time that elements are made. The others are for
-//! schedulers that there are none of here, and for threads, which are around graphs: their arguments are read, so that a slip is told here as elsewhere.
+//! AddressInfo and PortInfo give names to addresses and ports; the front end has put them in by the
+//! time that elements are made. The others are for schedulers that there are none of here, and for
+//! threads, which are around graphs: their arguments are read, so that a slip is told here as
+//! elsewhere.
 
 use super::super::{Args, ElementError, text};
 use super::{Ctx, Facts, Native, NativeClass, Setup, Shared};

@@ -1,7 +1,8 @@
 //! IPReassembler: fragments of IP packets are held until a packet is whole (RFC 791 3.2, RFC 815).
 //!
-//! What is held is bounded by HIMEM: when more is there, the packets whose fragments came first go, until a quarter is free. Of bytes that two fragments have, the later
-//! one's count, as in Click. Leaves out MAX_MTU_ANNO.
+//! What is held is bounded by HIMEM: when more is there, the packets whose fragments came first go,
+//! until a quarter is free. Of bytes that two fragments have, the later one's count, as in Click.
+//! Leaves out MAX_MTU_ANNO.
 
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet};

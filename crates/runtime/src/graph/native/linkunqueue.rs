@@ -1,7 +1,8 @@
 //! LinkUnqueue: packets as they come out of a serial link.
 //!
-//! A packet enters the link when there is room on it, and its last bit leaves `length / bandwidth` after that of the packet before it, or after the latency if
-//! the link was idle. Its time is then when it leaves.
+//! A packet enters the link when there is room on it, and its last bit leaves `length / bandwidth`
+//! after that of the packet before it, or after the latency if the link was idle. Its time is then
+//! when it leaves.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};

@@ -1,8 +1,9 @@
 //! FromDevice, PollDevice, ToDevice and ToHost where a live device stands for their name.
 //!
-//! Elements of one name share one device. Frames get the time of the run's clock when they are taken from the kernel.
-//! What cannot be sent at once waits in the device, up to its limit; then ToDevice leaves packets in the queue before
-//! it (back-pressure), and packets that are pushed are dropped and counted.
+//! Elements of one name share one device. Frames get the time of the run's clock when they are
+//! taken from the kernel. What cannot be sent at once waits in the device, up to its limit; then
+//! ToDevice leaves packets in the queue before it (back-pressure), and packets that are pushed are
+//! dropped and counted.
 
 use super::super::share::lock;
 use super::super::{Args, ElementError, HandlerError, Own, Packet};
@@ -122,7 +123,8 @@ struct FromLive {
     pulled: bool,
     active: bool,
     force_ip: bool,
-    /// Frames are packets that a program in the kernel has begun, with so many bytes of info memory.
+    /// Frames are packets that a program in the kernel has begun, with so many bytes of info
+    /// memory.
     handed: Option<usize>,
     /// The most bytes of each packet.
     snaplen: u32,

@@ -1,4 +1,5 @@
-//! Elements that the runtime knows itself: what is not a function of one packet. A class is a file here and a line in [`ALL`].
+//! Elements that the runtime knows itself: what is not a function of one packet. A class is a file
+//! here and a line in [`ALL`].
 
 /// What an element gives of a role that others look at and change.
 macro_rules! gives {
@@ -264,12 +265,14 @@ pub trait Native: Send {
         }
     }
 
-    /// Packets that can come in without one being lost here or behind. If there is no room tasks run before the next comes.
+    /// Packets that can come in without one being lost here or behind. If there is no room tasks
+    /// run before the next comes.
     fn room(&self) -> usize {
         usize::MAX
     }
 
-    /// True if arrivals must come here with the tasks behind them after all, though [those of its class need not](Facts::takes_bursts).
+    /// True if arrivals must come here with the tasks behind them after all, though [those of its
+    /// class need not](Facts::takes_bursts).
     fn one_at_a_time(&self) -> bool {
         false
     }
@@ -285,7 +288,8 @@ pub trait Native: Send {
         0
     }
 
-    /// It is another graph's from now on, where annotations lie elsewhere: those of packets that it has read, or holds although its class [holds none](Facts::holds_packets), are to move.
+    /// It is another graph's from now on, where annotations lie elsewhere: those of packets that it
+    /// has read, or holds although its class [holds none](Facts::holds_packets), are to move.
     fn move_annotations(&mut self, from: &Info, to: &Info) {
         let _ = (from, to);
     }
@@ -346,7 +350,8 @@ pub trait Native: Send {
         None
     }
 
-    /// Tokens that it gets as time goes on, if it has such: when time begins with a capture's first packet, none has passed until then.
+    /// Tokens that it gets as time goes on, if it has such: when time begins with a capture's first
+    /// packet, none has passed until then.
     fn bucket(&mut self) -> Option<&mut Bucket> {
         None
     }

@@ -1,6 +1,7 @@
 //! Queues: where push meets pull.
 //!
-//! One element for all of Click's: what differs is which packet is dropped when there is no room, and whether sources hear that it is full.
+//! One element for all of Click's: what differs is which packet is dropped when there is no room,
+//! and whether sources hear that it is full.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, CutThrough, Facts, Handlers, Native, NativeClass, Passage, Queue, Ready, Setup, controls};
@@ -61,7 +62,8 @@ enum Held {
     Slot(u32),
 }
 
-/// Packets in order: for each where it lies in the pool, or that it is the next of those that do not. So what is in the pool is moved by whole slices.
+/// Packets in order: for each where it lies in the pool, or that it is the next of those that do
+/// not. So what is in the pool is moved by whole slices.
 #[derive(Default)]
 struct Waiting {
     order: VecDeque<u32>,
@@ -110,7 +112,8 @@ impl Waiting {
         }
     }
 
-    /// Those in the pool that are first, behind `slots`. Where that is all of them, memory changes hands, and nothing is copied.
+    /// Those in the pool that are first, behind `slots`. Where that is all of them, memory changes
+    /// hands, and nothing is copied.
     fn take_slots(&mut self, slots: &mut Vec<u32>) {
         if self.packets.is_empty() && slots.is_empty() {
             let free = VecDeque::from(std::mem::take(slots));

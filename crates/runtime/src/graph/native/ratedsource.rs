@@ -44,7 +44,8 @@ struct RatedSource {
 }
 
 impl RatedSource {
-    /// All packets that it is time for at once, where they may be made so. In simulated time each has a time of its own.
+    /// All packets that it is time for at once, where they may be made so. In simulated time each
+    /// has a time of its own.
     fn many(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let now = ctx.now();
         let due = if ctx.is_real() { self.bucket.available(now) } else { 0 };
@@ -85,7 +86,8 @@ impl Native for RatedSource {
     }
 
     fn one_at_a_time(&self) -> bool {
-        // Its timer is set whenever it has nothing to do before a moment, and no burst goes on beyond that.
+        // Its timer is set whenever it has nothing to do before a moment, and no burst goes on
+        // beyond that.
         self.pulled
     }
 

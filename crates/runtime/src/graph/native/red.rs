@@ -1,7 +1,8 @@
 //! RED: drops some packets before a queue is full.
 //!
-//! Source: S. Floyd, V. Jacobson, Random Early Detection Gateways for Congestion Avoidance, 1993, and the gentle variant. The queue is the first one that
-//! packets are pushed to behind it, or pulled from before it; random numbers are of the run's seed.
+//! Source: S. Floyd, V. Jacobson, Random Early Detection Gateways for Congestion Avoidance, 1993,
+//! and the gentle variant. The queue is the first one that packets are pushed to behind it, or
+//! pulled from before it; random numbers are of the run's seed.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
 use super::{Control, Ctx, CutThrough, Facts, Handlers, Native, NativeClass, Passage, Setup, controls};

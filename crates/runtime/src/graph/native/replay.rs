@@ -1,5 +1,5 @@
-//! FromDevice on packets in memory: for programs that make their traffic themselves, and for measurements, in which no file is to be read. Of the
-//! element's arguments SNAPLEN counts.
+//! FromDevice on packets in memory: for programs that make their traffic themselves, and for
+//! measurements, in which no file is to be read. Of the element's arguments SNAPLEN counts.
 
 use super::super::turns::moments;
 use super::super::{HandlerError, Own, Packet};
@@ -26,7 +26,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Those packets, so often, one every `interval_ns` nanoseconds; of each no more bytes than a packet can have.
+    /// Those packets, so often, one every `interval_ns` nanoseconds; of each no more bytes than a
+    /// packet can have.
     pub fn new<'p>(packets: impl IntoIterator<Item = &'p [u8]>, passes: u64, interval_ns: u64) -> Self {
         let (mut bytes, mut lens) = (Vec::new(), Vec::new());
         for packet in packets {
@@ -43,7 +44,8 @@ impl Replay {
         Self { memory, begin, lens, even, passes, interval_ns }
     }
 
-    /// The packets of one graph among several, as a network card with a queue for each would give them, one every so many nanoseconds as before.
+    /// The packets of one graph among several, as a network card with a queue for each would give
+    /// them, one every so many nanoseconds as before.
     pub(super) fn share(&self, mut own: Own) -> Self {
         let starts = self.lens.iter().scan(0, |line, len| Some(std::mem::replace(line, *line + lines_of(*len))));
         let packets = starts.zip(&self.lens).map(|(line, len)| &self.lines_from(line).as_flattened()[..*len as usize]);

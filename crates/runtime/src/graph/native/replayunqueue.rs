@@ -1,7 +1,8 @@
 //! ReplayUnqueue: packets are pulled until none comes, and pushed several times.
 //!
-//! What is held is bounded: at most [`MOST`] packets and [`MOST_BYTES`] bytes; what comes behind that is not pulled. Source: the manual of FastClick's element. Leaves out TIMING:
-//! a round is pushed as fast as it is taken.
+//! What is held is bounded: at most [`MOST`] packets and [`MOST_BYTES`] bytes; what comes behind
+//! that is not pulled. Source: the manual of FastClick's element. Leaves out TIMING: a round is
+//! pushed as fast as it is taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Ready, Task, TaskResult, controls};

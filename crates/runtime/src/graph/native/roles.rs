@@ -1,4 +1,5 @@
-//! What an element may be besides something that packets come to: each role is a trait, and an element gives those that it has ([`super::Native`]).
+//! What an element may be besides something that packets come to: each role is a trait, and an
+//! element gives those that it has ([`super::Native`]).
 
 use super::super::HandlerError;
 use super::embedded::PacketPort;
@@ -14,23 +15,27 @@ pub trait Source {
     /// It arrives.
     fn arrive(&mut self, ctx: &mut Ctx<'_>);
 
-    /// Packets for output 0 that arrive before a moment, at most so many, put into the pool; when the last one did. `None` if there are none, or
-    /// packets are more than what comes with them: then they come one at a time.
+    /// Packets for output 0 that arrive before a moment, at most so many, put into the pool; when
+    /// the last one did. `None` if there are none, or packets are more than what comes with them:
+    /// then they come one at a time.
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64>;
 
-    /// Whether what [`Self::arrive_many`] put into the pool can be taken back as if nobody had asked.
+    /// Whether what [`Self::arrive_many`] put into the pool can be taken back as if nobody had
+    /// asked.
     fn takes_back(&self) -> bool;
 
     /// The last of those that arrived have not arrived; only if it [can](Self::takes_back).
     fn take_back(&mut self, slots: &[u32], ctx: &mut Ctx<'_>);
 
-    /// Whether behind what [`Self::arrive_many`] gave last, though it was not as many as asked for, something may come before the time that was asked for:
-    /// packets, or the end of the source, if that ends the run.
+    /// Whether behind what [`Self::arrive_many`] gave last, though it was not as many as asked for,
+    /// something may come before the time that was asked for: packets, or the end of the source, if
+    /// that ends the run.
     fn goes_on(&self) -> bool {
         false
     }
 
-    /// Packets that come next, one or more, if they are all alike. Nobody has to be told that the last of them is the last.
+    /// Packets that come next, one or more, if they are all alike. Nobody has to be told that the
+    /// last of them is the last.
     fn even(&self) -> Option<Even<'_>> {
         None
     }
@@ -40,7 +45,8 @@ pub trait Source {
         let _ = packets;
     }
 
-    /// True if it has several outputs, and says of what it puts into the pool by which entry that comes in (`Ctx::entry_of`).
+    /// True if it has several outputs, and says of what it puts into the pool by which entry that
+    /// comes in (`Ctx::entry_of`).
     fn names_entries(&self) -> bool {
         false
     }
@@ -61,7 +67,8 @@ pub trait Task {
     /// Its turn.
     fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult;
 
-    /// So many of the packets that it has just made have not been made: only where it said that it takes them back when it made them.
+    /// So many of the packets that it has just made have not been made: only where it said that it
+    /// takes them back when it made them.
     fn take_back(&mut self, packets: u64) {
         let _ = packets;
     }
@@ -75,9 +82,11 @@ pub trait Task {
 pub enum TaskKind {
     /// Makes packets, several at once where it may.
     Makes,
-    /// Only pulls at input 0, so that there is nothing for it to do while what is there [is empty](Queue::is_empty).
+    /// Only pulls at input 0, so that there is nothing for it to do while what is there [is
+    /// empty](Queue::is_empty).
     Pulls,
-    /// Takes packets out of what is at input 0, one a turn at least while there are any and it may, and does nothing else but handle these.
+    /// Takes packets out of what is at input 0, one a turn at least while there are any and it may,
+    /// and does nothing else but handle these.
     Empties,
     /// Anything else.
     Other,
@@ -102,7 +111,8 @@ pub trait Queue {
     /// Whether it is full, if sources are told that.
     fn is_full(&self) -> Option<bool>;
 
-    /// The tasks behind packets that were made at once have run: it may have got longer all the same.
+    /// The tasks behind packets that were made at once have run: it may have got longer all the
+    /// same.
     fn kept_up(&mut self);
 
     /// Takes packets in the pool that are next, as far as they are there.
@@ -120,13 +130,16 @@ pub trait CutThrough {
     /// So many have gone past it.
     fn passed(&mut self, packets: u64);
 
-    /// Packets are to go past it: what its [program](netil::cut_through::Role::program) keeps is written into that program's data memory; false if it does not fit there. They come at their own times, or all now.
+    /// Packets are to go past it: what its [program](netil::cut_through::Role::program) keeps is
+    /// written into that program's data memory; false if it does not fit there. They come at their
+    /// own times, or all now.
     fn enter(&self, data: &mut [u8], now_ns: u64, timed: bool) -> bool {
         let _ = (data, now_ns, timed);
         false
     }
 
-    /// Whether what was there when packets began to go past it has become what is there now by these packets alone.
+    /// Whether what was there when packets began to go past it has become what is there now by
+    /// these packets alone.
     fn goes_on(&self, begun: &[u8], now: &[u8]) -> bool {
         let _ = (begun, now);
         true
@@ -142,7 +155,8 @@ pub trait CutThrough {
 pub enum Passage<'p> {
     /// A packet that comes goes on at once, where those behind let it go on, too.
     On,
-    /// It is a device of the program around the graph that takes so many bytes of each packet: calls bring packets.
+    /// It is a device of the program around the graph that takes so many bytes of each packet:
+    /// calls bring packets.
     From(&'p Arc<PacketPort>, usize),
     /// It is a device of the program around the graph: calls take packets.
     To(&'p Arc<PacketPort>),

@@ -121,7 +121,8 @@ impl Client {
     }
 }
 
-/// Inputs by their passes (Waldspurger and Weihl, Stride Scheduling, 1995); of equal ones the first.
+/// Inputs by their passes (Waldspurger and Weihl, Stride Scheduling, 1995); of equal ones the
+/// first.
 struct Stride {
     clients: Vec<Client>,
 }

@@ -10,7 +10,8 @@ pub const KEYWORDS: &[&str] = &[
     "LENGTH", "ALIGNMENT", "QUIET", "TIMING_FNT", "ALLOW_NONEXISTENT", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
 
-/// What arguments without a name are, by class. Behind PollDevice's device stood PROMISC before Click had a keyword for that; a truth value that is no number is still that.
+/// What arguments without a name are, by class. Behind PollDevice's device stood PROMISC before
+/// Click had a keyword for that; a truth value that is no number is still that.
 pub fn positional(class: &str, arguments: &[String]) -> &'static [&'static str] {
     let is_word = |text: &String| text::boolean(text).is_some() && text::integer(text).is_none();
     match class {

@@ -1,6 +1,7 @@
 //! TimeFilter: packets of a part of the time.
 //!
-//! The packet that ends it is held while the handler of END_CALL runs, since that may extend the time: handlers of an element are written when it has returned.
+//! The packet that ends it is held while the handler of END_CALL runs, since that may extend the
+//! time: handlers of an element are written when it has returned.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::{Control, Ctx, Facts, Handlers, Native, NativeClass, Setup, controls};

@@ -1,8 +1,9 @@
 //! ToDump, ToDevice, ToHost: packets into captures.
 //!
-//! A device is a capture that the run's settings map its name to. A device that nothing is said of takes packets and keeps none, so that a
-//! configuration runs where only its sources are captures; statistics count what it took. Elements of one device write one capture, in the order in which packets come to them;
-//! so do the elements of several graphs that share an application.
+//! A device is a capture that the run's settings map its name to. A device that nothing is said of
+//! takes packets and keeps none, so that a configuration runs where only its sources are captures;
+//! statistics count what it took. Elements of one device write one capture, in the order in which
+//! packets come to them; so do the elements of several graphs that share an application.
 
 use super::super::share::{Output, Share, lock};
 use super::super::{Args, ElementError, HandlerError, Packet};
@@ -139,7 +140,8 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn Native>, ElementError
     }))
 }
 
-/// What is written for each device, and how, while there are elements that do; and the devices that are live.
+/// What is written for each device, and how, while there are elements that do; and the devices that
+/// are live.
 #[derive(Default)]
 pub(in super::super) struct Devices {
     captures: HashMap<String, (Weak<Written>, Plan)>,
@@ -149,7 +151,8 @@ pub(in super::super) struct Devices {
 }
 
 impl Devices {
-    /// Passes on what was written to growing captures a second ago. What fails is told at the next packet.
+    /// Passes on what was written to growing captures a second ago. What fails is told at the next
+    /// packet.
     pub(in super::super) fn flush_captures(&mut self) {
         self.growing.retain(|output| output.strong_count() > 0);
         for output in self.growing.iter().filter_map(Weak::upgrade) {
@@ -231,7 +234,8 @@ impl ToDump {
         }
     }
 
-    /// Whether other elements write the same: then packets come one at a time, so that they are in their order.
+    /// Whether other elements write the same: then packets come one at a time, so that they are in
+    /// their order.
     fn is_shared(&self) -> bool {
         self.writer.as_ref().is_some_and(|output| Arc::strong_count(output) > 1)
     }

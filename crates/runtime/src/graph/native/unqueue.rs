@@ -39,7 +39,8 @@ impl Unqueue {
 }
 
 impl Unqueue {
-    /// Takes all packets of the pool that are next: nobody can tell in how many turns. False if there are none.
+    /// Takes all packets of the pool that are next: nobody can tell in how many turns. False if
+    /// there are none.
     fn take_slots(&mut self, ctx: &mut Ctx<'_>) -> bool {
         if !self.may() || self.limit >= 0 {
             return false;

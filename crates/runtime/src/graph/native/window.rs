@@ -2,7 +2,8 @@
 
 use super::super::{Args, ElementError};
 
-/// The stretch of time that is wanted, in nanoseconds: of the epoch, of the first packet, of the first one wanted.
+/// The stretch of time that is wanted, in nanoseconds: of the epoch, of the first packet, of the
+/// first one wanted.
 pub(super) struct Window {
     start: Option<u64>,
     start_after: Option<u64>,

@@ -15,7 +15,8 @@ pub(super) struct Share {
     asked: u32,
 }
 
-/// A packet that is recorded may take so many nanoseconds more, since some ways are only for packets that nobody watches, .
+/// A packet that is recorded may take so many nanoseconds more, since some ways are only for
+/// packets that nobody watches, .
 const COST_NS: u64 = 300;
 /// Arrivals, or bursts of them, for which the clock is looked at once.
 const LOOKS: u32 = 64;
@@ -40,13 +41,15 @@ impl Share {
         }
     }
 
-    /// Whether packets are recorded next, if they are or are not now: whoever rests does so until it is worth while to go on.
+    /// Whether packets are recorded next, if they are or are not now: whoever rests does so until
+    /// it is worth while to go on.
     pub(super) fn goes_on(&self, records: bool) -> bool {
         if records { self.left > 0 } else { self.left >= self.most / 8 }
     }
 }
 
-/// Says which packets graphs record that run parts of one application: so many that follow one another, in all of these graphs.
+/// Says which packets graphs record that run parts of one application: so many that follow one
+/// another, in all of these graphs.
 pub struct Sampler {
     /// None: all.
     share: Option<Share>,
@@ -56,7 +59,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// For graphs that keep so many packets: of as many as take one `part` in so many of the time, or of all.
+    /// For graphs that keep so many packets: of as many as take one `part` in so many of the time,
+    /// or of all.
     pub fn new(most: usize, part: Option<u32>) -> Self {
         Self { share: part.map(|part| Share::new(most, part)), records: true, count: 0 }
     }
@@ -104,7 +108,8 @@ mod tests {
     #[test]
     fn few_packets_are_all_recorded_and_of_many_those_that_there_is_time_for() {
         assert_eq!(recorded(COST_NS * 100 + 1), 1_000_000);
-        // A second of packets at 1 and at 10 million packets per second, beyond the first ring of them.
+        // A second of packets at 1 and at 10 million packets per second, beyond the first ring of
+        // them.
         for every_ns in [1000, 100] {
             let fair = every_ns * 1_000_000 / (COST_NS * 100);
             assert!((fair..fair + 4096 + 512).contains(&recorded(every_ns)), "{}", recorded(every_ns));

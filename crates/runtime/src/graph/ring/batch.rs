@@ -1,10 +1,12 @@
 //! What goes from one stage to the next: the packets of an epoch.
 //!
-//! An epoch is a run of arrivals, numbered from 0 in the order in which one graph would have taken them. Every stage hands on one batch an epoch, empty or not, so that
-//! who receives from several replicas knows when an epoch is complete and can put its packets in the order of their numbers.
+//! An epoch is a run of arrivals, numbered from 0 in the order in which one graph would have taken
+//! them. Every stage hands on one batch an epoch, empty or not, so that who receives from several
+//! replicas knows when an epoch is complete and can put its packets in the order of their numbers.
 //!
-//! A packet whose annotations nobody behind looks at is bytes in one piece of memory; others have their annotations and what was pulled off them before their bytes. Those that were led
-//! back, and those too large for a slot, travel as they are.
+//! A packet whose annotations nobody behind looks at is bytes in one piece of memory; others have
+//! their annotations and what was pulled off them before their bytes. Those that were led back, and
+//! those too large for a slot, travel as they are.
 
 use super::super::Packet;
 use super::dispatch::Flow;
@@ -252,7 +254,8 @@ pub struct Run {
 }
 
 impl Inbox {
-    /// Takes batches of one epoch, whose packets then arrive in the order of their numbers; those of one number in the order of the batch that has them.
+    /// Takes batches of one epoch, whose packets then arrive in the order of their numbers; those
+    /// of one number in the order of the batch that has them.
     pub fn fill(&mut self, batches: Vec<Batch>) {
         (self.next, self.end) = (0, None);
         self.order.clear();
@@ -272,7 +275,8 @@ impl Inbox {
         std::mem::take(&mut self.batches)
     }
 
-    /// Lets the packets arrive that come next and belong to one of so many replicas, each of which has all packets; none if no more are there.
+    /// Lets the packets arrive that come next and belong to one of so many replicas, each of which
+    /// has all packets; none if no more are there.
     pub fn begin_run(&mut self, replicas: usize) -> Option<Run> {
         let replica = |place: &(u32, u32)| Flow::owner(self.entry(*place).number, replicas);
         let first = replica(self.order.get(self.next)?);

@@ -8,7 +8,8 @@ use netil::cluster::{Cluster, Host};
 use netil::pool::Pool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Arrivals of an epoch: a few bursts, so that handing over costs little for each, and few enough that their bytes stay in the caches.
+/// Arrivals of an epoch: a few bursts, so that handing over costs little for each, and few enough
+/// that their bytes stay in the caches.
 const EPOCH: u32 = 3072;
 /// Arrivals that follow each other and go to one replica where any may have them.
 const RUN: u32 = 64;
@@ -21,9 +22,11 @@ pub enum Flow {
     /// Any.
     #[default]
     Any,
-    /// All packets between two addresses have the same, whichever comes first (`io::flow` says how).
+    /// All packets between two addresses have the same, whichever comes first (`io::flow` says
+    /// how).
     Addresses,
-    /// The same by the addresses of the packet's own IP header, which is another replica for ICMP errors.
+    /// The same by the addresses of the packet's own IP header, which is another replica for ICMP
+    /// errors.
     Own,
     /// The same for the packets from one address.
     Source,
@@ -31,9 +34,11 @@ pub enum Flow {
     Destination,
     /// The same for packets whose bytes are the same there.
     Fields(Fields),
-    /// The same for the packets of one connection, either way: addresses, protocol and ports. Fragments go by the others.
+    /// The same for the packets of one connection, either way: addresses, protocol and ports.
+    /// Fragments go by the others.
     Tuple,
-    /// All have it. One of them, by its number, runs it; the others only do again what it does to state.
+    /// All have it. One of them, by its number, runs it; the others only do again what it does to
+    /// state.
     All,
 }
 
@@ -79,11 +84,13 @@ impl Flow {
     }
 }
 
-/// Takes the batches of an epoch, one for each replica, and leaves empty ones: as many as there are replicas in the next epoch, one at least; and which replica has which of its packets. False if
+/// Takes the batches of an epoch, one for each replica, and leaves empty ones: as many as there are
+/// replicas in the next epoch, one at least; and which replica has which of its packets. False if
 /// nobody wants more.
 pub type Handover = Box<dyn FnMut(&mut Vec<Batch>, &mut Flow) -> bool + Send>;
 
-/// Numbers arrivals, and hands them over an epoch at a time. Clones are the same one, for who runs the graph that has it.
+/// Numbers arrivals, and hands them over an epoch at a time. Clones are the same one, for who runs
+/// the graph that has it.
 #[derive(Clone)]
 pub struct Dispatcher(Arc<Mutex<Epoch>>);
 

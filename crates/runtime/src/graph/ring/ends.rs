@@ -1,4 +1,5 @@
-//! The ends of connections between stages: elements that the runtime puts where an application is cut. No configuration can name them.
+//! The ends of connections between stages: elements that the runtime puts where an application is
+//! cut. No configuration can name them.
 
 use super::super::native::{Ctx, Cut, Facts, Native, NativeClass, Setup, Source};
 use super::super::{ElementError, Packet, packet};
@@ -8,7 +9,8 @@ use crate::io::LinkType;
 use netil::pool::Arrival;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Behind this a packet's link type is the place of its arrival in the inbox: where packets are numbered, nobody looks at link types.
+/// Behind this a packet's link type is the place of its arrival in the inbox: where packets are
+/// numbered, nobody looks at link types.
 const NUMBERED: u32 = 1 << 16;
 
 /// What a graph has in common with who runs it: the packets that come, and those that leave.
@@ -37,7 +39,8 @@ impl Rings {
 
 /// The class of the element that packets of the stage before come from, an output a lane.
 pub const FROM_RING: &str = "FromRing";
-/// The class of elements that packets go to the next stage by; its arguments are the lanes of its inputs.
+/// The class of elements that packets go to the next stage by; its arguments are the lanes of its
+/// inputs.
 pub const TO_RING: &str = "ToRing";
 
 pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -124,7 +127,8 @@ impl Native for FromRing {
     }
 }
 
-/// What the stage before has handed over waits in the inbox until it is run: nothing has to be taken back.
+/// What the stage before has handed over waits in the inbox until it is run: nothing has to be
+/// taken back.
 impl Source for FromRing {
     fn takes_back(&self) -> bool {
         false
@@ -182,7 +186,8 @@ impl Source for FromRing {
     }
 }
 
-/// Puts packets that follow each other on one lane into the pool: how many, and when the last one came.
+/// Puts packets that follow each other on one lane into the pool: how many, and when the last one
+/// came.
 fn put(inbox: &Inbox, first: usize, lane: u16, (most, until): (usize, u64), slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> (usize, u64) {
     let (before, mut last, mut tag) = (slots.len(), 0, None);
     let coming = (first..first + most.min(ctx.pool().room())).map_while(|place| {

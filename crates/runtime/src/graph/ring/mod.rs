@@ -1,18 +1,23 @@
-//! An application cut into stages that run on threads of their own: what each stage's graph needs for that.
+//! An application cut into stages that run on threads of their own: what each stage's graph needs
+//! for that.
 //!
 //! ```text
 //!  sources ─▶ Dispatcher ─▶ ring ─▶ FromRing ─▶ elements ─▶ ToRing ─▶ ring ─▶ FromRing ─▶ elements
 //!   one graph                        a graph for each replica                  one graph
 //! ```
 //!
-//! Each graph is a whole application in which the elements of other stages are [absent](ABSENT), so that an element has the same number, and with it the same seed, in every
-//! stage. Invariants:
-//! - A packet's number is given where it arrives and travels with it: as its tag in a replica, in its entry between stages.
-//! - A stage hands on what came of an epoch when the whole epoch has been run. Who receives from replicas takes an epoch when all of them have handed it on, in the
-//!   order of the numbers: the order in which one graph would have done it.
-//! - A graph that is open has not ended when nothing is left to do: its timers run up to the time that the epoch has reached.
+//! Each graph is a whole application in which the elements of other stages are [absent](ABSENT), so
+//! that an element has the same number, and with it the same seed, in every stage. Invariants:
+//! - A packet's number is given where it arrives and travels with it: as its tag in a replica, in
+//!   its entry between stages.
+//! - A stage hands on what came of an epoch when the whole epoch has been run. Who receives from
+//!   replicas takes an epoch when all of them have handed it on, in the order of the numbers: the
+//!   order in which one graph would have done it.
+//! - A graph that is open has not ended when nothing is left to do: its timers run up to the time
+//!   that the epoch has reached.
 //!
-//! Source: NRTE paper, sections 3 and 4 (stages, replicas, one ring for each pair). Left out: stages in a circle.
+//! Source: NRTE paper, sections 3 and 4 (stages, replicas, one ring for each pair). Left out:
+//! stages in a circle.
 
 mod batch;
 mod dispatch;
@@ -60,7 +65,8 @@ pub trait Elsewhere: Send + Sync {
     /// As [`Graph::write`].
     fn write(&self, handler: &str, text: &str) -> Result<(), HandlerError>;
 
-    /// What a handler of an element that is in several stages says of all of them, where it says `own` in this one, whose element is that.
+    /// What a handler of an element that is in several stages says of all of them, where it says
+    /// `own` in this one, whose element is that.
     ///
     /// # Errors
     /// As [`Graph::read`].
@@ -110,7 +116,8 @@ impl std::fmt::Debug for Home {
 }
 
 impl Home {
-    /// Moves the thread where the handler `home_thread` is written: a core, or `any`; where there are replicas one for each of the first ones, and the others stay.
+    /// Moves the thread where the handler `home_thread` is written: a core, or `any`; where there
+    /// are replicas one for each of the first ones, and the others stay.
     pub(super) fn write(&self, text: &str) -> Result<(), HandlerError> {
         let core = |word: &str| match word {
             "any" => Ok(None),
@@ -137,14 +144,16 @@ impl Graph {
         self.topology.settings.elsewhere = Some(others);
     }
 
-    /// Lets arrivals go to the next stage in bursts: into the inputs of the element that is this node.
+    /// Lets arrivals go to the next stage in bursts: into the inputs of the element that is this
+    /// node.
     pub fn dispatch(&mut self, application: &Application, ring: usize, cluster: Dispatcher) {
         let inputs = application.wires.iter().filter(|wire| wire.to.instance as usize == ring).map(|wire| wire.to);
         let entries = inputs.map(|to| ((ring, to.port), to.port)).collect();
         self.link_entries(Plan::default(), Box::new(cluster), entries);
     }
 
-    /// Lets packets of a source, or of the stage before, go into queues and the like in bursts, if nothing tells in which order several of them came. False if not.
+    /// Lets packets of a source, or of the stage before, go into queues and the like in bursts, if
+    /// nothing tells in which order several of them came. False if not.
     pub fn gather(&mut self, application: &Application, source: usize) -> bool {
         let wires = application.wires.iter().filter(|wire| wire.from.instance as usize == source);
         let lanes: Vec<End> = wires.map(|wire| wire.to).collect();
@@ -158,7 +167,8 @@ impl Graph {
         true
     }
 
-    /// Lets the arrivals of the only source go into queues and the like in bursts, in a graph without programs. False if not.
+    /// Lets the arrivals of the only source go into queues and the like in bursts, in a graph
+    /// without programs. False if not.
     pub fn gather_arrivals(&mut self, application: &Application) -> bool {
         let [source] = self.topology.sources[..] else { return false };
         let has_programs = application.instances.iter().any(|instance| instance.program().is_some());
@@ -180,7 +190,8 @@ impl Graph {
         self.begin_time(time);
     }
 
-    /// Runs all that has arrived, and the timers that are due before the next arrival, which comes no earlier than `until`.
+    /// Runs all that has arrived, and the timers that are due before the next arrival, which comes
+    /// no earlier than `until`.
     pub fn run_up_to(&mut self, until: u64) {
         self.outside.horizon = Some(until);
         while self.turn() {}

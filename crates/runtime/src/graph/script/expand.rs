@@ -1,7 +1,7 @@
 //! `$x`, `${x}`, `$(handler arguments)`, and `$$`, the process, in a script's text.
 //!
-//! Single quotes keep text as it is; what is put in between double quotes is escaped, so that it stays there. A name that nothing is called stays as it
-//! stands.
+//! Single quotes keep text as it is; what is put in between double quotes is escaped, so that it
+//! stays there. A name that nothing is called stays as it stands.
 
 use super::super::native::Ctx;
 use super::super::text;
@@ -19,7 +19,8 @@ impl Script {
         if unquoted { text::unquoted(&full) } else { full }
     }
 
-    /// A text with everything put in as it is, quotes in it too, and then a layer of quotes taken off.
+    /// A text with everything put in as it is, quotes in it too, and then a layer of quotes taken
+    /// off.
     pub(super) fn literal(&mut self, text: &str, ctx: &mut Ctx<'_>) -> String {
         text::unquoted(&self.bounded(text, true, ctx))
     }
@@ -34,7 +35,8 @@ impl Script {
         full
     }
 
-    /// `quotes`: what is put in outside of quotes gets some, so that it stays as it is when a layer is taken off.
+    /// `quotes`: what is put in outside of quotes gets some, so that it stays as it is when a layer
+    /// is taken off.
     fn expand(&mut self, text: &str, quotes: bool, depth: u32, ctx: &mut Ctx<'_>) -> String {
         let mut out = String::with_capacity(text.len());
         let mut quote = None;

@@ -1,6 +1,7 @@
 //! A script's own handlers: arithmetic, comparison, text, variables.
 //!
-//! Numbers are whole (64 bits) where all arguments are, else with fractions. Random numbers are of the run's seed.
+//! Numbers are whole (64 bits) where all arguments are, else with fractions. Random numbers are of
+//! the run's seed.
 
 use super::super::native::Ctx;
 use super::super::{HandlerError, text};

@@ -1,7 +1,8 @@
 //! The language of Script and DriverManager: instructions, one an argument.
 //!
-//! Text is expanded when an instruction runs ([`expand`]); handlers without an element's name are the script's own ([`functions`]) or the run's. A script
-//! runs until it blocks (`pause`, `wait`) or ends, and jumps at most [`MAX_JUMPS`] times before that. Source: Click's manual of Script.
+//! Text is expanded when an instruction runs ([`expand`]); handlers without an element's name are
+//! the script's own ([`functions`]) or the run's. A script runs until it blocks (`pause`, `wait`)
+//! or ends, and jumps at most [`MAX_JUMPS`] times before that. Source: Click's manual of Script.
 
 mod expand;
 mod functions;
@@ -323,7 +324,8 @@ impl Script {
         }
     }
 
-    /// What `print` shows: a handler's value if the text as it is written begins like the name of one, else the text.
+    /// What `print` shows: a handler's value if the text as it is written begins like the name of
+    /// one, else the text.
     fn shown(&mut self, what: &str, unquoted: bool, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {
         if !what.starts_with(|c: char| c.is_alphabetic() || c == '@' || c == '_') {
             return Ok(self.literal(what, ctx));

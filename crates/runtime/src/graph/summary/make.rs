@@ -1,7 +1,7 @@
 //! Packets of lines of fields.
 //!
-//! What the line does not say is IPv4, TCP, a time to live of 100, and zeros. Without `checksum` there are no checksums, and a length that goes beyond the
-//! payload given counts as not captured.
+//! What the line does not say is IPv4, TCP, a time to live of 100, and zeros. Without `checksum`
+//! there are no checksums, and a length that goes beyond the payload given counts as not captured.
 
 use super::super::{ElementError, Info, Packet, text};
 use super::{FLAGS, Field, ICMP, ICMP_CODES, ICMP_TYPES, TCP, UDP, checksum, options};
@@ -67,7 +67,8 @@ impl Reader {
         Self { fields, checksum, protocol, flow: (0, 0, 0, 0), now: 0, aggregate: 0 }
     }
 
-    /// Takes a line that begins with an exclamation mark: `!data`, `!proto`, `!flowid`, `!aggregate`.
+    /// Takes a line that begins with an exclamation mark: `!data`, `!proto`, `!flowid`,
+    /// `!aggregate`.
     ///
     /// # Errors
     /// It says something that cannot be done.
@@ -94,7 +95,8 @@ impl Reader {
         Ok(())
     }
 
-    /// The packet of a line, how many there are of it, and the first word that cannot be read: such a field is as if the line did not say it.
+    /// The packet of a line, how many there are of it, and the first word that cannot be read: such
+    /// a field is as if the line did not say it.
     pub(in super::super) fn packet(&self, line: &str, info: &Info) -> (Packet, u32, Result<(), ElementError>) {
         let (mut read, mut wrong) = (Line::default(), Ok(()));
         for (field, word) in self.fields.iter().zip(text::words(line)).filter(|(_, word)| *word != "-") {

@@ -1,7 +1,8 @@
 //! Packets as lines of text: the format of IPSummaryDump.
 //!
-//! A line has a word a field; `-` is a value that is not there. [`show`] writes them from packets, [`make`] makes packets of them, [`options`] reads and
-//! writes IP and TCP options. Source: Click's manual of ToIPSummaryDump. Leaves out: the binary form, MD5 sums, several packets a line.
+//! A line has a word a field; `-` is a value that is not there. [`show`] writes them from packets,
+//! [`make`] makes packets of them, [`options`] reads and writes IP and TCP options. Source: Click's
+//! manual of ToIPSummaryDump. Leaves out: the binary form, MD5 sums, several packets a line.
 
 use super::ElementError;
 

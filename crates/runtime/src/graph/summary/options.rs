@@ -1,4 +1,5 @@
-//! IP and TCP options as text: `rr{1.0.0.1}+3;ssrr{1.0.0.1^2.0.0.2};ts{1,!45}+2++3;148=0:0`, `mss1400;wscale10;sackok;sack95-98;ts1:2`.
+//! IP and TCP options as text: `rr{1.0.0.1}+3;ssrr{1.0.0.1^2.0.0.2};ts{1,!45}+2++3;148=0:0`,
+//! `mss1400;wscale10;sackok;sack95-98;ts1:2`.
 //!
 //! `.` is no options but no-operations and ends of list, `?` what is damaged.
 

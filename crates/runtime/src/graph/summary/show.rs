@@ -207,7 +207,8 @@ impl<'p> View<'p> {
     }
 }
 
-/// Bytes as letters of six bits each, the lowest bits of the first byte first, as Click writes digests.
+/// Bytes as letters of six bits each, the lowest bits of the first byte first, as Click writes
+/// digests.
 fn in_letters(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@";
     let (mut letters, mut bits, mut held) = (String::new(), 0u32, 0);

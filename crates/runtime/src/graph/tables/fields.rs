@@ -1,7 +1,12 @@
-//! Entries of tables by the names of their fields: `src=10.0.0.1 dst=10.0.0.2 port=80 -> packets=5 bytes=300`.
+//! Entries of tables by the names of their fields:
+//! `src=10.0.0.1 dst=10.0.0.2 port=80 -> packets=5 bytes=300`.
 //!
-//! Keys are numbers of which the first field is the most significant part; values are memory of programs, which is little-endian whatever the type of a field. Behind `->` stands the value; fields of it that are not given are 0. A key of a prefix or ternary table may have a mask behind each field: a number of bits, `dst=10.0.0.0/8`, or, in hexadecimal,
-//! `/0xff00ff00`; without, all bits count, and of a field that is not given none. Tables with priorities have `priority=N` before `->`. Leaves out: ranges of more than one field.
+//! Keys are numbers of which the first field is the most significant part; values are memory of
+//! programs, which is little-endian whatever the type of a field. Behind `->` stands the value;
+//! fields of it that are not given are 0. A key of a prefix or ternary table may have a mask behind
+//! each field: a number of bits, `dst=10.0.0.0/8`, or, in hexadecimal, `/0xff00ff00`; without, all
+//! bits count, and of a field that is not given none. Tables with priorities have `priority=N`
+//! before `->`. Leaves out: ranges of more than one field.
 
 use super::super::HandlerError;
 use netil::app::{Field, Form, Layout};

@@ -1,4 +1,5 @@
-//! Captures as sources: what is read in bursts and merged is what comes one by one, wherever a source ends the run.
+//! Captures as sources: what is read in bursts and merged is what comes one by one, wherever a
+//! source ends the run.
 
 use super::linked::{Simple, plan};
 use super::*;
@@ -14,7 +15,8 @@ impl Numbers {
     }
 }
 
-/// A capture whose packets say where they are from: a few to some thousand, often at the same time, now and then before the one ahead.
+/// A capture whose packets say where they are from: a few to some thousand, often at the same time,
+/// now and then before the one ahead.
 fn capture(source: u8, numbers: &mut Numbers) -> Vec<u8> {
     let header = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1];
     let mut bytes: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
@@ -29,7 +31,8 @@ fn capture(source: u8, numbers: &mut Numbers) -> Vec<u8> {
     bytes
 }
 
-/// What leaves when three captures are read, some of which end the run, and how often each source has sent.
+/// What leaves when three captures are read, some of which end the run, and how often each source
+/// has sent.
 fn run_of(folder: &Path, stops: [bool; 3], driver: &str, linked: bool) -> (Vec<u8>, Vec<String>) {
     let out = folder.join("out.pcap");
     let source = |n: usize| format!("f{n} :: FromDump({} | STOP {})\n f{n} -> [{n}] p\n", folder.join(n.to_string()).display(), stops[n]);

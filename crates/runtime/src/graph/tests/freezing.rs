@@ -1,8 +1,11 @@
-//! Duplication as the paper has it: the original is frozen until its duplicate has left. Here the handler goes on at once, and its copies leave when it has ended; nobody can tell, but who has memory together with
-//! an element that sends copies (docs/netil.md).
+//! Duplication as the paper has it: the original is frozen until its duplicate has left. Here the
+//! handler goes on at once, and its copies leave when it has ended; nobody can tell, but who has
+//! memory together with an element that sends copies (docs/netil.md).
 //!
-//! [`Frozen`] is the paper's meaning, as plain as can be: it runs small programs statement by statement, and a statement that sends a copy lets that go all its way before the next one. What comes to which
-//! element, in which order, with which bytes and annotations must be what it is in graphs of the same programs in NetIL.
+//! [`Frozen`] is the paper's meaning, as plain as can be: it runs small programs statement by
+//! statement, and a statement that sends a copy lets that go all its way before the next one. What
+//! comes to which element, in which order, with which bytes and annotations must be what it is in
+//! graphs of the same programs in NetIL.
 //!
 //! `NETVM_CASES` sets the number of generated graphs, `NETVM_SEED` the first.
 
@@ -43,7 +46,8 @@ enum Statement {
     Copy(usize),
 }
 
-/// Statements; then the packet leaves by the first port if the byte is above 127, else by the second, if there is one.
+/// Statements; then the packet leaves by the first port if the byte is above 127, else by the
+/// second, if there is one.
 struct Program {
     statements: Vec<Statement>,
     byte: Byte,
@@ -254,7 +258,8 @@ impl Writer {
     }
 }
 
-/// Elements that lead to later ones, or out. `everywhere`: they use shared memory also behind statements that send copies.
+/// Elements that lead to later ones, or out. `everywhere`: they use shared memory also behind
+/// statements that send copies.
 fn programs(seed: u64, everywhere: bool) -> Vec<Program> {
     let mut random = Random(seed);
     let count = random.within(2, 7) as usize;

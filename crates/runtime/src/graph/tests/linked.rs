@@ -34,7 +34,8 @@ pub(super) fn plan(app: &Application) -> Plan {
     Plan::new(app, &|_| true, &|_| true, &|_| false)
 }
 
-/// A thousand packets on their way from a device through a program into a queue of so many and a sink.
+/// A thousand packets on their way from a device through a program into a queue of so many and a
+/// sink.
 fn thousand(capacity: u32) -> (Application, Graph) {
     let app =
         application(&format!("f :: FromDevice(eth0)\n p :: pass\n q :: Queue({capacity})\n d :: Discard\n f -> p -> q -> d"), &[PASS]);
@@ -222,7 +223,8 @@ type Of = (u64, u64, u64);
 
 #[test]
 fn runs_of_sources_are_merged_whatever_their_lengths() {
-    // One that comes often, one that comes at the same times now and then, a few; the packets of the second are of several lengths.
+    // One that comes often, one that comes at the same times now and then, a few; the packets of
+    // the second are of several lengths.
     merged([(700, 4, 10), (500, 5, 20), (3, 200, 7)], |source, n| if source == 1 { [1, 64, 65, 200][n % 4] } else { 60 });
 }
 

@@ -69,7 +69,8 @@ impl Cluster for Copying {
     }
 }
 
-/// Compiled C leaves copies to the runtime; where machine code is there that makes them, it is back when many packets have been copied.
+/// Compiled C leaves copies to the runtime; where machine code is there that makes them, it is back
+/// when many packets have been copied.
 #[test]
 fn a_cluster_that_does_not_make_copies_gives_way() {
     let app = application("s :: InfiniteSource(\\<07> | LIMIT 20000)\n p :: copy\n d :: Discard\n s -> p -> d", &[COPY]);
@@ -123,7 +124,8 @@ fn turns_are_bursts_with_times_of_their_own() {
     }
 }
 
-/// How many bursts come, of 1,000 packets, in graphs that make bursts of them and such that may not.
+/// How many bursts come, of 1,000 packets, in graphs that make bursts of them and such that may
+/// not.
 #[test]
 fn bursts_are_made_where_nobody_can_tell() {
     let source = "s :: InfiniteSource(LIMIT 1000)\n p :: pass\n d :: Discard\n";

@@ -34,7 +34,8 @@ impl Host for Console {
     }
 }
 
-/// A graph of `name :: Class(argument | argument)` and `a [1] -> [2] b` lines; classes that begin with a small letter are programs of `programs`.
+/// A graph of `name :: Class(argument | argument)` and `a [1] -> [2] b` lines; classes that begin
+/// with a small letter are programs of `programs`.
 fn application(text: &str, programs: &[(&str, &str)]) -> Application {
     let mut app =
         Application { info: vec![InfoField { name: "paint".into(), offset: 0, size: 1 }], info_size: 4, ..Application::default() };

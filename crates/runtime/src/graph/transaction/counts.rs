@@ -1,7 +1,10 @@
-//! What came of an element's transactions: how many committed, and which tables, keys and lines of its source those conflicted about that did not.
+//! What came of an element's transactions: how many committed, and which tables, keys and lines of
+//! its source those conflicted about that did not.
 //!
-//! A conflict is found at the commit, by key. Its lines are those of the instructions that may have read that: operations of the kind by which the key was first asked for, on that table; of a variable
-//! loads whose place is known. Keys that are told apart have a limit ([`MOST_PLACES`]); conflicts about others are counted by their table.
+//! A conflict is found at the commit, by key. Its lines are those of the instructions that may have
+//! read that: operations of the kind by which the key was first asked for, on that table; of a
+//! variable loads whose place is known. Keys that are told apart have a limit ([`MOST_PLACES`]);
+//! conflicts about others are counted by their table.
 
 use super::super::share::lock;
 use crate::sync::{self, AtomicU64, Ordering};
@@ -66,7 +69,8 @@ pub struct Transactions {
 pub struct Conflict {
     /// The table or variable.
     pub about: String,
-    /// The key in hexadecimal; none of variables, of tables that were full, and of a table's keys behind the first that were told apart.
+    /// The key in hexadecimal; none of variables, of tables that were full, and of a table's keys
+    /// behind the first that were told apart.
     pub key: Option<String>,
     /// The table had no room.
     pub full: bool,

@@ -1,4 +1,5 @@
-//! Transactions in software: runs of an element that work on what they have read, and change the state in common at their end.
+//! Transactions in software: runs of an element that work on what they have read, and change the
+//! state in common at their end.
 //!
 //! ```text
 //!  begin: memory is copied ─▶ run: tables are seen through views, which log ─▶ commit, under the lock: is what was read still so? ─▶ changes are written
@@ -6,14 +7,18 @@
 //!    └──────── the packet is what it was; wait for another's commit ◀─────────────┘   after [`MOST_RUNS`]: the run holds the lock
 //! ```
 //!
-//! What was read is compared by value (L. Dalessandro, M. F. Spear, M. L. Scott, NOrec, PPoPP 2010): of a table the entries that were asked for, of data memory all that is neither
-//! scratch nor a sum, since it is small ([`MOST_MEMORY`]). A sum grows by what the run has added. Invariants:
+//! What was read is compared by value (L. Dalessandro, M. F. Spear, M. L. Scott, NOrec, PPoPP
+//! 2010): of a table the entries that were asked for, of data memory all that is neither scratch
+//! nor a sum, since it is small ([`MOST_MEMORY`]). A sum grows by what the run has added.
+//! Invariants:
 //! - Nobody sees what a run does before it commits: packets leave behind the commit.
-//! - A run that sees states of different times may do anything that programs can do, traps included; nothing of it stays.
+//! - A run that sees states of different times may do anything that programs can do, traps
+//!   included; nothing of it stays.
 //! - Every packet is run at last: with the lock, if not before.
 //!
-//! Source: NetTM paper (seed 003), sections 3 and 4: sections as large as handlers, restart after the next commit, a lock behind transactions. Leaves out: transactions of pull handlers
-//! and of timers, which hold the lock.
+//! Source: NetTM paper (seed 003), sections 3 and 4: sections as large as handlers, restart after
+//! the next commit, a lock behind transactions. Leaves out: transactions of pull handlers and of
+//! timers, which hold the lock.
 
 mod counts;
 #[cfg(all(test, any(loom, shuttle)))]
@@ -540,7 +545,8 @@ mod tests {
         assert_eq!(told.conflicts.iter().map(|conflict| conflict.count).sum::<u64>(), told.aborts);
     }
 
-    /// Threads that run at the same time: every addition is there at the end, in entries, sums and variables.
+    /// Threads that run at the same time: every addition is there at the end, in entries, sums and
+    /// variables.
     #[test]
     fn threads_lose_no_addition() {
         const THREADS: u64 = 4;

@@ -1,7 +1,10 @@
-//! Models: threads that run transactions on a state in common, in all orders (`--cfg loom`) or many random ones (`--cfg shuttle`).
+//! Models: threads that run transactions on a state in common, in all orders (`--cfg loom`) or many
+//! random ones (`--cfg shuttle`).
 //!
-//! What is looked at is the protocol: entries are read one by one, each under the lock; the commit compares and writes under it; who conflicts begins again, and at last holds the lock. If a commit
-//! wrote what it had read before another's, an addition would be lost; if a run saw half of another, pairs would be apart.
+//! What is looked at is the protocol: entries are read one by one, each under the lock; the commit
+//! compares and writes under it; who conflicts begins again, and at last holds the lock. If a
+//! commit wrote what it had read before another's, an addition would be lost; if a run saw half of
+//! another, pairs would be apart.
 
 use super::super::share::{Common, Memory, Policy, Share, Slot, Sum};
 use super::{Begun, see};

@@ -1,7 +1,7 @@
 //! A burst: some consecutive packets of one capture and one link type, borrowed from it.
 //!
-//! Only slices are made per packet. What few callers need (times, lengths on the wire, interfaces, comments) is decoded
-//! when asked for, from the record as it stands in the capture.
+//! Only slices are made per packet. What few callers need (times, lengths on the wire, interfaces,
+//! comments) is decoded when asked for, from the record as it stands in the capture.
 
 use super::{Section, options::Options, pcap::Pcap, pcapng::Interface};
 use crate::io::{LinkType, Precision, Timestamp};
@@ -102,7 +102,8 @@ impl<'a> Burst<'a> {
         self.link
     }
 
-    /// True if the capture was written by a machine of the other byte order: what BSD loopback headers say is then in that order.
+    /// True if the capture was written by a machine of the other byte order: what BSD loopback
+    /// headers say is then in that order.
     pub fn is_swapped(&self) -> bool {
         match self.origin {
             Origin::Pcap(pcap) => pcap.swapped,
@@ -144,7 +145,8 @@ impl<'a> Burst<'a> {
         lens.extend(self.records().map(|record| record.wire_len()));
     }
 
-    /// When each packet was captured, in nanoseconds since the epoch (0 before it), into a vector that is overwritten.
+    /// When each packet was captured, in nanoseconds since the epoch (0 before it), into a vector
+    /// that is overwritten.
     pub fn times_ns(&self, times: &mut Vec<u64>) {
         times.clear();
         times.extend(self.records().map(|record| record.time_ns()));
@@ -205,7 +207,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Bytes the packet had on the wire. As in the capture: usually, but not surely, at least as many as were captured.
+    /// Bytes the packet had on the wire. As in the capture: usually, but not surely, at least as
+    /// many as were captured.
     pub fn wire_len(&self) -> u32 {
         match self.origin {
             Origin::Pcap(pcap) => pcap.wire_len(self.raw),

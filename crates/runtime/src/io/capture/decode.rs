@@ -1,10 +1,13 @@
-//! Decoding compressed captures: gzip (RFC 1952) and zstd (RFC 8878), as streams of members or frames.
+//! Decoding compressed captures: gzip (RFC 1952) and zstd (RFC 8878), as streams of members or
+//! frames.
 //!
-//! Invariants: every byte that a damaged stream gives before the damage is handed on, then the error; what the input so far
-//! decodes to is handed on before more input is asked for. The reader's own errors pass through and lose nothing either.
+//! Invariants: every byte that a damaged stream gives before the damage is handed on, then the
+//! error; what the input so far decodes to is handed on before more input is asked for. The
+//! reader's own errors pass through and lose nothing either.
 //!
-//! Where zstd finds an error it does not tell what it made in that call. So it is called without room, in which it decodes
-//! up to one block and keeps it, and then without input, in which it hands the block on and cannot fail.
+//! Where zstd finds an error it does not tell what it made in that call. So it is called without
+//! room, in which it decodes up to one block and keeps it, and then without input, in which it
+//! hands the block on and cannot fail.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -66,7 +69,8 @@ impl std::fmt::Display for Corrupt {
 
 /// A compressed format.
 trait Format {
-    /// Decodes some of `input` into some of `room`. Without input it hands on what it holds back for want of room.
+    /// Decodes some of `input` into some of `room`. Without input it hands on what it holds back
+    /// for want of room.
     fn step(&mut self, input: &[u8], room: &mut [u8]) -> Step;
 
     /// Whether the input may end here.
@@ -151,7 +155,8 @@ impl Format for Gzip {
     }
 }
 
-/// What is wrong, of checks (header, data, length) in zlib's words. How it names an invalid code depends on how the input arrives.
+/// What is wrong, of checks (header, data, length) in zlib's words. How it names an invalid code
+/// depends on how the input arrives.
 fn gzip_damage(message: Option<&str>) -> &str {
     message.filter(|why| why.starts_with("incorrect")).unwrap_or("invalid deflate data")
 }
@@ -189,8 +194,9 @@ impl Zstd {
         Ok(Self { decoder, between: true, place: Place::FrameHeader, header: Vec::new(), content: 0 })
     }
 
-    /// How much input may go in at once. Of a raw block zstd hands on any part, but nothing of a part that exceeds what the
-    /// frame's header announced, nor of one that ends the frame where more was announced.
+    /// How much input may go in at once. Of a raw block zstd hands on any part, but nothing of a
+    /// part that exceeds what the frame's header announced, nor of one that ends the frame where
+    /// more was announced.
     fn most(&self) -> usize {
         match self.place {
             Place::FrameHeader => 1,
@@ -241,7 +247,8 @@ impl Zstd {
         Place::BlockHeader
     }
 
-    /// One bit tells the last block, two its kind, 21 its size; a repeated byte is one byte whatever the size.
+    /// One bit tells the last block, two its kind, 21 its size; a repeated byte is one byte
+    /// whatever the size.
     fn after_block_header(&mut self, taken: &[u8]) -> Place {
         self.header.extend_from_slice(taken);
         let [a, b, c] = self.header[..] else { return Place::BlockHeader };
@@ -388,7 +395,8 @@ mod tests {
         }
     }
 
-    /// Bytes that cannot be compressed, so that zstd stores them, with their number in the frame's header.
+    /// Bytes that cannot be compressed, so that zstd stores them, with their number in the frame's
+    /// header.
     #[test]
     fn no_stored_byte_before_damage_is_lost() {
         let noise: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 13) as u8 ^ ((i * i) >> 3) as u8).collect();

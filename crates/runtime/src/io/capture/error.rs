@@ -1,6 +1,7 @@
 //! What can go wrong while reading a capture.
 //!
-//! Invariant: everything before the damage has been handed on when a [`ReadError`] comes, and nothing comes after it.
+//! Invariant: everything before the damage has been handed on when a [`ReadError`] comes, and
+//! nothing comes after it.
 
 use std::{fmt, io};
 
@@ -18,7 +19,8 @@ pub enum ReadError {
     },
     /// The capture is cut off or corrupt; all packets before the place were handed on.
     Damaged {
-        /// Where the damaged record or block begins: bytes from the start of the (decompressed) capture.
+        /// Where the damaged record or block begins: bytes from the start of the (decompressed)
+        /// capture.
         offset: u64,
         /// Packets before it.
         packets: u64,

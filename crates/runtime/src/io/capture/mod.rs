@@ -1,12 +1,14 @@
-//! Reading captures: [`Capture`] opens one and hands on its packets in bursts, without copying them.
+//! Reading captures: [`Capture`] opens one and hands on its packets in bursts, without copying
+//! them.
 //!
 //! - Formats are told apart by their first bytes: pcap, pcapng, and either of them in gzip or zstd.
 //! - Bytes stream through one buffer that stays in the cache; packets are slices of it.
 //! - A packet is handed on as soon as it is complete: a slow pipe gives bursts of one.
-//! - Damage ends the capture: all before it is handed on, then [`ReadError::Damaged`] tells where and what.
+//! - Damage ends the capture: all before it is handed on, then [`ReadError::Damaged`] tells where
+//!   and what.
 //!
-//! What libpcap 1.10.3 accepts is accepted, with two additions: sections of different byte order, and interfaces of
-//! different link type or snapshot length, in one pcapng.
+//! What libpcap 1.10.3 accepts is accepted, with two additions: sections of different byte order,
+//! and interfaces of different link type or snapshot length, in one pcapng.
 //!
 //! ```
 //! use netvm_runtime::io::Capture;
@@ -81,8 +83,8 @@ pub struct Capture {
 pub enum Progress<'a> {
     /// Packets.
     Burst(Burst<'a>),
-    /// Nothing yet: the next call waits for the pipe, so this is the time to flush what was made of earlier packets.
-    /// Also comes when a signal interrupts the wait.
+    /// Nothing yet: the next call waits for the pipe, so this is the time to flush what was made of
+    /// earlier packets. Also comes when a signal interrupts the wait.
     Idle,
     /// No more.
     End,
@@ -108,14 +110,16 @@ pub struct Info {
     pub precision: Precision,
     /// The longest snapshot length in force, in bytes.
     pub snaplen: u32,
-    /// Classic pcap's note on frame check sequences, as in the upper six bits of the link type field.
+    /// Classic pcap's note on frame check sequences, as in the upper six bits of the link type
+    /// field.
     pub fcs: u32,
     /// Whether more may come to light while reading.
     pub complete: bool,
 }
 
 impl Info {
-    /// Takes in what another capture, or a later section, says: its link types, the finer precision, the longer packets.
+    /// Takes in what another capture, or a later section, says: its link types, the finer
+    /// precision, the longer packets.
     pub fn merge(&mut self, other: &Self) {
         other.link_types.iter().for_each(|&link| self.add_link(link));
         self.precision = self.precision.max(other.precision);
@@ -194,7 +198,8 @@ impl Capture {
         Self::begin(Source::reader(reader)?)
     }
 
-    /// The next packets, at most `max` (and [`MAX_BURST`]), waiting for them if need be; `None` at the end.
+    /// The next packets, at most `max` (and [`MAX_BURST`]), waiting for them if need be; `None` at
+    /// the end.
     pub fn next_burst(&mut self, max: usize) -> Result<Option<Burst<'_>>, ReadError> {
         loop {
             match self.find()? {
@@ -214,14 +219,16 @@ impl Capture {
         }
     }
 
-    /// When the next packet was captured, waiting for it if need be; `None` at the end. The packet is still to come.
+    /// When the next packet was captured, waiting for it if need be; `None` at the end. The packet
+    /// is still to come.
     pub fn peek_time(&mut self) -> Result<Option<Timestamp>, ReadError> {
         let time = self.next_burst(1)?.map(|burst| burst.timestamp(0));
         self.give_back(usize::from(time.is_some()));
         Ok(time)
     }
 
-    /// The last so many packets of the burst before come again. False, and nothing happens, where it did not have so many.
+    /// The last so many packets of the burst before come again. False, and nothing happens, where
+    /// it did not have so many.
     pub fn give_back(&mut self, count: usize) -> bool {
         let Some(kept) = self.last.checked_sub(count) else { return false };
         if count == 0 {
@@ -232,7 +239,8 @@ impl Capture {
         kept == 0 || self.collect(kept).is_ok()
     }
 
-    /// The next packets, at most `max`, up to the first whose time `keep` refuses; the first of them comes in any case. `None` at the end.
+    /// The next packets, at most `max`, up to the first whose time `keep` refuses; the first of
+    /// them comes in any case. `None` at the end.
     pub fn next_burst_while(&mut self, max: usize, keep: impl Fn(Timestamp) -> bool) -> Result<Option<Burst<'_>>, ReadError> {
         let Some(burst) = self.next_burst(max)? else { return Ok(None) };
         let (all, kept) = (burst.len(), 1 + (1..burst.len()).take_while(|&i| keep(burst.timestamp(i))).count());
@@ -240,8 +248,8 @@ impl Capture {
         self.collect(kept).map(Some)
     }
 
-    /// What is known of the capture so far: all there is to know of a classic pcap; of a pcapng, what the present section
-    /// told up to here.
+    /// What is known of the capture so far: all there is to know of a classic pcap; of a pcapng,
+    /// what the present section told up to here.
     pub fn info(&self) -> Info {
         match &self.parser {
             Parser::Pcap(pcap) => pcap.info(),
@@ -249,8 +257,9 @@ impl Capture {
         }
     }
 
-    /// What there is to know of the capture as a whole, if it is a classic pcap or can be read twice; the latter is done
-    /// for a pcapng, up to its end or damage. Otherwise the same as [`Capture::info`].
+    /// What there is to know of the capture as a whole, if it is a classic pcap or can be read
+    /// twice; the latter is done for a pcapng, up to its end or damage. Otherwise the same as
+    /// [`Capture::info`].
     pub fn survey(&self) -> Result<Info, ReadError> {
         let mut info = self.info();
         let Some(region) = self.again.as_ref().filter(|_| !info.complete) else { return Ok(info) };
@@ -263,7 +272,8 @@ impl Capture {
         Ok(info)
     }
 
-    /// Takes in the interfaces past those `noted`: a section's number, and how many of its interfaces.
+    /// Takes in the interfaces past those `noted`: a section's number, and how many of its
+    /// interfaces.
     fn note_new(&self, noted: &mut (u32, usize), info: &mut Info) {
         let Parser::Pcapng(section) = &self.parser else { return };
         let seen = if noted.0 == section.number { noted.1 } else { 0 };
@@ -271,8 +281,8 @@ impl Capture {
         *noted = (section.number, section.interfaces.len());
     }
 
-    /// The packets not read yet, in groups; `None` where they can only be read one after the other: from pipes,
-    /// compressed files and pcapng.
+    /// The packets not read yet, in groups; `None` where they can only be read one after the other:
+    /// from pipes, compressed files and pcapng.
     pub fn split(&self, reading: Reading) -> Option<Split> {
         match (&self.parser, &self.again) {
             (Parser::Pcap(pcap), Some(file)) if self.source.is_plain() => {
@@ -283,8 +293,8 @@ impl Capture {
         }
     }
 
-    /// Goes on with the record at `offset`, as told by a [`Group`] of this capture, after so many more packets were read. Nothing happens where there is
-    /// no [`Capture::split`].
+    /// Goes on with the record at `offset`, as told by a [`Group`] of this capture, after so many
+    /// more packets were read. Nothing happens where there is no [`Capture::split`].
     pub fn skip_to(&mut self, offset: u64, packets: u64) {
         if let Some(file) = self.again.as_ref().filter(|_| self.source.is_plain()) {
             self.source = Source::rest(file.clone(), offset);
@@ -292,7 +302,8 @@ impl Capture {
         }
     }
 
-    /// Bytes of the input read so far (compressed ones, if it is) and how many there are, if that is known.
+    /// Bytes of the input read so far (compressed ones, if it is) and how many there are, if that
+    /// is known.
     pub fn progress(&self) -> (u64, Option<u64>) {
         self.source.progress()
     }
@@ -414,7 +425,8 @@ impl Parser {
         Pcap::parse(&header).map(Self::Pcap).map_err(|damage| broken(0, damage))
     }
 
-    /// The block type of a section header is a line break in any convention: only the byte order mark tells.
+    /// The block type of a section header is a line break in any convention: only the byte order
+    /// mark tells.
     fn choose_pcapng(source: &mut Source) -> Result<Self, ReadError> {
         let header = head::<12>(source)?.map_err(|got| broken(0, Damage::FileHeaderCut(got)))?;
         let mark = pcap::u32_at(&header, 8, false);

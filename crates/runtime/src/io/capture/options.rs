@@ -1,4 +1,5 @@
-//! Options of pcapng blocks: a code, a length, a value padded to four bytes, ended by code 0 or the block's end.
+//! Options of pcapng blocks: a code, a length, a value padded to four bytes, ended by code 0 or the
+//! block's end.
 //!
 //! Source: draft-ietf-opsawg-pcapng section 3.5.
 

@@ -1,12 +1,13 @@
 //! Classic pcap: one header, then records of one link type.
 //!
-//! A record is seconds, a fraction, captured length, wire length (4 bytes each, in the file's byte order), then the
-//! captured bytes. What libpcap 1.10.3 tolerates is tolerated here: versions 2.0–2.4 and 543.0 with their swapped
-//! lengths, records longer than the snapshot length (cut to it, up to the link type's limit), and the 24-byte record
-//! headers of patched Linux kernels (magic a1b2cd34).
+//! A record is seconds, a fraction, captured length, wire length (4 bytes each, in the file's byte
+//! order), then the captured bytes. What libpcap 1.10.3 tolerates is tolerated here: versions
+//! 2.0–2.4 and 543.0 with their swapped lengths, records longer than the snapshot length (cut to
+//! it, up to the link type's limit), and the 24-byte record headers of patched Linux kernels (magic
+//! a1b2cd34).
 //!
-//! Source: draft-ietf-opsawg-pcap; pcap-savefile(5). Leaves out: fixing up pseudo-headers of USB and NFLOG captures from
-//! hosts of the other byte order.
+//! Source: draft-ietf-opsawg-pcap; pcap-savefile(5). Leaves out: fixing up pseudo-headers of USB
+//! and NFLOG captures from hosts of the other byte order.
 
 use super::{Damage, Format, Info, Spans, Step};
 use crate::io::{LinkType, Precision, Timestamp};
@@ -30,7 +31,8 @@ pub(in crate::io) struct Pcap {
     pub(in crate::io) precision: Precision,
     pub(in crate::io) link: LinkType,
     pub(in crate::io) snaplen: u32,
-    /// The upper six bits of the link type field: the length of a frame check sequence, if one is told.
+    /// The upper six bits of the link type field: the length of a frame check sequence, if one is
+    /// told.
     pub(in crate::io) fcs: u32,
 }
 
@@ -103,7 +105,8 @@ impl Pcap {
         if bytes.len() < whole { Step::More(whole) } else { Step::Packet }
     }
 
-    /// Takes whole, sane records off the beginning of `bytes`, up to `max`; the rest is for [`Pcap::step`] to judge.
+    /// Takes whole, sane records off the beginning of `bytes`, up to `max`; the rest is for
+    /// [`Pcap::step`] to judge.
     pub(super) fn collect<'a>(&self, bytes: &'a [u8], max: usize, spans: &mut Spans<'a>) {
         match (self.lengths, self.swapped) {
             (Lengths::CapturedFirst, false) => self.walk(bytes, max, spans, |header| u32_at(header, 8, false)),
@@ -112,7 +115,8 @@ impl Pcap {
         }
     }
 
-    /// The loop that every packet of a classic capture goes through: one load, two compares, two slices.
+    /// The loop that every packet of a classic capture goes through: one load, two compares, two
+    /// slices.
     #[inline(always)]
     fn walk<'a>(&self, bytes: &'a [u8], max: usize, spans: &mut Spans<'a>, captured: impl Fn(&[u8]) -> u32) {
         let (header, limit, snaplen) = (self.record_header, self.limit, self.snaplen as usize);
@@ -145,7 +149,8 @@ impl Pcap {
         self.record_header
     }
 
-    /// Bytes of the packet of a record, of which at least the header is there; `None` if it is too long to be one.
+    /// Bytes of the packet of a record, of which at least the header is there; `None` if it is too
+    /// long to be one.
     #[inline(always)]
     pub(super) fn captured(&self, record: &[u8]) -> Option<usize> {
         let ordinary = self.lengths == Lengths::CapturedFirst && !self.swapped;
@@ -153,7 +158,8 @@ impl Pcap {
         (length <= self.limit).then_some(length as usize)
     }
 
-    /// The record of a packet that is a slice of `bytes`; empty where its header does not stand before it.
+    /// The record of a packet that is a slice of `bytes`; empty where its header does not stand
+    /// before it.
     pub(super) fn record_of<'a>(&self, bytes: &'a [u8], packet: &[u8]) -> &'a [u8] {
         let begin = packet.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr()).wrapping_sub(self.record_header);
         let record = bytes.get(begin..).unwrap_or_default();
@@ -161,8 +167,8 @@ impl Pcap {
         record.get(..self.record_header + length).unwrap_or_default()
     }
 
-    /// The length of what looks like a record, within a day of another one's `seconds`; `None` if it does not. A guess: true
-    /// records may look odd, other bytes like records.
+    /// The length of what looks like a record, within a day of another one's `seconds`; `None` if
+    /// it does not. A guess: true records may look odd, other bytes like records.
     pub(super) fn plausible(&self, record: &[u8], seconds: Option<i64>) -> Option<usize> {
         const DAY: u64 = 86_400;
         let (captured, wire) = self.lengths_of(record);
@@ -225,7 +231,8 @@ impl Lengths {
     }
 }
 
-/// The snapshot length in force: what the file says, or the link type's limit where it says nothing usable.
+/// The snapshot length in force: what the file says, or the link type's limit where it says nothing
+/// usable.
 pub(super) fn snapshot(told: u32, link: LinkType) -> u32 {
     if told == 0 || told > i32::MAX as u32 { link.max_packet() } else { told }
 }

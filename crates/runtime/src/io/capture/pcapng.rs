@@ -1,13 +1,15 @@
-//! pcapng: sections of blocks. A section header fixes the byte order; interface descriptions fix link type, snapshot
-//! length and clock; packet blocks (enhanced, simple, and the obsolete first kind) carry packets; names and secrets are kept for copies
-//! of the capture; all else is skipped.
+//! pcapng: sections of blocks. A section header fixes the byte order; interface descriptions fix
+//! link type, snapshot length and clock; packet blocks (enhanced, simple, and the obsolete first
+//! kind) carry packets; names and secrets are kept for copies of the capture; all else is skipped.
 //!
-//! Every section may have another byte order and every interface another link type. Limits are libpcap's: a block of at
-//! most 16 MiB (more where the link type's packets are larger), a section header of at most 1 MiB, a packet of at most
-//! its interface's snapshot length. Descriptions of a section's interfaces are kept, at most 16 MiB of them; of its names and secrets the
-//! first 16 MiB, the rest is skipped.
+//! Every section may have another byte order and every interface another link type. Limits are
+//! libpcap's: a block of at most 16 MiB (more where the link type's packets are larger), a section
+//! header of at most 1 MiB, a packet of at most its interface's snapshot length. Descriptions of a
+//! section's interfaces are kept, at most 16 MiB of them; of its names and secrets the first 16
+//! MiB, the rest is skipped.
 //!
-//! Source: draft-ietf-opsawg-pcapng. Leaves out: statistics and custom blocks, what names and secrets say; `section_length`.
+//! Source: draft-ietf-opsawg-pcapng. Leaves out: statistics and custom blocks, what names and
+//! secrets say; `section_length`.
 
 use std::ops::Range;
 
@@ -89,8 +91,8 @@ impl Section {
         Self { number: 0, swapped: false, header, interfaces, blocks, kept: 0, max_block: MAX_BLOCK, precision: Precision::Micro }
     }
 
-    /// The blocks before the packets at hand that a copy needs: descriptions of interfaces, names and secrets, whole and in their order.
-    /// More may follow them as reading goes on.
+    /// The blocks before the packets at hand that a copy needs: descriptions of interfaces, names
+    /// and secrets, whole and in their order. More may follow them as reading goes on.
     pub(in crate::io) fn blocks(&self) -> &[u8] {
         &self.blocks
     }
@@ -122,8 +124,8 @@ impl Section {
         }
     }
 
-    /// Takes packets of one link type off the beginning of `bytes`, up to `max`, skipping blocks of no concern. Stops
-    /// before anything else, which is for [`Section::step`] to judge.
+    /// Takes packets of one link type off the beginning of `bytes`, up to `max`, skipping blocks of
+    /// no concern. Stops before anything else, which is for [`Section::step`] to judge.
     pub(super) fn collect<'a>(&self, bytes: &'a [u8], max: usize, spans: &mut Spans<'a>) -> LinkType {
         let mut link = None;
         let mut rest = bytes;

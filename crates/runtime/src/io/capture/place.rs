@@ -1,7 +1,7 @@
 //! Where in its file a packet begins.
 //!
-//! A capture that is read for its packets keeps no such places: they are found by reading the file once more, as far as somebody asks. So who does not ask
-//! pays nothing.
+//! A capture that is read for its packets keeps no such places: they are found by reading the file
+//! once more, as far as somebody asks. So who does not ask pays nothing.
 
 use super::source::{Region, Source};
 use super::{Capture, Found, MAX_BURST, ReadError};
@@ -24,8 +24,9 @@ impl Capture {
         self.again.as_ref().map(Places::of).transpose()
     }
 
-    /// Goes on with the packet that begins at that byte of the file, uncompressed, or with the end if that is there. Bytes before the first packet mean that one.
-    /// False, and nothing happens, if neither begins there or the file cannot be read twice.
+    /// Goes on with the packet that begins at that byte of the file, uncompressed, or with the end
+    /// if that is there. Bytes before the first packet mean that one. False, and nothing happens,
+    /// if neither begins there or the file cannot be read twice.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged before that place.
@@ -47,7 +48,8 @@ impl Places {
         Ok(Self { file: file.clone(), walk: Capture::begin(Source::region(file.clone())?)?, last: None })
     }
 
-    /// Where the packet of that number lies in the uncompressed file, from 0 on, with its record or block; nothing long at the end, behind the last packet.
+    /// Where the packet of that number lies in the uncompressed file, from 0 on, with its record or
+    /// block; nothing long at the end, behind the last packet.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged before that packet.

@@ -1,10 +1,13 @@
-//! Where a capture's bytes come from: memory, or a stream through a buffer that is used again and again.
+//! Where a capture's bytes come from: memory, or a stream through a buffer that is used again and
+//! again.
 //!
-//! What comes from here is copied once, into a buffer that fits the second-level cache, where the records are then found one after the other and a filter
-//! finds its bytes. Large files are read otherwise where that is quicker: see [`Split`](super::Split).
+//! What comes from here is copied once, into a buffer that fits the second-level cache, where the
+//! records are then found one after the other and a filter finds its bytes. Large files are read
+//! otherwise where that is quicker: see [`Split`](super::Split).
 //!
-//! Invariants: the buffer grows only when it is full of bytes that did arrive, so no claimed length allocates memory.
-//! A refill hands back what is there rather than wait for more, and says when the next one would wait.
+//! Invariants: the buffer grows only when it is full of bytes that did arrive, so no claimed length
+//! allocates memory. A refill hands back what is there rather than wait for more, and says when the
+//! next one would wait.
 
 use std::{
     fs::File,
@@ -24,7 +27,8 @@ use rustix::{
 use super::decode::Coding;
 use crate::io::sys::mapped::Mapping;
 
-/// The size a buffer starts with: well within a second-level cache, large enough for system calls not to matter.
+/// The size a buffer starts with: well within a second-level cache, large enough for system calls
+/// not to matter.
 const BUFFER: usize = 256 << 10;
 
 /// Bytes not yet consumed, and a way to more.
@@ -220,8 +224,8 @@ impl<R: Read> Read for Metered<R> {
 }
 
 impl Region {
-    /// The file from `at` to its end; `None` where it is not a regular file, or one that does not tell its size (as
-    /// those in /proc).
+    /// The file from `at` to its end; `None` where it is not a regular file, or one that does not
+    /// tell its size (as those in /proc).
     pub(super) fn of(file: &File, at: u64) -> io::Result<Option<Self>> {
         let meta = file.metadata()?;
         let regular = meta.is_file() && meta.len() > 0;
@@ -233,7 +237,8 @@ impl Region {
         Ok(self.file.metadata()?.len().saturating_sub(self.at))
     }
 
-    /// Fills `room` from `offset`, counted from the region's beginning, on; false where the file ends before.
+    /// Fills `room` from `offset`, counted from the region's beginning, on; false where the file
+    /// ends before.
     pub(super) fn fill_at(&self, room: &mut [u8], offset: u64) -> io::Result<bool> {
         match self.file.read_exact_at(room, self.at.saturating_add(offset)) {
             Ok(()) => Ok(true),
@@ -257,7 +262,8 @@ impl Read for Region {
     }
 }
 
-/// A file that says once, by [`ErrorKind::WouldBlock`], that it has nothing yet, and waits when asked again.
+/// A file that says once, by [`ErrorKind::WouldBlock`], that it has nothing yet, and waits when
+/// asked again.
 struct Idling {
     file: File,
     told: bool,

@@ -1,18 +1,22 @@
 //! A classic capture in groups of packets that are found many at a time and by several threads.
 //!
-//! Where a record begins is known only from the one before, so a walk over memory is one cache miss after the other. Therefore the
-//! neighbouring stretches of a group are walked in step, a record of each in turn. The first record of a stretch is guessed: it is where a chain of
-//! plausible record headers starts. Where stretches meet it is seen whether the guess was right; if not, the stretch is walked again. A wrong
-//! guess costs time, never a packet.
+//! Where a record begins is known only from the one before, so a walk over memory is one cache miss
+//! after the other. Therefore the neighbouring stretches of a group are walked in step, a record of
+//! each in turn. The first record of a stretch is guessed: it is where a chain of plausible record
+//! headers starts. Where stretches meet it is seen whether the guess was right; if not, the stretch
+//! is walked again. A wrong guess costs time, never a packet.
 //!
-//! Files are mapped where that is quick, otherwise copied: a mapping takes 4 µs a MiB where the system keeps the file in pieces of 2 MiB, as it does
-//! after reading ahead, and 65–210 µs where it keeps pages of 4 KiB, as on tmpfs; a copy takes 75–140 µs. What is copied is in the cache, so that
-//! its records need not be found in step.
+//! Files are mapped where that is quick, otherwise copied: a mapping takes 4 µs a MiB where the
+//! system keeps the file in pieces of 2 MiB, as it does after reading ahead, and 65–210 µs where it
+//! keeps pages of 4 KiB, as on tmpfs; a copy takes 75–140 µs. What is copied is in the cache, so
+//! that its records need not be found in step.
 //!
-//! Invariants: a group's packets are those of whole, sane records, one after the other without a gap. What is odd (damage, a cut record, a file that
-//! shrinks) ends the group before it and is left to [`Capture`](super::Capture), which reads on from any record.
+//! Invariants: a group's packets are those of whole, sane records, one after the other without a
+//! gap. What is odd (damage, a cut record, a file that shrinks) ends the group before it and is
+//! left to [`Capture`](super::Capture), which reads on from any record.
 //!
-//! Leaves out: pcapng, whose sections and interfaces give later blocks their meaning, and everything that is not a regular file.
+//! Leaves out: pcapng, whose sections and interfaces give later blocks their meaning, and
+//! everything that is not a regular file.
 
 use super::{
     Burst, Step,
@@ -27,19 +31,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bytes of a group that is mapped: its stretches are long enough for guesses not to matter, and its packets still in a cache when they are filtered.
+/// Bytes of a group that is mapped: its stretches are long enough for guesses not to matter, and
+/// its packets still in a cache when they are filtered.
 const MAPPED: usize = 4 << 20;
 /// Bytes of a group that is copied: one stretch that fits a second-level cache.
 const COPIED: usize = 512 << 10;
 /// Stretches of a mapped group: as many misses as a processor core has under way at once.
 const MANY: usize = 16;
-/// The same where the processor's own prefetching finds the records, as long as it need not follow more than a few walks.
+/// The same where the processor's own prefetching finds the records, as long as it need not follow
+/// more than a few walks.
 const FEW: usize = 4;
 /// Records of fewer bytes on average are found by it.
 const SHORT: usize = 256;
-/// Where in a record the fields of its packet are that filters look at; the cache line with its length is here already.
+/// Where in a record the fields of its packet are that filters look at; the cache line with its
+/// length is here already.
 const FIELDS: usize = 52;
-/// Bytes of a stretch that are searched for its first record: the longest packets of networks fit in.
+/// Bytes of a stretch that are searched for its first record: the longest packets of networks fit
+/// in.
 const SEARCH: usize = 96 << 10;
 /// Records in a row that must look right where a stretch is guessed to begin.
 const CHAIN: usize = 8;
@@ -52,10 +60,12 @@ pub enum Reading {
     /// In the quicker of the two ways.
     #[default]
     Quicker,
-    /// The file is mapped, if it can be. The process gets a handler for SIGBUS, which other programs raise by making the file shorter; signals that are
-    /// not about mappings of netvm's go to the handler that was there before.
+    /// The file is mapped, if it can be. The process gets a handler for SIGBUS, which other
+    /// programs raise by making the file shorter; signals that are not about mappings of netvm's go
+    /// to the handler that was there before.
     Mapped,
-    /// The file is copied into memory piece by piece. Nothing happens then to a packet that was found, whatever other programs do to the file.
+    /// The file is copied into memory piece by piece. Nothing happens then to a packet that was
+    /// found, whatever other programs do to the file.
     Copied,
 }
 
@@ -74,7 +84,8 @@ pub struct Split {
 /// The packets whose records begin in one part of a capture. Its memory is used again.
 #[derive(Default)]
 pub struct Group {
-    /// Where the bytes are, if they are copied, and how many they are. What is behind them are older ones: zeroing costs.
+    /// Where the bytes are, if they are copied, and how many they are. What is behind them are
+    /// older ones: zeroing costs.
     copy: Vec<u8>,
     have: usize,
     /// Where in the capture the bytes begin.
@@ -149,12 +160,14 @@ impl Split {
         self.size.min(self.begin + (index as u64 + 1) * self.group())
     }
 
-    /// Whether all bytes read up to now were the file's: false after another program made it shorter.
+    /// Whether all bytes read up to now were the file's: false after another program made it
+    /// shorter.
     pub fn is_whole(&self) -> bool {
         self.map.as_ref().is_none_or(|(map, _)| map.is_whole())
     }
 
-    /// Finds the packets of group `index`, the first at a guessed place, or at `from` if that is known.
+    /// Finds the packets of group `index`, the first at a guessed place, or at `from` if that is
+    /// known.
     pub fn read(&self, index: usize, from: Option<u64>, group: &mut Group) {
         let begin = self.begin + index as u64 * self.group();
         let known = from.or((index == 0).then_some(begin));
@@ -303,7 +316,8 @@ impl Split {
         (group.stretches, group.found, group.ended) = (stretches, Some(begin..at), ended);
     }
 
-    /// The first place from which [`CHAIN`] records seem to follow one another, or as many as there are.
+    /// The first place from which [`CHAIN`] records seem to follow one another, or as many as there
+    /// are.
     fn guess(&self, bytes: &[u8], range: Range<usize>) -> Option<usize> {
         let bytes = bytes.get(range.clone())?;
         let seems = |(at, record): (usize, &[u8])| self.pcap.plausible(record, None).is_some() && self.chain(bytes, at);
@@ -323,7 +337,8 @@ impl Split {
     }
 }
 
-/// Whether one of the first groups can be mapped quickly; the others only if so, since it takes them the time that it tells.
+/// Whether one of the first groups can be mapped quickly; the others only if so, since it takes
+/// them the time that it tells.
 fn is_quick(map: &Mapping, start: usize) -> bool {
     let Some(room) = map.bytes().len().checked_sub(start + MAPPED) else { return false };
     (1..=4).map(|part| start + room / 4 * part).any(|at| {
@@ -358,7 +373,8 @@ impl Cursor<'_> {
 }
 
 impl Group {
-    /// Where its first record begins, in bytes from the capture's beginning; `None` if that could not be guessed, or not be read.
+    /// Where its first record begins, in bytes from the capture's beginning; `None` if that could
+    /// not be guessed, or not be read.
     pub fn begin(&self) -> Option<u64> {
         self.found.as_ref().map(|found| self.base + found.start as u64)
     }

@@ -1,9 +1,11 @@
 //! An interface of the system, by an AF_PACKET socket.
 //!
-//! With segmentation offload, segments that the system has merged come whole and leave so ([`offload::keep_whole`]).
+//! With segmentation offload, segments that the system has merged come whole and leave so
+//! ([`offload::keep_whole`]).
 //!
-//! The kernel goes on to handle the same packets: in a namespace where netvm routes, interfaces have no addresses of
-//! the kernel's, or its own answers (ARP, ICMP, resets) join those of the program.
+//! The kernel goes on to handle the same packets: in a namespace where netvm routes, interfaces
+//! have no addresses of the kernel's, or its own answers (ARP, ICMP, resets) join those of the
+//! program.
 
 use super::{BUFFER_FULL, Options, Port, offload, share};
 use crate::io::{

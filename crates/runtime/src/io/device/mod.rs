@@ -1,4 +1,5 @@
-//! Devices that packets come from and go to while a program runs: interfaces, by AF_PACKET or AF_XDP, and TAP interfaces.
+//! Devices that packets come from and go to while a program runs: interfaces, by AF_PACKET or
+//! AF_XDP, and TAP interfaces.
 //!
 //! ```text
 //!  kernel ─▶ port: a batch ─▶ offloads completed, VLAN tags put back ─▶ Device: frames that came
@@ -7,11 +8,12 @@
 //!
 //! - A kind of device is a `Port` and a prefix in [`Spec::parse`].
 //! - Nothing waits but [`wait`], which waits for all devices at once.
-//! - No frame is lost silently: what the kernel or this module drops is counted by reason ([`Device::drops`]).
+//! - No frame is lost silently: what the kernel or this module drops is counted by reason
+//!   ([`Device::drops`]).
 //! - An interface that goes down or away is not the end: frames come again when it is back.
 //!
-//! Nothing has to be undone when the process ends, however it ends: the kernel closes sockets, and a TAP interface
-//! that this process made goes with it.
+//! Nothing has to be undone when the process ends, however it ends: the kernel closes sockets, and
+//! a TAP interface that this process made goes with it.
 
 mod interface;
 mod offload;
@@ -52,7 +54,8 @@ pub enum Spec {
     Segments(String),
     /// A TAP interface, made if there is none of that name: `tap:NAME`.
     Tap(String),
-    /// An interface whose frames are taken before the network stack, of all queues or one: `xdp:NAME`, `xdp:NAME:QUEUE`.
+    /// An interface whose frames are taken before the network stack, of all queues or one:
+    /// `xdp:NAME`, `xdp:NAME:QUEUE`.
     Xdp(String, Option<u32>),
 }
 
@@ -129,8 +132,8 @@ trait Port: Send {
     /// From now on frames come in as the options say.
     fn listen(&mut self, options: Options) -> Result<(), LiveError>;
 
-    /// Hands on a batch of frames as they are on a wire; how many the kernel had. Frames that make no sense are
-    /// counted in `malformed`.
+    /// Hands on a batch of frames as they are on a wire; how many the kernel had. Frames that make
+    /// no sense are counted in `malformed`.
     fn receive(&mut self, each: &mut dyn FnMut(&[u8]), malformed: &mut u64) -> io::Result<usize>;
 
     /// Sends frames; how many the kernel took. Errors: of the first frame.
@@ -227,7 +230,8 @@ impl Device {
     /// Opens a device.
     ///
     /// # Errors
-    /// There is none of that name, it is down, of an unsupported kind, or the process may not use it.
+    /// There is none of that name, it is down, of an unsupported kind, or the process may not use
+    /// it.
     pub fn open(spec: &Spec, options: Options) -> Result<Self, LiveError> {
         let port = spec.open(options)?;
         Ok(Self {
@@ -389,7 +393,8 @@ impl Device {
         self.outbox.len() < OUTBOX
     }
 
-    /// Sends a frame, with the next [`Self::flush`]. False if there is no room, or the device is not there: it is counted.
+    /// Sends a frame, with the next [`Self::flush`]. False if there is no room, or the device is
+    /// not there: it is counted.
     pub fn send(&mut self, frame: &[u8]) -> bool {
         if let State::Gone(_) = self.state {
             self.drop_frames("the interface is gone", 1);
@@ -425,7 +430,8 @@ impl Device {
         }
     }
 
-    /// The first frame of the outbox was not taken: it waits, or is dropped for a reason that will not go away.
+    /// The first frame of the outbox was not taken: it waits, or is dropped for a reason that will
+    /// not go away.
     fn could_not_send(&mut self, error: &io::Error) {
         let reason = match error.raw_os_error() {
             Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => {
@@ -453,7 +459,8 @@ pub(crate) fn completed(frame: &[u8], each: impl FnMut(&[u8])) {
     offload::complete_untold(frame, each);
 }
 
-/// The number of the calling thread's network namespace, by which interfaces of one name are told apart.
+/// The number of the calling thread's network namespace, by which interfaces of one name are told
+/// apart.
 fn namespace() -> u64 {
     std::fs::metadata("/proc/thread-self/ns/net").map_or(0, |meta| meta.ino())
 }
@@ -464,7 +471,8 @@ fn told(spec: &Spec, port: &dyn Port, options: Options) -> Vec<String> {
     told.map(|told| format!("{}: {told}", spec.name())).into_iter().collect()
 }
 
-/// Waits until a device has frames that came, or room for those to be sent, or so long. A signal ends the wait, and so does anything to be read from `waker`.
+/// Waits until a device has frames that came, or room for those to be sent, or so long. A signal
+/// ends the wait, and so does anything to be read from `waker`.
 ///
 /// # Errors
 /// The system cannot wait.

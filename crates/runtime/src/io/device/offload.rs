@@ -1,14 +1,16 @@
-//! Offloaded work of received frames is done here: checksums are completed, merged segments are cut apart.
+//! Offloaded work of received frames is done here: checksums are completed, merged segments are cut
+//! apart.
 //!
-//! A sender on the same host leaves checksums and segmentation to a device that does not exist (veth, TAP, loopback),
-//! and receive offload merges segments. A program must see what is on a wire, so that live traffic and captures of a
-//! wire agree, and what it sends on must be complete.
+//! A sender on the same host leaves checksums and segmentation to a device that does not exist
+//! (veth, TAP, loopback), and receive offload merges segments. A program must see what is on a
+//! wire, so that live traffic and captures of a wire agree, and what it sends on must be complete.
 //!
-//! Invariants: every offset of the header is checked against the frame; the number of segments is bounded by the
-//! frame's length; a frame that contradicts its header is [`Malformed`].
+//! Invariants: every offset of the header is checked against the frame; the number of segments is
+//! bounded by the frame's length; a frame that contradicts its header is [`Malformed`].
 //!
-//! Source: include/uapi/linux/virtio_net.h; RFC 1071 (checksum); Linux `tcp_gso_segment` for what changes between
-//! segments. Leaves out: UDP fragmentation offload (removed from Linux in 4.14), encapsulated segments.
+//! Source: include/uapi/linux/virtio_net.h; RFC 1071 (checksum); Linux `tcp_gso_segment` for what
+//! changes between segments. Leaves out: UDP fragmentation offload (removed from Linux in 4.14),
+//! encapsulated segments.
 
 use super::super::sys::frames::{Outgoing, VNET};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -64,10 +66,12 @@ pub(super) fn complete(header: &[u8; VNET], frame: &[u8], mut each: impl FnMut(&
     Ok(())
 }
 
-/// The fewest payload bytes of a segment of those that were merged: what is cut again is not cut into longer ones.
+/// The fewest payload bytes of a segment of those that were merged: what is cut again is not cut
+/// into longer ones.
 static SEGMENT: AtomicU16 = AtomicU16::new(u16::MAX);
 
-/// Hands on a frame of merged TCP segments as one segment with its checksum; others as [`complete`] does.
+/// Hands on a frame of merged TCP segments as one segment with its checksum; others as [`complete`]
+/// does.
 pub(super) fn keep_whole(header: &[u8; VNET], frame: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), Malformed> {
     let offload = Offload::of(header);
     if !matches!(offload.kind, TCP4 | TCP6) {
@@ -120,8 +124,9 @@ fn fill_checksum(frame: &mut [u8], start: usize, field: usize) -> Result<(), Mal
 
 /// Hands on a frame with its checksum complete, where nothing says whether it is (AF_XDP).
 ///
-/// What a sender on the same host leaves to a device has the sum of the pseudo header in the checksum's field. A frame whose field has exactly that, and
-/// whose checksum is wrong, is taken for one; of frames that were damaged on a wire one in 65,536 looks so.
+/// What a sender on the same host leaves to a device has the sum of the pseudo header in the
+/// checksum's field. A frame whose field has exactly that, and whose checksum is wrong, is taken
+/// for one; of frames that were damaged on a wire one in 65,536 looks so.
 pub(super) fn complete_untold(frame: &[u8], mut each: impl FnMut(&[u8])) {
     match untold(frame) {
         Some((start, field)) => {
@@ -134,7 +139,8 @@ pub(super) fn complete_untold(frame: &[u8], mut each: impl FnMut(&[u8])) {
     }
 }
 
-/// Where the transport header of a frame begins whose checksum is left to a device, and its field in that.
+/// Where the transport header of a frame begins whose checksum is left to a device, and its field
+/// in that.
 fn untold(frame: &[u8]) -> Option<(usize, usize)> {
     let network = network_header(frame)?;
     let (transport, protocol, addresses, end) = match byte(frame, network).ok()? >> 4 {

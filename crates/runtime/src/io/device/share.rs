@@ -1,9 +1,13 @@
-//! A socket's share of an interface's frames, as a classic BPF program: those of the flows that one of several replicas has.
+//! A socket's share of an interface's frames, as a classic BPF program: those of the flows that one
+//! of several replicas has.
 //!
-//! Each replica has a socket of its own with such a program, and each frame is accepted by one of them: the one that [`flow::replica`] says. No order of sockets matters, as it does
-//! for PACKET_FANOUT, so a replica finds its flows again after an interface was away. The price is that the kernel runs one program for each replica and frame.
+//! Each replica has a socket of its own with such a program, and each frame is accepted by one of
+//! them: the one that [`flow::replica`] says. No order of sockets matters, as it does for
+//! PACKET_FANOUT, so a replica finds its flows again after an interface was away. The price is that
+//! the kernel runs one program for each replica and frame.
 //!
-//! Where flows go by ports, all replicas receive fragments: which one has them is decided where they are taken, by who remembers the first one ([`flow::Sorter`]).
+//! Where flows go by ports, all replicas receive fragments: which one has them is decided where
+//! they are taken, by who remembers the first one ([`flow::Sorter`]).
 //!
 //! The VLAN tag that the kernel took off does not count, as those in frames do not.
 //!
@@ -103,7 +107,8 @@ pub(super) fn program(link: LinkType, part: Part) -> Vec<sock_filter> {
     assembled(&lines)
 }
 
-/// X is where the header behind Ethernet and at most two tags begins, of a frame that says that it is IP.
+/// X is where the header behind Ethernet and at most two tags begins, of a frame that says that it
+/// is IP.
 fn ethernet() -> Vec<Line> {
     let mut lines = Vec::new();
     for tags in 0..3 {
@@ -143,7 +148,8 @@ fn ip(version4: To) -> Vec<Line> {
     lines
 }
 
-/// The replica of the port of one end of the IPv4 packet at X; packets without one go on to where addresses count.
+/// The replica of the port of one end of the IPv4 packet at X; packets without one go on to where
+/// addresses count.
 fn ports(toward: Toward) -> Vec<Line> {
     let mut lines = vec![Label(To::Port)];
     lines.extend(rest());
@@ -220,7 +226,8 @@ fn nowhere() -> [Line; 3] {
     [Label(To::Nowhere), Do(LD_IMM, 0), Do(ST, SUM)]
 }
 
-/// Of an ICMP error X becomes where the quoted header begins; if that is not whole, or for other packets, X stays.
+/// Of an ICMP error X becomes where the quoted header begins; if that is not whole, or for other
+/// packets, X stays.
 fn quoted(outer: To, sum: To) -> Vec<Line> {
     let version4 = outer == To::Outer4;
     let mut lines = vec![Label(outer)];
@@ -248,7 +255,8 @@ fn quoted(outer: To, sum: To) -> Vec<Line> {
             Do(TAX, 0),
         ]);
     }
-    // X is the ICMP header now. A frame that ends before it gives a number far above that of any length.
+    // X is the ICMP header now. A frame that ends before it gives a number far above that of any
+    // length.
     lines.extend(rest());
     lines.extend([Jump(JGE, 1 << 31, sum, To::Next), Jump(JGE, 9, To::Next, sum), Do(LD_B_IND, 0)]);
     match version4 {
@@ -266,7 +274,8 @@ fn quoted(outer: To, sum: To) -> Vec<Line> {
     lines
 }
 
-/// A is the version of the header 8 bytes behind X: if it is whole, its addresses are summed, and otherwise those of the outer one.
+/// A is the version of the header 8 bytes behind X: if it is whole, its addresses are summed, and
+/// otherwise those of the outer one.
 fn inner(sum: To) -> Vec<Line> {
     let mut lines = Vec::new();
     for (version, len, words) in [(4, 20, [12, 16].as_slice()), (6, 40, &[8, 12, 16, 20, 24, 28, 32, 36])] {
@@ -353,7 +362,8 @@ fn assembled(lines: &[Line]) -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
-    /// What the kernel's interpreter does with these instructions; a load behind the end refuses the frame.
+    /// What the kernel's interpreter does with these instructions; a load behind the end refuses
+    /// the frame.
     fn accepts(program: &[sock_filter], frame: &[u8]) -> bool {
         let (mut a, mut x, mut memory, mut at) = (0_u32, 0_u32, [0_u32; 16], 0);
         let load = |at: u32, bytes: usize| {
@@ -409,7 +419,8 @@ mod tests {
         }
     }
 
-    /// A packet with a header of that version, perhaps an ICMP error that quotes another, perhaps cut.
+    /// A packet with a header of that version, perhaps an ICMP error that quotes another, perhaps
+    /// cut.
     fn packet(random: &mut Random, deep: u32) -> Vec<u8> {
         let version = [4, 4, 6, 6, 5][random.next(5)];
         let mut ip: Vec<u8> = (0..if version == 4 { 20 } else { 40 }).map(|_| random.next(256) as u8).collect();
@@ -487,7 +498,8 @@ mod tests {
             [LinkType::EN10MB, LinkType::RAW, LinkType::NULL].into_iter().flat_map(|link| ends.map(|toward| (link, toward)))
         {
             let program = program(link, Part { index: 3, replicas: 16, toward });
-            // What the kernel checks: no jump leads behind the end, and the last instruction returns.
+            // What the kernel checks: no jump leads behind the end, and the last instruction
+            // returns.
             assert!(program.len() < 4096 && program.last().is_some_and(|last| last.code == RET));
             for (at, line) in program.iter().enumerate() {
                 let jumps = matches!(line.code, JEQ | JGE | JSET);

@@ -1,6 +1,7 @@
 //! A TAP interface: the system's own network stack is at its other end.
 //!
-//! All devices of this process that name the same interface have one file, so that one thread may receive and another send.
+//! All devices of this process that name the same interface have one file, so that one thread may
+//! receive and another send.
 
 use super::{Options, Port, namespace};
 use crate::io::{

@@ -1,4 +1,5 @@
-//! An interface of the system, by AF_XDP: frames are taken before the kernel's network stack sees them.
+//! An interface of the system, by AF_XDP: frames are taken before the kernel's network stack sees
+//! them.
 //!
 //! ```text
 //!  interface ─▶ program: has the queue a socket here? ─ yes ─▶ socket of the queue
@@ -6,13 +7,18 @@
 //! ```
 //!
 //! - The program is attached by a link, which goes with the process, and so does all else.
-//! - A program that is at the interface already may hand frames over instead ([`lend`]): its map has the sockets then.
-//! - One set of sockets serves all devices of this process that name the same interface and queues: one receives, all may send. So a thread may receive and another send.
-//! - The driver gives frames without a copy where it can; else the kernel copies them (veth, and interfaces whose driver does not know XDP).
+//! - A program that is at the interface already may hand frames over instead ([`lend`]): its map
+//!   has the sockets then.
+//! - One set of sockets serves all devices of this process that name the same interface and queues:
+//!   one receives, all may send. So a thread may receive and another send.
+//! - The driver gives frames without a copy where it can; else the kernel copies them (veth, and
+//!   interfaces whose driver does not know XDP).
 //! - Frames leave by the first queue, so that their order stays.
 //!
-//! Leaves out: frames longer than [`LONGEST`]; VLAN tags that the kernel or the card takes off a frame (`ethtool -K IF rxvlan off`; of a sender at the other end of
-//! a veth pair `txvlan off`), which are lost; segments that were merged for an interface without XDP in its driver, which are dropped and counted.
+//! Leaves out: frames longer than [`LONGEST`]; VLAN tags that the kernel or the card takes off a
+//! frame (`ethtool -K IF rxvlan off`; of a sender at the other end of a veth pair `txvlan off`),
+//! which are lost; segments that were merged for an interface without XDP in its driver, which are
+//! dropped and counted.
 //!
 //! Source: Documentation/networking/af_xdp.rst of the Linux kernel.
 
@@ -41,7 +47,8 @@ use std::{
 /// Chunks of all queues each way, and of one queue at least and at most.
 const CHUNKS: u32 = 16_384;
 const EACH: std::ops::RangeInclusive<u32> = 256..=2048;
-/// How often an interface that nothing comes from is looked at: the socket does not tell that it is down.
+/// How often an interface that nothing comes from is looked at: the socket does not tell that it is
+/// down.
 const LOOK: Duration = Duration::from_millis(200);
 /// Bytes before what the MTU counts: Ethernet and a VLAN tag, which the kernel allows, too.
 const HEADER: usize = 14;
@@ -146,10 +153,12 @@ fn refused(error: io::Error) -> LiveError {
     }
 }
 
-/// Sockets of all queues of an interface for a program that is there already; devices `xdp:NAME` of this process use them while this lives.
+/// Sockets of all queues of an interface for a program that is there already; devices `xdp:NAME` of
+/// this process use them while this lives.
 pub struct Lent(Arc<Shared>);
 
-/// Opens them. The program finds the sockets in that map, from that entry on; there are `most` entries. `generic`: the program is not run by the driver.
+/// Opens them. The program finds the sockets in that map, from that entry on; there are `most`
+/// entries. `generic`: the program is not run by the driver.
 ///
 /// # Errors
 /// The interface has more queues, or is none that frames can be taken from.
@@ -179,7 +188,8 @@ impl std::fmt::Debug for Lent {
 impl Shared {
     fn new(interface: u32, first: u32, count: u32) -> io::Result<Self> {
         let program = program(first + count)?;
-        // Drivers want the program before the sockets. It lets everything pass until a socket is entered.
+        // Drivers want the program before the sockets. It lets everything pass until a socket is
+        // entered.
         let (link, mode) = attach(&program, interface)?;
         let map = program.shared(0)?;
         Self::with((map, first), (interface, first, count), mode == Mode::Generic, Some((program, link)))
@@ -228,7 +238,8 @@ fn attach(program: &Program, interface: u32) -> io::Result<(Link, Mode)> {
     }
 }
 
-/// The program: a frame goes to the socket that the map has for its queue, or, if there is none, on to the network stack.
+/// The program: a frame goes to the socket that the map has for its queue, or, if there is none, on
+/// to the network stack.
 fn program(queues: u32) -> io::Result<Program> {
     const QUEUE: i16 = 16;
     const PASS: i32 = 2;
@@ -304,7 +315,8 @@ impl Port for Xdp {
         }
         let mut sending = held(&self.shared.sending);
         let count = sending.send(&frames[..good]);
-        // What is in the ring is the kernel's; that it does not get on matters when the ring is full.
+        // What is in the ring is the kernel's; that it does not get on matters when the ring is
+        // full.
         let kicked = sending.kick();
         if count > 0 {
             return Ok(count);

@@ -1,10 +1,12 @@
 //! A block of the kernel's ring as records of a capture.
 //!
-//! The walk believes nothing that a block says: every offset and length is checked against the block, and what does not fit is
-//! [`Malformed`]. It goes forward only, so that it ends whatever the block claims.
+//! The walk believes nothing that a block says: every offset and length is checked against the
+//! block, and what does not fit is [`Malformed`]. It goes forward only, so that it ends whatever
+//! the block claims.
 //!
-//! A record is what classic pcap has: seconds, nanoseconds, captured and wire length, the packet. The kernel takes the outermost VLAN
-//! tag off a frame and tells it beside; it is put back here, and counts in both lengths, as in libpcap.
+//! A record is what classic pcap has: seconds, nanoseconds, captured and wire length, the packet.
+//! The kernel takes the outermost VLAN tag off a frame and tells it beside; it is put back here,
+//! and counts in both lengths, as in libpcap.
 //!
 //! Source: include/uapi/linux/if_packet.h (`tpacket_block_desc`, `tpacket3_hdr`, `sockaddr_ll`).
 
@@ -62,7 +64,8 @@ pub enum Direction {
 }
 
 impl Rules {
-    /// Whether a packet counts. What is sent on loopback is seen a second time coming in, and counts then, as in libpcap.
+    /// Whether a packet counts. What is sent on loopback is seen a second time coming in, and
+    /// counts then, as in libpcap.
     fn take(&self, packet: &Packet<'_>) -> bool {
         match (packet.kind == OUTGOING, self.direction) {
             (true, _) if packet.hardware == LOOPBACK => false,
@@ -193,7 +196,8 @@ fn tag(header: &[u8]) -> Result<Option<[u8; 4]>, Malformed> {
 
 /// A cooked header, and how long it is.
 ///
-/// Source: the pages LINKTYPE_LINUX_SLL and LINKTYPE_LINUX_SLL2 of the registry. Numbers are in network order there.
+/// Source: the pages LINKTYPE_LINUX_SLL and LINKTYPE_LINUX_SLL2 of the registry. Numbers are in
+/// network order there.
 fn cooked(packet: &Packet<'_>, form: Form) -> ([u8; COOKED], usize) {
     let part = |from: usize, len: usize| packet.address.get(from..from + len).unwrap_or_default();
     let (protocol, address) = (part(2, 2), part(12, 8));
@@ -217,7 +221,8 @@ struct Record<'a> {
     cooked: [u8; COOKED],
     tag: [u8; 4],
     data: &'a [u8],
-    /// Bytes of the cooked header and of the packet before the tag, of the tag, and of both after it.
+    /// Bytes of the cooked header and of the packet before the tag, of the tag, and of both after
+    /// it.
     lens: [usize; 5],
 }
 

@@ -1,7 +1,8 @@
 //! The interfaces there are, in the order in which libpcap lists them.
 //!
-//! Source: `pcap_findalldevs` and `get_figure_of_merit` of libpcap 1.10. Leaves out: what libpcap captures on that is no interface (Bluetooth,
-//! D-Bus, netfilter), and whether an interface is wireless.
+//! Source: `pcap_findalldevs` and `get_figure_of_merit` of libpcap 1.10. Leaves out: what libpcap
+//! captures on that is no interface (Bluetooth, D-Bus, netfilter), and whether an interface is
+//! wireless.
 
 use nix::{
     ifaddrs::getifaddrs,
@@ -39,7 +40,8 @@ pub fn list() -> io::Result<Vec<Listed>> {
     Ok(all)
 }
 
-/// An address that an interface has: an Ethernet address, or an IP address with the bits of its network.
+/// An address that an interface has: an Ethernet address, or an IP address with the bits of its
+/// network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// The interface's name.
@@ -50,8 +52,8 @@ pub struct Address {
     pub ip: Option<(IpAddr, u8)>,
 }
 
-/// The addresses of all interfaces of this network namespace, in the system's order. Link-local addresses of IPv6 are left out: they need the
-/// interface to mean something.
+/// The addresses of all interfaces of this network namespace, in the system's order. Link-local
+/// addresses of IPv6 are left out: they need the interface to mean something.
 ///
 /// # Errors
 /// The system does not tell.

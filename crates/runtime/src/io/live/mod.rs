@@ -1,21 +1,27 @@
-//! Live captures: [`open`] gives an interface's packets as a [`Capture`], and [`Injector`] sends some.
+//! Live captures: [`open`] gives an interface's packets as a [`Capture`], and [`Injector`] sends
+//! some.
 //!
 //! ```text
 //!  kernel ─▶ ring of blocks ─▶ walk: checked, tags put back ─▶ pcap records in the capture's buffer ─▶ Burst
 //! ```
 //!
-//! - The capture is a classic pcap with nanoseconds, made as it goes: whatever takes captures takes this one, and what is written of
-//!   it is what a reader of the file gets.
-//! - Packets are copied out of the ring, once: a tag that is put back moves bytes anyway, the block goes back to the kernel before
-//!   anything slow is done with its packets, and the copy is small beside what the kernel does for each packet.
-//! - A block that fills slowly comes after 50 ms. A pause is told ([`Progress::Idle`](super::Progress)) when it begins and every quarter of a
-//!   second, so that a program sees its signals.
-//! - On the loopback interface a packet is seen twice, going out and coming in; only the latter counts, as in libpcap.
-//! - The kernel can drop what a filter does not want ([`open_filtered`]). It sees frames without the VLAN tag that it took off, so frames
-//!   that had one are all handed over. What is handed over is to be filtered here all the same.
+//! - The capture is a classic pcap with nanoseconds, made as it goes: whatever takes captures takes
+//!   this one, and what is written of it is what a reader of the file gets.
+//! - Packets are copied out of the ring, once: a tag that is put back moves bytes anyway, the block
+//!   goes back to the kernel before anything slow is done with its packets, and the copy is small
+//!   beside what the kernel does for each packet.
+//! - A block that fills slowly comes after 50 ms. A pause is told
+//!   ([`Progress::Idle`](super::Progress)) when it begins and every quarter of a second, so that a
+//!   program sees its signals.
+//! - On the loopback interface a packet is seen twice, going out and coming in; only the latter
+//!   counts, as in libpcap.
+//! - The kernel can drop what a filter does not want ([`open_filtered`]). It sees frames without
+//!   the VLAN tag that it took off, so frames that had one are all handed over. What is handed over
+//!   is to be filtered here all the same.
 //!
-//! - On all interfaces at once (`any`), and where a link layer is of a kind that is not known here, packets begin with a header that is made of
-//!   what the kernel tells of them (LINUX_SLL, LINUX_SLL2).
+//! - On all interfaces at once (`any`), and where a link layer is of a kind that is not known here,
+//!   packets begin with a header that is made of what the kernel tells of them (LINUX_SLL,
+//!   LINUX_SLL2).
 
 mod block;
 mod error;
@@ -45,7 +51,8 @@ use super::{
     },
 };
 
-/// Packets are cut to so many bytes: tcpdump's default, and the most that a classic pcap of most link types may have.
+/// Packets are cut to so many bytes: tcpdump's default, and the most that a classic pcap of most
+/// link types may have.
 pub const SNAPLEN: u32 = 262_144;
 /// How long a wait lasts at most.
 const WAIT: Duration = Duration::from_millis(250);
@@ -81,9 +88,11 @@ impl Default for Options {
     }
 }
 
-/// Begins to capture on an interface, or on all for `any`. The capture ends with an error if the interface goes away, and not by itself.
+/// Begins to capture on an interface, or on all for `any`. The capture ends with an error if the
+/// interface goes away, and not by itself.
 ///
-/// Errors: there is no such interface, it is down, it does not have that link type, or the process lacks CAP_NET_RAW.
+/// Errors: there is no such interface, it is down, it does not have that link type, or the process
+/// lacks CAP_NET_RAW.
 pub fn open(interface: &str, options: &Options) -> Result<(Capture, Counters), LiveError> {
     open_filtered(interface, options, &[])
 }
@@ -101,8 +110,9 @@ pub struct Instruction {
     pub k: u32,
 }
 
-/// As [`open`]; the kernel drops packets that the program, which is for the interface's link type, does not accept. It may hand over others,
-/// too: those that had a VLAN tag, all where their headers are made here, and all if it refuses the program.
+/// As [`open`]; the kernel drops packets that the program, which is for the interface's link type,
+/// does not accept. It may hand over others, too: those that had a VLAN tag, all where their
+/// headers are made here, and all if it refuses the program.
 ///
 /// Errors: as of [`open`].
 pub fn open_filtered(interface: &str, options: &Options, program: &[Instruction]) -> Result<(Capture, Counters), LiveError> {
@@ -196,7 +206,8 @@ pub struct Counters(Arc<Count>);
 /// Numbers of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets that came in on the interface or went out, those dropped included; on loopback, each twice.
+    /// Packets that came in on the interface or went out, those dropped included; on loopback, each
+    /// twice.
     pub received: u64,
     /// Packets of them that were lost, since the ring was full.
     pub dropped: u64,
@@ -233,7 +244,8 @@ impl Injector {
         Ok(Self(socket))
     }
 
-    /// Sends a frame. Errors: it is shorter than a header or longer than the interface allows, or there is no room for it now.
+    /// Sends a frame. Errors: it is shorter than a header or longer than the interface allows, or
+    /// there is no room for it now.
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
         self.0.send(frame)
     }
@@ -260,7 +272,8 @@ fn file_header(link: LinkType, snaplen: u32) -> Vec<u8> {
     [&0xa1b2_3c4d_u32.to_ne_bytes(), version.as_flattened(), rest.as_flattened()].concat()
 }
 
-/// The ring as a stream of records. It says once, by [`ErrorKind::WouldBlock`], that it has nothing yet, and waits when asked again.
+/// The ring as a stream of records. It says once, by [`ErrorKind::WouldBlock`], that it has nothing
+/// yet, and waits when asked again.
 struct Tap {
     ring: Ring,
     counters: Counters,
@@ -304,7 +317,8 @@ impl Tap {
         if self.block == 0 { self.counters.read().map(drop) } else { Ok(()) }
     }
 
-    /// Waits for a block. Once the interface is gone, for the last of its packets too: their block comes when its time has passed.
+    /// Waits for a block. Once the interface is gone, for the last of its packets too: their block
+    /// comes when its time has passed.
     fn wait(&mut self) -> io::Result<()> {
         if self.gone {
             return Err(io::Error::other(LiveError::Gone));

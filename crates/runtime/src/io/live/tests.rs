@@ -32,7 +32,8 @@ fn put16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_ne_bytes());
 }
 
-/// The packet's header, the address, a gap of 14 bytes and the frame; the first is 48 bytes into the block.
+/// The packet's header, the address, a gap of 14 bytes and the frame; the first is 48 bytes into
+/// the block.
 fn block(frames: &[Frame]) -> Vec<u8> {
     let mut block = vec![0; 48];
     put(&mut block, 12, frames.len() as u32);
@@ -186,7 +187,8 @@ fn what_comes_before_a_wrong_packet_is_read() {
     }
 }
 
-/// No block makes the walk panic, read outside, or go on for ever: it goes forward, so the packets that there may be are bounded.
+/// No block makes the walk panic, read outside, or go on for ever: it goes forward, so the packets
+/// that there may be are bounded.
 #[test]
 fn no_block_is_too_hostile() {
     let good = block(&[frame(&[1; 60]), Frame { status: 1 | VLAN, control: 9, ..frame(&[2; 90]) }, frame(&[3; 14])]);

@@ -1,7 +1,9 @@
 //! What protocols a packet consists of, and between whom.
 //!
-//! One loop over headers, at most [`MAX_DEPTH`] of them. Every read is checked: where a header is not there, the path ends with `short`.
-//! Extension headers of IPv6 are no protocols of their own, as with tshark. A header that repeats what a flow has already (IP in IP, Ethernet in VXLAN) begins another flow.
+//! One loop over headers, at most [`MAX_DEPTH`] of them. Every read is checked: where a header is
+//! not there, the path ends with `short`. Extension headers of IPv6 are no protocols of their own,
+//! as with tshark. A header that repeats what a flow has already (IP in IP, Ethernet in VXLAN)
+//! begins another flow.
 
 use super::protocol::{self, Protocol};
 use super::table::Key;
@@ -21,8 +23,8 @@ pub(super) mod has {
     pub const SCTP: u64 = 32;
 }
 
-/// The protocols of a packet, a byte each, the outermost lowest; and its flows, each with whether the packet goes from its second end to its
-/// first.
+/// The protocols of a packet, a byte each, the outermost lowest; and its flows, each with whether
+/// the packet goes from its second end to its first.
 pub(super) struct Layers {
     pub path: u128,
     flows: [(Key, bool); MAX_FLOWS],
@@ -270,7 +272,8 @@ impl<'a> Walk<'a> {
         let [from, to] = [ip::SRC, ip::DST].map(|field| [0, field.word(header).unwrap_or(0).into()]);
         self.addresses(from, to, has::IPV4);
         let (len, total) = (ip::HEADER.len(header)?, usize::from(ip::LENGTH.half(header)?));
-        // Padding of short frames is no payload; a total of 0 is one that the sender's card was to fill in.
+        // Padding of short frames is no payload; a total of 0 is one that the sender's card was to
+        // fill in.
         let end = if total == 0 { whole.len() } else { total.min(whole.len()) };
         self.rest = whole.get(len.max(header.len())..end)?;
         if ip::FRAGMENT.half(header)? & fragment::OFFSET != 0 {

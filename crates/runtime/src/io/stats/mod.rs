@@ -1,4 +1,5 @@
-//! What traffic consists of: protocols, conversations, endpoints, ports, packet sizes, rates over time; collected in one pass.
+//! What traffic consists of: protocols, conversations, endpoints, ports, packet sizes, rates over
+//! time; collected in one pass.
 //!
 //! ```text
 //!  packet ─▶ dissect ─┬─ path of protocols ─▶ table of paths ─────────▶ hierarchy
@@ -6,12 +7,14 @@
 //!  time, length ──────────────────────────────▶ rates, sizes
 //! ```
 //!
-//! A packet costs one lookup for each layer of encapsulation; what conversations, endpoints and ports have is summed from the flows when the
-//! report is made, or when flows are dropped for space.
+//! A packet costs one lookup for each layer of encapsulation; what conversations, endpoints and
+//! ports have is summed from the flows when the report is made, or when flows are dropped for
+//! space.
 //!
-//! Invariants: memory is bounded whatever the packets are ([`Limits`]); totals, protocols and sizes are exact. Where a table overflows, its
-//! smaller half is dropped and counted as "others", so that rows which remain may count too little by at most what others have.
-//! Leaves out: reassembly. Applications are told by ports and first bytes, packet by packet.
+//! Invariants: memory is bounded whatever the packets are ([`Limits`]); totals, protocols and sizes
+//! are exact. Where a table overflows, its smaller half is dropped and counted as "others", so that
+//! rows which remain may count too little by at most what others have. Leaves out: reassembly.
+//! Applications are told by ports and first bytes, packet by packet.
 
 mod dissect;
 mod protocol;
@@ -82,7 +85,8 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Nothing collected yet. The seed makes rows that collide unpredictable; it has no influence on the result.
+    /// Nothing collected yet. The seed makes rows that collide unpredictable; it has no influence
+    /// on the result.
     pub fn new(interval: Interval, limits: Limits, seed: u64) -> Self {
         let hasher = Seeded::new(seed);
         Self {
@@ -107,8 +111,9 @@ impl Stats {
         }
     }
 
-    /// Counts a packet: its captured bytes, its length on the wire, its time in nanoseconds since 1970. `swapped`: the link-layer header is in
-    /// the other byte order than this machine's, which matters for BSD loopback alone.
+    /// Counts a packet: its captured bytes, its length on the wire, its time in nanoseconds since
+    /// 1970. `swapped`: the link-layer header is in the other byte order than this machine's, which
+    /// matters for BSD loopback alone.
     pub fn packet(&mut self, link: LinkType, swapped: bool, packet: &[u8], wire_len: u32, nanos: i64) {
         let wire_len = wire_len.max(packet.len() as u32);
         let bytes = u64::from(wire_len);
@@ -130,7 +135,8 @@ impl Stats {
         self.last_path.1.add(bytes);
     }
 
-    /// Counts what has been counted of the last path where it belongs. Beyond the limit, a path is cut down to its outermost protocol.
+    /// Counts what has been counted of the last path where it belongs. Beyond the limit, a path is
+    /// cut down to its outermost protocol.
     fn keep_path(&mut self) {
         let (path, amount) = std::mem::take(&mut self.last_path);
         if amount.packets == 0 {

@@ -1,6 +1,8 @@
-//! Packets and bytes over time: sparse intervals of one length, which begin at multiples of it since 1970.
+//! Packets and bytes over time: sparse intervals of one length, which begin at multiples of it
+//! since 1970.
 //!
-//! Without a length that was asked for, intervals begin at a millisecond and grow tenfold whenever there are too many.
+//! Without a length that was asked for, intervals begin at a millisecond and grow tenfold whenever
+//! there are too many.
 
 use super::Amount;
 use std::collections::BTreeMap;
@@ -45,7 +47,8 @@ impl Rates {
     }
 
     pub(super) fn add(&mut self, nanos: i64, bytes: u64) {
-        // A division is what this function costs; most packets are in the interval of the one before.
+        // A division is what this function costs; most packets are in the interval of the one
+        // before.
         if !self.within.contains(&nanos) {
             self.keep();
             self.last = nanos.div_euclid(self.length);
@@ -79,7 +82,8 @@ impl Rates {
         }
     }
 
-    /// The same in about so many intervals from the first packet to the last, if their length may be chosen: 1, 2 or 5 times a power of ten.
+    /// The same in about so many intervals from the first packet to the last, if their length may
+    /// be chosen: 1, 2 or 5 times a power of ten.
     pub fn fitted(mut self, intervals: i64) -> Self {
         self.keep();
         let span = |rates: &Self| match (rates.rows.keys().next(), rates.rows.keys().next_back()) {
@@ -103,7 +107,8 @@ impl Rates {
         self.length
     }
 
-    /// Intervals with packets: their beginnings in nanoseconds since 1970, ascending, and what came in them.
+    /// Intervals with packets: their beginnings in nanoseconds since 1970, ascending, and what came
+    /// in them.
     pub fn rows(&self) -> impl Iterator<Item = (i64, Amount)> {
         self.rows.iter().map(|(at, amount)| (at.saturating_mul(self.length), *amount))
     }

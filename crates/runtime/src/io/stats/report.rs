@@ -153,7 +153,8 @@ pub struct Layer {
     pub other_endpoints: Amount,
 }
 
-/// What the conversations of a service had: of the two ports of each, the lower one is taken for the service's.
+/// What the conversations of a service had: of the two ports of each, the lower one is taken for
+/// the service's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
     /// TCP, UDP or SCTP.

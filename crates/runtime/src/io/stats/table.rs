@@ -1,12 +1,15 @@
-//! A table of counts by key that stays bounded: when it has twice the rows that it may keep, those with the fewest packets are dropped.
+//! A table of counts by key that stays bounded: when it has twice the rows that it may keep, those
+//! with the fewest packets are dropped.
 //!
-//! So a row with more packets than the dropped ones had is never lost, and shrinking costs a constant for each row that was added.
+//! So a row with more packets than the dropped ones had is never lost, and shrinking costs a
+//! constant for each row that was added.
 
 use super::Amount;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 
-/// What is counted: a flow, or a part of one. Two ends of three words each (Ethernet address and port; IP address) and what there is of them.
+/// What is counted: a flow, or a part of one. Two ends of three words each (Ethernet address and
+/// port; IP address) and what there is of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(pub [u64; 7]);
 
@@ -43,7 +46,8 @@ impl Hasher for Folded {
         bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
     }
 
-    /// A multiplication to 128 bits whose halves are folded: every bit of the word reaches the low and the high bits.
+    /// A multiplication to 128 bits whose halves are folded: every bit of the word reaches the low
+    /// and the high bits.
     fn write_u64(&mut self, word: u64) {
         let product = u128::from(self.0[0] ^ word) * u128::from(self.0[1] ^ 0x9e37_79b9_7f4a_7c15);
         self.0[0] = (product as u64 ^ (product >> 64) as u64).wrapping_add(word.rotate_left(23));
@@ -137,7 +141,8 @@ impl Table {
         self.rows.len() >= 2 * self.limit
     }
 
-    /// Drops the rows with the fewest packets, at least so many that as many as may be kept are left.
+    /// Drops the rows with the fewest packets, at least so many that as many as may be kept are
+    /// left.
     pub(super) fn shrink(&mut self, mut dropped: impl FnMut(Key, Counts)) {
         let mut packets: Vec<u64> = self.rows.values().map(Counts::packets).collect();
         let last_dropped = packets.len().saturating_sub(self.limit + 1);

@@ -1,8 +1,11 @@
-//! What the hosts of a network send to their DHCP server (RFC 2131): the traffic of `apps/dhcp`, after the network of 20,000 hosts of the third paper's Table 1.
+//! What the hosts of a network send to their DHCP server (RFC 2131): the traffic of `apps/dhcp`,
+//! after the network of 20,000 hosts of the third paper's Table 1.
 //!
-//! Hosts come up one after the other, a hundred in a second. Each asks for the address that it had before, which is the first address of the pool plus its number, and takes it
-//! when the server has had the time to check it. From then on it renews its lease at half of its time; now and then it starts anew, gives the lease back, asks for what else
-//! is known of the network, or finds that somebody else has its address. The same numbers give the same messages on every machine.
+//! Hosts come up one after the other, a hundred in a second. Each asks for the address that it had
+//! before, which is the first address of the pool plus its number, and takes it when the server has
+//! had the time to check it. From then on it renews its lease at half of its time; now and then it
+//! starts anew, gives the lease back, asks for what else is known of the network, or finds that
+//! somebody else has its address. The same numbers give the same messages on every machine.
 //!
 //! Leaves out: what the server answers. Messages are right for one that grants what is asked for.
 

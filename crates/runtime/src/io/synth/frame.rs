@@ -1,4 +1,5 @@
-//! Frames of Ethernet with IPv4 and UDP or TCP, with right lengths and checksums, as the generators of applications' traffic need them.
+//! Frames of Ethernet with IPv4 and UDP or TCP, with right lengths and checksums, as the generators
+//! of applications' traffic need them.
 
 use super::{close, put_sum};
 use std::net::Ipv4Addr;

@@ -1,10 +1,13 @@
-//! Messages in fragments: the traffic of `apps/intruder`, as the third paper's Table 1 describes it.
+//! Messages in fragments: the traffic of `apps/intruder`, as the third paper's Table 1 describes
+//! it.
 //!
-//! So many flows send messages of up to 128 random letters, each broken into at most four fragments in UDP packets to port 7000; one message of ten has an attack in it. Fragments are
-//! shuffled within a sliding window of 16. The same numbers give the same packets on every machine.
+//! So many flows send messages of up to 128 random letters, each broken into at most four fragments
+//! in UDP packets to port 7000; one message of ten has an attack in it. Fragments are shuffled
+//! within a sliding window of 16. The same numbers give the same packets on every machine.
 //!
-//! A fragment, before its bytes: flow (32 bits), number of the message (16), number of the fragment from 0, number of fragments, place of its first byte in the message, length of
-//! the message (8 bits each).
+//! A fragment, before its bytes: flow (32 bits), number of the message (16), number of the fragment
+//! from 0, number of fragments, place of its first byte in the message, length of the message (8
+//! bits each).
 
 use super::frame::Headers;
 use super::{Random, START};
@@ -34,7 +37,8 @@ pub struct Messages {
     random: Random,
     /// The number of each flow's next message.
     next: Vec<u16>,
-    /// Fragments that are still to come, in their order, and those of them that are next in any order.
+    /// Fragments that are still to come, in their order, and those of them that are next in any
+    /// order.
     coming: VecDeque<(u32, Vec<u8>)>,
     window: Vec<(u32, Vec<u8>)>,
     micros: u64,

@@ -1,8 +1,12 @@
-//! TCP connections of application protocols: the traffic of `apps/classifier`, and of all that follows flows.
+//! TCP connections of application protocols: the traffic of `apps/classifier`, and of all that
+//! follows flows.
 //!
-//! So many connections are open at a time; one that ends is followed by another. Packets of a connection come in trains of one to eight, as a link shows them: whatever looks at
-//! windows of packets meets the same flow again and again. What connections begin with is real; the rest is filler. In one of five the client's first bytes come in small segments,
-//! in one of ten two neighbours change places, and one of ten carries what no expression fits. The same numbers give the same packets on every machine.
+//! So many connections are open at a time; one that ends is followed by another. Packets of a
+//! connection come in trains of one to eight, as a link shows them: whatever looks at windows of
+//! packets meets the same flow again and again. What connections begin with is real; the rest is
+//! filler. In one of five the client's first bytes come in small segments, in one of ten two
+//! neighbours change places, and one of ten carries what no expression fits. The same numbers give
+//! the same packets on every machine.
 //!
 //! Leaves out: retransmissions, windows, congestion.
 
@@ -20,7 +24,8 @@ const ACK: u8 = 16;
 const SEGMENT: usize = 1400;
 const MOST: u32 = 1 << 20;
 
-/// What connections of a protocol begin with: its share in a thousand, the port, what the client and the server say first.
+/// What connections of a protocol begin with: its share in a thousand, the port, what the client
+/// and the server say first.
 struct Protocol(u64, u16, &'static [u8], &'static [u8]);
 
 const PROTOCOLS: [Protocol; 10] = [

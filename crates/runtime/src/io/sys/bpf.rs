@@ -1,7 +1,8 @@
 //! The system call `bpf`: maps, programs, test runs, links.
 //!
-//! Own code rather than a crate: five commands of one system call are wanted, and the programs come from netvm's compiler with their maps described
-//! beside them, so that nothing has to be read from ELF. Source: include/uapi/linux/bpf.h, whose union the offsets are of.
+//! Own code rather than a crate: five commands of one system call are wanted, and the programs come
+//! from netvm's compiler with their maps described beside them, so that nothing has to be read from
+//! ELF. Source: include/uapi/linux/bpf.h, whose union the offsets are of.
 
 use std::io;
 use std::marker::PhantomData;
@@ -61,9 +62,11 @@ impl<'a> Arguments<'a> {
         u32::from_ne_bytes(std::array::from_fn(|i| word[at % 8 + i]))
     }
 
-    /// Calls. The lengths among the numbers are those of the slices: that is the caller's to see to, in `io::bpf` alone.
+    /// Calls. The lengths among the numbers are those of the slices: that is the caller's to see
+    /// to, in `io::bpf` alone.
     pub fn call(&mut self, command: u32) -> io::Result<i32> {
-        // SAFETY: the union is as long as is said, and its addresses are of slices that live as long as it does; they were given with their lengths.
+        // SAFETY: the union is as long as is said, and its addresses are of slices that live as
+        // long as it does; they were given with their lengths.
         let result = unsafe { libc::syscall(libc::SYS_bpf, command, self.words.as_mut_ptr(), SIZE) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }
     }

@@ -1,11 +1,13 @@
-//! Frames received and sent in batches over AF_PACKET sockets (`recvmmsg`, `sendmmsg`), with offload headers and VLAN tags.
+//! Frames received and sent in batches over AF_PACKET sockets (`recvmmsg`, `sendmmsg`), with
+//! offload headers and VLAN tags.
 //!
-//! A ring of blocks (TPACKET_V3) hands packets over when a block is full or has waited for milliseconds; forwarding
-//! cannot wait so long. A ring of fixed slots (TPACKET_V2) has no such delay, but each slot must hold the longest
-//! frame, and frames that were merged for offload have 64 KiB. So frames are copied by one system call per batch.
+//! A ring of blocks (TPACKET_V3) hands packets over when a block is full or has waited for
+//! milliseconds; forwarding cannot wait so long. A ring of fixed slots (TPACKET_V2) has no such
+//! delay, but each slot must hold the longest frame, and frames that were merged for offload have
+//! 64 KiB. So frames are copied by one system call per batch.
 //!
-//! Invariants: buffers passed to the kernel outlive the call; a received length never exceeds its buffer; control
-//! messages are parsed with bounds checks.
+//! Invariants: buffers passed to the kernel outlive the call; a received length never exceeds its
+//! buffer; control messages are parsed with bounds checks.
 //!
 //! Source: packet(7), recvmmsg(2), include/uapi/linux/virtio_net.h (`virtio_net_hdr`), if_packet.h
 //! (`tpacket_auxdata`).
@@ -15,7 +17,8 @@ use std::{ffi::c_int, io, mem, os::fd::AsRawFd, ptr};
 
 /// Bytes of the offload header before each frame.
 pub(in crate::io) const VNET: usize = 10;
-/// Room for one received frame: the longest that offload makes, its headers, and the offload header.
+/// Room for one received frame: the longest that offload makes, its headers, and the offload
+/// header.
 const ROOM: usize = VNET + 65_536 + 256;
 /// Frames of one batch.
 pub(in crate::io) const BATCH: usize = 64;
@@ -63,8 +66,8 @@ impl Inbox {
         let mut parts: Vec<[libc::iovec; 1]> = self.memory.chunks_exact_mut(ROOM).map(|room| [part_mut(room)]).collect();
         let mut messages: Vec<libc::mmsghdr> = parts.iter_mut().zip(controls).map(|(parts, control)| message(parts, control)).collect();
         let (fd, count) = (socket.fd().as_raw_fd(), messages.len() as u32);
-        // The type of the flags is not the same in every C library.
-        // SAFETY: each of the `count` messages points to one part and one control buffer of `self`, which outlive the call.
+        // The type of the flags is not the same in every C library. SAFETY: each of the `count`
+        // messages points to one part and one control buffer of `self`, which outlive the call.
         let got = unsafe { libc::recvmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _, ptr::null_mut()) };
         let got = match counted(got) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
@@ -80,7 +83,8 @@ impl Inbox {
     }
 }
 
-/// Prepares a socket for batches: offload headers, VLAN tags beside frames, only frames that come in unless `outgoing`.
+/// Prepares a socket for batches: offload headers, VLAN tags beside frames, only frames that come
+/// in unless `outgoing`.
 pub(in crate::io) fn prepare(socket: &Socket, outgoing: bool) -> io::Result<()> {
     socket.set(libc::PACKET_VNET_HDR, &(1 as c_int))?;
     socket.set(libc::PACKET_AUXDATA, &(1 as c_int))?;
@@ -91,7 +95,8 @@ pub(in crate::io) fn prepare(socket: &Socket, outgoing: bool) -> io::Result<()> 
     Ok(())
 }
 
-/// Asks for a large receive buffer; a smaller one is no error, since the kernel counts what it drops.
+/// Asks for a large receive buffer; a smaller one is no error, since the kernel counts what it
+/// drops.
 fn grow(socket: &Socket) {
     for option in [libc::SO_RCVBUFFORCE, libc::SO_RCVBUF] {
         if socket.set_at(libc::SOL_SOCKET, option, &RECEIVE_BUFFER).is_ok() {
@@ -100,7 +105,8 @@ fn grow(socket: &Socket) {
     }
 }
 
-/// A frame to be sent: the offload header, and the frame in two parts, of which the first one may be other bytes than it came with.
+/// A frame to be sent: the offload header, and the frame in two parts, of which the first one may
+/// be other bytes than it came with.
 pub(in crate::io) struct Outgoing<'f> {
     pub offload: [u8; VNET],
     pub head: Vec<u8>,
@@ -122,7 +128,8 @@ pub(in crate::io) fn send<'f>(socket: &Socket, frames: impl Iterator<Item = Outg
     let mut parts: Vec<[libc::iovec; 3]> = frames.iter().map(|frame| [part(&frame.offload), part(&frame.head), part(frame.rest)]).collect();
     let mut messages: Vec<libc::mmsghdr> = parts.iter_mut().map(|parts| message(parts, &mut [])).collect();
     let (fd, count) = (socket.fd().as_raw_fd(), messages.len() as u32);
-    // SAFETY: each of the `count` messages points to three parts, whose bytes are borrowed for the call and only read.
+    // SAFETY: each of the `count` messages points to three parts, whose bytes are borrowed for the
+    // call and only read.
     let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _) };
     counted(sent)
 }

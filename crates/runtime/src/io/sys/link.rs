@@ -1,4 +1,5 @@
-//! What the system says about an interface: its MTU, whether it is up, how many queues it receives by. No privilege is needed.
+//! What the system says about an interface: its MTU, whether it is up, how many queues it receives
+//! by. No privilege is needed.
 //!
 //! Source: netdevice(7); include/uapi/linux/ethtool.h (`ethtool_channels`).
 
@@ -52,8 +53,8 @@ pub(in crate::io) fn queues(name: &str) -> io::Result<u32> {
 
 fn control(what: libc::c_ulong, asked: &mut libc::ifreq) -> io::Result<()> {
     let socket = control_socket()?;
-    // SAFETY: `asked` is an ifreq whose name ends in a zero byte; what it points to, if anything, is as long as the request says and lives until
-    // the call is over.
+    // SAFETY: `asked` is an ifreq whose name ends in a zero byte; what it points to, if anything,
+    // is as long as the request says and lives until the call is over.
     let result: c_int = unsafe { libc::ioctl(socket.as_raw_fd(), what as _, std::ptr::from_mut(asked)) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,12 +1,14 @@
 //! Files mapped into memory, read only, of which another program may take away the end.
 //!
-//! Touching bytes that a file no longer has, or that cannot be read from its disk, raises SIGBUS, which would end the process. A handler puts zeros
-//! in their place and in that of all that follows, and notes it: [`Mapping::is_whole`] tells. Signals from elsewhere go to whoever handled
+//! Touching bytes that a file no longer has, or that cannot be read from its disk, raises SIGBUS,
+//! which would end the process. A handler puts zeros in their place and in that of all that
+//! follows, and notes it: [`Mapping::is_whole`] tells. Signals from elsewhere go to whoever handled
 //! SIGBUS before. The technique is that of Wayland's shared buffers.
 //!
-//! Invariants: a slot names the bytes of a live mapping or none; the handler only loads and stores atomics and calls `sysconf`,
-//! `mmap`, `sigaction` and `signal`, which a handler may.
-//! Leaves out: another program that writes over bytes while they are read; what is read then is what either of them meant, or a mix.
+//! Invariants: a slot names the bytes of a live mapping or none; the handler only loads and stores
+//! atomics and calls `sysconf`, `mmap`, `sigaction` and `signal`, which a handler may. Leaves out:
+//! another program that writes over bytes while they are read; what is read then is what either of
+//! them meant, or a mix.
 
 use memmap2::{Advice, Mmap};
 use std::fs::File;
@@ -46,7 +48,8 @@ impl Mapping {
         if BEFORE.get_or_init(set_handler).is_none() {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        // SAFETY: the bytes are only ever read as integers, whose values nobody relies on to stay; that they may vanish is what the handler is for.
+        // SAFETY: the bytes are only ever read as integers, whose values nobody relies on to stay;
+        // that they may vanish is what the handler is for.
         let map = unsafe { Mmap::map(file) }?;
         let free = SLOT.iter().find(|slot| !slot.taken.swap(true, Ordering::AcqRel)).ok_or(io::ErrorKind::OutOfMemory)?;
         free.lost.store(false, Ordering::Relaxed);
@@ -59,8 +62,9 @@ impl Mapping {
         &self.map
     }
 
-    /// Lets the system bring these bytes into memory and map them in one step, which costs less than a page at a time. Where it cannot, or where the
-    /// file is shorter by now, that is found out when they are touched.
+    /// Lets the system bring these bytes into memory and map them in one step, which costs less
+    /// than a page at a time. Where it cannot, or where the file is shorter by now, that is found
+    /// out when they are touched.
     pub(in crate::io) fn expect(&self, range: Range<usize>) {
         let _ = self.map.advise_range(Advice::PopulateRead, range.start, range.len());
     }
@@ -116,7 +120,8 @@ fn put_zeros(slot: &Slot, at: usize) -> bool {
     let from = at & !(page - 1);
     let (length, flags) =
         (slot.end.load(Ordering::Acquire).saturating_sub(from), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
-    // SAFETY: these pages belong to the slot's mapping, which lives while someone touches it; the new ones can be read as the old ones could.
+    // SAFETY: these pages belong to the slot's mapping, which lives while someone touches it; the
+    // new ones can be read as the old ones could.
     let made = unsafe { libc::mmap(from as *mut libc::c_void, length, libc::PROT_READ, flags, -1, 0) };
     // SAFETY: as above.
     unsafe { *errno = saved };

@@ -1,4 +1,5 @@
-//! System calls and instructions that no safe library offers: the only place of this crate with unsafe code.
+//! System calls and instructions that no safe library offers: the only place of this crate with
+//! unsafe code.
 
 #![allow(
     unsafe_code,
@@ -32,7 +33,8 @@ pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     let _ = (bytes, at);
 }
 
-/// Asks the system to keep memory in large pages as far as it can, by which random accesses miss the translation cache less. Where it does not, all is as it was.
+/// Asks the system to keep memory in large pages as far as it can, by which random accesses miss
+/// the translation cache less. Where it does not, all is as it was.
 pub(crate) fn prefer_large_pages(memory: &[u8]) {
     #[cfg(target_os = "linux")]
     {
@@ -41,14 +43,17 @@ pub(crate) fn prefer_large_pages(memory: &[u8]) {
         let Some(whole) = memory.get(skipped..).map(|rest| &rest[..rest.len() / LARGE * LARGE]).filter(|whole| !whole.is_empty()) else {
             return;
         };
-        // SAFETY: the range is memory of this process, whose contents advice of this kind does not change.
+        // SAFETY: the range is memory of this process, whose contents advice of this kind does not
+        // change.
         unsafe { libc::madvise(whole.as_ptr().cast_mut().cast(), whole.len(), libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = memory;
 }
 
-/// Puts packets that are alike into slots, each `step`-th of these, the first of them if they follow each other; in whole cache lines where the processor has registers of that size (0.2 ns a packet).
+/// Puts packets that are alike into slots, each `step`-th of these, the first of them if they
+/// follow each other; in whole cache lines where the processor has registers of that size (0.2 ns a
+/// packet).
 pub(crate) fn put_even(pool: &mut Pool, even: &Even<'_>, first: Option<u32>, slots: &[u32], step: usize) {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,9 +1,12 @@
-//! AF_PACKET sockets: an interface's frames in a ring of blocks that the kernel fills (TPACKET_V3), and frames sent on one.
+//! AF_PACKET sockets: an interface's frames in a ring of blocks that the kernel fills (TPACKET_V3),
+//! and frames sent on one.
 //!
-//! Invariants: a block's bytes are lent out only while the kernel says that they are ours, and are given back only when nobody holds
-//! them any more ([`Ring::release`] takes the ring exclusively). What the bytes say is not believed here; `live::block` checks it.
+//! Invariants: a block's bytes are lent out only while the kernel says that they are ours, and are
+//! given back only when nobody holds them any more ([`Ring::release`] takes the ring exclusively).
+//! What the bytes say is not believed here; `live::block` checks it.
 //!
-//! Source: packet(7); Documentation/networking/packet_mmap.rst of the Linux kernel. Leaves out: fanout.
+//! Source: packet(7); Documentation/networking/packet_mmap.rst of the Linux kernel. Leaves out:
+//! fanout.
 
 use std::{
     ffi::{c_int, c_uint},
@@ -24,9 +27,11 @@ use rustix::{
     net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with, sockopt},
 };
 
-/// Bytes of a block: twice the longest packet that is captured, since the kernel cuts what does not fit a block.
+/// Bytes of a block: twice the longest packet that is captured, since the kernel cuts what does not
+/// fit a block.
 pub(in crate::io) const BLOCK: usize = 512 << 10;
-/// Blocks of a ring, tried in this order until there is memory for them: the first holds a tenth of a second of 1 Gbit/s.
+/// Blocks of a ring, tried in this order until there is memory for them: the first holds a tenth of
+/// a second of 1 Gbit/s.
 const BLOCKS: [usize; 3] = [32, 8, 2];
 /// What the kernel wants to know though blocks of this version have packets of any length.
 const FRAME: usize = 2048;
@@ -107,7 +112,8 @@ pub(in crate::io) fn request(name: &str) -> io::Result<libc::ifreq> {
 /// The kind of an interface's addresses.
 fn hardware(socket: &OwnedFd, name: &str) -> io::Result<u16> {
     let mut request = request(name)?;
-    // SAFETY: `request` is an ifreq with a name that ends in a zero byte, which this call reads and then writes.
+    // SAFETY: `request` is an ifreq with a name that ends in a zero byte, which this call reads and
+    // then writes.
     checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFHWADDR as _, &raw mut request) })?;
     // SAFETY: the call before wrote the address; any bytes are a valid one.
     let address = unsafe { request.ifr_ifru.ifru_hwaddr };
@@ -116,7 +122,8 @@ fn hardware(socket: &OwnedFd, name: &str) -> io::Result<u16> {
 
 fn zeroed_request() -> libc::ifreq {
     let zeroed = MaybeUninit::zeroed();
-    // SAFETY: an ifreq is integers, arrays of them and a pointer, for all of which zero bytes are a value.
+    // SAFETY: an ifreq is integers, arrays of them and a pointer, for all of which zero bytes are a
+    // value.
     unsafe { zeroed.assume_init() }
 }
 
@@ -131,7 +138,8 @@ impl Socket {
         Ok(Self(socket_with(AddressFamily::PACKET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?))
     }
 
-    /// From now on the interface's packets come in, of all protocols or none, and what is sent goes out there.
+    /// From now on the interface's packets come in, of all protocols or none, and what is sent goes
+    /// out there.
     pub(in crate::io) fn bind(&self, interface: Interface, receive: bool) -> io::Result<()> {
         let protocol = if receive { libc::ETH_P_ALL as u16 } else { 0 };
         let address = libc::sockaddr_ll {
@@ -149,14 +157,15 @@ impl Socket {
         self.error()
     }
 
-    /// From now on the kernel drops the packets that a program in classic BPF does not accept. It refuses programs that it cannot check.
+    /// From now on the kernel drops the packets that a program in classic BPF does not accept. It
+    /// refuses programs that it cannot check.
     pub(in crate::io) fn attach(&self, program: &[libc::sock_filter]) -> io::Result<()> {
         let len = u16::try_from(program.len()).map_err(io::Error::other)?;
         let attached = libc::sock_fprog { len, filter: program.as_ptr().cast_mut() };
         let length = mem::size_of_val(&attached) as libc::socklen_t;
         let (level, option) = (libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
-        // SAFETY: `attached` is as many readable bytes as `length` says; it names `len` instructions, which the kernel copies and does not
-        // write to.
+        // SAFETY: `attached` is as many readable bytes as `length` says; it names `len`
+        // instructions, which the kernel copies and does not write to.
         checked(unsafe { libc::setsockopt(self.0.as_raw_fd(), level, option, (&raw const attached).cast(), length) })
     }
 
@@ -169,7 +178,8 @@ impl Socket {
 
     /// Waits for packets; false if none came in time.
     ///
-    /// Errors: the wait was interrupted; ENETDOWN once when the interface went down, after which waiting goes on.
+    /// Errors: the wait was interrupted; ENETDOWN once when the interface went down, after which
+    /// waiting goes on.
     pub(in crate::io) fn wait(&self, most: Duration) -> io::Result<bool> {
         let most = Timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ };
         let mut fds = [PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::IN)];
@@ -193,7 +203,8 @@ impl Socket {
         let mut counted = libc::tpacket_stats_v3 { tp_packets: 0, tp_drops: 0, tp_freeze_q_cnt: 0 };
         let mut length = mem::size_of_val(&counted) as libc::socklen_t;
         let (level, option) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
-        // SAFETY: `counted` is as many writable bytes as `length` says, and any bytes are a value of it.
+        // SAFETY: `counted` is as many writable bytes as `length` says, and any bytes are a value
+        // of it.
         checked(unsafe { libc::getsockopt(self.0.as_raw_fd(), level, option, (&raw mut counted).cast(), &raw mut length) })?;
         Ok(Counted { packets: counted.tp_packets, drops: counted.tp_drops })
     }
@@ -277,8 +288,9 @@ impl Ring {
         if status & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: `status` checked that the block is within the mapping, which lives as long as `self`. The kernel handed the
-        // block over and does not write to it before `release`, which cannot be called while the slice is borrowed.
+        // SAFETY: `status` checked that the block is within the mapping, which lives as long as
+        // `self`. The kernel handed the block over and does not write to it before `release`, which
+        // cannot be called while the slice is borrowed.
         Some(unsafe { slice::from_raw_parts(self.at(number), BLOCK) })
     }
 
@@ -294,8 +306,9 @@ impl Ring {
             return None;
         }
         let status = self.at(number).wrapping_add(STATUS).cast::<u32>();
-        // SAFETY: the word is within the mapping, by the test above, which lives as long as `self`; it is aligned, since the
-        // mapping begins with a page; the kernel and we write to it as a whole.
+        // SAFETY: the word is within the mapping, by the test above, which lives as long as `self`;
+        // it is aligned, since the mapping begins with a page; the kernel and we write to it as a
+        // whole.
         Some(unsafe { AtomicU32::from_ptr(status) })
     }
 

@@ -1,7 +1,9 @@
-//! Rings of fixed entries that the kernel and one thread share, as AF_XDP has them: one side writes entries, the other reads them.
+//! Rings of fixed entries that the kernel and one thread share, as AF_XDP has them: one side writes
+//! entries, the other reads them.
 //!
-//! Invariants: entries lie within the mapping, since the mask is applied to each index and the mapping was checked to hold them all; only our side writes
-//! its index; an entry is read after the index that publishes it (Acquire), and written before (Release).
+//! Invariants: entries lie within the mapping, since the mask is applied to each index and the
+//! mapping was checked to hold them all; only our side writes its index; an entry is read after the
+//! index that publishes it (Acquire), and written before (Release).
 //!
 //! Source: Documentation/networking/af_xdp.rst of the Linux kernel.
 
@@ -65,8 +67,8 @@ impl<T: Plain> Ring<T> {
 
     fn word(&self, at: usize) -> &AtomicU32 {
         let word = self.map.as_mut_ptr().wrapping_add(at).cast::<u32>();
-        // SAFETY: `map` checked that the word is aligned and within the mapping, which begins with a page and lives as long as `self`; the kernel and we
-        // write to it as a whole.
+        // SAFETY: `map` checked that the word is aligned and within the mapping, which begins with
+        // a page and lives as long as `self`; the kernel and we write to it as a whole.
         unsafe { AtomicU32::from_ptr(word) }
     }
 
@@ -80,9 +82,11 @@ impl<T: Plain> Ring<T> {
         self.word(self.producer).load(Ordering::Acquire).wrapping_sub(self.own).min(self.size)
     }
 
-    /// The entry that comes `index` places behind the next; what it is behind those available is of no meaning.
+    /// The entry that comes `index` places behind the next; what it is behind those available is of
+    /// no meaning.
     pub fn get(&self, index: u32) -> T {
-        // SAFETY: the entry is within the mapping and aligned, and any bytes are a value of it. The kernel published it before (`available`).
+        // SAFETY: the entry is within the mapping and aligned, and any bytes are a value of it. The
+        // kernel published it before (`available`).
         unsafe { self.entry(self.own.wrapping_add(index)).read_volatile() }
     }
 
@@ -102,9 +106,11 @@ impl<T: Plain> Ring<T> {
         self.own.wrapping_sub(self.word(self.consumer).load(Ordering::Acquire)).min(self.size)
     }
 
-    /// Writes an entry that comes `index` places behind the last one that was published; there must be room.
+    /// Writes an entry that comes `index` places behind the last one that was published; there must
+    /// be room.
     pub fn set(&mut self, index: u32, entry: T) {
-        // SAFETY: the entry is within the mapping and aligned. The kernel has taken what was there before (`room`), and does not read it before `publish`.
+        // SAFETY: the entry is within the mapping and aligned. The kernel has taken what was there
+        // before (`room`), and does not read it before `publish`.
         unsafe { self.entry(self.own.wrapping_add(index)).write_volatile(entry) }
     }
 

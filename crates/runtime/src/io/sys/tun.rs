@@ -1,4 +1,5 @@
-//! TAP interfaces: frames that a program reads are those that the system sends there, and the other way round.
+//! TAP interfaces: frames that a program reads are those that the system sends there, and the other
+//! way round.
 //!
 //! Source: Documentation/networking/tuntap.rst of the Linux kernel.
 
@@ -10,9 +11,11 @@ use std::{
     os::fd::{AsRawFd, OwnedFd},
 };
 
-/// Opens the TAP interface of that name, which is made if there is none, and brings it up. Reads and writes do not wait.
+/// Opens the TAP interface of that name, which is made if there is none, and brings it up. Reads
+/// and writes do not wait.
 ///
-/// Errors: the process lacks CAP_NET_ADMIN, the name is too long, or it is another kind of interface.
+/// Errors: the process lacks CAP_NET_ADMIN, the name is too long, or it is another kind of
+/// interface.
 pub(in crate::io) fn tap(name: &str) -> io::Result<OwnedFd> {
     let file = open("/dev/net/tun", OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
     let mut ask = request(name)?;
@@ -33,7 +36,8 @@ fn up(name: &str) -> io::Result<()> {
 }
 
 fn control(fd: &OwnedFd, what: libc::c_ulong, ask: &mut libc::ifreq) -> io::Result<()> {
-    // SAFETY: `ask` is an ifreq whose name ends in a zero byte, which these requests read and may write.
+    // SAFETY: `ask` is an ifreq whose name ends in a zero byte, which these requests read and may
+    // write.
     let result: c_int = unsafe { libc::ioctl(fd.as_raw_fd(), what as _, std::ptr::from_mut(ask)) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

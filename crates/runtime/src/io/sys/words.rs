@@ -1,6 +1,8 @@
-//! The bytes of a map of the kernel, in memory that programs in the kernel read and write meanwhile: words of 64 bits, each read or changed as a whole.
+//! The bytes of a map of the kernel, in memory that programs in the kernel read and write
+//! meanwhile: words of 64 bits, each read or changed as a whole.
 //!
-//! Source: the kernel's Documentation/bpf/map_array.rst (`BPF_F_MMAPABLE`). Leaves out: maps with keys, which have no memory that others may see.
+//! Source: the kernel's Documentation/bpf/map_array.rst (`BPF_F_MMAPABLE`). Leaves out: maps with
+//! keys, which have no memory that others may see.
 
 use memmap2::{MmapOptions, MmapRaw};
 use std::io;
@@ -30,7 +32,8 @@ impl Words {
             return None;
         }
         let word = self.map.as_mut_ptr().cast::<u64>().wrapping_add(index);
-        // SAFETY: the index is within the mapping, which begins with a page, so the word is aligned, and lives as long as `self`; the kernel and we write to it as a whole.
+        // SAFETY: the index is within the mapping, which begins with a page, so the word is
+        // aligned, and lives as long as `self`; the kernel and we write to it as a whole.
         Some(unsafe { AtomicU64::from_ptr(word) })
     }
 

@@ -1,17 +1,20 @@
-//! AF_XDP sockets: frames of one queue of an interface in memory that is shared with the kernel, and those to be sent.
+//! AF_XDP sockets: frames of one queue of an interface in memory that is shared with the kernel,
+//! and those to be sent.
 //!
 //! ```text
 //!  fill ring:       chunks that frames may be put in ─▶ kernel ─▶ receive ring:    chunks with frames
 //!  send ring:       chunks with frames               ─▶ kernel ─▶ completion ring: chunks that are sent
 //! ```
 //!
-//! The chunks of both ways are apart: [`Receiving`] and [`Sending`] may be used by two threads at the same time.
+//! The chunks of both ways are apart: [`Receiving`] and [`Sending`] may be used by two threads at
+//! the same time.
 //!
-//! Invariants: a chunk is in the hands of the kernel from the moment on when a ring is told of it until another ring gives it back, and is not touched
-//! meanwhile; a frame that the kernel tells of is believed only as far as it lies in one chunk of the right half.
+//! Invariants: a chunk is in the hands of the kernel from the moment on when a ring is told of it
+//! until another ring gives it back, and is not touched meanwhile; a frame that the kernel tells of
+//! is believed only as far as it lies in one chunk of the right half.
 //!
-//! Source: Documentation/networking/af_xdp.rst; include/uapi/linux/if_xdp.h. Leaves out: memory shared by several sockets, frames of several chunks,
-//! metadata of what is sent.
+//! Source: Documentation/networking/af_xdp.rst; include/uapi/linux/if_xdp.h. Leaves out: memory
+//! shared by several sockets, frames of several chunks, metadata of what is sent.
 
 use super::ring::{Descriptor, Ring};
 use memmap2::{MmapMut, MmapRaw};
@@ -70,9 +73,11 @@ pub(in crate::io) struct Dropped {
     pub invalid: u64,
 }
 
-/// Opens a socket at a queue of the interface with that index, of so many chunks each way (a power of two). By the driver without a copy if it can, unless `copy`.
+/// Opens a socket at a queue of the interface with that index, of so many chunks each way (a power
+/// of two). By the driver without a copy if it can, unless `copy`.
 ///
-/// Errors: EPERM without privilege; ENOBUFS where no more memory may be locked; EBUSY if another socket has the queue; EINVAL if there is no such queue.
+/// Errors: EPERM without privilege; ENOBUFS where no more memory may be locked; EBUSY if another
+/// socket has the queue; EINVAL if there is no such queue.
 pub(in crate::io) fn open(interface: u32, queue: u32, half: u32, copy: bool) -> io::Result<(Receiving, Sending)> {
     let fd = socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let memory = MmapRaw::from(MmapMut::map_anon(2 * half as usize * CHUNK)?);
@@ -112,8 +117,9 @@ impl Shared {
         if at >= self.half as usize * CHUNK || at % CHUNK + len > CHUNK {
             return None;
         }
-        // SAFETY: by the test the bytes are in one chunk of the half for what comes, which lives as long as `self`. The kernel has handed the chunk over, and
-        // gets it back only after the borrow, in `Receiving::receive`; `Sending` writes to the other half only.
+        // SAFETY: by the test the bytes are in one chunk of the half for what comes, which lives as
+        // long as `self`. The kernel has handed the chunk over, and gets it back only after the
+        // borrow, in `Receiving::receive`; `Sending` writes to the other half only.
         Some(unsafe { slice::from_raw_parts(self.memory.as_ptr().wrapping_add(at), len) })
     }
 
@@ -121,9 +127,10 @@ impl Shared {
     fn put(&self, address: u64, frame: &[u8]) {
         let to = self.memory.as_mut_ptr().wrapping_add(address as usize);
         debug_assert!(frame.len() <= LONGEST && address as usize + CHUNK <= self.memory.len());
-        // SAFETY: the address is of a chunk that `Sending` has in its list, which are those of the second half; so the kernel does not use it, and nobody else
-        // refers to it. The frame is no longer than a chunk (`Sending::send`), and not in this memory, which is lent only within `Receiving::receive`, or
-        // in its first half.
+        // SAFETY: the address is of a chunk that `Sending` has in its list, which are those of the
+        // second half; so the kernel does not use it, and nobody else refers to it. The frame is no
+        // longer than a chunk (`Sending::send`), and not in this memory, which is lent only within
+        // `Receiving::receive`, or in its first half.
         unsafe { to.copy_from_nonoverlapping(frame.as_ptr(), frame.len()) }
     }
 }
@@ -178,7 +185,8 @@ impl Receiving {
         sockopt::xdp_options(&self.shared.fd).is_ok_and(|options| options.contains(XdpOptionsFlags::XDP_OPTIONS_ZEROCOPY))
     }
 
-    /// What the kernel dropped up to now. A kernel that does not tell of empty fill rings has frames without a chunk among those that are too long.
+    /// What the kernel dropped up to now. A kernel that does not tell of empty fill rings has
+    /// frames without a chunk among those that are too long.
     pub(in crate::io) fn dropped(&self) -> Dropped {
         let Ok(counted) = sockopt::xdp_statistics(&self.shared.fd) else { return Dropped::default() };
         let without = counted.rx_fill_ring_empty_descs.unwrap_or(0).min(counted.rx_dropped);
@@ -188,7 +196,8 @@ impl Receiving {
 }
 
 impl Sending {
-    /// Puts frames of at most [`LONGEST`] bytes into the ring; how many there was room for. [`Self::kick`] sends them.
+    /// Puts frames of at most [`LONGEST`] bytes into the ring; how many there was room for.
+    /// [`Self::kick`] sends them.
     pub(in crate::io) fn send(&mut self, frames: &[&[u8]]) -> usize {
         self.reclaim();
         let mut count = 0;

@@ -4,7 +4,8 @@ use std::{fmt, io, path::PathBuf};
 
 use crate::io::{LinkType, Timestamp};
 
-/// Why a capture was not written. Whatever it is, the writer gives up: the output is absent, or (a pipe, or a file that grows) incomplete.
+/// Why a capture was not written. Whatever it is, the writer gives up: the output is absent, or (a
+/// pipe, or a file that grows) incomplete.
 #[derive(Debug)]
 pub enum WriteError {
     /// The system could not create or write the output.
@@ -28,7 +29,8 @@ pub enum WriteError {
         /// That of this one.
         second: LinkType,
     },
-    /// A time that classic pcap cannot hold: before 1970, after 2106, or finer than the file's precision.
+    /// A time that classic pcap cannot hold: before 1970, after 2106, or finer than the file's
+    /// precision.
     Timestamp(Timestamp),
     /// A link type beyond 16 bits, which pcapng cannot hold.
     LinkType(LinkType),
@@ -39,7 +41,8 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// Whether the reader of a pipe is gone: no failure for a program whose output is cut by `head`.
+    /// Whether the reader of a pipe is gone: no failure for a program whose output is cut by
+    /// `head`.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -1,10 +1,13 @@
 //! A file that has its name from the beginning and grows: what a live capture is written to.
 //!
-//! - Whole records are passed on, so that what other programs find is a capture, and so is what is left after the program was killed.
+//! - Whole records are passed on, so that what other programs find is a capture, and so is what is
+//!   left after the program was killed.
 //! - When the disk is full, a plain file is cut after the last record that fitted.
-//! - What was flushed goes to the disk about once a second, from a thread of its own: a slow disk does not hold up the capture.
+//! - What was flushed goes to the disk about once a second, from a thread of its own: a slow disk
+//!   does not hold up the capture.
 //!
-//! Leaves out: cutting a compressed file, whose records have no places of their own; readers take it up to where it ends.
+//! Leaves out: cutting a compressed file, whose records have no places of their own; readers take
+//! it up to where it ends.
 
 use std::{
     fs::File,
@@ -20,7 +23,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The longest time between two flushes, and between two times that the disk is asked to keep what was flushed.
+/// The longest time between two flushes, and between two times that the disk is asked to keep what
+/// was flushed.
 const PERIOD: Duration = Duration::from_secs(1);
 /// The most bytes between two flushes.
 const BYTES: u64 = 1_000_000;
@@ -122,7 +126,8 @@ impl Write for Grown {
     }
 }
 
-/// Brings what was flushed to the disk whenever asked, until nobody can ask any more. An error comes up again where the file is finished.
+/// Brings what was flushed to the disk whenever asked, until nobody can ask any more. An error
+/// comes up again where the file is finished.
 fn keep(file: &File, directory: Option<File>, asked: &Receiver<()>) {
     // The name, too, is to be there after a power cut.
     let _ = directory.map(|directory| directory.sync_all());

@@ -1,9 +1,11 @@
 //! Writing captures: a [`Plan`] says what, [`Writer`] does it.
 //!
-//! - A file is complete or absent: it gets its name in [`Writer::finish`] and not before, whatever happens. Pipes, devices
-//!   and standard output are written directly. After a failed write nothing is written any more.
-//! - A growing file ([`Writer::create_growing`]) is for captures that come as they come: it has its name from the beginning, is flushed
-//!   at least every second or megabyte of packets, and keeps what was flushed whatever happens later.
+//! - A file is complete or absent: it gets its name in [`Writer::finish`] and not before, whatever
+//!   happens. Pipes, devices and standard output are written directly. After a failed write nothing
+//!   is written any more.
+//! - A growing file ([`Writer::create_growing`]) is for captures that come as they come: it has its
+//!   name from the beginning, is flushed at least every second or megabyte of packets, and keeps
+//!   what was flushed whatever happens later.
 //! - What is in the input as it would be in the output is copied without a look inside.
 //! - Classic pcap is written in this machine's byte order; a pcapng that is copied keeps its own.
 //!
@@ -71,9 +73,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What people expect of an output of this name with packets of these inputs: pcapng if the name ends in `.pcapng` or
-    /// the inputs mix link types, else classic pcap in the finest precision among them; compressed if the name ends (after
-    /// that) in `.gz` or `.zst`.
+    /// What people expect of an output of this name with packets of these inputs: pcapng if the
+    /// name ends in `.pcapng` or the inputs mix link types, else classic pcap in the finest
+    /// precision among them; compressed if the name ends (after that) in `.gz` or `.zst`.
     pub fn for_output(name: impl AsRef<Path>, inputs: &[Info]) -> Self {
         let (stem, compression) = Compression::split(name.as_ref());
         let all = inputs.iter().cloned().reduce(|mut all, info| {
@@ -146,8 +148,8 @@ impl Writer {
         Ok(Self::with(Sink::create(path.as_ref(), plan.compression)?, plan))
     }
 
-    /// Opens an output that has its name, and a header, from the beginning: other programs may read it while it grows. What was in a file of
-    /// that name is gone.
+    /// Opens an output that has its name, and a header, from the beginning: other programs may read
+    /// it while it grows. What was in a file of that name is gone.
     pub fn create_growing(path: impl AsRef<Path>, plan: &Plan) -> Result<Self, WriteError> {
         let mut writer = Self::with(Sink::create_growing(path.as_ref(), plan.compression)?, plan);
         writer.guarded(|writer| match &mut writer.body {
@@ -160,8 +162,8 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Makes a growing file that of another user and group, by their numbers: for a program that goes on without the rights of root. Other
-    /// outputs stay whose they are.
+    /// Makes a growing file that of another user and group, by their numbers: for a program that
+    /// goes on without the rights of root. Other outputs stay whose they are.
     pub fn give_to(&self, user: u32, group: u32) -> Result<(), WriteError> {
         self.sink.give(user, group).map_err(|source| self.sink.error(source))
     }
@@ -177,7 +179,8 @@ impl Writer {
         self.guarded(|writer| writer.copy(burst, 0..burst.len()))
     }
 
-    /// Writes the packets of a burst whose bits are set, least significant bit of the first word first.
+    /// Writes the packets of a burst whose bits are set, least significant bit of the first word
+    /// first.
     pub fn write_selected(&mut self, burst: &Burst<'_>, bits: &[u64]) -> Result<(), WriteError> {
         self.guarded(|writer| writer.copy(burst, ones(bits).take_while(|&i| i < burst.len())))
     }
@@ -207,7 +210,8 @@ impl Writer {
         self.guarded(|writer| writer.sink.flush().map_err(|source| writer.sink.error(source)))
     }
 
-    /// The same of a growing file, if a second has passed since the last time, or a megabyte was written.
+    /// The same of a growing file, if a second has passed since the last time, or a megabyte was
+    /// written.
     pub fn flush_due(&mut self) -> Result<(), WriteError> {
         if self.failed { Ok(()) } else { self.guarded(Self::flush_if_due) }
     }
@@ -217,7 +221,8 @@ impl Writer {
         self.packets
     }
 
-    /// Ends the output and, if it is a file, puts it in its place. An output without packets is a capture without packets.
+    /// Ends the output and, if it is a file, puts it in its place. An output without packets is a
+    /// capture without packets.
     pub fn finish(mut self) -> Result<Written, WriteError> {
         let Plan { precision, link_type, snaplen, .. } = self.plan;
         self.guarded(|writer| match &mut writer.body {

@@ -1,7 +1,7 @@
 //! Writing classic pcap, in this machine's byte order.
 //!
-//! Records that stand in the input as they would be written are copied, a run of neighbours at a time; others are
-//! written anew. Source: draft-ietf-opsawg-pcap.
+//! Records that stand in the input as they would be written are copied, a run of neighbours at a
+//! time; others are written anew. Source: draft-ietf-opsawg-pcap.
 
 use std::io;
 
@@ -28,7 +28,8 @@ impl Classic {
         Ok(Self { precision, link })
     }
 
-    /// Whether the records of a burst can be copied as they are, but for any that the snapshot length cuts.
+    /// Whether the records of a burst can be copied as they are, but for any that the snapshot
+    /// length cuts.
     pub(super) fn copies(&self, burst: &Burst<'_>) -> bool {
         let same = |pcap: &Pcap| pcap.copies_verbatim() && pcap.precision == self.precision;
         matches!(burst.origin(), Origin::Pcap(pcap) if same(pcap)) && burst.link_type() == self.link

@@ -1,11 +1,13 @@
 //! Writing pcapng.
 //!
-//! What comes from a pcapng is copied block by block: section headers and interface descriptions with their options, names and
-//! secrets, packets with options and comments, in the byte order and clock resolution they have. What comes from elsewhere goes
-//! into a section of this machine's byte order, with one interface for each link type, precision and snapshot length.
+//! What comes from a pcapng is copied block by block: section headers and interface descriptions
+//! with their options, names and secrets, packets with options and comments, in the byte order and
+//! clock resolution they have. What comes from elsewhere goes into a section of this machine's byte
+//! order, with one interface for each link type, precision and snapshot length.
 //!
-//! Source: draft-ietf-opsawg-pcapng. Leaves out: interface statistics, which count what was captured and not what is written; custom blocks; names and
-//! secrets that no packet of their section follows.
+//! Source: draft-ietf-opsawg-pcapng. Leaves out: interface statistics, which count what was
+//! captured and not what is written; custom blocks; names and secrets that no packet of their
+//! section follows.
 
 use std::{collections::BTreeMap, io};
 

@@ -1,12 +1,16 @@
-//! Where written bytes go: through a buffer and perhaps a compressor into a file that is complete or absent.
+//! Where written bytes go: through a buffer and perhaps a compressor into a file that is complete
+//! or absent.
 //!
-//! A regular file is written without a name (O_TMPFILE) in the directory of its final place and linked there when it is
-//! complete: whatever ends the program earlier, nothing is left. Where the file system has no nameless files, the file
-//! has a hidden name until then; [`abandon_all`] removes those. Pipes, devices and standard output are written directly.
+//! A regular file is written without a name (O_TMPFILE) in the directory of its final place and
+//! linked there when it is complete: whatever ends the program earlier, nothing is left. Where the
+//! file system has no nameless files, the file has a hidden name until then; [`abandon_all`]
+//! removes those. Pipes, devices and standard output are written directly.
 //!
-//! The buffer is passed on only when full or flushed, in one piece of a size that keeps file offsets aligned.
+//! The buffer is passed on only when full or flushed, in one piece of a size that keeps file
+//! offsets aligned.
 //!
-//! A growing file (`growing`) has its name from the beginning: whole records are passed on, and what was passed on stays, whatever happens.
+//! A growing file (`growing`) has its name from the beginning: whole records are passed on, and
+//! what was passed on stays, whatever happens.
 
 use std::{
     ffi::OsString,
@@ -34,8 +38,9 @@ const BUFFER: usize = 256 << 10;
 /// Hidden names of unfinished outputs.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the unfinished outputs of this process that have a name: for a program that is about to end without dropping
-/// its writers, as on a signal (call it from a thread that waits for signals, not from a handler).
+/// Removes the unfinished outputs of this process that have a name: for a program that is about to
+/// end without dropping its writers, as on a signal (call it from a thread that waits for signals,
+/// not from a handler).
 pub fn abandon_all() {
     let mut names = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     for name in names.drain(..) {
@@ -80,7 +85,8 @@ impl Sink {
         Ok(Self { _claim: Some(claim), ..Self::over(target, path.into(), compression)? })
     }
 
-    /// A file that has its name from now on and keeps what was passed on. Pipes, devices and standard output are as ever.
+    /// A file that has its name from now on and keeps what was passed on. Pipes, devices and
+    /// standard output are as ever.
     pub(super) fn create_growing(path: &Path, compression: Compression) -> Result<Self, WriteError> {
         let failed = |source| WriteError::Io { output: path.into(), source };
         let claim = Claim::to_write(path).map_err(failed)?;
@@ -220,7 +226,8 @@ impl Target {
         let descriptor = path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd");
         match fs::metadata(path) {
             Ok(meta) if descriptor || !meta.is_file() => OpenOptions::new().write(true).open(path).map(Self::Direct),
-            // Through a symbolic link to the file it means; refused where the file may not be written.
+            // Through a symbolic link to the file it means; refused where the file may not be
+            // written.
             Ok(meta) => {
                 OpenOptions::new().write(true).open(path)?;
                 let target = Self::beside(fs::canonicalize(path)?)?;
@@ -231,7 +238,8 @@ impl Target {
         }
     }
 
-    /// A file that will be at `place`, for now in the same directory without a name or with a hidden one.
+    /// A file that will be at `place`, for now in the same directory without a name or with a
+    /// hidden one.
     fn beside(place: PathBuf) -> io::Result<Self> {
         if place.file_name().is_none() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"));

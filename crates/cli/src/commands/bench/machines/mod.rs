@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// Reproduce the figures of papers about machines that there are models of
 ///
-/// Programs are applications of netvm and those in crates/machine, so this runs in a folder with netvm's sources. Traffic is made, the same each time. docs/machines.md says what agrees with the
+/// Programs are applications of netvm and those in crates/machine, so this runs in a folder with
+/// netvm's sources. Traffic is made, the same each time. docs/machines.md says what agrees with the
 /// papers and what does not.
 #[derive(clap::Args)]
 #[command(after_help = "\

@@ -1,7 +1,10 @@
-//! NetThreads and NetTM: throughput of the schemes (figure 7), commit rates (section 6.2), accesses in sections (table 2).
+//! NetThreads and NetTM: throughput of the schemes (figure 7), commit rates (section 6.2), accesses
+//! in sections (table 2).
 //!
-//! The paper's programs are not public. NAT is netvm's; the others are programs of the same kind in crates/machine/workloads, whose headers say what they leave out. Beside them are netvm's own applications of these kinds
-//! (apps/), with the traffic of `netvm synth`: they do more for a packet, and their sections are others.
+//! The paper's programs are not public. NAT is netvm's; the others are programs of the same kind in
+//! crates/machine/workloads, whose headers say what they leave out. Beside them are netvm's own
+//! applications of these kinds (apps/), with the traffic of `netvm synth`: they do more for a
+//! packet, and their sections are others.
 
 use super::traffic::{self, Folder, Packets};
 use crate::commands::simulate::observed::Observed;
@@ -20,18 +23,21 @@ const OWNERS: u64 = 16;
 /// Packets before what is measured: tables fill.
 const WARM: usize = 1000;
 
-/// A program: the paper's name, its configuration, the device that packets come in by and what else is mapped, its traffic, and the paper's numbers.
+/// A program: the paper's name, its configuration, the device that packets come in by and what else
+/// is mapped, its traffic, and the paper's numbers.
 struct Program {
     name: &'static str,
     file: &'static str,
     device: &'static str,
     other: Option<&'static str>,
     traffic: fn(usize) -> Packets,
-    /// Gains of affinity to a processor, to a thread, and of transactions, in percent; the commit rate. Of affinity the text tells the better one for two programs.
+    /// Gains of affinity to a processor, to a thread, and of transactions, in percent; the commit
+    /// rate. Of affinity the text tells the better one for two programs.
     paper: [Option<f64>; 4],
     /// Loads and stores in a section, on average and at most.
     accesses: [f64; 4],
-    /// With locks it takes one of the packet's flow, as the paper says of Intruder2, not one of the element.
+    /// With locks it takes one of the packet's flow, as the paper says of Intruder2, not one of the
+    /// element.
     flow_locks: bool,
 }
 
@@ -161,8 +167,9 @@ pub(super) fn figures(sources: &Path, seconds: f64) -> Outcome<Vec<Figure>> {
     Ok(vec![gains, commits, accesses, sections, conflicts])
 }
 
-/// The same with as many loads and stores in each section as the paper counts, of words that no other packet of that time touches: the fragment's own place in the array of its message, and
-/// the thread's stack, which transactions watch as well.
+/// The same with as many loads and stores in each section as the paper counts, of words that no
+/// other packet of that time touches: the fragment's own place in the array of its message, and the
+/// thread's stack, which transactions watch as well.
 fn longer(work: &[Work], accesses: [f64; 4]) -> Vec<Work> {
     let counts = [accesses[0] as u64, accesses[2] as u64];
     let one = |(number, packet): (u64, &Work)| {

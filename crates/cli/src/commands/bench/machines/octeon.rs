@@ -1,7 +1,10 @@
-//! The Octeon: filters (figure 10b), the share of string matching (table 1), a pipeline on nine cores and run to completion beside it (figure 14c).
+//! The Octeon: filters (figure 10b), the share of string matching (table 1), a pipeline on nine
+//! cores and run to completion beside it (figure 14c).
 //!
-//! Of figure 10(b) the numbers of the first three filters can be told from the paper's text. NetVMSnort is not public: table 1 and figure 14 are of a chain of nine elements with a search in it.
-//! Figure 14 is run on the model of the work scheduler, each element or group of elements in a group of its own.
+//! Of figure 10(b) the numbers of the first three filters can be told from the paper's text.
+//! NetVMSnort is not public: table 1 and figure 14 are of a chain of nine elements with a search in
+//! it. Figure 14 is run on the model of the work scheduler, each element or group of elements in a
+//! group of its own.
 
 use super::traffic::{self, Folder};
 use crate::commands::simulate::observed::Observed;

@@ -1,6 +1,8 @@
-//! The X11: instructions of programs of the NetVM paper beside programs for the same by hand (figures 11 and 13, table 2).
+//! The X11: instructions of programs of the NetVM paper beside programs for the same by hand
+//! (figures 11 and 13, table 2).
 //!
-//! The paper's own numbers are drawn and not told in its text, but for one: automatic code for the classifier is within 20 % of code by hand; the second table has it.
+//! The paper's own numbers are drawn and not told in its text, but for one: automatic code for the
+//! classifier is within 20 % of code by hand; the second table has it.
 
 use crate::failure::{Failure, Outcome};
 use machine::figure::Figure;

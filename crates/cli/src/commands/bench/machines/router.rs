@@ -1,9 +1,13 @@
 //! The IXP1200: the IPv4 router of 16 ports in figure 6 of the NP-Click paper.
 //!
-//! The router is netvm's router of 16 ports with 1,000 routes that are made, as elements; each element reads the packet's descriptor in SRAM when a packet comes to it, as NP-Click's do. Beside it a version in the machine's
-//! own terms ([`machine::router::hand`]), which is run on the same packets and must send the same frames. All get the same frames: those of a mix come in random order, and each leaves by any of the other ports.
+//! The router is netvm's router of 16 ports with 1,000 routes that are made, as elements; each
+//! element reads the packet's descriptor in SRAM when a packet comes to it, as NP-Click's do.
+//! Beside it a version in the machine's own terms ([`machine::router::hand`]), which is run on the
+//! same packets and must send the same frames. All get the same frames: those of a mix come in
+//! random order, and each leaves by any of the other ports.
 //!
-//! The paper does not tell the shares of sizes in its mix, and RFC 2544 prescribes none; so there are two: equal shares of its seven sizes, and the 7:4:1 of what is called the Internet mix.
+//! The paper does not tell the shares of sizes in its mix, and RFC 2544 prescribes none; so there
+//! are two: equal shares of its seven sizes, and the 7:4:1 of what is called the Internet mix.
 
 use super::traffic::{self, Folder, Random};
 use crate::commands::simulate::observed::Observed;
@@ -59,7 +63,9 @@ pub(super) fn figures(_: &Path) -> Outcome<Vec<Figure>> {
     Ok(vec![figure, ratios, shortest(&machine, &ports, &assignment, &program, &hand), packet(&machine, &program, &hand)])
 }
 
-/// The paper's sizes and the mixes, with what the paper says of the ratio: 65 to 88 % for smaller packets, the same for larger ones, within 7 % on the mix. Which are the smaller ones it does not say.
+/// The paper's sizes and the mixes, with what the paper says of the ratio: 65 to 88 % for smaller
+/// packets, the same for larger ones, within 7 % on the mix. Which are the smaller ones it does not
+/// say.
 fn rows() -> Vec<(String, Vec<u32>, [Option<f64>; 2])> {
     let of = |size: u32| match size {
         64 => [Some(65.0), Some(88.0)],
@@ -85,7 +91,8 @@ fn mix(shares: &[(u32, usize)]) -> Vec<u32> {
     all
 }
 
-/// What the shortest frames lose: the program with the instructions, or the accesses, of the one by hand, and without the descriptors that elements read.
+/// What the shortest frames lose: the program with the instructions, or the accesses, of the one by
+/// hand, and without the descriptors that elements read.
 fn shortest(machine: &Machine, ports: &Ports, assignment: &Assignment, program: &[Work], hand: &[Work]) -> Figure {
     let mut figure = super::figure("ixp1200-shortest", "Frames of 64 bytes, an entry for each port", "Mb/s", &["rate"]);
     let (own, best) = (instructions(program), instructions(hand));
@@ -156,7 +163,8 @@ fn rate_of(setup: &Setup<'_>, ports: &Ports) -> f64 {
     load * f64::from(ports.count * ports.mbits) * bytes / wire
 }
 
-/// What the router does for packets, in the machine's terms, without what threads do for cells, and the frames that it sends.
+/// What the router does for packets, in the machine's terms, without what threads do for cells, and
+/// the frames that it sends.
 fn elements(machine: &Machine) -> Outcome<(Vec<Work>, Vec<Vec<u8>>)> {
     let folder = Folder::new()?;
     let capture = folder.capture("in.pcap", &packets())?;

@@ -50,7 +50,8 @@ pub(super) fn ip(src: [u8; 4], dst: [u8; 4], ports: [u16; 2], protocol: u8, payl
     frame
 }
 
-/// Connections of web clients behind a NAT: trains of packets of the same connection, and new connections all the time.
+/// Connections of web clients behind a NAT: trains of packets of the same connection, and new
+/// connections all the time.
 pub(super) fn web(count: usize) -> Packets {
     let mut random = Random::new(7);
     let (mut flows, mut all): (Vec<(u64, u64)>, Packets) = (Vec::new(), Vec::new());
@@ -82,7 +83,8 @@ fn request(number: u64) -> Vec<u8> {
     }
 }
 
-/// Messages of up to 128 bytes in 256 flows, in up to four pieces, one of ten with what is looked for.
+/// Messages of up to 128 bytes in 256 flows, in up to four pieces, one of ten with what is looked
+/// for.
 pub(super) fn messages(count: usize) -> Packets {
     let mut random = Random::new(9);
     let mut all: Packets = Vec::new();

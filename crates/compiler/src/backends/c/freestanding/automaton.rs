@@ -1,13 +1,17 @@
-//! Strings of the coprocessor `stringmatching` as the image of an automaton: the graph that the Octeon's DFA unit walks in its low-latency
-//! memory (NetVM paper, section 5.2), and that C walks elsewhere.
+//! Strings of the coprocessor `stringmatching` as the image of an automaton: the graph that the
+//! Octeon's DFA unit walks in its low-latency memory (NetVM paper, section 5.2), and that C walks
+//! elsewhere.
 //!
-//! A group of strings is an automaton of Aho and Corasick (Efficient string matching, CACM 18, 1975) with all its moves: 256 arcs a node,
-//! each the number of the next node. Nodes at which strings end have the highest numbers of their group, so that one comparison tells them: the unit
-//! knows terminal nodes in the same way. Which strings end there is not in the image, because cores look at it after the walk.
+//! A group of strings is an automaton of Aho and Corasick (Efficient string matching, CACM 18,
+//! 1975) with all its moves: 256 arcs a node, each the number of the next node. Nodes at which
+//! strings end have the highest numbers of their group, so that one comparison tells them: the unit
+//! knows terminal nodes in the same way. Which strings end there is not in the image, because cores
+//! look at it after the walk.
 //!
-//! Limits: an arc of the unit's 18-bit mode has 17 bits for the next node, and a node takes 512 bytes of the memory (Cavium's public register
-//! descriptions, `cvmx-dfa-defs.h`: `DFA_CFG`, next node pointer 16..0, addresses 8..2 within a node). Leaves out the unit's 36-bit mode, replicated nodes and scrambled
-//! addresses, which the descriptions do not give in full.
+//! Limits: an arc of the unit's 18-bit mode has 17 bits for the next node, and a node takes 512
+//! bytes of the memory (Cavium's public register descriptions, `cvmx-dfa-defs.h`: `DFA_CFG`, next
+//! node pointer 16..0, addresses 8..2 within a node). Leaves out the unit's 36-bit mode, replicated
+//! nodes and scrambled addresses, which the descriptions do not give in full.
 
 use netil::copro::STRINGMATCHING;
 use netil::copro::patterns::{Text, strings_price};
@@ -34,7 +38,8 @@ pub(super) fn searches(operation: u32) -> bool {
 pub(super) struct Ends {
     /// The first of its own among the group's, and how many there are.
     pub own: (u32, u32),
-    /// The next shorter ends that end with it, by their place among the group's; all ones if there are none.
+    /// The next shorter ends that end with it, by their place among the group's; all ones if there
+    /// are none.
     pub shorter: u32,
 }
 
@@ -51,7 +56,8 @@ pub(super) struct Automaton {
     pub first: u32,
     /// By number from that one which end.
     pub ends: Vec<Ends>,
-    /// By the order of ends, strings: the number, the length, and the bytes if the case must be compared.
+    /// By the order of ends, strings: the number, the length, and the bytes if the case must be
+    /// compared.
     pub strings: Vec<(u32, u32, Option<Vec<u8>>)>,
     /// What a byte searched costs, in bytes handled in bulk.
     pub price: u64,
@@ -149,7 +155,8 @@ fn fall_back(nodes: &mut [Node]) -> Vec<u32> {
     order
 }
 
-/// By node whether strings end there, and the longest other node with strings of its own that it ends with.
+/// By node whether strings end there, and the longest other node with strings of its own that it
+/// ends with.
 fn ending(nodes: &[Node], order: &[u32]) -> (Vec<bool>, Vec<u32>) {
     let (mut ending, mut shorter) = (vec![false; nodes.len()], vec![NONE; nodes.len()]);
     for node in order.iter().skip(1).map(|n| *n as usize) {

@@ -1,10 +1,11 @@
 //! A handler in pieces, for hosts that run vectors of packets through one piece after the other: a
 //! piece ends where a table is looked up, and the next begins with the lookup.
 //!
-//! Invariant: pieces do what the handler does, however packets of a vector are ordered in each. So a
-//! handler stays whole that inserts or deletes entries (a piece would hold references to entries that
-//! move), or draws random numbers. What is needed behind a cut is kept with the packet; what can be
-//! computed again from a packet that nobody changed is not (PVPP, section 4: metadata access).
+//! Invariant: pieces do what the handler does, however packets of a vector are ordered in each. So
+//! a handler stays whole that inserts or deletes entries (a piece would hold references to entries
+//! that move), or draws random numbers. What is needed behind a cut is kept with the packet; what
+//! can be computed again from a packet that nobody changed is not (PVPP, section 4: metadata
+//! access).
 //!
 //! Blocks that several pieces lead to are in each of them, so packets go from piece to piece at
 //! lookups alone. Leaves out cuts at other places than lookups.
@@ -52,7 +53,8 @@ impl Pieces {
         Self::new(func.clone(), &[])
     }
 
-    /// The handler in as many pieces as there may be, of which none keeps more than so many bytes; and why it is not in more.
+    /// The handler in as many pieces as there may be, of which none keeps more than so many bytes;
+    /// and why it is not in more.
     pub fn of(func: &Func, room: u32) -> (Self, Option<String>) {
         if let Some(why) = stays_whole(func) {
             return (Self::whole(func), Some(why));
@@ -129,7 +131,8 @@ impl Pieces {
         (1..self.pieces.len()).map(|at| (self.pieces[at].table.unwrap_or(0), self.bytes(at))).find(|(_, bytes)| *bytes > room)
     }
 
-    /// Whether more than one piece looks at memory or a table that packets change, or if packets come to one that does by several ways.
+    /// Whether more than one piece looks at memory or a table that packets change, or if packets
+    /// come to one that does by several ways.
     fn shares_state(&self) -> bool {
         let all = 0..self.pieces.len();
         let changes_memory = all.clone().any(|at| self.ops(at).any(changes_memory));
@@ -246,7 +249,8 @@ impl Again {
         Self { can, place }
     }
 
-    /// What is needed: what is kept of it, and what is computed again with what that needs, in order.
+    /// What is needed: what is kept of it, and what is computed again with what that needs, in
+    /// order.
     fn divide(&self, func: &Func, needed: impl Iterator<Item = Value>) -> (Vec<Value>, Vec<Value>) {
         let (mut work, kept): (Vec<Value>, Vec<Value>) = needed.partition(|v| self.can[v.0 as usize]);
         let mut again = BTreeSet::new();

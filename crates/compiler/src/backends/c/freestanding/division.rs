@@ -1,11 +1,12 @@
-//! Which elements, and which pieces of their handlers, are in which node of a host that runs vectors
-//! of packets.
+//! Which elements, and which pieces of their handlers, are in which node of a host that runs
+//! vectors of packets.
 //!
-//! Invariant: a node that keeps something from packet to packet has the packets in the order in which
-//! they came. It is reached from one other node at most, which is reached from one at most, and so on
-//! to where packets come in. Where it would not be, it is put together with all that is between it
-//! and the last node that every one of its packets passes. Packets that leave by different ways, or keep nothing,
-//! may overtake each other between vectors' ends, as in VPP itself.
+//! Invariant: a node that keeps something from packet to packet has the packets in the order in
+//! which they came. It is reached from one other node at most, which is reached from one at most,
+//! and so on to where packets come in. Where it would not be, it is put together with all that is
+//! between it and the last node that every one of its packets passes. Packets that leave by
+//! different ways, or keep nothing, may overtake each other between vectors' ends, as in VPP
+//! itself.
 //!
 //! `Auto` weighs what a node costs (every packet is taken out of a vector and put into another one)
 //! against what it saves: code that does not fit into the first-level cache is loaded for every
@@ -32,7 +33,8 @@ pub enum Division {
 const CODE: usize = 24 << 10;
 /// Bytes of code of an operation, of x86-64 on the average.
 const CODE_OF_OPERATION: usize = 7;
-/// Bytes that a packet takes along from node to node: the parts of a buffer's opaque areas that are nobody's, and the beginning of the buffer, before the packet.
+/// Bytes that a packet takes along from node to node: the parts of a buffer's opaque areas that are
+/// nobody's, and the beginning of the buffer, before the packet.
 const ROOM: u32 = 48;
 const ROOM_BEFORE: u32 = 128;
 
@@ -118,7 +120,8 @@ impl<'a> Groups<'a> {
         Self { parts, entries, room, group: (0..parts.len()).collect(), whole: vec![false; parts.len()], notes: Vec::new() }
     }
 
-    /// Elements in the order in which packets come to them, as many in a group as the cache has room for their code.
+    /// Elements in the order in which packets come to them, as many in a group as the cache has
+    /// room for their code.
     fn filled(parts: &'a [Part<'a>], entries: &'a [Link], room: u32) -> Self {
         let mut all = Self::apart(parts, entries, room);
         let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -192,7 +195,8 @@ impl<'a> Groups<'a> {
         elements.into_iter().for_each(|n| self.whole[n] = true);
     }
 
-    /// Numbers nodes in the order in which packets come to them. What is reached from devices alone is where packets come in.
+    /// Numbers nodes in the order in which packets come to them. What is reached from devices alone
+    /// is where packets come in.
     fn numbered(&self, mut plan: Plan, nodes: &Nodes) -> Plan {
         let position = positions(self.parts, self.entries);
         let before = nodes.before();
@@ -217,7 +221,8 @@ impl Nodes {
         before
     }
 
-    /// A node that keeps something and would have its packets in another order, and the nodes that must therefore be one.
+    /// A node that keeps something and would have its packets in another order, and the nodes that
+    /// must therefore be one.
     fn disordered(&self) -> Option<(usize, BTreeSet<usize>)> {
         let before = self.before();
         let wrong = (1..self.to.len()).find(|n| self.keeps[*n] && !is_ordered(&before, *n))?;

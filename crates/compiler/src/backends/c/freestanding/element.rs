@@ -33,7 +33,8 @@ pub(super) struct Core<'a> {
     pub info: u32,
     /// The piece that is being written.
     pub piece: Cell<usize>,
-    /// The handler sends copies: it ends with the port that the packet goes to, when they have gone.
+    /// The handler sends copies: it ends with the port that the packet goes to, when they have
+    /// gone.
     pub copies: bool,
     pub seed: u64,
     /// The host fills tables.

@@ -1,13 +1,16 @@
-//! Expressions of the coprocessor `regexp` as automata for the same image as strings (`automaton`): 256 arcs a node.
+//! Expressions of the coprocessor `regexp` as automata for the same image as strings (`automaton`):
+//! 256 arcs a node.
 //!
-//! An expression is two automata (Thompson 1968; the crate `regex-automata` makes them): one reads the packet forward up to the end of the match
-//! that Perl's rules take first, the
-//! other reads backward from there to where it begins. In each, whether bytes match is known when the next one has been read, so what the end of
-//! the text means is a bit for each node. Nodes are numbered so
-//! that one comparison tells the special ones: behind the plain ones the dead node, then those at which there is a match. Where the backward one
-//! begins depends on the byte behind the match, as `$` does.
+//! An expression is two automata (Thompson 1968; the crate `regex-automata` makes them): one reads
+//! the packet forward up to the end of the match that Perl's rules take first, the other reads
+//! backward from there to where it begins. In each, whether bytes match is known when the next one
+//! has been read, so what the end of the text means is a bit for each node. Nodes are numbered so
+//! that one comparison tells the special ones: behind the plain ones the dead node, then those at
+//! which there is a match. Where the backward one begins depends on the byte behind the match, as
+//! `$` does.
 //!
-//! The runtime's unit compiles an expression by the crate `regex`; what that refuses, and what it charges, is the same here. Automata are not minimised.
+//! The runtime's unit compiles an expression by the crate `regex`; what that refuses, and what it
+//! charges, is the same here. Automata are not minimised.
 
 use super::automaton::MOST_NODES;
 use crate::backends::c::Unsupported;
@@ -28,7 +31,8 @@ pub(in crate::backends) fn is_known(name: &str) -> bool {
     name == REGEXP.name
 }
 
-/// An expression that the runtime's unit takes, with what a byte searched costs, in bytes handled in bulk.
+/// An expression that the runtime's unit takes, with what a byte searched costs, in bytes handled
+/// in bulk.
 #[derive(Clone, Debug)]
 pub(in crate::backends) struct Expression {
     read: patterns::Expression,
@@ -59,7 +63,8 @@ pub(super) struct Walk {
     pub ends: Vec<bool>,
     /// The number of the dead node; those behind it are matches.
     pub dead: u32,
-    /// Where it begins: by the byte that lies behind, and at last if none does. Forward it is the same for all.
+    /// Where it begins: by the byte that lies behind, and at last if none does. Forward it is the
+    /// same for all.
     pub starts: Vec<u32>,
 }
 

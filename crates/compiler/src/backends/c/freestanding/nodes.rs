@@ -14,14 +14,16 @@ use crate::mir::{Func, Helper, Op};
 use netil::table::Space;
 use std::fmt::Write as _;
 
-/// What a packet may be dropped with that is no element's reason: an interface that is no device's, an output
-/// that leads nowhere, a packet in several buffers whose end would move, a device that leads nowhere, no room before the packet for what it takes along.
+/// What a packet may be dropped with that is no element's reason: an interface that is no device's,
+/// an output that leads nowhere, a packet in several buffers whose end would move, a device that
+/// leads nowhere, no room before the packet for what it takes along.
 const COMMON: [&str; 5] = ["not from a device", "output not mapped", "in several buffers", "discarded", "no room in the buffer"];
 
 /// A node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Its elements and pieces of elements: the element's number, the piece's, and the number by which packets are sent there.
+    /// Its elements and pieces of elements: the element's number, the piece's, and the number by
+    /// which packets are sent there.
     pub units: Vec<(usize, usize, usize)>,
     /// The name of its first element, with the table that it begins with.
     pub name: String,
@@ -162,7 +164,8 @@ fn reason(part: &Part<'_>, value: &str) -> String {
 
 /// Where a packet comes in that no host takes along.
 ///
-/// A small program is there twice for processors that load only what is aligned: for packets of which what follows an Ethernet header is.
+/// A small program is there twice for processors that load only what is aligned: for packets of
+/// which what follows an Ethernet header is.
 pub(super) fn arrive(info: u32, small: bool) -> String {
     let mut text = String::from("\nstatic void nv_arrive(struct netvm_packet *k)\n{\n");
     text += "    struct nv_run run = { k->buffer, k->size, k->at, k->len, k->wire_len - k->len, 0, 0, 0, k->time_ns, 0 };\n";
@@ -190,7 +193,8 @@ pub(super) fn resume(nodes: &[Node], plan: &Plan) -> String {
     text + &format!("\nstatic const uint16_t nv_nodes[] __attribute__((unused)) = {{ {} }};\n", all.join(", "))
 }
 
-/// What the queues of groups are made of: how many there are, which keep something from packet to packet, and what an entry takes along.
+/// What the queues of groups are made of: how many there are, which keep something from packet to
+/// packet, and what an entry takes along.
 pub(super) fn groups(nodes: &[Node], plan: &Plan, needs: Needs) -> String {
     let atomic = |node: &Node| u32::from(node.units.iter().any(|(element, piece, _)| plan.pieces[*element].keeps(*piece)));
     let all: Vec<String> = nodes.iter().map(|node| atomic(node).to_string()).collect();

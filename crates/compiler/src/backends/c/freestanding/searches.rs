@@ -1,6 +1,8 @@
-//! Units of `stringmatching` and `regexp` in C: what they were loaded with as tables, the image that they share, and their operations.
+//! Units of `stringmatching` and `regexp` in C: what they were loaded with as tables, the image
+//! that they share, and their operations.
 //!
-//! The init handler has run when the text is made, so a unit's strings and expressions are known. Leaves out all other coprocessors.
+//! The init handler has run when the text is made, so a unit's strings and expressions are known.
+//! Leaves out all other coprocessors.
 
 use super::array;
 use super::automaton::{self, Automaton, MOST_NODES, NODE_BYTES};
@@ -106,7 +108,8 @@ fn made(patterns: &Patterns) -> Result<Searched, Unsupported> {
     }
 }
 
-/// The groups of a unit, if it has some, whose automata begin at a node of the image; that moves behind them.
+/// The groups of a unit, if it has some, whose automata begin at a node of the image; that moves
+/// behind them.
 fn groups(all: &[Automaton], name: &str, root: &mut usize) -> String {
     let (mut text, mut rows) = (String::new(), String::new());
     for (g, automaton) in all.iter().enumerate() {

@@ -1,13 +1,16 @@
 //! Tables of a program in static memory.
 //!
-//! Exact tables are hash tables that packets change: open ones (`open.c`) if their keys have up to 62
-//! bits and entries do not time out, else chained ones (`tables.c`), whose entries lie in slots in the order of last use. Packets cannot enter into tables of other
-//! kinds, so these are constants but for their values: prefixes and ranges become ranges of keys
-//! that do not overlap, found by binary search, and ternary entries a list, the best first.
+//! Exact tables are hash tables that packets change: open ones (`open.c`) if their keys have up to
+//! 62 bits and entries do not time out, else chained ones (`tables.c`), whose entries lie in slots
+//! in the order of last use. Packets cannot enter into tables of other kinds, so these are
+//! constants but for their values: prefixes and ranges become ranges of keys that do not overlap,
+//! found by binary search, and ternary entries a list, the best first.
 //!
-//! A host with commands fills tables itself (`filled.c`): then the ranges and lists are variables, made again when entries come or go.
+//! A host with commands fills tables itself (`filled.c`): then the ranges and lists are variables,
+//! made again when entries come or go.
 //!
-//! Left out: keys of more than 128 bits; elsewhere than in VPP, entries that are added from outside.
+//! Left out: keys of more than 128 bits; elsewhere than in VPP, entries that are added from
+//! outside.
 
 use super::super::Unsupported;
 use super::super::quoted;
@@ -235,7 +238,8 @@ fn constant(name: &str, table: &Table, now: &[Entry], outside: bool) -> String {
     }
 }
 
-/// What a table is that a host fills: its entries, and what packets look up, with room for as many as there may be.
+/// What a table is that a host fills: its entries, and what packets look up, with room for as many
+/// as there may be.
 fn filled(name: &str, table: &Table, entries: &[&Entry]) -> String {
     let room = (table.capacity as usize).max(entries.len()).max(1);
     let mut text = format!("static struct nv_given {name}_given[{room}] = {{");

@@ -1,5 +1,6 @@
-//! Accesses: to the packet by pointers that have been compared with its end, to constants and to what lasts by places in maps, to info memory on
-//! the stack, where the verifier wants addresses aligned.
+//! Accesses: to the packet by pointers that have been compared with its end, to constants and to
+//! what lasts by places in maps, to info memory on the stack, where the verifier wants addresses
+//! aligned.
 
 use super::super::lir::{Alu, Cond, End, FRAME, Inst, Reg, Size, Src};
 use super::super::proofs::MOST_OFFSET;
@@ -46,7 +47,8 @@ impl Select<'_> {
         }
     }
 
-    /// The address as a constant, or as a register that the verifier knows to be small enough for so many bytes; traps otherwise.
+    /// The address as a constant, or as a register that the verifier knows to be small enough for
+    /// so many bytes; traps otherwise.
     fn bounded(&mut self, size: u32, (addr, offset): (Value, u32), bytes: u32) -> Option<At> {
         let most = u64::from(size).checked_sub(u64::from(offset) + u64::from(bytes));
         match (most, self.small(addr)) {
@@ -92,7 +94,8 @@ impl Select<'_> {
         (base, 0, 8)
     }
 
-    /// A place in scratch memory, which lies behind the frame, if that is the function's own, and the keys of tables.
+    /// A place in scratch memory, which lies behind the frame, if that is the function's own, and
+    /// the keys of tables.
     fn in_scratch(&self, space: Space, (addr, offset): (Value, u32), bytes: u32) -> Option<(Reg, i32, u32)> {
         let at = self.small(addr).filter(|_| space == Space::Data)?.checked_add(offset.into())?;
         let at = self.layout.in_scratch(u32::try_from(at).ok()?, bytes)?;
@@ -133,7 +136,8 @@ impl Select<'_> {
         dst
     }
 
-    /// A pointer and an offset from which so many bytes are in the packet: tested for, unless that is known.
+    /// A pointer and an offset from which so many bytes are in the packet: tested for, unless that
+    /// is known.
     pub fn prove(&mut self, (addr, offset): (Value, u32), size: u32) -> (Reg, u32) {
         let (x, constant) = self.bounds.split(self.func, addr);
         let from = constant + u64::from(offset);
@@ -173,7 +177,8 @@ impl Select<'_> {
         self.at = self.code.block();
     }
 
-    /// Traps if a value is greater; else the value in a register of its own, which the verifier knows to be so small.
+    /// Traps if a value is greater; else the value in a register of its own, which the verifier
+    /// knows to be so small.
     pub fn at_most(&mut self, v: Reg, most: u32) -> Reg {
         let (trap, next) = (self.trap(), self.code.block());
         let v = self.kept(v);
@@ -182,7 +187,8 @@ impl Select<'_> {
         v
     }
 
-    /// A copy that stays in its register, for what the verifier learns of one register it forgets of a place on the stack.
+    /// A copy that stays in its register, for what the verifier learns of one register it forgets
+    /// of a place on the stack.
     pub fn kept(&mut self, v: Reg) -> Reg {
         let v = self.copy(v);
         self.code.kept.insert(v);

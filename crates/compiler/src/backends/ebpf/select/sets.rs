@@ -1,4 +1,5 @@
-//! Whether a value is in a set, in the form that [`crate::sets`] chooses; tables lie in the map of constants.
+//! Whether a value is in a set, in the form that [`crate::sets`] chooses; tables lie in the map of
+//! constants.
 
 use super::super::Refused;
 use super::super::lir::{Alu, Cond, End, Inst, Label, Reg, Size, Src};
@@ -48,7 +49,8 @@ impl Select<'_> {
     fn inside(&mut self, v: Reg, wide: bool, below: u64, no: Label) {
         let next = self.code.block();
         let bound = self.immediate(below - 1, wide);
-        // A value of 32 bits is one of 64 whose upper half is 0, and bounds of those are followed best.
+        // A value of 32 bits is one of 64 whose upper half is 0, and bounds of those are followed
+        // best.
         let wide = wide || matches!(bound, Src::Imm(0..));
         self.branch(Cond::Gt, wide, v, bound, no, next);
         self.at = next;
@@ -131,7 +133,8 @@ impl Select<'_> {
         self.branch(Cond::Le, wide, v, Src::Reg(high), yes, no);
     }
 
-    /// All ones if `v >= low`, else 0; without a branch, or the verifier would follow each way through the search.
+    /// All ones if `v >= low`, else 0; without a branch, or the verifier would follow each way
+    /// through the search.
     fn not_below(&mut self, v: Reg, low: Reg, wide: bool) -> Reg {
         let difference = self.made(Alu::Sub, true, v, Src::Reg(low));
         let borrow = if wide {

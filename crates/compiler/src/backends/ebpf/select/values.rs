@@ -186,7 +186,8 @@ impl Select<'_> {
         r
     }
 
-    /// Both parts by shifts; an amount of 0 is one of its own, since the other part would be shifted by the whole width.
+    /// Both parts by shifts; an amount of 0 is one of its own, since the other part would be
+    /// shifted by the whole width.
     fn rotate(&mut self, op: BinOp, width: u16, a: Value, by: Value) -> Reg {
         let (a, w) = (self.reg(a), i32::from(width));
         let by = self.src(by, false);
@@ -235,7 +236,8 @@ impl Select<'_> {
         let (a, b) = (self.made(Alu::Lsh, true, a, up), self.made(Alu::Lsh, true, b, up));
         let add = op == BinOp::AddSatS;
         let r = self.made(if add { Alu::Add } else { Alu::Sub }, true, a, Src::Reg(b));
-        // Overflow: the operands' signs are equal (differ, for a difference), and that of the result is another than a's.
+        // Overflow: the operands' signs are equal (differ, for a difference), and that of the
+        // result is another than a's.
         let signs = self.made(Alu::Xor, true, a, Src::Reg(b));
         if add {
             self.alu(Alu::Xor, true, signs, Src::Imm(-1));

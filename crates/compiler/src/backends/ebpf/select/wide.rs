@@ -1,4 +1,5 @@
-//! Operations on values of more than 64 bits, or from such to smaller ones: a register for each 64 bits.
+//! Operations on values of more than 64 bits, or from such to smaller ones: a register for each 64
+//! bits.
 
 use super::super::Refused;
 use super::super::lir::{Alu, Cond, End, Inst, Reg, Src};
@@ -134,7 +135,8 @@ impl Select<'_> {
         (0..count).map(|i| self.joined(a.get(i + whole), a.get(i + whole + 1), bits, false)).collect()
     }
 
-    /// 64 bits out of two neighbours: shifted up, the higher one by so many bits and the lower one's upper bits; or down.
+    /// 64 bits out of two neighbours: shifted up, the higher one by so many bits and the lower
+    /// one's upper bits; or down.
     fn joined(&mut self, low: Option<&Reg>, high: Option<&Reg>, bits: i32, up: bool) -> Reg {
         let (low_by, high_by) = if up { ((Alu::Rsh, 64 - bits), (Alu::Lsh, bits)) } else { ((Alu::Rsh, bits), (Alu::Lsh, 64 - bits)) };
         let part = |s: &mut Self, r: Option<&Reg>, (op, by): (Alu, i32)| match r {

@@ -1,10 +1,14 @@
-//! Patterns as cubes: alternatives, each of which asks some bits to have some values. That is what an entry of a ternary table can ask.
+//! Patterns as cubes: alternatives, each of which asks some bits to have some values. That is what
+//! an entry of a ternary table can ask.
 //!
-//! A comparison is as many cubes as it has prefixes; "not" goes in to the tests. Where few tests of all patterns look at a field, each of them is a bit, whatever it is.
-//! Whether bytes are there is a bit, too: a field that is not there reads as 0, and whoever asks it for something asks this bit first.
+//! A comparison is as many cubes as it has prefixes; "not" goes in to the tests. Where few tests of
+//! all patterns look at a field, each of them is a bit, whatever it is. Whether bytes are there is
+//! a bit, too: a field that is not there reads as 0, and whoever asks it for something asks this
+//! bit first.
 //!
-//! Invariants: a formula holds for a packet iff one of its cubes does; a cube names each part once, in order. Left out: patterns that come to more than
-//! [`CUBES`] cubes, or that look at more than [`BYTES`] bytes with those before.
+//! Invariants: a formula holds for a packet iff one of its cubes does; a cube names each part once,
+//! in order. Left out: patterns that come to more than [`CUBES`] cubes, or that look at more than
+//! [`BYTES`] bytes with those before.
 
 use super::fields::{Known, has_bytes, header_field, read_width, shifted};
 use super::formula::{Area, Field, Formula, Op, Test};
@@ -93,7 +97,8 @@ impl<'a> Cubes<'a> {
         Self { parts: Vec::new(), tests, known }
     }
 
-    /// The cubes of a pattern; `None` if they are too many or a key for all patterns so far would be too long.
+    /// The cubes of a pattern; `None` if they are too many or a key for all patterns so far would
+    /// be too long.
     pub(super) fn of(&mut self, formula: &Formula) -> Option<Vec<Cube>> {
         let before = self.parts.len();
         let cubes = self.cubes(formula, true).filter(|_| self.bytes() <= BYTES);
@@ -215,7 +220,8 @@ fn opposite(op: Op) -> Op {
     }
 }
 
-/// Masks and values of which a field must have one, so that `field & mask op value`: by the first bit, from the highest on, that is not the value's.
+/// Masks and values of which a field must have one, so that `field & mask op value`: by the first
+/// bit, from the highest on, that is not the value's.
 fn compared(op: Op, mask: u32, value: u32) -> Vec<(u32, u32)> {
     let mut all = Vec::new();
     for bit in (0..32).rev().map(|bit| 1u32 << bit) {

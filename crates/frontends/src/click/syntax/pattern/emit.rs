@@ -1,9 +1,11 @@
 //! Patterns as C: a function that gives the first pattern's output.
 //!
-//! Idea: patterns are asked one after the other, but patterns in a row that ask for the same field are asked together, in a `switch` over it whose cases hold what
-//! else they ask; when no case returns, the patterns behind the row are next. Likewise for lengths: tests of fields stand under a test that the
-//! packet has them. The text is linear in the patterns, since nothing is written twice; what remains to be shared between rows the compiler finds.
-//! Long rows are tables ([`super::table`]) where they can be.
+//! Idea: patterns are asked one after the other, but patterns in a row that ask for the same field
+//! are asked together, in a `switch` over it whose cases hold what else they ask; when no case
+//! returns, the patterns behind the row are next. Likewise for lengths: tests of fields stand under
+//! a test that the packet has them. The text is linear in the patterns, since nothing is written
+//! twice; what remains to be shared between rows the compiler finds. Long rows are tables
+//! ([`super::table`]) where they can be.
 //!
 //! Invariant: every read of a field is under a test of the length that it needs.
 
@@ -175,7 +177,8 @@ impl Writer<'_> {
         false
     }
 
-    /// The longest row of patterns that are a table, if it is long enough. `not_before` counts patterns among which there is none: they have been looked at.
+    /// The longest row of patterns that are a table, if it is long enough. `not_before` counts
+    /// patterns among which there is none: they have been looked at.
     fn tabled(&self, rules: &[Rule], known: Known, not_before: &mut usize) -> Option<Tabled> {
         if *not_before > 0 || rules.len() < self.least || self.count >= TABLES {
             return None;
@@ -254,7 +257,8 @@ struct Group {
     rules: Vec<Rule>,
 }
 
-/// The longest row of patterns from the first on. What is looked at in vain is no longer than what is taken, so that all of them take linear time.
+/// The longest row of patterns from the first on. What is looked at in vain is no longer than what
+/// is taken, so that all of them take linear time.
 fn row(rules: &[Rule], known: Known) -> Row {
     let length = length_row(rules, known);
     let mut least = length.map_or(1, |(_, _, count)| count - 1);
@@ -291,7 +295,8 @@ fn length_row(rules: &[Rule], known: Known) -> Option<(Area, u32, usize)> {
     (count > 1).then_some((area, bytes, count))
 }
 
-/// A test without which the condition does not hold; of several alternatives the one that needs least.
+/// A test without which the condition does not hold; of several alternatives the one that needs
+/// least.
 fn first_test(formula: &Formula) -> Option<&Test> {
     match formula {
         Formula::Test(test) => Some(test),

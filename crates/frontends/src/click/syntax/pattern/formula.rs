@@ -1,7 +1,8 @@
 //! What patterns say of a packet: tests of fields, joined by and, or, not and choice.
 //!
-//! Invariant: a test of bytes that the packet does not have is false, whichever its operator; `not` in front of it makes that true. Tests of an IP header want
-//! all of its 20 bytes, tests behind it likewise.
+//! Invariant: a test of bytes that the packet does not have is false, whichever its operator; `not`
+//! in front of it makes that true. Tests of an IP header want all of its 20 bytes, tests behind it
+//! likewise.
 //!
 //! [`Formula::holds`] is the meaning, and what the written code is tested against.
 
@@ -201,7 +202,8 @@ fn simple_test(test: Test) -> Formula {
     }
 }
 
-/// A list of conditions, joined by and (`and`) or by or: without constants, repetitions and lists of the same kind.
+/// A list of conditions, joined by and (`and`) or by or: without constants, repetitions and lists
+/// of the same kind.
 fn list(of: Vec<Formula>, and: bool) -> Formula {
     let mut flat = Vec::with_capacity(of.len());
     for one in of {

@@ -7,7 +7,8 @@
 //! factor ::= ("not" | "!") factor | "(" choice ")" | "true" | "false" | primitive
 //! ```
 //!
-//! A primitive is qualifiers, perhaps a mask and an operator, and a value; see [`super::primitive`] for what may be left out.
+//! A primitive is qualifiers, perhaps a mask and an operator, and a value; see [`super::primitive`]
+//! for what may be left out.
 //!
 //! Source: Click's manuals of IPFilter and IPClassifier.
 

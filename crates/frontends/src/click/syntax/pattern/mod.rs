@@ -1,4 +1,5 @@
-//! Patterns of packets, as `Classifier`, `IPClassifier` and `IPFilter` have them, to C functions that choose an output.
+//! Patterns of packets, as `Classifier`, `IPClassifier` and `IPFilter` have them, to C functions
+//! that choose an output.
 
 mod classifier;
 mod cubes;

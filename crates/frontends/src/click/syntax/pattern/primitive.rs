@@ -1,4 +1,5 @@
-//! One primitive of an IP pattern, such as `src tcp port & 10 >= 8`: what was left out is taken from the one before, and it becomes tests.
+//! One primitive of an IP pattern, such as `src tcp port & 10 >= 8`: what was left out is taken
+//! from the one before, and it becomes tests.
 //!
 //! Tests of what stands behind the IP header are of first fragments only.
 //!

@@ -1,8 +1,12 @@
-//! Patterns as people may read them: the program that Click's handler `program` shows, made of the same patterns.
+//! Patterns as people may read them: the program that Click's handler `program` shows, made of the
+//! same patterns.
 //!
-//! A step compares four bytes: `OFFSET/VALUE%MASK  yes->NEXT  no->NEXT`, where NEXT is another step or an output, `[X]` for none. Offsets count from the packet's
-//! first byte, from 256 on from the IP header, from 512 on from what is behind it. Where the packet ends before, `no` is next, unless `short->NEXT` says otherwise.
-//! This tells what patterns mean; the function that is run ([`super::emit`]) asks in an order of its own, and Click leaves out steps that others have decided.
+//! A step compares four bytes: `OFFSET/VALUE%MASK  yes->NEXT  no->NEXT`, where NEXT is another step
+//! or an output, `[X]` for none. Offsets count from the packet's first byte, from 256 on from the
+//! IP header, from 512 on from what is behind it. Where the packet ends before, `no` is next,
+//! unless `short->NEXT` says otherwise. This tells what patterns mean; the function that is run
+//! ([`super::emit`]) asks in an order of its own, and Click leaves out steps that others have
+//! decided.
 //!
 //! Source: Click's manual of Classifier, and what its handler shows.
 
@@ -88,7 +92,8 @@ impl Program {
         self.labels[label] = Bound::Step(self.steps.len());
     }
 
-    /// Steps that lead to `yes` if it holds, else to `no`. There is at least one, so that labels lead somewhere.
+    /// Steps that lead to `yes` if it holds, else to `no`. There is at least one, so that labels
+    /// lead somewhere.
     fn formula(&mut self, formula: &Formula, yes: Next, no: Next) {
         match formula {
             Formula::Is(is) => self.constant(if *is { yes } else { no }),
@@ -133,7 +138,8 @@ impl Program {
         }
     }
 
-    /// Whether the bits of a mask are those of the value: what is next if they are, if they are not, and if the packet ends before.
+    /// Whether the bits of a mask are those of the value: what is next if they are, if they are
+    /// not, and if the packet ends before.
     fn equal(&mut self, test: &Test, mask: u32, [yes, no, short]: [Next; 3]) {
         let base = [0, 256, 512][test.field.area as usize];
         let at = test.field.offset % 4;
@@ -156,8 +162,9 @@ impl Program {
         }
     }
 
-    /// Whether the masked field is above the value. From the top, bits of the value that are 0 together, and 1 together: where the field differs from the former it
-    /// is above, from the latter below.
+    /// Whether the masked field is above the value. From the top, bits of the value that are 0
+    /// together, and 1 together: where the field differs from the former it is above, from the
+    /// latter below.
     fn compare(&mut self, test: &Test, above: Next, not_above: Next, short: Next) {
         let mut bits: Vec<u32> = (0..32).rev().map(|bit| 1 << bit).filter(|bit| test.mask & bit != 0).collect();
         // The last ones decide nothing.
@@ -296,7 +303,8 @@ mod tests {
         Some(number & mask == value)
     }
 
-    /// Packets end where four bytes of a header do: where one ends within a field, a step that asks only for the bits before says more than the pattern.
+    /// Packets end where four bytes of a header do: where one ends within a field, a step that asks
+    /// only for the bits before says more than the pattern.
     #[test]
     fn programs_mean_what_patterns_mean() {
         let mut random = Random(29);

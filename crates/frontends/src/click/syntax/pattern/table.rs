@@ -1,8 +1,10 @@
-//! Patterns in a row as a ternary table: the fields that they look at are its key, what each of them asks is an entry or a few, and the first has the highest priority.
+//! Patterns in a row as a ternary table: the fields that they look at are its key, what each of
+//! them asks is an entry or a few, and the first has the highest priority.
 //!
 //! A field of which all entries ask the same is tested before the table is asked, and is in no key.
 //!
-//! Invariant: the table finds an entry iff one of the row's patterns holds; its value is the output of the first of these.
+//! Invariant: the table finds an entry iff one of the row's patterns holds; its value is the output
+//! of the first of these.
 
 use super::cubes::{Cube, Cubes, Literal, Part, Tests, room};
 use super::fields::{Known, constant, has, has_bytes, member, output};

@@ -1,4 +1,5 @@
-//! Patterns against their own meaning: the tree is evaluated on random packets, and the C that is written of it is compiled and run on the same ones.
+//! Patterns against their own meaning: the tree is evaluated on random packets, and the C that is
+//! written of it is compiled and run on the same ones.
 
 use super::emit;
 use super::formula::Rule;
@@ -132,7 +133,8 @@ fn key_size(source: &str, table: &str) -> usize {
     members.split("; ").map(|member| [("u8", 1), ("be16", 2), ("be32", 4)].iter().find(|(ty, _)| member.starts_with(ty)).unwrap().1).sum()
 }
 
-/// Holds lists of patterns against what they are compiled to, once with as many tables as can be. Gives how many packets met no pattern and one, and tables.
+/// Holds lists of patterns against what they are compiled to, once with as many tables as can be.
+/// Gives how many packets met no pattern and one, and tables.
 fn agree(lists: &[(String, Vec<Rule>)], packets: &[Packet]) -> [usize; 3] {
     let least = [1, table::LEAST];
     let of = |(n, (_, rules)): (usize, &(String, Vec<Rule>))| {
@@ -314,7 +316,8 @@ void push(int port)
 }
 "#;
 
-/// The outputs that the class gives packets by these rules, run on the interpreter; negative for none.
+/// The outputs that the class gives packets by these rules, run on the interpreter; negative for
+/// none.
 fn interpreted(rules: &[Rule], least: usize, packets: &[Packet]) -> Vec<i64> {
     let click = concat!(env!("CARGO_MANIFEST_DIR"), "/../../elements/include/click.h");
     let click = std::fs::read_to_string(click).unwrap();
@@ -383,7 +386,8 @@ fn byte_patterns_are_compiled_to_what_they_mean() {
     let short = |random: &mut Random| (0..random.below(12)).map(|_| [0, 1, 2, 8, 16, 80, 255][random.below(7)]).collect();
     let packets: Vec<Packet> = (0..2_000).map(|_| (short(&mut random), 0)).collect();
     let mut lists: Vec<Vec<String>> = (0..300).map(|_| (0..1 + random.below(8)).map(|_| random_clauses(&mut random)).collect()).collect();
-    // So many that fields are looked at by more than a few tests, some of which want what is not there.
+    // So many that fields are looked at by more than a few tests, some of which want what is not
+    // there.
     let long = (0..40).map(|_| (0..30).map(|_| random_clauses(&mut random)).filter(|clauses| clauses != "-").collect());
     lists.extend(long);
     let parse = |text: &str| classifier::pattern(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));

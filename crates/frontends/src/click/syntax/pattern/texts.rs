@@ -1,4 +1,5 @@
-//! What is written of patterns, word for word: functions, tables, faults; and that large and hostile patterns do no harm.
+//! What is written of patterns, word for word: functions, tables, faults; and that large and
+//! hostile patterns do no harm.
 
 use super::emit;
 use super::formula::Rule;

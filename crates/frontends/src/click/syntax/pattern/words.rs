@@ -119,7 +119,8 @@ pub(super) enum Named {
     Value(Kind, u32),
 }
 
-/// What a word may stand for as a value: of `kind`, if that is known, in a protocol, if that is known.
+/// What a word may stand for as a value: of `kind`, if that is known, in a protocol, if that is
+/// known.
 pub(super) fn value(word: &str, kind: Option<Kind>, within: Option<Protocol>, names: &Scope<'_>) -> Result<Option<Named>, ArgumentError> {
     let is = |wanted: Kind, protocols: &[Protocol]| {
         kind.is_none_or(|kind| kind == wanted) && within.is_none_or(|within| protocols.contains(&within))

@@ -1,10 +1,13 @@
-//! Mappers: elements whose patterns a rewriter takes in turn (RoundRobinIPMapper), or by the packet's source (SourceIPHashMapper).
+//! Mappers: elements whose patterns a rewriter takes in turn (RoundRobinIPMapper), or by the
+//! packet's source (SourceIPHashMapper).
 //!
-//! `RoundRobinIPMapper(PATTERN, …)`; `SourceIPHashMapper(NODES SEED, PATTERN ID, …)`, by consistent hashing: each pattern has NODES places on a circle, random numbers of the seed,
-//! and a source is of the first place behind its hash, so that few sources change their pattern when one more is there. Random numbers are those of glibc's `random`,
-//! so that sources go where Click sends them.
+//! `RoundRobinIPMapper(PATTERN, …)`; `SourceIPHashMapper(NODES SEED, PATTERN ID, …)`, by consistent
+//! hashing: each pattern has NODES places on a circle, random numbers of the seed, and a source is
+//! of the first place behind its hash, so that few sources change their pattern when one more is
+//! there. Random numbers are those of glibc's `random`, so that sources go where Click sends them.
 //!
-//! Source: Click's manuals; Karger et al., Consistent Hashing and Random Trees (STOC 1997); for the numbers the documentation of `random(3)`.
+//! Source: Click's manuals; Karger et al., Consistent Hashing and Random Trees (STOC 1997); for the
+//! numbers the documentation of `random(3)`.
 
 use super::{Fields, Job, Pattern, initialiser, integer, single};
 use crate::click::syntax::ArgumentError;
@@ -60,7 +63,8 @@ pub(super) fn choice(
 pub(super) fn rows(job: &Job<'_>, arguments: &[String], fields: Fields, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, ArgumentError> {
     let identified = arguments.first().is_some_and(|first| is_seed(first));
     let given = &arguments[usize::from(identified)..];
-    // As in Click, a mapper may name outputs that this rewriter has not: flows that it sends there are dropped.
+    // As in Click, a mapper may name outputs that this rewriter has not: flows that it sends there
+    // are dropped.
     let job = &Job { outputs: u32::MAX, ..*job };
     let mut rows = vec![initialiser("PATTERN", 0, 0, Pattern::default(), 0)];
     for argument in given {
@@ -69,7 +73,8 @@ pub(super) fn rows(job: &Job<'_>, arguments: &[String], fields: Fields, patterns
     if rows.len() == 1 { Err(ArgumentError::new("the mapper has no patterns")) } else { Ok(rows) }
 }
 
-/// Places on the circle and the patterns that they are of, from the lowest on, the one for hashes behind all first; none if patterns are taken in turn.
+/// Places on the circle and the patterns that they are of, from the lowest on, the one for hashes
+/// behind all first; none if patterns are taken in turn.
 pub(super) fn nodes(job: &Job<'_>, argument: &str) -> Result<Vec<(u32, u16)>, ArgumentError> {
     let words = Job::words(argument);
     let arguments = words.first().and_then(|name| job.names.mapper(name)).unwrap_or_default();
@@ -81,7 +86,8 @@ pub(super) fn nodes(job: &Job<'_>, argument: &str) -> Result<Vec<(u32, u16)>, Ar
     Ok(circle(places, seed, &ids))
 }
 
-/// Servers are numbered by their identifiers; those in between, which there are not, use up random numbers, too.
+/// Servers are numbered by their identifiers; those in between, which there are not, use up random
+/// numbers, too.
 fn circle(places: usize, seed: i32, ids: &[u16]) -> Vec<(u32, u16)> {
     let mut random = Random::new(seed);
     let servers = ids.iter().max().map_or(0, |most| usize::from(*most) + 1);
@@ -103,7 +109,8 @@ fn circle(places: usize, seed: i32, ids: &[u16]) -> Vec<(u32, u16)> {
     all
 }
 
-/// Which of so many sorted nodes is the root of the balanced tree that they are searched in: it stands for what is behind all of them.
+/// Which of so many sorted nodes is the root of the balanced tree that they are searched in: it
+/// stands for what is behind all of them.
 fn root(count: usize) -> usize {
     let (size, count) = (count as i64, count);
     let mut n = 1i64;

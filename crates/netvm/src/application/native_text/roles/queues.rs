@@ -71,7 +71,8 @@ pub(super) fn unqueue(around: &Around<'_>) -> Made {
     })
 }
 
-/// One packet after the other, without a guard of its own: a trap ends the turn, which one packet ends anyway.
+/// One packet after the other, without a guard of its own: a trap ends the turn, which one packet
+/// ends anyway.
 const PLAIN: &str = "nv_packet = E_nv_before(0);
 if (!nv_packet)
     return NV_IDLE;

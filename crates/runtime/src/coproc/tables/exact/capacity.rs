@@ -1,8 +1,10 @@
 //! Another capacity of an exact table with its entries.
 //!
-//! For fewer entries the memory stays. For more there is new memory, for twice as many as before if that is enough, so that the next change finds room. Slots are copied as they lie: no key is hashed, and
-//! entries end when they would have. Only the stash, which lies behind the buckets of the capacity, goes elsewhere, and the accounts of ends are made anew. So it takes a copy of the buckets in use and a
-//! look at each slot.
+//! For fewer entries the memory stays. For more there is new memory, for twice as many as before if
+//! that is enough, so that the next change finds room. Slots are copied as they lie: no key is
+//! hashed, and entries end when they would have. Only the stash, which lies behind the buckets of
+//! the capacity, goes elsewhere, and the accounts of ends are made anew. So it takes a copy of the
+//! buckets in use and a look at each slot.
 
 use super::super::area::Area;
 use super::super::deadlines::Deadlines;

@@ -1,6 +1,8 @@
-//! Growth of exact tables is linear hashing: from when a table is too full, each burst, and each insertion that asks the table, splits the next few buckets in turn, that is, moves about half of each
-//! one's keys to a new one at the end, until there are twice as many. So nothing does more than a little, and there is no second copy. Memory for the declared capacity is set aside at once,
-//! and used as it is written to.
+//! Growth of exact tables is linear hashing: from when a table is too full, each burst, and each
+//! insertion that asks the table, splits the next few buckets in turn, that is, moves about half of
+//! each one's keys to a new one at the end, until there are twice as many. So nothing does more
+//! than a little, and there is no second copy. Memory for the declared capacity is set aside at
+//! once, and used as it is written to.
 //!
 //! Source: Litwin, Linear hashing, VLDB 1980.
 
@@ -8,19 +10,23 @@ use super::super::word;
 use super::Exact;
 use netil::layout::{DEAD, FREE, PROBES, head};
 
-/// Of a hundred slots how many may be taken: more make the table grow, where it may. A key beside its first slot costs branches that nobody could foretell, and free slots no cache
-/// lines: with twice as many taken a translator of 56,000 flows takes 24.2 ns a packet, with this 22.6, a switch of 4,096 stations 14.3 and 13.2.
+/// Of a hundred slots how many may be taken: more make the table grow, where it may. A key beside
+/// its first slot costs branches that nobody could foretell, and free slots no cache lines: with
+/// twice as many taken a translator of 56,000 flows takes 24.2 ns a packet, with this 22.6, a
+/// switch of 4,096 stations 14.3 and 13.2.
 const TAKEN: usize = 15;
 /// The same while the slots have no more bytes than [`ROOMY`].
 const TAKEN_IF_SMALL: usize = 6;
-/// What stays in the second-level cache. So many bytes of slots each table may have, whatever its capacity.
+/// What stays in the second-level cache. So many bytes of slots each table may have, whatever its
+/// capacity.
 const ROOMY: usize = 2 << 20;
 /// The same as [`TAKEN`] for a table that can grow no more.
 const TAKEN_AT_MOST: usize = 40;
 /// Buckets that it splits at most.
 pub(super) const SPLITS: usize = 32;
-/// The same between bursts, and for each entry put in meanwhile [`SPLITS`] more, so that growth comes to its end soon: until then nobody can foretell whether a key's bucket has been
-/// split (a switch: 10 ns a packet).
+/// The same between bursts, and for each entry put in meanwhile [`SPLITS`] more, so that growth
+/// comes to its end soon: until then nobody can foretell whether a key's bucket has been split (a
+/// switch: 10 ns a packet).
 const TIDIED: usize = 512;
 /// How much fuller than that a table may be until the end of a burst.
 const CROWDED: usize = 2;
@@ -52,7 +58,8 @@ impl Exact {
         self.grow(TIDIED + SPLITS * more);
     }
 
-    /// Splits some buckets if the table is too full, or until there are twice as many: those not yet split hold more than their share.
+    /// Splits some buckets if the table is too full, or until there are twice as many: those not
+    /// yet split hold more than their share.
     pub(super) fn grow(&mut self, splits: usize) {
         let mut left = splits;
         while left > 0 {

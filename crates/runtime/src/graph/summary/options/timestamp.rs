@@ -1,6 +1,8 @@
-//! The IP timestamp option as text: `ts{1,10000,!45}+2++3` has three times, of which one is not in milliseconds since midnight, room for two more, and an
-//! overflow count of 3; `ts.ip{1.0.0.1=1}` has addresses with the times, `ts.preip{1.0.0.1=1^1.0.0.2}` addresses that were given before.
-//! Without a name, an address in the first place tells which of these it is. Of an address whose time is still to come `=?` may stand behind.
+//! The IP timestamp option as text: `ts{1,10000,!45}+2++3` has three times, of which one is not in
+//! milliseconds since midnight, room for two more, and an overflow count of 3; `ts.ip{1.0.0.1=1}`
+//! has addresses with the times, `ts.preip{1.0.0.1=1^1.0.0.2}` addresses that were given before.
+//! Without a name, an address in the first place tells which of these it is. Of an address whose
+//! time is still to come `=?` may stand behind.
 //!
 //! Source: RFC 791, 3.1; Click's manual of ToIPSummaryDump.
 
