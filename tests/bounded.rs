@@ -4,7 +4,7 @@
 //! The first byte chooses what the rest is. Time is that of this thread on a processor, memory the
 //! most that the process has had; both as Linux tells them, and nothing is measured elsewhere.
 
-use frontends::c::{self, InfoLayout, Instance, Source};
+use frontends::c::{self, InfoLayout, Instance, SourceFile};
 use frontends::click;
 use frontends::click::processing::Kind;
 use frontends::pcap_filter::{Filter, LinkType, Options};
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// init handler may take its whole budget, each of four emitters runs it, and the interpreter takes
 /// a second for that where a fuzzer watches it.
 const TIME: [u64; 2] = [6_000_000_000, 200_000];
-/// The same of memory, in bytes.
+/// What memory an input may take, however small it is, and for each of its bytes more: bytes.
 const MEMORY: [u64; 2] = [200 << 20, 8 << 10];
 
 /// Reads, checks and compiles within those limits.
@@ -60,7 +60,7 @@ fn compiled(module: Module) {
 }
 
 fn element(text: &str) {
-    let source = Source { name: "fuzz.c", text };
+    let source = SourceFile { name: "fuzz.c", text };
     let none = |_: &str| None;
     if c::describe(source, &none).is_err() {
         return;

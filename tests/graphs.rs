@@ -4,7 +4,7 @@
 //!
 //! `NETVM_SCENARIO=Queue cargo test -p netvm-tests --test graphs` runs those whose name begins so.
 
-use netvm::application::native;
+use netvm::application::builtin;
 use netvm::engines::{self, EngineInfo, Settings};
 use netvm::scripts::scenarios::{self, Config, Scenario, judge};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn has(scenario: &Scenario, class: &str) -> bool {
 
 #[test]
 fn every_class_of_the_runtime_has_its_script() {
-    for class in native::ALL {
+    for class in builtin::ALL {
         let all = script(class.name);
         assert!(all.len() >= 2, "{}: more than one scenario", class.name);
         assert!(all.iter().all(|scenario| has(scenario, class.name)), "{}: every scenario has an element of it", class.name);
@@ -48,7 +48,7 @@ fn scripted() -> Vec<String> {
 fn every_script_is_of_a_class() {
     for class in scripted() {
         let in_c = folder().join(format!("../../elements/{class}.c")).exists();
-        assert!(in_c || native::find(&class).is_some(), "{class}: there is no such class");
+        assert!(in_c || builtin::find(&class).is_some(), "{class}: there is no such class");
         assert!(script(&class).iter().all(|scenario| has(scenario, &class)), "{class}: every scenario has an element of it");
     }
 }

@@ -1,7 +1,7 @@
 //! Targets that take text: NetIL source, filter expressions, Click configurations, element classes
 //! in C, P4 programs.
 
-use frontends::c::{self, InfoLayout, Instance, Source};
+use frontends::c::{self, InfoLayout, Instance, SourceFile};
 use frontends::click;
 use frontends::click::processing::Kind;
 use frontends::pcap_filter::{Filter, LinkType, Options};
@@ -87,7 +87,7 @@ fn header(name: &str) -> Option<String> {
 /// are the defaults, so what requires one is only described.
 pub fn element_text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let source = Source { name: "fuzz.c", text: &text };
+    let source = SourceFile { name: "fuzz.c", text: &text };
     let drawn = |faults: &c::Diagnostics| assert!(!faults.render(false).is_empty());
     if let Err(faults) = c::describe(source, &header) {
         return drawn(&faults);

@@ -33,6 +33,13 @@ const PRIVATE: &[&str] = &[
 ];
 /// Where [`PRIVATE`] holds.
 const TERMS: &[&str] = &["crates/compiler/src", "crates/jit/src", "crates/aot/src"];
+/// The same kind of words, which files and types of no crate are named after.
+const PRIVATE_EVERYWHERE: &[&str] =
+    &["course", "along", "turns", "merging", "around", "serving", "taker", "board", "whole", "ahead", "native"];
+/// Names that say too little for a type: each is the name of one at most.
+const VAGUE: &[&str] = &["Place", "Source", "Plan", "Shape", "Way"];
+/// The most columns of a line of a comment that is neither a table nor text as it is.
+const MOST_COLUMNS: usize = 100;
 /// Names of engines.
 const ENGINES: &[&str] = &["interp", "jit", "aot"];
 /// Crates that depend on nothing at all.
@@ -140,17 +147,56 @@ fn parts_know_only_those_before_them() {
     none(wrong);
 }
 
+/// The names of the types that a text defines.
+fn types(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let line = match line.strip_prefix("pub(") {
+            Some(rest) => rest.split_once(") ")?.1,
+            None => line.strip_prefix("pub ").unwrap_or(line),
+        };
+        let rest = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
+        rest.split(|c: char| !c.is_alphanumeric()).next()
+    })
+}
+
 #[test]
 fn files_and_types_are_named_in_the_terms_of_the_field() {
     let mut wrong = Vec::new();
-    for (path, text) in sources().iter().filter(|(path, _)| TERMS.iter().any(|folder| path.starts_with(folder))) {
+    for (path, text) in sources().iter().filter(|(path, _)| path.starts_with("crates/") && path.contains("/src/")) {
+        let own = if TERMS.iter().any(|folder| path.starts_with(folder)) { PRIVATE } else { &[] };
+        let is_private = |word: &str| own.contains(&word) || PRIVATE_EVERYWHERE.contains(&word);
         let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if PRIVATE.contains(&stem.as_str()) {
+        if is_private(&stem) {
             wrong.push(format!("{path} is named after no term of the field"));
         }
-        let word = |name: &str| name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
-        let types = text.lines().filter_map(|line| ["struct ", "enum ", "trait "].iter().find_map(|kind| Some(line.split_once(kind)?.1)));
-        wrong.extend(types.map(word).filter(|name| PRIVATE.contains(&name.as_str())).map(|name| format!("{path}: a type is named {name}")));
+        wrong.extend(types(text).filter(|name| is_private(&name.to_lowercase())).map(|name| format!("{path}: a type is named {name}")));
+    }
+    none(wrong);
+}
+
+#[test]
+fn names_that_say_little_are_those_of_one_type_at_most() {
+    let all = sources();
+    let of = |name: &str| all.iter().filter(|(_, text)| types(text).any(|of| of == name)).map(|(path, _)| path.clone()).collect::<Vec<_>>();
+    none(VAGUE.iter().map(|name| (name, of(name))).filter(|(_, of)| of.len() > 1).map(|(name, of)| format!("{name}: {of:?}")).collect());
+}
+
+#[test]
+fn comments_are_narrow_and_say_their_subject() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let mut as_it_is = false;
+        for (n, line) in text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//")) {
+            let words = line.trim_start().trim_start_matches(['/', '!']).trim_start();
+            as_it_is ^= words.starts_with("```");
+            if line.chars().count() > MOST_COLUMNS && !as_it_is && !words.starts_with('|') {
+                wrong.push(format!("{path}:{}: over {MOST_COLUMNS} columns", n + 1));
+            }
+            if words.starts_with("The same ") && line.trim_start().starts_with("///") {
+                wrong.push(format!("{path}:{}: it does not say what it is about", n + 1));
+            }
+        }
     }
     none(wrong);
 }

@@ -1,5 +1,5 @@
 //! Applications on packets in memory: netvm's engines, the same elements compiled by a C compiler
-//! (`netvm compile --emit native`), and C written by hand in bursts.
+//! (`netvm compile --emit standalone`), and C written by hand in bursts.
 //!
 //! All sides get the same packets, copied into their buffers, and must send the same ones: order
 //! and bytes are compared port by port before anything is timed. A time is the processor's, of a
@@ -112,7 +112,7 @@ pub fn measure(rounds: usize, only: &[String]) -> Vec<Row> {
     rows(&makers, only, |case, entries| row(case, entries, rounds))
 }
 
-/// The same applications on several threads, with so many replicas each.
+/// Measures applications on several threads, with so many replicas each.
 pub fn measure_cores(rounds: usize, only: &[String], chosen: &cores::Chosen<'_>) -> Vec<cores::Row> {
     let makers: [Measured<'_, cores::Subject>; 18] = [
         ("p4-forward", |n| p4::forward(n).into(), &ROUTES[..1]),
@@ -276,7 +276,7 @@ pub fn router_by_hand(routes: &[traffic::Route]) -> Hand {
     Hand::router(routes, &macs)
 }
 
-/// The same application on packets in another mix.
+/// An application on packets in another mix.
 fn mixed(application: &'static str, case: Case, mix: Mix) -> Case {
     Case { application, packets: varied::mixed(&case.packets, mix), ..case }
 }

@@ -68,7 +68,7 @@ impl Trace {
         Self::of_bursts(packets, interval, BURST)
     }
 
-    /// The same, so many at a time.
+    /// Those packets, one every `interval` nanoseconds, so many at a time.
     pub fn of_bursts(packets: &[Packet], interval: u64, at_once: usize) -> Self {
         assert!((1..=BURST).contains(&at_once));
         let mut memory = crate::native::huge((packets.len() + 1) * SLOT);
@@ -189,7 +189,7 @@ impl Hand {
         [sent.iter().sum(), dropped]
     }
 
-    /// The same; the packets sent, by port, one after the other.
+    /// Runs a trace so often; the packets sent, by port, one after the other.
     pub fn outputs(&mut self, trace: &Trace, passes: u64) -> Vec<Vec<u8>> {
         // A packet is sent once by a port, if at all.
         let room = trace.ports.len() * passes as usize;

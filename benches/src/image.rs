@@ -20,10 +20,12 @@ pub fn made_local(mut code: Vec<u8>) -> Result<Vec<u8>, String> {
     let mut before = Mnemonic::INVALID;
     for instruction in &mut Decoder::with_ip(64, &code, 0, DecoderOptions::NONE) {
         match way(&instruction, length) {
-            Way::Stays => {}
+            ControlTransfer::Stays => {}
             // The frame is gone: what comes can only be the way back.
-            Way::Leaves if before == Mnemonic::Leave && instruction.len() == RETURN.len() => returns.push(instruction.ip() as usize),
-            Way::Leaves | Way::Unknown => {
+            ControlTransfer::Leaves if before == Mnemonic::Leave && instruction.len() == RETURN.len() => {
+                returns.push(instruction.ip() as usize)
+            }
+            ControlTransfer::Leaves | ControlTransfer::Unknown => {
                 return Err(format!("its machine code needs the kernel: `{instruction}` at {:#x}", instruction.ip()));
             }
         }
@@ -35,21 +37,21 @@ pub fn made_local(mut code: Vec<u8>) -> Result<Vec<u8>, String> {
     Ok(code)
 }
 
-enum Way {
+enum ControlTransfer {
     Stays,
     /// An unconditional jump out of the code.
     Leaves,
     Unknown,
 }
 
-fn way(instruction: &Instruction, length: u64) -> Way {
+fn way(instruction: &Instruction, length: u64) -> ControlTransfer {
     let inside = instruction.near_branch_target() < length;
     match instruction.flow_control() {
-        _ if instruction.is_invalid() || instruction.is_ip_rel_memory_operand() => Way::Unknown,
-        FlowControl::Next | FlowControl::Return => Way::Stays,
-        FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch if inside => Way::Stays,
-        FlowControl::UnconditionalBranch => Way::Leaves,
-        _ => Way::Unknown,
+        _ if instruction.is_invalid() || instruction.is_ip_rel_memory_operand() => ControlTransfer::Unknown,
+        FlowControl::Next | FlowControl::Return => ControlTransfer::Stays,
+        FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch if inside => ControlTransfer::Stays,
+        FlowControl::UnconditionalBranch => ControlTransfer::Leaves,
+        _ => ControlTransfer::Unknown,
     }
 }
 

@@ -135,7 +135,7 @@ enum Section {
     Tables,
     /// Routers, translator, switch, firewalls, counting and a balancer, on packets in memory
     Applications,
-    /// The same on several threads, with each way to share state
+    /// Applications on several threads, with each way to share state
     Cores,
     /// Threads moved from core to core, and replicas that come and go, while packets in memory flow
     Moves,

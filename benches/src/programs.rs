@@ -6,7 +6,7 @@
 
 use crate::filters;
 use netvm::io::synth::Mix;
-use netvm::io::{LinkType, Plan, Writer};
+use netvm::io::{LinkType, WriteOptions, Writer};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct Row {
     pub task: &'static str,
     /// Median wall time of netvm, seconds.
     pub netvm_s: f64,
-    /// The same on one thread.
+    /// Median wall time of netvm on one thread, seconds.
     pub one_thread_s: f64,
     /// Median wall time of tcpdump, seconds.
     pub tcpdump_s: f64,
@@ -53,9 +53,9 @@ const CAPTURES: [(&str, usize); 2] = [("mixed", usize::MAX), ("small", 100)];
 const TASKS: [(usize, &str); 3] = [(5, "-w OUT"), (6, "-w OUT"), (5, "--count")];
 
 /// A directory that goes away with what is in it.
-struct Place(PathBuf);
+struct TempDirectory(PathBuf);
 
-impl Place {
+impl TempDirectory {
     fn in_memory() -> Result<Self, String> {
         let memory = Path::new("/dev/shm");
         Self::under(if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }, "memory")
@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -92,7 +92,7 @@ pub fn measure(netvm: &Path, bytes: u64, rounds: usize) -> Result<Vec<Report>, S
         eprintln!("skipped: tcpdump is not installed");
         return Ok(Vec::new());
     }
-    let (memory, disk, mut reports) = (Place::in_memory()?, Place::on_disk()?, Vec::new());
+    let (memory, disk, mut reports) = (TempDirectory::in_memory()?, TempDirectory::on_disk()?, Vec::new());
     for (of, most) in CAPTURES {
         let (there, here) = (disk.file("big.pcap"), memory.file("big.pcap"));
         let packets = make(&there, most, bytes).map_err(|e| e.to_string())?;
@@ -116,7 +116,7 @@ fn read_again(path: &Path) -> std::io::Result<()> {
 }
 
 fn make(path: &Path, most: usize, bytes: u64) -> Result<u64, netvm::io::WriteError> {
-    let mut writer = Writer::create(path, &Plan::for_output(path, &[]))?;
+    let mut writer = Writer::create(path, &WriteOptions::for_output(path, &[]))?;
     let mut written = 0;
     for (time, frame) in Mix::new(7).filter(|(_, frame)| frame.len() <= most) {
         if written >= bytes {
@@ -132,7 +132,7 @@ fn make(path: &Path, most: usize, bytes: u64) -> Result<u64, netvm::io::WriteErr
 
 struct Bench<'a> {
     netvm: &'a Path,
-    place: &'a Place,
+    place: &'a TempDirectory,
     big: &'a Path,
 }
 

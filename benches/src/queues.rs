@@ -50,9 +50,9 @@ const NAP: Duration = Duration::from_millis(5);
 type Took = (f64, f64);
 
 /// A way to hand over.
-type Way = fn(usize) -> u64;
+type HandoverFn = fn(usize) -> u64;
 
-const WAYS: [(&str, Way); 6] = [
+const WAYS: [(&str, HandoverFn); 6] = [
     ("one queue under a lock, one by one", |consumers| locked(consumers, 1)),
     ("one queue under a lock, in bursts", |consumers| locked(consumers, BURST)),
     ("a ring each (rtrb), one by one", |consumers| foreign(consumers, 1)),

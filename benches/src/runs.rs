@@ -23,7 +23,7 @@ pub struct Row {
     pub what: String,
     /// Median, seconds.
     pub median_s: f64,
-    /// The same for each packet, nanoseconds, where there are many.
+    /// The median for each packet, nanoseconds, where there are many.
     pub ns_per_packet: Option<f64>,
     /// What copying the capture takes, seconds.
     pub copy_s: Option<f64>,

@@ -29,12 +29,12 @@ pub struct Row {
     /// The longest time of the processor's that an entry took.
     pub longest_us: f64,
     /// Ways to look up.
-    pub ways: Vec<Way>,
+    pub ways: Vec<LookupTiming>,
 }
 
 /// One way to look keys up.
 #[derive(Serialize)]
-pub struct Way {
+pub struct LookupTiming {
     /// Which.
     pub name: &'static str,
     /// Per lookup.
@@ -71,7 +71,7 @@ fn timed(n: usize, mut each: impl FnMut(usize)) -> (f64, f64) {
 }
 
 /// Runs all ways in turn; each gives the sum of what it found.
-fn compare(rounds: usize, lookups: usize, ways: &mut [(&'static str, &mut dyn FnMut(u64) -> u64)]) -> Result<Vec<Way>, String> {
+fn compare(rounds: usize, lookups: usize, ways: &mut [(&'static str, &mut dyn FnMut(u64) -> u64)]) -> Result<Vec<LookupTiming>, String> {
     let mut times = vec![Vec::new(); ways.len()];
     for round in 0..rounds as u64 {
         let mut sums = Vec::new();
@@ -88,7 +88,7 @@ fn compare(rounds: usize, lookups: usize, ways: &mut [(&'static str, &mut dyn Fn
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     };
-    Ok(ways.iter().zip(&mut times).map(|((name, _), times)| Way { name, median_ns: median(times) }).collect())
+    Ok(ways.iter().zip(&mut times).map(|((name, _), times)| LookupTiming { name, median_ns: median(times) }).collect())
 }
 
 fn first_four(value: Option<&[u8]>) -> u64 {

@@ -191,7 +191,7 @@ pub fn routed(routes: &[Route], at: Option<u32>) -> Vec<Packet> {
     routed_by(routes, at, Popularity::Uniform)
 }
 
-/// The same where some routes may be used more than others.
+/// UDP packets that each have a route, where some routes may be used more than others.
 pub fn routed_by(routes: &[Route], at: Option<u32>, popularity: Popularity) -> Vec<Packet> {
     let (mut random, drawn) = (Random(23_456), Drawn::new(routes.len(), popularity));
     let packet = |i: usize| {
@@ -266,7 +266,7 @@ pub fn translated(count: usize) -> Vec<Packet> {
     segments(count, None)
 }
 
-/// The same, all to one address.
+/// TCP segments of so many flows, all to one address and arriving at port 0.
 pub fn served(count: usize, service: Ipv4Addr) -> Vec<Packet> {
     segments(count, Some(service.to_bits()))
 }
@@ -304,7 +304,8 @@ pub fn switched(stations: usize) -> Vec<Packet> {
     flooded(stations, 0)
 }
 
-/// The same, and of every hundred frames so many are for one of as many stations that never send.
+/// Frames between so many stations; of every hundred frames so many are for one of as many stations
+/// that never send.
 pub fn flooded(stations: usize, percent: u64) -> Vec<Packet> {
     let (mut random, ports) = (Random(45_678), PORTS as usize);
     let senders = (0..ports).map(|port| each(stations / ports, PACKETS / ports, 56_789 + port as u64)).collect::<Vec<_>>();

@@ -216,7 +216,7 @@ u16 crc16(u32 offset, u32 length);
 #define regex_at(name, offset, length) NV_CAT(name, _nv_place)(offset, length, 0)
 #define regex_end(name, offset, length) NV_CAT(name, _nv_place)(offset, length, 1)
 /* Coprocessors by their names in quotes: those that the program has registered which runs the elements (netvm::coprocessors, netvm_coprocessor_register), and lookup, lookupnew,
- * lookup_ex and associative of the manual of NetIL. Each element has units of its own. Not in native programs. */
+ * lookup_ex and associative of the manual of NetIL. Each element has units of its own. Not in standalone programs. */
 /* coprocessor_load(unit, "text"): in init(), gives it that text, which ends with a NUL for it; 0 if that is good. */
 u32 coprocessor_load(const char *unit, const char *text) NV_ONLY_NETVM;
 /* coprocessor_put(unit, register, value), coprocessor_get(unit, register): registers are constants. */
@@ -242,7 +242,7 @@ void coprocessor_run(const char *unit, const char *operation) NV_ONLY_NETVM;
 /* SCOPE(name, ...): which elements have that table or static variable together, once it is declared. LOCAL: none. REGIONAL: all instances of the element, which here is
  * one. GLOBAL: all elements of the class. UNIVERSAL: all with a universal one of that name. They declare it alike, a variable with the same initial value, which it gets
  * once. REGIONAL(element, its name): it is that of the element that a string parameter or "..." names, a table with that one's capacity and timeout, a variable that has a
- * scope there, too, and need not have its initial value here; it is the element's own if the name is empty. In native programs of your own, each instance has its own. */
+ * scope there, too, and need not have its initial value here; it is the element's own if the name is empty. In standalone programs of your own, each instance has its own. */
 #define SCOPE(name, scope) NV_DECLARATION(SCOPE)
 /* table_find(table, &key): a V * or 0. The entry counts as used now. It is valid until an insert or delete on the table, or the handler's end. */
 #define table_find(t, k) ((__typeof__((t).nv_value)) nv_table_find((t).nv_table, NV_KEY(t, k), true))

@@ -1,7 +1,7 @@
 /*
  * netvm_native.h -- what stands behind netvm.h when gcc or clang compiles elements; netvm itself does not read this file
  *
- * An application is one translation unit, made by a generator (netvm compile --emit native; by hand: elements/native/example/paint.c). For each instance it defines
+ * An application is one translation unit, made by a generator (netvm compile --emit standalone; by hand: elements/native/example/paint.c). For each instance it defines
  *
  *   nv_self             as a macro: the name of the instance's struct nv_element
  *   NINPUTS, NOUTPUTS   as macros
@@ -19,7 +19,7 @@
 /* What programs cannot do that run without netvm. */
 #ifdef __has_attribute
 #if __has_attribute(error)
-#define NV_ONLY_NETVM __attribute__((error("native programs have no coprocessors")))
+#define NV_ONLY_NETVM __attribute__((error("standalone programs have no coprocessors")))
 #endif
 #endif
 #ifndef NV_ONLY_NETVM

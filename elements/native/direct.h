@@ -1,5 +1,5 @@
 /*
- * direct.h -- what a configuration in one C program is made with (`netvm compile FILE.click --emit native`)
+ * direct.h -- what a configuration in one C program is made with (`netvm compile FILE.click --emit standalone`)
  *
  * The program has, for an instance e, e_nv_in(port): a packet, nv_packet, comes to that input; e_nv_emit(port): it leaves by that output, which calls the element
  * behind; and e_nv_pull(port), where outputs are pulled: the next packet, or null. When a function of the first two kinds has returned, there is no packet. Of an

@@ -52,20 +52,20 @@ pub struct Timing {
 
 /// How an application runs.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum ExecutionMode {
     One,
     Total,
     Replicate,
     Flow(Policy),
 }
 
-const WAYS: [(&str, Way); 6] = [
-    ("order of all", Way::Total),
-    ("order of all, replicated", Way::Replicate),
-    ("order of flows, as analysed", Way::Flow(Policy::Auto)),
-    ("order of flows, lock", Way::Flow(Policy::Lock)),
-    ("order of flows, transactions", Way::Flow(Policy::Transaction)),
-    ("order of flows, copies", Way::Flow(Policy::Copies)),
+const WAYS: [(&str, ExecutionMode); 6] = [
+    ("order of all", ExecutionMode::Total),
+    ("order of all, replicated", ExecutionMode::Replicate),
+    ("order of flows, as analysed", ExecutionMode::Flow(Policy::Auto)),
+    ("order of flows, lock", ExecutionMode::Flow(Policy::Lock)),
+    ("order of flows, transactions", ExecutionMode::Flow(Policy::Transaction)),
+    ("order of flows, copies", ExecutionMode::Flow(Policy::Copies)),
 ];
 
 /// What is measured beside one thread.
@@ -151,12 +151,12 @@ pub(super) struct Bench {
 
 /// The sides: one thread, and each way with each number of replicas. Nothing is replicated where
 /// all elements with state are found by flow, or none has any.
-fn sides(bench: &Bench, chosen: &Chosen<'_>) -> Result<Vec<(&'static str, Way, usize)>, String> {
-    let replicates = !bench.placement(Way::Replicate)?.replayed.is_empty();
+fn sides(bench: &Bench, chosen: &Chosen<'_>) -> Result<Vec<(&'static str, ExecutionMode, usize)>, String> {
+    let replicates = !bench.placement(ExecutionMode::Replicate)?.replayed.is_empty();
     let is_chosen = |side: &str| chosen.sides.is_empty() || chosen.sides.iter().any(|word| side.contains(word.as_str()));
-    let ways = WAYS.iter().filter(|(side, way)| is_chosen(side) && (*way != Way::Replicate || replicates));
+    let ways = WAYS.iter().filter(|(side, way)| is_chosen(side) && (*way != ExecutionMode::Replicate || replicates));
     let all = chosen.replicas.iter().flat_map(|replicas| ways.clone().map(|(side, way)| (*side, *way, *replicas)));
-    Ok([("one thread", Way::One, 1)].into_iter().chain(all).collect())
+    Ok([("one thread", ExecutionMode::One, 1)].into_iter().chain(all).collect())
 }
 
 /// Measures an application, with so many replicas each.
@@ -166,7 +166,7 @@ fn sides(bench: &Bench, chosen: &Chosen<'_>) -> Result<Vec<(&'static str, Way, u
 pub fn row(subject: Subject, entries: usize, rounds: usize, chosen: &Chosen<'_>) -> Result<Row, String> {
     let (name, timed) = (subject.application, subject.timed);
     let bench = Bench::of(subject)?;
-    let placement = bench.placement(Way::Flow(Policy::Lock))?;
+    let placement = bench.placement(ExecutionMode::Flow(Policy::Lock))?;
     let shared =
         placement.of(netvm::application::Stage::Shared).map(|at| bench.application.application().instances[at].class.clone()).collect();
     let passes = (timed / bench.packets).max(2) as u64;
@@ -179,8 +179,9 @@ pub fn row(subject: Subject, entries: usize, rounds: usize, chosen: &Chosen<'_>)
     }
     let exact = placement.of(netvm::application::Stage::Shared).next().is_none();
     let sent = runs[0].first().and_then(|run| run.as_ref().ok()).map(|run| run.sent);
-    let is_exact = |way: Way| exact || !matches!(way, Way::Flow(_));
-    let timing = |((side, way, replicas), runs): (&(_, Way, usize), _)| timing((*side, *replicas), runs, sent.filter(|_| is_exact(*way)));
+    let is_exact = |way: ExecutionMode| exact || !matches!(way, ExecutionMode::Flow(_));
+    let timing =
+        |((side, way, replicas), runs): (&(_, ExecutionMode, usize), _)| timing((*side, *replicas), runs, sent.filter(|_| is_exact(*way)));
     let mut sides: Vec<Timing> = sides.iter().zip(runs).map(timing).collect();
     let one = sides[0].median_ns;
     sides.iter_mut().for_each(|side| side.speedup = one.zip(side.median_ns).map(|(one, ns)| one / ns));
@@ -223,11 +224,11 @@ impl Bench {
         Ok(Self { application, reading, inputs, interval, packets })
     }
 
-    fn placement(&self, way: Way) -> Result<Placement, PlacementError> {
+    fn placement(&self, way: ExecutionMode) -> Result<Placement, PlacementError> {
         match way {
-            Way::One | Way::Total => Placement::new(self.application.application(), &[]),
-            Way::Replicate => Placement::total(self.application.application(), &[], &Policies(vec![(None, Policy::Replicate)])),
-            Way::Flow(policy) => Placement::by_flow(self.application.application(), &[], &Policies(vec![(None, policy)])),
+            ExecutionMode::One | ExecutionMode::Total => Placement::new(self.application.application(), &[]),
+            ExecutionMode::Replicate => Placement::total(self.application.application(), &[], &Policies(vec![(None, Policy::Replicate)])),
+            ExecutionMode::Flow(policy) => Placement::by_flow(self.application.application(), &[], &Policies(vec![(None, policy)])),
         }
     }
 
@@ -237,7 +238,7 @@ impl Bench {
     }
 
     /// One run, after one of a single pass whose time is taken off.
-    fn run(&self, way: Way, replicas: usize, passes: u64) -> Result<Ran, String> {
+    fn run(&self, way: ExecutionMode, replicas: usize, passes: u64) -> Result<Ran, String> {
         let (first, _, _) = self.time(way, replicas, 1)?;
         let (all, stats, aborted) = self.time(way, replicas, 1 + passes)?;
         let per_packet = |part: fn(&Took) -> f64| (part(&all) - part(&first)) / (passes as f64 * self.packets as f64);
@@ -250,10 +251,10 @@ impl Bench {
     }
 
     /// Nanoseconds from the first packet to the end.
-    fn time(&self, way: Way, replicas: usize, passes: u64) -> Result<(Took, Stats, Option<f64>), String> {
+    fn time(&self, way: ExecutionMode, replicas: usize, passes: u64) -> Result<(Took, Stats, Option<f64>), String> {
         let engine = engines::find("aot").ok_or("no engine aot")?;
         let (settings, host) = (self.settings(passes), Box::new(Silent));
-        if way == Way::One {
+        if way == ExecutionMode::One {
             let started = self.application.start(engine, engines::Settings::default(), settings, host);
             let mut graph = started.map_err(|error| error.to_string())?;
             let begun = Begun::now();

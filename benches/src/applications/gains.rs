@@ -47,7 +47,7 @@ pub struct Start {
 }
 
 /// A way of compiling, and its times.
-struct Way {
+struct CompileVariant {
     without: Vec<&'static str>,
     what: String,
     side: sides::Side,
@@ -79,20 +79,20 @@ pub fn measure(rounds: usize) -> Result<Vec<Row>, String> {
             way.times.push(way.side.ns(PASSES)?.0);
         }
     }
-    let row = |way: Way| {
-        let Way { without, what, mut times, .. } = way;
+    let row = |way: CompileVariant| {
+        let CompileVariant { without, what, mut times, .. } = way;
         Row { without, what, median_ns: super::median(&mut times).unwrap_or(f64::NAN) }
     };
     Ok(ways.into_iter().map(row).collect())
 }
 
 /// The paper's application without these.
-fn way(what: String, without: &[&'static str]) -> Result<Way, String> {
+fn way(what: String, without: &[&'static str]) -> Result<CompileVariant, String> {
     let of_p4: Vec<&str> = STEPS.iter().filter(|(name, of_p4)| *of_p4 && without.contains(name)).map(|(name, _)| *name).collect();
     let left_out = without.iter().filter(|name| !of_p4.contains(name)).try_fold(Without::default(), |all, name| all.and(name));
     let settings = engines::Settings { without: left_out.ok_or("an optimisation that there is not")?, ..engines::Settings::default() };
     let side = p4::paper_without(ENTRIES, &of_p4).linked(settings)?;
-    Ok(Way { without: without.to_vec(), what, side, times: Vec::new() })
+    Ok(CompileVariant { without: without.to_vec(), what, side, times: Vec::new() })
 }
 
 /// What the interpreter sends.

@@ -31,7 +31,7 @@ pub struct Row {
     pub change_us: [f64; 3],
     /// Millions of packets a second meanwhile.
     pub mpps: f64,
-    /// The same run without moves.
+    /// Millions of packets a second in a run that takes as long, without moves.
     pub still_mpps: f64,
 }
 

@@ -66,7 +66,7 @@ pub fn forward(entries: usize) -> Case {
     forward_by("P4 forward", entries, Popularity::Uniform)
 }
 
-/// The same with few destinations that have most packets.
+/// P4 forwarding with few destinations that have most packets.
 pub fn forward_zipf(entries: usize) -> Case {
     forward_by("P4 forward, Zipf", entries, Popularity::Zipf)
 }
@@ -110,7 +110,7 @@ pub fn paper(entries: usize) -> Case {
     paper_without(entries, &[])
 }
 
-/// The same without some optimisations of P4.
+/// The paper's application without some optimisations of P4.
 pub fn paper_without(entries: usize, without: &[&str]) -> Case {
     whole_paper(entries).element(without)
 }

@@ -14,11 +14,11 @@ use std::time::Instant;
 
 /// netvm's elements as one.
 const LINKED: &str = "netvm aot";
-/// The same, and told how long elements take.
+/// netvm's elements as one, and told how long elements take.
 const TIMED: &str = "netvm aot --stats";
 /// The engine that uses a compiler of C.
 const AHEAD: &str = "aot";
-/// The same elements by a compiler of C.
+/// netvm's elements by a compiler of C.
 pub const NATIVE: &str = "gcc of the same";
 /// Written by hand.
 pub const BY_HAND: &str = "C by hand";
@@ -43,7 +43,7 @@ pub struct Case {
     pub length: usize,
     /// From one packet to the next.
     pub interval: u64,
-    /// The same by hand, twice: one shows what it sends, the other is new when it is timed.
+    /// The application by hand, twice: one shows what it sends, the other is new when it is timed.
     pub hand: Option<[Hand; 2]>,
 }
 
@@ -128,7 +128,7 @@ impl Case {
         let text = std::fs::read_to_string(&self.file).map_err(|error| format!("{}: {error}", self.file.display()))?;
         let reading = Reading { parameters: self.parameters, elements: self.elements, ..Reading::default() };
         let application = Application::read(&self.file.display().to_string(), &text, &reading).map_err(|error| error.to_string())?;
-        let native = application.native_text(&reading.elements).map_err(|error| error.to_string());
+        let native = application.standalone_text(&reading.elements).map_err(|error| error.to_string());
         let (inputs, outputs, packets, length, interval) = (self.inputs, self.outputs, self.packets, self.length, self.interval);
         let by_hand = |[shown, timed]: [Hand; 2]| Side::Hand(ByHand { shown, timed, trace: Trace::new(&packets, interval), first: None });
         let hand = self.hand.map(by_hand);
@@ -276,7 +276,7 @@ impl Side {
             Self::Native(side) => {
                 let said = side.run(passes, false)?;
                 let number = said.split_once(" packets, ").and_then(|(_, rest)| rest.split_once(" ns"));
-                let ns = number.and_then(|(number, _)| number.parse().ok()).ok_or_else(|| format!("the native program said {said}"))?;
+                let ns = number.and_then(|(number, _)| number.parse().ok()).ok_or_else(|| format!("the standalone program said {said}"))?;
                 Ok((ns, None))
             }
             Self::Hand(side) => {

@@ -46,13 +46,14 @@ const PASSES: u64 = 1 << 24;
 
 /// How the translator runs.
 #[derive(Clone, Copy)]
-enum Way {
+enum OrderMode {
     One,
     Total,
     Flow,
 }
 
-const WAYS: [(&str, Way); 3] = [("one thread", Way::One), ("rtc:2", Way::Total), ("rtc:2, order of flows", Way::Flow)];
+const WAYS: [(&str, OrderMode); 3] =
+    [("one thread", OrderMode::One), ("rtc:2", OrderMode::Total), ("rtc:2, order of flows", OrderMode::Flow)];
 
 /// What changes.
 #[derive(Clone, Copy, PartialEq)]
@@ -118,7 +119,7 @@ pub fn rows(flows: usize, (rounds, sides): (usize, &[String]), case: impl Fn() -
 fn row(
     (flows, wanted): (usize, usize),
     case: Case,
-    (name, way): (&'static str, Way),
+    (name, way): (&'static str, OrderMode),
     (change, which): (&'static str, Change),
 ) -> Result<Row, String> {
     let text = std::fs::read_to_string(&case.file).map_err(|error| format!("{}: {error}", case.file.display()))?;
@@ -189,17 +190,17 @@ fn complete(stats: &Stats, swaps: &[Replaced]) -> Result<(), String> {
 
 impl Bench {
     /// A run whose configuration can be replaced.
-    fn start_renewable(&self, way: Way) -> Result<Running, String> {
+    fn start_renewable(&self, way: OrderMode) -> Result<Running, String> {
         let engine = engines::find("auto").ok_or("no engine auto")?;
         let (engines, settings) = (engines::Settings::default(), self.settings(PASSES));
         let recipe = Recipe { name: String::new(), reading: self.reading.clone(), engine, engines, settings: settings.clone() };
-        if let Way::One = way {
+        if let OrderMode::One = way {
             let graph = self.application.start(engine, engines, settings, Box::new(Silent)).map_err(|error| error.to_string())?;
             return Ok(Running::One(Box::new(graph), Box::new(recipe)));
         }
         let place = move |application: &netvm::application::Application| match way {
-            Way::Flow => Placement::by_flow(application.application(), &[], &Policies::default()),
-            Way::One | Way::Total => Placement::new(application.application(), &[]),
+            OrderMode::Flow => Placement::by_flow(application.application(), &[], &Policies::default()),
+            OrderMode::One | OrderMode::Total => Placement::new(application.application(), &[]),
         };
         let started = self.application.start_on(place(&self.application)?, 2, engine, engines, settings, Box::new(Silent));
         let mut cores = started.map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The same packets in other mixes: what holds for one trace only is no result.
+//! Traces of packets in other mixes: what holds for one trace only is no result.
 
 use super::{Drawn, Packet, Popularity, checksum, words};
 use crate::random::Random;
@@ -24,7 +24,7 @@ pub fn mixed(packets: &[Packet], mix: Mix) -> Vec<Packet> {
     packets.iter().filter_map(|packet| by_port[packet.port as usize].next()).collect()
 }
 
-/// The same of packets at one port.
+/// As many packets at one port, mixed so.
 fn of_one(packets: &[Packet], mix: Mix) -> Vec<Packet> {
     let mut random = Random(89_012);
     match mix {

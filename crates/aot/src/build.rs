@@ -129,8 +129,8 @@ impl Compiler {
         self.compile_within(Limits::of(text.len()), text, &[&["-shared"], more].concat(), output)
     }
 
-    /// The same for a text in two [`Part`]s: if it is a long one, both are compiled at the same
-    /// time.
+    /// Compiles C text in two [`Part`]s to a shared object, with further options: if it is a long
+    /// one, both are compiled at the same time.
     ///
     /// # Errors
     /// See [`Compiler::compile`].

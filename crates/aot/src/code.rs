@@ -52,7 +52,7 @@ impl Code {
     /// # Errors
     /// The program is not for C, there is no compiler, it fails, or the result cannot be loaded.
     pub fn new(program: &Verified, options: &Options) -> Result<Self, AotError> {
-        let source = Source::new(program, options)?;
+        let source = CSource::new(program, options)?;
         let cache = match options.no_cache {
             true => Cache::passing()?,
             // Where there is no cache, all works, only slower.
@@ -66,7 +66,7 @@ impl Code {
         source.find(&cache, options)?.ok_or_else(|| AotError::Load("it is gone from the cache".to_owned()))
     }
 
-    /// The same, if it is in the user's cache.
+    /// Compiled code for a filter, if it is in the user's cache.
     ///
     /// # Errors
     /// As [`Code::new`], but for those of the compiler.
@@ -74,18 +74,18 @@ impl Code {
         if options.no_cache {
             return Ok(None);
         }
-        Source::new(program, options)?.find(&Cache::user()?, options)
+        CSource::new(program, options)?.find(&Cache::user()?, options)
     }
 }
 
 /// C text, and the key of what becomes of it.
-struct Source {
+struct CSource {
     text: String,
     key: String,
     plain: bool,
 }
 
-impl Source {
+impl CSource {
     fn new(program: &Verified, options: &Options) -> Result<Self, AotError> {
         let func = optimised(program)?;
         let plain = matches!(options.form, Some("any" | "scalar"));

@@ -4,7 +4,7 @@ use crate::AotError;
 use crate::code::{Burst, Code, Options};
 use netil::Engine;
 use netil::Verified;
-use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Source, State, filled};
+use netil::exec::{Disposition, ExchangeBuffer, Outcome, PacketSource, Packets, Selection, State, filled};
 use netil::module::HandlerKind;
 use std::ptr::null;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Engine for AotEngine {
         self.other.run(kind, burst, state, out);
     }
 
-    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn PacketSource, out: &mut Outcome) {
         self.other.pull(request, state, source, out);
     }
 

@@ -82,7 +82,7 @@ pub struct Fused {
     tables: Vec<Table>,
     /// Room for what leaves by each exit and what goes no further.
     lists: Vec<Vec<u32>>,
-    /// The same lists, as compiled code sees them.
+    /// The lists of slots, as compiled code sees them.
     seen: Vec<List>,
     /// Where among them each list lies: those of exits, and behind them of what members drop.
     places: Vec<u32>,

@@ -16,7 +16,7 @@ use netvm_aot::AotEngine;
 use netvm_aot::build::Compiler;
 use netvm_aot::code::{Options, has};
 use std::sync::Arc;
-use support::{Source, number, packets, program};
+use support::{RandomFilter, number, packets, program};
 
 fn select(engine: &mut dyn Engine, packets: &[Vec<u8>]) -> Selection {
     let frames: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
@@ -44,7 +44,7 @@ fn made_up_filters() {
     let forms: Vec<&str> = ["any", "avx512", "avx2", "scalar"].into_iter().filter(|form| has(form)).collect();
     let mut many = 0;
     for seed in first..first + count {
-        let source = Source::text(seed);
+        let source = RandomFilter::text(seed);
         let program = program(&source);
         let wanted = select(&mut Interpreter::new(Arc::clone(&program)), &packets);
         // The form for any machine has the logic of the others and compiles in a fraction of their

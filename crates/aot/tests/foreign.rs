@@ -1,4 +1,4 @@
-//! The same C on other machines: compiled by Debian's cross compilers, run by QEMU's user
+//! Generated C on other machines: compiled by Debian's cross compilers, run by QEMU's user
 //! emulation, and held against the interpreter. Where they are missing the test says so.
 
 #[path = "../../../tests/needs.rs"]
@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use support::{Source, number, packets, program};
+use support::{RandomFilter, number, packets, program};
 
 /// Compilers and emulators.
 const MACHINES: [(&str, &str); 2] = [("aarch64-linux-gnu-gcc", "qemu-aarch64"), ("riscv64-linux-gnu-gcc", "qemu-riscv64")];
@@ -103,7 +103,7 @@ fn made_up_filters_on_other_machines() {
             continue;
         }
         for seed in first..first + count {
-            let source = Source::text(seed);
+            let source = RandomFilter::text(seed);
             let program = program(&source);
             let (func, _) = compiler::optimised(&program, HandlerKind::Push, &passes::Options::lanes()).unwrap().unwrap();
             let text = c::emit(&program, &func).unwrap();

@@ -1,5 +1,4 @@
-//! The C interface of netvm: filters, applications and pipelines of stages for programs in C and
-//! whatever calls C.
+//! The C interface of netvm: filters, applications and pipelines for whatever calls C.
 //!
 //! ```text
 //! abi!: one row per function ──┬──▶ the functions ──▶ libnetvm.so, libnetvm.a
@@ -51,8 +50,7 @@ structures! {
         data: *const u8,
         /// Their number.
         len: u32,
-        /// The number of bytes it had on the wire, for `len`, `greater` and `less`; 0 says that it
-        /// was captured whole.
+        /// How many bytes it had on the wire, for `len`, `greater`, `less`; 0: all were captured.
         wire_len: u32,
     }
 
@@ -73,8 +71,7 @@ structures! {
         cost: u32,
         /// Handed to `make`.
         context: *mut c_void,
-        /// Each program that uses the coprocessor has a unit of its own, which one thread uses at a
-        /// time.
+        /// Each program that uses the coprocessor has its own unit, which one thread uses at a time.
         make: coprocessor::Make,
         /// Null if there is nothing to initialise: data are then good.
         init: coprocessor::Init,
@@ -112,8 +109,7 @@ structures! {
         tag: u64,
     }
 
-    /// A stage for `netvm_pipeline_stage`: a function, or a configuration of elements. All of it is
-    /// copied but `context`.
+    /// A stage for `netvm_pipeline_stage`: a function, or a configuration. All but `context` is copied.
     struct StageOf as "netvm_stage" {
         /// Its name.
         name: *const c_char,
@@ -131,8 +127,7 @@ structures! {
         flow: pipeline::Flow,
         /// Handed to `make` and `flow`.
         context: *mut c_void,
-        /// Makes the unit of a replica, in its thread; null if `run` gets the context itself, in
-        /// all replicas.
+        /// Makes the unit of a replica, in its thread; null if `run` gets the context itself.
         make: pipeline::Make,
         /// The work; null of a configuration.
         run: pipeline::Run,
@@ -248,8 +243,8 @@ functions! {
         unsafe { told(done, error) }
     }
 
-    /// The same for a coprocessor whose operations see more than the packet: `invoke` runs them in
-    /// place of the structure's, which may be null.
+    /// Registers a coprocessor as `netvm_coprocessor_register` does, but its operations see more
+    /// than the packet: `invoke` runs them in place of the structure's, which may be null.
     fn netvm_coprocessor_register_views(
         coprocessor: *const Unit,
         invoke: coprocessor::InvokeViews,
@@ -300,8 +295,7 @@ functions! {
     }
 
     /// Runs all packets that have come, and timers that are due at that time or the last packet's,
-    /// whichever is later; 0 stands for the last packet's. 1 if an element has ended the run, 0 if
-    /// not, negative on failure.
+    /// whichever is later; 0: the last packet's. 1 if the run has ended, 0 if not, negative: failure.
     fn netvm_application_run(application: *mut Running, until: u64) -> c_int {
         // SAFETY: null, or an application that is this thread's for the call.
         unsafe { application.as_mut() }.map_or(NETVM_ARGUMENT, |application| application.run(until))
@@ -374,8 +368,7 @@ functions! {
         }
     }
 
-    /// Makes a pipeline without stages, to be freed by `netvm_pipeline_free`. It is for one thread
-    /// at a time.
+    /// Makes a pipeline without stages, freed by `netvm_pipeline_free`: for one thread at a time.
     fn netvm_pipeline_open(pipeline: *mut *mut Pipe, error: *mut *mut c_char) -> c_int {
         // SAFETY: the caller's pointers are null or point to variables.
         unsafe { give(Ok(Pipe::new()), pipeline, error) }
@@ -392,8 +385,7 @@ functions! {
         unsafe { told(done, error) }
     }
 
-    /// Registers an input, which sends to so many stages; `function` is called by a thread of its
-    /// own, with `context`.
+    /// Registers an input, which sends to so many stages; a thread calls `function` with `context`.
     fn netvm_pipeline_input(
         pipeline: *mut Pipe,
         name: *const c_char,
@@ -411,8 +403,7 @@ functions! {
         unsafe { told(done, error) }
     }
 
-    /// Begins a thread for each input and each replica, and lets packets flow when all are ready. A
-    /// pipeline starts once.
+    /// Begins a thread for each input and replica; packets flow when all are ready. It starts once.
     fn netvm_pipeline_start(pipeline: *mut Pipe, error: *mut *mut c_char) -> c_int {
         // SAFETY: null, or a pipeline that is this thread's for the call.
         let pipe = unsafe { pipeline.as_mut() }.ok_or(Fault::null("the pipeline"));

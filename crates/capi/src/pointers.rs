@@ -76,7 +76,7 @@ pub(crate) unsafe fn array<'a, T>(at: *const T, count: usize, what: &str) -> Res
     }
 }
 
-/// The same, to be written.
+/// The array at a pointer, to be written; the pointer may be null if there is nothing in it.
 ///
 /// # Safety
 /// The pointer is null or points to so many values, to which nothing else points.

@@ -11,7 +11,7 @@ mod needs;
 
 use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, Views, register};
 use netvm::io::between::Between;
-use netvm::io::{LinkType, Plan, Writer};
+use netvm::io::{LinkType, WriteOptions, Writer};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 
@@ -86,7 +86,7 @@ fn engines() -> Vec<&'static str> {
 
 /// Packets of which the 20,001st is the one.
 fn write_capture(file: &Path) {
-    let mut writer = Writer::create(file, &Plan::for_output(file, &[])).unwrap();
+    let mut writer = Writer::create(file, &WriteOptions::for_output(file, &[])).unwrap();
     let between = Between { ether: Some([2, 0, 0, 0, 0, 1]), ..Between::default() };
     for (n, (time, mut frame)) in between.packets(3).take(30_000).enumerate() {
         frame[..4].copy_from_slice(&(if n == 20_000 { FATAL } else { 0x0400_0000 }).to_be_bytes());

@@ -3,7 +3,7 @@
 //! is run, and must print what stands behind it. `NETVM_BLESS=1` writes what is printed.
 
 use netvm::io::synth::Mix;
-use netvm::io::{LinkType, Plan, Writer};
+use netvm::io::{LinkType, WriteOptions, Writer};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,9 +13,9 @@ fn root() -> PathBuf {
 }
 
 /// An empty folder that goes away with its owner.
-struct Place(PathBuf);
+struct WorkDir(PathBuf);
 
-impl Place {
+impl WorkDir {
     fn new(name: &str) -> Self {
         let place = std::env::temp_dir().join(format!("netvm-{name}-{}", std::process::id()));
         fs::create_dir_all(&place).unwrap();
@@ -38,7 +38,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for WorkDir {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -46,7 +46,7 @@ impl Drop for Place {
 
 /// The page with the output of every command as it is now, all in order; how many files were
 /// written, and commands run.
-fn rerun(page: &str, place: &Place) -> (String, usize, usize) {
+fn rerun(page: &str, place: &WorkDir) -> (String, usize, usize) {
     let (mut now, mut files, mut commands) = (String::new(), 0, 0);
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
@@ -72,7 +72,7 @@ fn rerun(page: &str, place: &Place) -> (String, usize, usize) {
 }
 
 /// Holds a page against what happens, and gives how many files and commands there were.
-fn hold(page: &str, place: &Place) -> (usize, usize) {
+fn hold(page: &str, place: &WorkDir) -> (usize, usize) {
     let path = root().join(page);
     let text = fs::read_to_string(&path).unwrap();
     let (now, files, commands) = rerun(&text, place);
@@ -88,10 +88,10 @@ fn hold(page: &str, place: &Place) -> (usize, usize) {
 /// The capture that `make demo` makes, and the program beside it.
 #[test]
 fn the_tour_is_true_word_for_word() {
-    let place = Place::new("readme");
+    let place = WorkDir::new("readme");
     fs::copy(root().join("docs/examples/once.netil"), place.0.join("once.netil")).unwrap();
     let capture = place.0.join("uplink.pcap");
-    let mut writer = Writer::create(&capture, &Plan::for_output(&capture, &[])).unwrap();
+    let mut writer = Writer::create(&capture, &WriteOptions::for_output(&capture, &[])).unwrap();
     for (time, frame) in Mix::new(1).take(50_000) {
         writer.write_packet(LinkType::EN10MB, time, frame.len() as u32, &frame).unwrap();
     }
@@ -101,7 +101,7 @@ fn the_tour_is_true_word_for_word() {
 
 #[test]
 fn the_guide_to_the_element_language_is_true_word_for_word() {
-    let (files, commands) = hold("docs/element-language.md", &Place::new("guide"));
+    let (files, commands) = hold("docs/element-language.md", &WorkDir::new("guide"));
     assert!(files >= 8 && commands >= 15, "{files} files, {commands} commands");
 }
 
@@ -109,7 +109,7 @@ fn the_guide_to_the_element_language_is_true_word_for_word() {
 #[test]
 fn applications_do_what_their_pages_show() {
     for name in ["balancer", "classifier", "count", "dhcp", "firewall", "intruder", "nat", "router", "switch"] {
-        let place = Place::new(&format!("app-{name}"));
+        let place = WorkDir::new(&format!("app-{name}"));
         std::os::unix::fs::symlink(root().join("apps").canonicalize().unwrap(), place.0.join("apps")).unwrap();
         assert!(hold(&format!("apps/{name}/README.md"), &place).1 >= 2, "{name}");
     }

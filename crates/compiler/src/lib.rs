@@ -47,8 +47,8 @@ pub fn optimised(
     Ok(Some((func, timings)))
 }
 
-/// The same for code that makes copies of packets itself: where a handler sends copies, loops that
-/// count to a constant are unrolled, so that it is known how many there may be.
+/// A handler in optimised MIR, for code that makes copies of packets itself: where a handler sends
+/// copies, loops that count to a constant are unrolled, so that it is known how many there may be.
 ///
 /// # Errors
 /// The handler is too large.
@@ -67,7 +67,7 @@ pub fn optimised_with_copies(
     Ok(Some(func))
 }
 
-/// The same, saying what each pass did.
+/// A handler in optimised MIR, and what each pass did; `None` if the program has no such handler.
 pub fn explained(
     program: &Verified,
     kind: HandlerKind,

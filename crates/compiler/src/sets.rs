@@ -30,7 +30,7 @@ const FULLEST: usize = 64;
 
 /// How a set is tested.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Plan {
+pub enum MembershipTest {
     /// Compare with each inclusive range.
     Compare(Vec<(u64, u64)>),
     /// `v − low < 64` and that bit of the mask.
@@ -107,7 +107,7 @@ pub struct Hash {
     pub keys: Vec<u64>,
 }
 
-impl Plan {
+impl MembershipTest {
     /// The best form for a set of at most 64 bits of width; `None` for wider ones.
     pub fn choose(set: &Set) -> Option<Self> {
         if set.width() > 64 {
@@ -167,7 +167,7 @@ impl Plan {
 
 /// How a set is tested, and why so.
 pub fn why(set: &Set) -> String {
-    let Some(plan) = Plan::choose(set) else { return format!("searched by the runtime: values of {} bits", set.width()) };
+    let Some(plan) = MembershipTest::choose(set) else { return format!("searched by the runtime: values of {} bits", set.width()) };
     format!("{}: {}", plan.describe(), shape(set))
 }
 
@@ -373,13 +373,13 @@ mod tests {
         ends.chain(random).chain(0..300).map(|v| v & mask).collect()
     }
 
-    fn agrees(width: u16, ranges: &[(u64, u64)]) -> Plan {
+    fn agrees(width: u16, ranges: &[(u64, u64)]) -> MembershipTest {
         let set = Set::of_ranges("s", width, ranges.iter().copied()).unwrap();
-        let plan = Plan::choose(&set).unwrap();
+        let plan = MembershipTest::choose(&set).unwrap();
         let compact = plan.compact(&set);
         for v in probes(&set, width) {
             assert_eq!(plan.contains(v), set.contains(&[v]), "{v:#x} in {}", plan.describe());
-            if let Plan::Search(search) = &plan
+            if let MembershipTest::Search(search) = &plan
                 && let Some(state) = state_of(search, v)
             {
                 assert!(state == SOME || (state == ALL) == set.contains(&[v]), "{v:#x}: state {state}");
@@ -402,7 +402,7 @@ mod tests {
             |n: u64, bits: u32| (0..n).map(|i| ((i * 2654435761 % (1 << 32)) >> bits) << bits).collect::<std::collections::BTreeSet<_>>();
         let of = |n: u64, bits: u32| {
             let ranges: Vec<(u64, u64)> = nets(n, bits).into_iter().map(|low| (low, low + (1 << bits) - 1)).collect();
-            let Plan::Search(search) = agrees(32, &ranges) else { panic!("{n} nets are searched") };
+            let MembershipTest::Search(search) = agrees(32, &ranges) else { panic!("{n} nets are searched") };
             search.states.len()
         };
         assert_eq!(of(1_000, 12), (1 << 16) / 16);
@@ -412,18 +412,18 @@ mod tests {
     #[test]
     fn every_form_gives_the_sets_answer() {
         let hosts = |n: u64| (0..n).map(|i| 0x0a00_0000 + i * 2654435761 % 0xff_ffff).map(|v| (v, v)).collect::<Vec<_>>();
-        assert!(matches!(agrees(32, &[]), Plan::Compare(_)));
-        assert!(matches!(agrees(32, &[(7, 7), (1 << 31, u64::from(u32::MAX))]), Plan::Compare(_)));
-        assert!(matches!(agrees(16, &[(80, 80), (88, 90), (110, 110)]), Plan::Bits { .. }));
-        assert!(matches!(agrees(16, &(0..600).map(|i| (i * 100, i * 100 + 3)).collect::<Vec<_>>()), Plan::Bitmap { .. }));
-        assert!(matches!(agrees(32, &hosts(50)), Plan::Hash(h) if h.displace.is_empty()));
-        assert!(matches!(agrees(32, &hosts(1000)), Plan::Hash(h) if !h.displace.is_empty()));
-        assert!(matches!(agrees(32, &hosts(10_000)), Plan::Hash(_)));
+        assert!(matches!(agrees(32, &[]), MembershipTest::Compare(_)));
+        assert!(matches!(agrees(32, &[(7, 7), (1 << 31, u64::from(u32::MAX))]), MembershipTest::Compare(_)));
+        assert!(matches!(agrees(16, &[(80, 80), (88, 90), (110, 110)]), MembershipTest::Bits { .. }));
+        assert!(matches!(agrees(16, &(0..600).map(|i| (i * 100, i * 100 + 3)).collect::<Vec<_>>()), MembershipTest::Bitmap { .. }));
+        assert!(matches!(agrees(32, &hosts(50)), MembershipTest::Hash(h) if h.displace.is_empty()));
+        assert!(matches!(agrees(32, &hosts(1000)), MembershipTest::Hash(h) if !h.displace.is_empty()));
+        assert!(matches!(agrees(32, &hosts(10_000)), MembershipTest::Hash(_)));
         let nets: Vec<_> = (0..1000).map(|i| (i << 22, (i << 22) + 0xffff)).collect();
-        assert!(matches!(agrees(32, &nets), Plan::Search(_)));
+        assert!(matches!(agrees(32, &nets), MembershipTest::Search(_)));
         assert!(matches!(
             agrees(64, &[(0, 0), (u64::MAX, u64::MAX), (5, 1 << 40), (1 << 50, 1 << 60), (1 << 61, 1 << 62)]),
-            Plan::Search(_)
+            MembershipTest::Search(_)
         ));
         agrees(48, &(0..300).map(|i| (i * 0x1_0000_0001, i * 0x1_0000_0001)).collect::<Vec<_>>());
     }

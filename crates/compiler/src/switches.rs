@@ -45,7 +45,7 @@ pub struct Range {
 
 /// How a switch is lowered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Plan {
+pub enum SwitchLowering {
     /// One range after the other.
     Chain,
     /// For each place whether the key is in its set.
@@ -72,7 +72,7 @@ pub fn ranges(keys: impl IntoIterator<Item = (u32, usize)>) -> Vec<Range> {
     ranges
 }
 
-impl Plan {
+impl SwitchLowering {
     /// The best form; `jumps`: the target has jumps through tables.
     pub fn choose(ranges: &[Range], jumps: bool) -> Self {
         let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Self::Chain };
@@ -122,33 +122,38 @@ fn hash(ranges: &[Range]) -> Option<Hash> {
 mod tests {
     use super::*;
 
-    fn plan(keys: impl IntoIterator<Item = (u32, usize)>) -> Plan {
-        Plan::choose(&ranges(keys), true)
+    fn plan(keys: impl IntoIterator<Item = (u32, usize)>) -> SwitchLowering {
+        SwitchLowering::choose(&ranges(keys), true)
     }
 
     #[test]
     fn size_and_density_decide() {
-        assert_eq!(plan([]), Plan::Chain);
-        assert_eq!(plan([(6, 0), (17, 1), (132, 2)]), Plan::Chain);
-        assert_eq!(plan((0..100).map(|i| (i, 7))), Plan::Chain, "one range");
-        assert_eq!(plan((0..20).map(|i| (i * 3, (i % 2) as usize))), Plan::Sets);
-        assert_eq!(plan((0..20).map(|i| (100 + i * 2, i as usize))), Plan::Table);
-        assert_eq!(plan((0..7).map(|i| (i * 1_000_003, i as usize))), Plan::Search);
-        assert!(matches!(plan((0..40).map(|i| (i * 1_000_003, i as usize))), Plan::Hash(_)));
-        assert_eq!(plan((0..5000).map(|i| (i * 7, i as usize))), Plan::Whole);
-        assert_eq!(Plan::choose(&ranges((0..40).map(|i| (i * 1_000_003, i as usize))), false), Plan::Search);
+        assert_eq!(plan([]), SwitchLowering::Chain);
+        assert_eq!(plan([(6, 0), (17, 1), (132, 2)]), SwitchLowering::Chain);
+        assert_eq!(plan((0..100).map(|i| (i, 7))), SwitchLowering::Chain, "one range");
+        assert_eq!(plan((0..20).map(|i| (i * 3, (i % 2) as usize))), SwitchLowering::Sets);
+        assert_eq!(plan((0..20).map(|i| (100 + i * 2, i as usize))), SwitchLowering::Table);
+        assert_eq!(plan((0..7).map(|i| (i * 1_000_003, i as usize))), SwitchLowering::Search);
+        assert!(matches!(plan((0..40).map(|i| (i * 1_000_003, i as usize))), SwitchLowering::Hash(_)));
+        assert_eq!(plan((0..5000).map(|i| (i * 7, i as usize))), SwitchLowering::Whole);
+        assert_eq!(SwitchLowering::choose(&ranges((0..40).map(|i| (i * 1_000_003, i as usize))), false), SwitchLowering::Search);
     }
 
     #[test]
     fn a_hash_finds_each_key_in_a_slot_of_its_own() {
         let keys: Vec<(u32, usize)> = (0..60u64).map(|i| ((i * 77_777_777 % 0xffff_fffb) as u32, i as usize)).collect();
-        let Plan::Hash(hash) = plan(keys.iter().copied().collect::<std::collections::BTreeMap<_, _>>()) else { panic!("no hash") };
+        let SwitchLowering::Hash(hash) = plan(keys.iter().copied().collect::<std::collections::BTreeMap<_, _>>()) else {
+            panic!("no hash")
+        };
         keys.iter().for_each(|(key, _)| assert_eq!(hash.keys[hash.slot(u64::from(*key))], u64::from(*key)));
     }
 
     #[test]
     fn the_reason_names_size_span_and_density() {
         let ranges = ranges((0..20).map(|i| (100 + i * 2, i as usize)));
-        assert_eq!(Plan::choose(&ranges, true).why(&ranges), "jump table: 20 keys in 20 ranges to 20 places, span 39, density 51%");
+        assert_eq!(
+            SwitchLowering::choose(&ranges, true).why(&ranges),
+            "jump table: 20 keys in 20 ranges to 20 places, span 39, density 51%"
+        );
     }
 }

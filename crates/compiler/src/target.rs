@@ -43,7 +43,7 @@ impl Target {
     /// A big-endian processor without loads of what is not aligned, as MIPS.
     pub const ALIGNED: Self = Self { order: Order::Big, aligned: true, ..Self::HERE };
 
-    /// The same with bytes in that order.
+    /// This target with bytes in that order.
     pub const fn in_order(self, order: Order) -> Self {
         Self { order, ..self }
     }

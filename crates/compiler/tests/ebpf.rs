@@ -301,7 +301,7 @@ fn made_up_filters() {
     let packets: Vec<_> = support::packets().into_iter().filter(|p| bpf::TESTED.contains(&p.len())).collect();
     let (mut made, mut refused) = (0, BTreeMap::<String, u64>::new());
     for seed in first..first + count {
-        let program = support::program(&support::Source::text(seed));
+        let program = support::program(&support::RandomFilter::text(seed));
         match ebpf::compile(&program, &ports_apart(&program)) {
             Ok(compiled) => match runs_alike(&format!("filter {seed}"), &program, &compiled, &packets) {
                 true => made += 1,

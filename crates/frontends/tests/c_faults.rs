@@ -7,7 +7,7 @@
 //! has a line such as `lh/l` for inputs and outputs that pull (`l`) and push. A case without these
 //! is described and then compiled with one input and one output that push.
 
-use netvm_frontends::c::{self, InfoLayout, Instance, Source, Value};
+use netvm_frontends::c::{self, InfoLayout, Instance, SourceFile, Value};
 use netvm_frontends::click::processing::Kind;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn instance(case: &str) -> Instance {
 
 fn outcome(title: &str, case: &str) -> String {
     let text = case.split("\n--- ").next().unwrap();
-    let source = Source { name: "e.c", text };
+    let source = SourceFile { name: "e.c", text };
     let include = |name: &str| part(case, name).map(str::to_owned);
     if let Err(faults) = c::describe(source, &include) {
         return faults.render(false);

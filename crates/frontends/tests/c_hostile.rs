@@ -6,7 +6,7 @@
 mod c_random;
 
 use c_random::{Program, Random};
-use netvm_frontends::c::{self, InfoLayout, Instance, Source};
+use netvm_frontends::c::{self, InfoLayout, Instance, SourceFile};
 use netvm_frontends::click::processing::Kind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ fn include(name: &str) -> Option<String> {
 /// The faults of a text as drawn, empty if there are none.
 fn outcome(text: &str, include: &dyn Fn(&str) -> Option<String>) -> String {
     let start = Instant::now();
-    let source = Source { name: "e.c", text };
+    let source = SourceFile { name: "e.c", text };
     let described = c::describe(source, include).map(drop);
     let instance =
         Instance { name: "e".to_owned(), inputs: vec![Kind::Push], outputs: vec![Kind::Push, Kind::Pull], ..Instance::default() };

@@ -1,11 +1,11 @@
 //! The element library: every class can be described.
 
-use netvm_frontends::c::{self, InfoLayout, Instance, Source, Type, Value};
+use netvm_frontends::c::{self, InfoLayout, Instance, SourceFile, Type, Value};
 use netvm_frontends::click::arguments;
 use netvm_frontends::click::flatten;
 use netvm_frontends::click::processing::Kind;
 use netvm_frontends::click::syntax::Names;
-use netvm_frontends::click::syntax::whole::{Job, Whole};
+use netvm_frontends::click::syntax::configuration::{ConfigurationSyntax, Request};
 use std::path::{Path, PathBuf};
 
 fn library() -> PathBuf {
@@ -28,7 +28,7 @@ fn classes() -> Vec<(String, String)> {
 fn every_class_can_be_described() {
     let mut wrong = String::new();
     for (name, text) in classes() {
-        match c::describe(Source { name: &name, text: &text }, &include) {
+        match c::describe(SourceFile { name: &name, text: &text }, &include) {
             Ok(class) => {
                 assert_eq!(format!("{}.c", class.name), name, "a file is named after its class");
                 assert!(class.summary.contains(" -- ") && class.summary.starts_with(&class.name), "{name}: {}", class.summary);
@@ -104,7 +104,7 @@ fn instance(class: &c::Class, agnostic: Kind) -> Instance {
     if let Some(config) = &class.config {
         let (names, _) = Names::of(&flatten("flows :: IPRewriter; addresses :: IPAddrRewriter;", &Default::default()).unwrap());
         let element = config.ctype.as_ref().map(|ty| arguments::Type::Integer { bits: 8 * ty.size() as u8, signed: false });
-        let job = Job {
+        let job = Request {
             name: &config.name,
             arguments: &examples(&config.syntax),
             names: names.at("an element"),
@@ -112,8 +112,11 @@ fn instance(class: &c::Class, agnostic: Kind) -> Instance {
             outputs: examples(&config.syntax).len() as u32 + u32::from(config.syntax.starts_with("RISING")),
             ty: element.as_ref(),
         };
-        instance.generated =
-            Whole::named(&config.syntax).unwrap().write(&job).unwrap_or_else(|wrong| panic!("{}: {wrong:?}", class.name)).source;
+        instance.generated = ConfigurationSyntax::named(&config.syntax)
+            .unwrap()
+            .write(&job)
+            .unwrap_or_else(|wrong| panic!("{}: {wrong:?}", class.name))
+            .source;
     }
     instance
 }
@@ -122,7 +125,7 @@ fn instance(class: &c::Class, agnostic: Kind) -> Instance {
 fn every_class_becomes_a_program() {
     let mut wrong = String::new();
     for (name, text) in classes() {
-        let source = Source { name: &name, text: &text };
+        let source = SourceFile { name: &name, text: &text };
         let Ok(class) = c::describe(source, &include) else { continue };
         for agnostic in [Kind::Push, Kind::Pull] {
             match c::compile(source, &include, &instance(&class, agnostic), &mut InfoLayout::default()) {

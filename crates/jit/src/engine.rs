@@ -4,14 +4,14 @@ use crate::JitError;
 use crate::calls::{call, entry, refresh, wide_job};
 use crate::frame::{Frame, exit};
 use crate::host::Host;
-use crate::lower::{Shape, check_size};
+use crate::lower::{FunctionKind, check_size};
 use crate::unit::Unit;
 use compiler::host;
 use compiler::mir::Func;
 use compiler::passes;
 use netil::Engine;
 use netil::exec::{
-    CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind, filled,
+    CloneOut, Disposition, DropReason, EXCEPTIONS, ExchangeBuffer, Outcome, PacketSource, Packets, Selection, State, Trap, TrapKind, filled,
 };
 use netil::fault::Deferred;
 use netil::interp::pushed_nothing;
@@ -36,8 +36,8 @@ pub struct JitEngine {
 #[derive(Clone)]
 struct Handler {
     func: Arc<Func>,
-    /// The same for all engines that were made of one; `None` if it cannot be compiled, and is left
-    /// to the interpreter.
+    /// The compiled handler, for all engines that were made of one; `None` if it cannot be
+    /// compiled, and is left to the interpreter.
     run: Arc<OnceLock<Option<Unit>>>,
 }
 
@@ -48,7 +48,7 @@ impl JitEngine {
         Self::with_options(program, &passes::Options::default())
     }
 
-    /// The same, with passes left out.
+    /// Compiles a program, with passes left out.
     pub fn with_options(program: Arc<Verified>, options: &passes::Options) -> Result<Self, JitError> {
         check_slices()?;
         let push = Handler::new(&program, HandlerKind::Push, options)?;
@@ -56,7 +56,7 @@ impl JitEngine {
         let mut select = None;
         match &push {
             Some(handler) if program.is_filter() => {
-                select = Some(Arc::new(Unit::new(&handler.func, program.module(), Shape::Select)?));
+                select = Some(Arc::new(Unit::new(&handler.func, program.module(), FunctionKind::Select)?));
             }
             _ => {}
         }
@@ -91,7 +91,7 @@ impl Handler {
     }
 
     fn unit(&self, program: &Verified) -> Option<&Unit> {
-        self.run.get_or_init(|| Unit::new(&self.func, program.module(), Shape::Run).ok()).as_ref()
+        self.run.get_or_init(|| Unit::new(&self.func, program.module(), FunctionKind::Run).ok()).as_ref()
     }
 }
 
@@ -148,7 +148,7 @@ impl Engine for JitEngine {
         state.exceptions = exceptions;
     }
 
-    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn PacketSource, out: &mut Outcome) {
         let Some(unit) = self.pull.as_ref().and_then(|h| h.unit(&self.program)) else {
             return self.interpreter.pull(request, state, source, out);
         };
@@ -218,7 +218,7 @@ fn one(
     exceptions: &mut [u32; EXCEPTIONS],
     clones: &mut Vec<CloneOut>,
     index: u32,
-    source: Option<&mut dyn Source>,
+    source: Option<&mut dyn PacketSource>,
 ) -> Disposition {
     if let Some(nothing) = pushed_nothing(kind, buffer) {
         return nothing;
@@ -229,7 +229,7 @@ fn one(
     }
     let mut frame = Frame { port: buffer.port, ..frame(program, unit, state, exceptions) };
     refresh(&mut frame, buffer);
-    let source = source.map(|source| source as &mut dyn Source);
+    let source = source.map(|source| source as &mut dyn PacketSource);
     let machine = Some(Machine { buffer, state, clones, index, shown: 0, copies: 0, source });
     let mut host = Host { host: host::Host { program, calls: &unit.calls, kind, machine }, jobs: &unit.jobs, failed: Deferred::default() };
     frame.host = (&raw mut host).cast();

@@ -3,7 +3,7 @@
 use crate::JitError;
 use crate::host::Job;
 use crate::lower::fused::{self, Elements};
-use crate::lower::{Lowered, Shape, lower, weight};
+use crate::lower::{FunctionKind, Lowered, lower, weight};
 use crate::memory::Code;
 use compiler::mir::Call;
 use compiler::mir::Func;
@@ -39,7 +39,7 @@ unsafe impl Sync for Unit {}
 
 impl Unit {
     /// Compiles a handler in one of the two shapes.
-    pub fn new(func: &Func, module: &Module, shape: Shape) -> Result<Self, JitError> {
+    pub fn new(func: &Func, module: &Module, shape: FunctionKind) -> Result<Self, JitError> {
         let isa = isa(Effort::of(weight(func)))?;
         let lowered = lower(func, module, shape, &*isa)?;
         Self::of(lowered, &isa, if func.kind == HandlerKind::Pull { MAX_PULL_STACK } else { MAX_STACK })
@@ -73,7 +73,7 @@ pub enum Emit {
 /// A stage of a handler as text: of the shape that a filter's bursts take if the program is a
 /// filter.
 pub fn emit(program: &Verified, kind: HandlerKind, func: &Func, stage: Emit) -> Result<String, JitError> {
-    let shape = if program.is_filter() && kind == HandlerKind::Push { Shape::Select } else { Shape::Run };
+    let shape = if program.is_filter() && kind == HandlerKind::Push { FunctionKind::Select } else { FunctionKind::Run };
     let isa = isa(Effort::of(weight(func)))?;
     let Lowered { clif, .. } = lower(func, program.module(), shape, &*isa)?;
     match stage {

@@ -3,7 +3,7 @@
 //! difference wraps around.
 
 use compiler::passes::{ALL, Options as Passes};
-use compiler::sets::Plan;
+use compiler::sets::MembershipTest;
 use netil::Engine;
 use netil::asm::assemble;
 use netil::exec::{Packets, Selection, State};
@@ -75,15 +75,15 @@ fn agrees(ranges: &[(u64, u64)], width: u16, end: &str) -> &'static str {
     let none = Passes { disabled: ALL.iter().map(|p| p.name.to_owned()).collect(), ..Passes::default() };
     for passes in [Passes::default(), none] {
         let got = select(&mut JitEngine::with_options(Arc::clone(&program), &passes).unwrap(), &probes);
-        assert_eq!(wanted, got, "{:?} of width {width}", Plan::choose(&set).unwrap().describe());
+        assert_eq!(wanted, got, "{:?} of width {width}", MembershipTest::choose(&set).unwrap().describe());
     }
-    match Plan::choose(&set).unwrap() {
-        Plan::Compare(_) => "compare",
-        Plan::Bits { .. } => "bits",
-        Plan::Bitmap { .. } => "bitmap",
-        Plan::Hash(hash) if hash.displace.is_empty() => "hash",
-        Plan::Hash(_) => "displaced hash",
-        Plan::Search(_) => "search",
+    match MembershipTest::choose(&set).unwrap() {
+        MembershipTest::Compare(_) => "compare",
+        MembershipTest::Bits { .. } => "bits",
+        MembershipTest::Bitmap { .. } => "bitmap",
+        MembershipTest::Hash(hash) if hash.displace.is_empty() => "hash",
+        MembershipTest::Hash(_) => "displaced hash",
+        MembershipTest::Search(_) => "search",
     }
 }
 

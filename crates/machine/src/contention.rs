@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// What packets conflict about.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Place {
+pub struct ConflictPoint {
     /// The element.
     pub element: String,
     /// The table or variable.
@@ -37,7 +37,7 @@ enum Thing {
 }
 
 /// What most pairs of packets fewer than `window` apart conflict about; `most` such things.
-pub fn places(trace: &Trace, window: usize, most: usize) -> Vec<Place> {
+pub fn places(trace: &Trace, window: usize, most: usize) -> Vec<ConflictPoint> {
     let carried = kept(trace);
     let mut recent: HashMap<Thing, VecDeque<(usize, bool)>> = HashMap::new();
     let mut pairs: BTreeMap<Thing, u64> = BTreeMap::new();
@@ -107,7 +107,7 @@ fn variable(trace: &Trace, element: u32, address: u32) -> Result<usize, u32> {
     trace.data.iter().position(|datum| datum.instance == element && holds(&datum.kept)).ok_or(address / 4 * 4)
 }
 
-fn told(trace: &Trace, thing: Thing, pairs: u64) -> Place {
+fn told(trace: &Trace, thing: Thing, pairs: u64) -> ConflictPoint {
     let element = |at: u32| trace.elements.get(at as usize).map_or_else(String::new, |element| element.name.clone());
     match thing {
         Thing::Variable(at, found) => {
@@ -124,7 +124,7 @@ fn told(trace: &Trace, thing: Thing, pairs: u64) -> Place {
                 Ok(number) => trace.data[number].name.clone(),
                 Err(address) => format!("data memory from byte {address} on"),
             };
-            Place { element: element(at), about, key: None, lines: lines.into_iter().collect(), pairs }
+            ConflictPoint { element: element(at), about, key: None, lines: lines.into_iter().collect(), pairs }
         }
         Thing::Key(at, table, hash) => {
             let declared = trace.elements.get(at as usize).and_then(|element| element.program.module().tables.get(table as usize));
@@ -132,7 +132,7 @@ fn told(trace: &Trace, thing: Thing, pairs: u64) -> Place {
             let key = trace.keys.get(&hash).map(|limbs| limbs.iter().rev().map(|limb| format!("{limb:016x}")).collect::<String>());
             let key = key.map(|key| key[key.len().saturating_sub(digits)..].to_owned());
             let lines = trace.lines.get(&(at, table)).map_or_else(Vec::new, |lines| lines.iter().copied().collect());
-            Place { element: element(at), about: declared.map_or_else(String::new, |table| table.name.clone()), key, lines, pairs }
+            ConflictPoint { element: element(at), about: declared.map_or_else(String::new, |table| table.name.clone()), key, lines, pairs }
         }
     }
 }

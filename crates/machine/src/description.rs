@@ -1,7 +1,6 @@
 //! A machine as data, read from TOML; the built-in machines.
 //!
-//! A built-in file says beside each number where it is from, or that it is estimated. Limits keep a
-//! file from asking for memory or time without bound.
+//! A built-in file says where each number is from. Limits bound the memory and time of a file.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -41,7 +40,7 @@ pub struct Machine {
     #[serde(default)]
     pub bus: BTreeMap<String, Bus>,
     /// Where a program's memories lie.
-    pub place: Place,
+    pub place: MemoryMap,
     /// Where tables and variables lie, by their scopes; without, as `place` says.
     pub scope: Option<Scopes>,
     /// What lookups cost.
@@ -179,7 +178,7 @@ pub struct Bus {
 /// Where a program's memories lie: a memory's name, or `register`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct MemoryMap {
     /// The packet.
     pub packet: String,
     /// Annotations.
@@ -221,7 +220,7 @@ impl Scopes {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lookups {
-    /// The same key.
+    /// An exact match of the key.
     pub exact: Lookup,
     /// The longest prefix.
     pub prefix: Lookup,
@@ -254,7 +253,7 @@ pub struct Search {
     /// The memory where the automaton is, or `register`.
     pub memory: String,
     /// Instructions to have a unit search the whole packet, which asks the memory once for all
-    /// bytes; 0: the core searches, piece by piece.
+    /// bytes; 0: the core searches.
     #[serde(default)]
     pub command: f64,
     /// The core does other work meanwhile, and the scheduler brings the packet back.

@@ -42,7 +42,7 @@ pub enum Class {
 /// How a lookup finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The same key.
+    /// An exact match of the key.
     Exact,
     /// The longest prefix.
     Prefix,

@@ -3,7 +3,7 @@
 
 use netvm_machine::Machine;
 use netvm_machine::model::{Options, Report, Scheme, simulate};
-use netvm_machine::scheduler::{self, Group, Plan};
+use netvm_machine::scheduler::{self, Group, GroupAssignment};
 use netvm_machine::stages::{self, Parts};
 use netvm_machine::steps::{Access, Step, Work};
 
@@ -60,7 +60,7 @@ fn a_load_goes_down_to_the_memory_that_has_it() {
     let machine = machine(1, "", FREE, "");
     // A cycle to issue, then 1; the line is in neither cache: 10 and 50 more.
     assert_eq!(run(&machine, &[&[at(STATE, false)]]).cycles, 62);
-    // The same line again is in the first cache.
+    // A second load of the line finds it in the first cache.
     assert_eq!(run(&machine, &[&[at(STATE, false), at(STATE + 24, false)]]).cycles, 62 + 2);
     // Three lines in turn do not stay in a cache of two, but in the second one.
     let three = [at(STATE, false), at(STATE + 32, false), at(STATE + 64, false)];
@@ -118,18 +118,18 @@ fn three() -> Parts {
 #[test]
 fn the_slowest_group_bounds_a_pipeline() {
     let machine = machine(4, "", "get_work = 3\nsubmit = 2\nswitch = 0\narrival = \"untagged\"", "");
-    let simulate = |plan: &Plan| scheduler::simulate(&machine, &[three()], plan, false, 100).unwrap();
+    let simulate = |plan: &GroupAssignment| scheduler::simulate(&machine, &[three()], plan, false, 100).unwrap();
     // The first packet is through after 3 + 10 + 2, 3 + 60 + 2 and 3 + 30; each further one 65
     // later.
-    let each = simulate(&Plan::each(3));
+    let each = simulate(&GroupAssignment::each(3));
     assert_eq!(each.cycles, 15 + 65 + 33 + 99 * 65);
     assert_eq!(each.taken, [100, 100, 100]);
     // Two cores for the slow group do 65 for two packets, so the last group's 33 bound it.
     let group = |element, cores: &[usize]| Group { elements: vec![element], cores: cores.to_vec() };
-    let two = simulate(&Plan { groups: vec![group(0, &[0]), group(1, &[1, 2]), group(2, &[3])] });
+    let two = simulate(&GroupAssignment { groups: vec![group(0, &[0]), group(1, &[1, 2]), group(2, &[3])] });
     assert_eq!(two.cycles, 15 + 65 + 33 + 99 * 33);
     // Run to completion: a question for work, and 100 cycles; four cores have 25 packets each.
-    assert_eq!(simulate(&Plan::completion(3, 4)).cycles, 25 * 103);
+    assert_eq!(simulate(&GroupAssignment::completion(3, 4)).cycles, 25 * 103);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn an_atomic_tag_makes_a_convoy() {
     let steps = [Step::Compute(10), Step::Enter(0), Step::Compute(30), Step::Leave(0)];
     let machine = |switch: u32| machine(4, "", &format!("get_work = 0\nsubmit = 0\nswitch = {switch}\narrival = \"untagged\""), "");
     let packets = [parts(&[&steps], 0)];
-    let four = scheduler::simulate(&machine(0), &packets, &Plan::completion(1, 4), false, 40).unwrap();
+    let four = scheduler::simulate(&machine(0), &packets, &GroupAssignment::completion(1, 4), false, 40).unwrap();
     // After the first ten cycles one entry always has the tag; those that wait leave their cores to
     // others.
     assert_eq!(four.cycles, 10 + 40 * 30);
@@ -145,10 +145,10 @@ fn an_atomic_tag_makes_a_convoy() {
     // If the state is kept by flow, only packets of the same flow wait: of two flows two are run at
     // a time.
     let flows = [parts(&[&steps], 0), parts(&[&steps], 1)];
-    let by_flow = scheduler::simulate(&machine(0), &flows, &Plan::completion(1, 4), true, 40).unwrap();
+    let by_flow = scheduler::simulate(&machine(0), &flows, &GroupAssignment::completion(1, 4), true, 40).unwrap();
     assert_eq!(by_flow.cycles, 20 * 40);
     // On one core nothing waits: 10, a change of tag, 30, a change back.
-    let one = scheduler::simulate(&machine(5), &packets, &Plan::completion(1, 1), false, 40).unwrap();
+    let one = scheduler::simulate(&machine(5), &packets, &GroupAssignment::completion(1, 1), false, 40).unwrap();
     assert_eq!((one.cycles, one.waited), (40 * 50, 0));
 }
 
@@ -157,7 +157,7 @@ fn tags_decide_which_packets_wait_for_each_other() {
     let with = |arrival: &str, flows: [u64; 2]| {
         let machine = machine(2, "", &format!("get_work = 4\nsubmit = 0\nswitch = 1\narrival = \"{arrival}\""), "");
         let packets = [parts(&[&[Step::Compute(100)]], flows[0]), parts(&[&[Step::Compute(10)]], flows[1])];
-        let report = scheduler::simulate(&machine, &packets, &Plan::completion(1, 2), false, 2).unwrap();
+        let report = scheduler::simulate(&machine, &packets, &GroupAssignment::completion(1, 2), false, 2).unwrap();
         (report.cycles, report.latency, report.waited)
     };
     // Each is done when it is done: at 104 and 14.
@@ -180,7 +180,7 @@ fn a_core_works_while_a_unit_searches() {
     let packets = [parts(&[&[Step::Compute(20), ask, Step::Compute(20)]], 0)];
     let cycles = |asynchronous| {
         let machine = machine(1, "", FREE, &search(asynchronous));
-        scheduler::simulate(&machine, &packets, &Plan::completion(1, 1), false, 2).unwrap().cycles
+        scheduler::simulate(&machine, &packets, &GroupAssignment::completion(1, 1), false, 2).unwrap().cycles
     };
     // A core that waits: 20, a cycle to ask, 100 cycles for ten bytes, 20.
     assert_eq!(cycles(false), 2 * 141);
@@ -192,13 +192,13 @@ fn a_core_works_while_a_unit_searches() {
 #[test]
 fn what_cannot_be_run_is_told() {
     let machine = machine(2, "", FREE, "");
-    let error = |plan: &Plan| scheduler::simulate(&machine, &[three()], plan, false, 1).unwrap_err();
-    assert!(error(&Plan::completion(2, 2)).to_string().contains("element 2 is in no group"));
-    assert!(error(&Plan::each(3)).to_string().contains("group 2 has no core, or one that is not there: test has 2"));
-    assert!(error(&Plan::each(5)).to_string().contains("5 groups: test has 4"));
+    let error = |plan: &GroupAssignment| scheduler::simulate(&machine, &[three()], plan, false, 1).unwrap_err();
+    assert!(error(&GroupAssignment::completion(2, 2)).to_string().contains("element 2 is in no group"));
+    assert!(error(&GroupAssignment::each(3)).to_string().contains("group 2 has no core, or one that is not there: test has 2"));
+    assert!(error(&GroupAssignment::each(5)).to_string().contains("5 groups: test has 4"));
     let none = netvm_machine::description::named("netthreads").unwrap();
     assert!(
-        scheduler::simulate(&none, &[three()], &Plan::completion(3, 1), false, 1)
+        scheduler::simulate(&none, &[three()], &GroupAssignment::completion(3, 1), false, 1)
             .unwrap_err()
             .to_string()
             .contains("describes no scheduler")
@@ -210,7 +210,7 @@ fn equal_inputs_give_equal_reports() {
     let machine = netvm_machine::description::named("octeon").unwrap();
     let steps = [Step::Compute(3), Step::Enter(1), at(STATE, true), Step::Leave(1), at(STATE + 400, false)];
     let packets: Vec<Parts> = (0..20).map(|n| parts(&[&steps, &steps[..1], &[at(n * 4096, false)]], n % 3)).collect();
-    let once = || scheduler::simulate(&machine, &packets, &Plan::each(3), false, 500).unwrap();
+    let once = || scheduler::simulate(&machine, &packets, &GroupAssignment::each(3), false, 500).unwrap();
     assert_eq!(once(), once());
     assert_eq!(once().packets, 500);
 }

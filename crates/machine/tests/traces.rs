@@ -140,7 +140,7 @@ ends
 fn packets_conflict_about_keys() {
     let packets: Vec<&[u8]> = vec![&[1], &[2], &[1], &[1], &[2]];
     let places = contention::places(&traced(KEYED, &packets), 3, 9);
-    let of = |place: &contention::Place| (place.about.clone(), place.key.clone(), place.pairs);
+    let of = |place: &contention::ConflictPoint| (place.about.clone(), place.key.clone(), place.pairs);
     // Of the packets with 1, the first and the third, the third and the fourth; those with 2 are
     // too far apart.
     assert_eq!(places.iter().map(of).collect::<Vec<_>>(), [("t".to_owned(), Some("00000001".to_owned()), 2)]);

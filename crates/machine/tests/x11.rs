@@ -210,7 +210,7 @@ fn automatic_within_five_percent_of_programs_by_hand() {
     }
 }
 
-/// The same packets leave by the same ports, and the same is kept.
+/// Checks that packets leave both programs alike by the same ports, and that both keep the same.
 fn same_programs(name: &str, elements: &[Arc<Verified>], first: &x11::Program, second: &x11::Program) {
     let mut pipelines = [first, second].map(|program| Pipeline::new(program, elements.to_vec()).unwrap());
     let mut ports = std::collections::BTreeSet::new();

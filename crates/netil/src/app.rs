@@ -222,7 +222,7 @@ pub enum Body {
     /// Runs a program.
     Program(Arc<Verified>),
     /// Is a device, queue or scheduler of the runtime, with these arguments.
-    Native(Vec<String>),
+    BuiltIn(Vec<String>),
 }
 
 /// A port of an instance, counted among its inputs or outputs.
@@ -351,7 +351,7 @@ impl Instance {
     pub fn program(&self) -> Option<&Arc<Verified>> {
         match &self.body {
             Body::Program(program) => Some(program),
-            Body::Native(_) => None,
+            Body::BuiltIn(_) => None,
         }
     }
 
@@ -396,7 +396,7 @@ mod tests {
             "segment .metadata .info_size 4 ends segment .ports push_output a push_input b push_output c ends segment .push ret ends";
         let program = Arc::new(verify(assemble(text, "test").unwrap()).unwrap());
         let instance = |body| Instance { name: "x".to_owned(), class: "X".to_owned(), body };
-        let instances = vec![instance(Body::Program(program)), instance(Body::Native(Vec::new()))];
+        let instances = vec![instance(Body::Program(program)), instance(Body::BuiltIn(Vec::new()))];
         Application { instances, info_size: info, ..Application::default() }
     }
 

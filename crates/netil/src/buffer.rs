@@ -40,7 +40,7 @@ pub struct ExchangeBuffer<'a> {
 
 /// Where a packet is in its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PacketExtent {
     /// Bytes before its first.
     pub head: usize,
     /// Its length.
@@ -136,7 +136,7 @@ impl<'a> ExchangeBuffer<'a> {
     }
 
     /// The packet as it would be at another place in its memory, which must be inside.
-    pub(crate) fn at(&self, place: Place) -> &[u8] {
+    pub(crate) fn at(&self, place: PacketExtent) -> &[u8] {
         match &self.store {
             Store::Owned { buffer, .. } => &buffer[place.head..place.head + place.len],
             _ => self.bytes(),
@@ -188,18 +188,18 @@ impl<'a> ExchangeBuffer<'a> {
 
     /// Where the packet is in memory of its own, which it gets if it has none: the memory, and the
     /// packet's place in it. Without a packet the memory is empty.
-    pub fn place(&mut self) -> (&mut [u8], Place) {
+    pub fn place(&mut self) -> (&mut [u8], PacketExtent) {
         self.own();
         let (front, moved) = (self.front, self.moved);
         match &mut self.store {
-            Store::Owned { buffer, head, len } => (buffer, Place { head: *head, len: *len, front, moved }),
-            _ => (&mut [], Place { head: 0, len: 0, front, moved }),
+            Store::Owned { buffer, head, len } => (buffer, PacketExtent { head: *head, len: *len, front, moved }),
+            _ => (&mut [], PacketExtent { head: 0, len: 0, front, moved }),
         }
     }
 
     /// Moves the packet within its memory; false, and nothing is changed, where that is no place in
     /// it.
-    pub fn set_place(&mut self, to: Place) -> bool {
+    pub fn set_place(&mut self, to: PacketExtent) -> bool {
         let Store::Owned { buffer, head, len } = &mut self.store else { return to.len == 0 };
         let inside = to.head.checked_add(to.len).is_some_and(|end| end <= buffer.len());
         if !inside || to.front > to.head {
@@ -215,7 +215,7 @@ impl<'a> ExchangeBuffer<'a> {
         self.moved
     }
 
-    /// The same packet with memory of its own.
+    /// This packet with memory of its own.
     pub fn into_owned(mut self) -> ExchangeBuffer<'static> {
         self.own();
         let store = match self.store {

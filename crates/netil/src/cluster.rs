@@ -3,8 +3,8 @@
 //! A cluster's members are programs that packets are pushed through. Each packet goes as far as
 //! members lead it before the next one starts, as one at a time would; so a cluster is right
 //! whatever its members keep. What leaves it is either handed over when the burst has been run
-//! ([`Way::Exit`]), where no member is behind or the exit is the only way to all that is behind it,
-//! or at once ([`Way::AtOnce`]).
+//! ([`LinkTarget::Exit`]), where no member is behind or the exit is the only way to all that is
+//! behind it, or at once ([`LinkTarget::AtOnce`]).
 //!
 //! Source: NetVM paper, section 5.2; architecture, "Bursts".
 
@@ -61,7 +61,8 @@ pub trait Host {
     /// annotations are, nobody knows any more.
     fn ended(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool);
 
-    /// The same of packets that are there, as it is known.
+    /// Packets that went no further, all in the same way, and of which it is known that they are
+    /// there.
     fn ended_there(&mut self, ended: Ended, slots: &[u32], pool: &mut Pool) {
         self.ended(ended, slots, pool);
     }
@@ -170,12 +171,12 @@ pub trait Cluster: Send {
 
 /// Where a packet goes from a member's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum LinkTarget {
     /// Into a member, by its port with that id.
     Member(u32, u32),
     /// Out by an exit, to be handed over when the burst has been run.
     Exit(u32),
-    /// The same, where nobody behind looks at annotations: they need not be there.
+    /// Out by an exit where nobody behind looks at annotations: they need not be there.
     LastExit(u32),
     /// Out at once.
     AtOnce,
@@ -187,7 +188,7 @@ pub struct Plan {
     /// The members' instances.
     pub members: Vec<u32>,
     /// By member, where each output port leads, by its id.
-    pub ways: Vec<Vec<(u32, Way)>>,
+    pub ways: Vec<Vec<(u32, LinkTarget)>>,
     /// Inputs that packets come in by from elsewhere: member, port's id.
     pub entries: Vec<(u32, u32)>,
     /// Where exits lead. No element is behind two of them, but where one exit is behind the other:
@@ -197,7 +198,7 @@ pub struct Plan {
 
 impl Plan {
     /// All programs that may be linked and that are pushed into. `links` says which instances may,
-    /// `looks` which native ones look at annotations, `prompt` of which it can be told that they
+    /// `looks` which built-in ones look at annotations, `prompt` of which it can be told that they
     /// run later than others: those that set timers, print, share state, or send to a device that
     /// others send to.
     pub fn new(app: &Application, links: &dyn Fn(u32) -> bool, looks: &dyn Fn(u32) -> bool, prompt: &dyn Fn(u32) -> bool) -> Self {
@@ -243,12 +244,12 @@ impl Plan {
         found
     }
 
-    /// Inputs of native elements that members lead to and that lead to none, if nothing is behind
+    /// Inputs of built-in elements that members lead to and that lead to none, if nothing is behind
     /// one that is behind another, too; and those that are the only way to all that is behind them.
     fn exits(&self, app: &Application, returning: &BTreeSet<u32>, prompt: &dyn Fn(u32) -> bool) -> Vec<End> {
-        let native = |end: &End| matches!(app.instances[end.instance as usize].body, Body::Native(_));
+        let builtin = |end: &End| matches!(app.instances[end.instance as usize].body, Body::BuiltIn(_));
         let out = app.wires.iter().filter(|w| !w.recirculates && self.member(w.from.instance).is_some()).map(|w| w.to);
-        let (later, ends): (BTreeSet<End>, BTreeSet<End>) = out.filter(native).partition(|end| returning.contains(&end.instance));
+        let (later, ends): (BTreeSet<End>, BTreeSet<End>) = out.filter(builtin).partition(|end| returning.contains(&end.instance));
         let behind: Vec<BTreeSet<u32>> = ends.iter().map(|end| behind(app, end.instance)).collect();
         let mut times = vec![0; app.instances.len()];
         behind.iter().flatten().for_each(|instance| times[*instance as usize] += 1);
@@ -258,28 +259,28 @@ impl Plan {
         // Among several programs it could be told that packets come to some later; the only one
         // sees them in their order.
         let hurries = |behind: &BTreeSet<u32>| {
-            let natives = behind.iter().any(|n| matches!(app.instances[*n as usize].body, Body::Native(_)) && prompt(*n));
-            natives || programs.iter().any(|n| behind.contains(n)) && programs.iter().any(|n| !behind.contains(n))
+            let builtins = behind.iter().any(|n| matches!(app.instances[*n as usize].body, Body::BuiltIn(_)) && prompt(*n));
+            builtins || programs.iter().any(|n| behind.contains(n)) && programs.iter().any(|n| !behind.contains(n))
         };
         let last = ends.into_iter().zip(&behind).filter(|(_, behind)| alone(behind) && !hurries(behind)).map(|(end, _)| end);
         let later = later.into_iter().filter(|end| is_only_way(app, *end, prompt));
         last.chain(later).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    fn ways_of(&self, app: &Application, instance: u32, last: &[bool]) -> Vec<(u32, Way)> {
+    fn ways_of(&self, app: &Application, instance: u32, last: &[bool]) -> Vec<(u32, LinkTarget)> {
         let own = app.wires.iter().filter(|w| w.from.instance == instance);
-        let mut ways: Vec<(u32, Way)> = own.filter_map(|w| Some((output(app, w.from)?, self.way(app, w, last)))).collect();
+        let mut ways: Vec<(u32, LinkTarget)> = own.filter_map(|w| Some((output(app, w.from)?, self.way(app, w, last)))).collect();
         ways.sort_by_key(|(port, _)| *port);
         ways
     }
 
-    fn way(&self, app: &Application, wire: &Wire, last: &[bool]) -> Way {
+    fn way(&self, app: &Application, wire: &Wire, last: &[bool]) -> LinkTarget {
         let exit = self.exits.iter().position(|exit| *exit == wire.to).filter(|_| !wire.recirculates);
         match (self.member(wire.to.instance), input(app, wire.to), exit) {
-            (Some(member), Some(port), _) if !wire.recirculates => Way::Member(member, port),
-            (_, _, Some(exit)) if last[exit] => Way::LastExit(exit as u32),
-            (_, _, Some(exit)) => Way::Exit(exit as u32),
-            _ => Way::AtOnce,
+            (Some(member), Some(port), _) if !wire.recirculates => LinkTarget::Member(member, port),
+            (_, _, Some(exit)) if last[exit] => LinkTarget::LastExit(exit as u32),
+            (_, _, Some(exit)) => LinkTarget::Exit(exit as u32),
+            _ => LinkTarget::AtOnce,
         }
     }
 
@@ -337,12 +338,12 @@ mod tests {
     use crate::verify;
     use std::sync::Arc;
 
-    /// Instances: programs with two inputs and two outputs (`p`), or native ones (`n`); wires
+    /// Instances: programs with two inputs and two outputs (`p`), or built-in ones (`n`); wires
     /// `from.port > to.port`, `~` for those that lead back.
     fn app(bodies: &str, wires: &[(u32, u32, u32, u32, bool)]) -> Application {
         let text = "segment .ports push_input a, b push_output c, d ends segment .push ret ends";
         let program = Arc::new(verify(assemble(text, "test").unwrap()).unwrap());
-        let body = |c| if c == 'p' { Body::Program(Arc::clone(&program)) } else { Body::Native(Vec::new()) };
+        let body = |c| if c == 'p' { Body::Program(Arc::clone(&program)) } else { Body::BuiltIn(Vec::new()) };
         let instances = bodies.chars().map(|c| Instance { name: String::new(), class: String::new(), body: body(c) }).collect();
         let end = |instance, port| End { instance, port };
         let wires = wires.iter().map(|(a, b, c, d, back)| Wire { from: end(*a, *b), to: end(*c, *d), recirculates: *back }).collect();
@@ -354,7 +355,7 @@ mod tests {
         let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 0, false)]);
         let plan = Plan::new(&app, &|_| true, &|_| true, &|_| false);
         assert_eq!(plan.members, [1, 2]);
-        assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::Exit(0))], vec![(3, Way::Exit(0))]]);
+        assert_eq!(plan.ways, [vec![(2, LinkTarget::Member(1, 1)), (3, LinkTarget::Exit(0))], vec![(3, LinkTarget::Exit(0))]]);
         assert_eq!(plan.exits, [End { instance: 3, port: 0 }]);
         assert_eq!((&plan.entries[..], plan.entry(&app, End { instance: 1, port: 0 })), (&[(0, 0)][..], Some(0)));
         assert_eq!(plan.entry(&app, End { instance: 2, port: 1 }), None);
@@ -364,7 +365,7 @@ mod tests {
     fn what_goes_to_several_inputs_of_one_element_leaves_at_once() {
         let app = app("nppn", &[(0, 0, 1, 0, false), (1, 0, 2, 1, false), (1, 1, 3, 0, false), (2, 1, 3, 1, false)]);
         let plan = Plan::new(&app, &|_| true, &|_| true, &|_| false);
-        assert_eq!(plan.ways, [vec![(2, Way::Member(1, 1)), (3, Way::AtOnce)], vec![(3, Way::AtOnce)]]);
+        assert_eq!(plan.ways, [vec![(2, LinkTarget::Member(1, 1)), (3, LinkTarget::AtOnce)], vec![(3, LinkTarget::AtOnce)]]);
     }
 
     #[test]
@@ -390,7 +391,10 @@ mod tests {
     fn annotations_are_kept_where_somebody_behind_looks_at_them() {
         let app = app("pnnpp", &[(0, 0, 1, 0, false), (1, 0, 2, 0, false), (0, 1, 3, 0, false)]);
         let way = |looks: &dyn Fn(u32) -> bool| Plan::new(&app, &|n| n == 0, looks, &|_| false).ways[0][0].1;
-        assert_eq!([way(&|_| false), way(&|n| n == 2), way(&|n| n == 1)], [Way::LastExit(0), Way::Exit(0), Way::Exit(0)]);
+        assert_eq!(
+            [way(&|_| false), way(&|n| n == 2), way(&|n| n == 1)],
+            [LinkTarget::LastExit(0), LinkTarget::Exit(0), LinkTarget::Exit(0)]
+        );
     }
 
     #[test]
@@ -416,7 +420,14 @@ mod tests {
             [(0, 0, 1, 0, false), (1, 0, 2, 0, false), (2, 0, 3, 0, false), (3, 0, 1, 1, true), (3, 1, 4, 0, false), (4, 0, 1, 1, false)];
         let plan = Plan::new(&app("nppppn", &wires), &|n| n != 2, &|_| true, &|_| false);
         assert_eq!(plan.members, [1, 3, 4]);
-        assert_eq!(plan.ways, [vec![(2, Way::AtOnce)], vec![(2, Way::AtOnce), (3, Way::Member(2, 0))], vec![(2, Way::Member(0, 1))]]);
+        assert_eq!(
+            plan.ways,
+            [
+                vec![(2, LinkTarget::AtOnce)],
+                vec![(2, LinkTarget::AtOnce), (3, LinkTarget::Member(2, 0))],
+                vec![(2, LinkTarget::Member(0, 1))]
+            ]
+        );
         assert_eq!(plan.entries, [(0, 0), (0, 1), (1, 0)]);
     }
 }

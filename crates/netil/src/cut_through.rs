@@ -131,8 +131,8 @@ const PASSES: usize = 8;
 /// which elements run as one.
 pub fn applied<'a>(app: &'a Application, role: &dyn Fn(u32) -> Option<Role>) -> Cow<'a, Application> {
     let mut applied = Cow::Borrowed(app);
-    let native = |n: &u32| app.instances[*n as usize].program().is_none();
-    let mut roles: Vec<_> = (0..app.instances.len() as u32).map(|n| Some(n).filter(native).and_then(role)).collect();
+    let builtin = |n: &u32| app.instances[*n as usize].program().is_none();
+    let mut roles: Vec<_> = (0..app.instances.len() as u32).map(|n| Some(n).filter(builtin).and_then(role)).collect();
     let ends = Ends::of(app);
     for _ in 0..PASSES {
         let mut changed = false;
@@ -235,9 +235,9 @@ impl Found<'_> {
         while let Some(at) = work.pop() {
             work.extend(self.out_of(at).map(|wire| wire.to.instance).filter(|to| behind.insert(*to)));
         }
-        let native = |n: &&u32| self.app.instances[**n as usize].program().is_none();
-        let (first, last) = (behind.iter().find(native), behind.iter().rev().find(native));
-        let passes = |n: &u32| self.passes_one(*n) || self.role(*n).is_some() || native(&n) && self.out_of(*n).next().is_none();
+        let builtin = |n: &&u32| self.app.instances[**n as usize].program().is_none();
+        let (first, last) = (behind.iter().find(builtin), behind.iter().rev().find(builtin));
+        let passes = |n: &u32| self.passes_one(*n) || self.role(*n).is_some() || builtin(&n) && self.out_of(*n).next().is_none();
         behind.iter().all(passes) || first.is_none_or(|first| *first > task) || last.is_none_or(|last| *last < task)
     }
 
@@ -289,7 +289,7 @@ mod tests {
         let body = |c| match c {
             'p' => Body::Program(program("pkt.send")),
             'c' => Body::Program(program("pkt.senddup")),
-            _ => Body::Native(Vec::new()),
+            _ => Body::BuiltIn(Vec::new()),
         };
         let instances = kinds.chars().map(|c| Instance { name: String::new(), class: c.to_string(), body: body(c) }).collect();
         let end = |instance, port| End { instance, port };

@@ -1,7 +1,7 @@
 //! What every engine does: a burst of exchange buffers and a state in, per packet a disposition and
 //! clones out.
 
-use crate::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Source, State};
+use crate::exec::{Disposition, ExchangeBuffer, Outcome, PacketSource, Packets, Selection, State};
 use crate::module::HandlerKind;
 use crate::{Interpreter, Verified};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub trait Engine: Send {
     /// Another engine for the same program, for another thread; what was compiled is shared.
     fn another(&self) -> Box<dyn Engine>;
 
-    /// The same for a program that [runs like](crate::Module::runs_like) this one; `None` if it is
+    /// An engine for a program that [runs like](crate::Module::runs_like) this one; `None` if it is
     /// to be made anew.
     fn for_alike(&self, program: &Arc<Verified>) -> Option<Box<dyn Engine>> {
         let _ = program;
@@ -47,7 +47,7 @@ pub trait Engine: Send {
 
     /// Runs the pull handler once for a request, which is no packet; the handler may ask the source
     /// for packets. `out` is overwritten.
-    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome);
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn PacketSource, out: &mut Outcome);
 
     /// Runs a filter ([`Verified::is_filter`]) on each packet: the one-port case, a bit per packet;
     /// `out` is overwritten.
@@ -75,7 +75,7 @@ impl Engine for Interpreter {
         Interpreter::run(self, kind, burst, state, out);
     }
 
-    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn PacketSource, out: &mut Outcome) {
         Interpreter::pull(self, request, state, source, out);
     }
 

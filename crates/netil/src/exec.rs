@@ -3,7 +3,7 @@
 //!
 //! Source: NetVM paper, sections 3.1.2 (memories), 3.1.5 (sequential processing), 3.3 (safety).
 
-pub use crate::buffer::{ExchangeBuffer, FRONT, MAX_PACKET, Place, ROOM};
+pub use crate::buffer::{ExchangeBuffer, FRONT, MAX_PACKET, PacketExtent, ROOM};
 
 use crate::copro::{CoproError, Coprocessor, MAX_REGISTERS, Registers, Views};
 use crate::event::TIMERS;
@@ -267,7 +267,7 @@ pub struct State {
 }
 
 /// What is before a NetPE's inputs, where a pull handler may ask for packets while it runs.
-pub trait Source {
+pub trait PacketSource {
     /// The next packet before that input port. The state is that of the NetPE that asks, which goes
     /// on behind.
     fn next(&mut self, state: &mut State, port: u32) -> Option<ExchangeBuffer<'static>>;
@@ -340,8 +340,8 @@ impl State {
         Self::made_of(program, make, &|_, declaration| reference(declaration))
     }
 
-    /// The same with tables of another make, by their numbers: those of [`Self::new`] take long to
-    /// fill.
+    /// Memories of zeros, fresh coprocessors, and tables of another make, by their numbers: those
+    /// of [`Self::new`] take long to fill.
     pub fn made_of(
         program: &Verified,
         make: &dyn Fn(&str) -> Option<Box<dyn Coprocessor>>,
@@ -387,7 +387,7 @@ impl State {
         }
     }
 
-    /// The same with tables of another make, as they are from the start.
+    /// This state with tables of another make, as they are from the start.
     #[must_use]
     pub fn with_tables(mut self, program: &Verified, make: &dyn Fn(usize, &Declaration) -> Box<dyn Table>) -> Self {
         self.tables = program.module().tables.iter().enumerate().map(|(n, declaration)| make(n, declaration)).collect();

@@ -10,7 +10,7 @@
 
 use crate::budget::Budget;
 use crate::copro::Views;
-use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIED, MAX_COPIES, MAX_PACKET, Source, State, TrapKind};
+use crate::exec::{CloneOut, ExchangeBuffer, MAX_COPIED, MAX_COPIES, MAX_PACKET, PacketSource, State, TrapKind};
 use crate::number;
 use crate::ops::CmpOp;
 use crate::table::Space;
@@ -38,7 +38,7 @@ pub struct Machine<'m, 'b> {
     /// Copies sent by this run.
     pub copies: u32,
     /// What is before the inputs, if it may be asked.
-    pub source: Option<&'m mut (dyn Source + 'm)>,
+    pub source: Option<&'m mut (dyn PacketSource + 'm)>,
 }
 
 impl Machine<'_, '_> {
@@ -53,7 +53,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The same for writing; initialised data has no bytes to write to.
+    /// A memory for writing; initialised data has no bytes to write to.
     pub fn memory_mut(&mut self, program: &Verified, space: Space) -> &mut [u8] {
         match space {
             Space::Packet => self.buffer.bytes_mut(),

@@ -6,7 +6,7 @@
 //! the environment says `NETVM_BLESS=1`.
 
 use crate::copro;
-use crate::table::{Effect, Imm, Op, Place, Row, Slot, TABLE};
+use crate::table::{Effect, HandlerScope, Imm, Op, Row, Slot, TABLE};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
@@ -57,9 +57,9 @@ fn group(out: &mut String, title: &str, ops: &RangeInclusive<Op>) {
     let _ = writeln!(out, "### {title}\n\n| Opcode | Instruction | Stack | |\n|---|---|---|---|");
     for row in TABLE.iter().filter(|row| ops.contains(&row.op)) {
         let place = match row.place {
-            Place::Any => "",
-            Place::Init => " Init handlers only.",
-            Place::Packet => " Push and pull handlers only.",
+            HandlerScope::Any => "",
+            HandlerScope::Init => " Init handlers only.",
+            HandlerScope::Packet => " Push and pull handlers only.",
         };
         let _ = writeln!(out, "| `{}` | `{}` | {} | {}{place} |", opcode(row.code), form(row), effect(row), row.doc);
     }

@@ -216,7 +216,7 @@ impl Table {
 /// How the keys of a table are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TableKind {
-    /// The same key.
+    /// A key that is equal to the entry's.
     Exact,
     /// The longest prefix.
     Prefix,

@@ -27,7 +27,7 @@ mod put;
 mod shared;
 mod tags;
 
-use crate::buffer::{ExchangeBuffer, Place, ROOM};
+use crate::buffer::{ExchangeBuffer, PacketExtent, ROOM};
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use tags::Tags;
@@ -359,7 +359,7 @@ impl Slots {
             true => self.memory[to..to + info].fill(0),
             false => self.memory.copy_within(from..from + info, to),
         }
-        let (Place { head, len, front, .. }, before) = (self.place_of(id), room_for(info));
+        let (PacketExtent { head, len, front, .. }, before) = (self.place_of(id), room_for(info));
         self.memory.copy_within(from + before + head - front..from + before + head + len, to + before + head - front);
         let slot = self.slots[id as usize];
         self.slots[copy as usize] = Slot { kind: slot.kind & !FRESH, ..slot };
@@ -541,7 +541,7 @@ impl Slots {
     pub fn check(&self, ids: &[u32]) -> bool {
         let own = (self.stride - self.room_before) as u64;
         let lies_within = |id: &u32, size: u64| {
-            let Place { head, len, front, .. } = self.place_of(*id);
+            let PacketExtent { head, len, front, .. } = self.place_of(*id);
             front <= head && head as u64 + len as u64 <= size
         };
         if self.large.is_empty() {
@@ -573,16 +573,16 @@ impl Slots {
     /// The packet with the bytes that were pulled and are still there, in the slot's own memory.
     #[inline]
     pub(crate) fn kept(&self, id: u32) -> &[u8] {
-        let (Place { head, len, front, .. }, from) = (self.place_of(id), self.start(id) + room_for(self.info_size()));
+        let (PacketExtent { head, len, front, .. }, from) = (self.place_of(id), self.start(id) + room_for(self.info_size()));
         let head = from + head;
         &self.memory[head - front..head + len]
     }
 
     #[inline]
-    fn place_of(&self, id: u32) -> Place {
+    fn place_of(&self, id: u32) -> PacketExtent {
         let Detail { head, front, moved, .. } = self.detail(id);
         let [head, len, front] = [head, self.slots[id as usize].len, front].map(|v| v as usize);
-        Place { head, len, front, moved }
+        PacketExtent { head, len, front, moved }
     }
 }
 

@@ -86,7 +86,7 @@ pub enum Effect {
 
 /// Where an instruction may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum HandlerScope {
     /// In any handler.
     Any,
     /// Only in the init handler.
@@ -104,7 +104,8 @@ pub enum Sem {
     Store(Space, u8),
     /// Pop two 32-bit values, push the result (second op top).
     Bin(BinOp),
-    /// The same, trapping where the exact result does not fit; signed if true.
+    /// Pop two 32-bit values, push the result (second op top), trapping where the exact result does
+    /// not fit; signed if true.
     Checked(BinOp, bool),
     /// Replace the top of the stack.
     Un(UnOp),
@@ -146,7 +147,7 @@ pub struct Row {
     /// Stack effect.
     pub effect: Effect,
     /// Where it may stand.
-    pub place: Place,
+    pub place: HandlerScope,
     /// Shared meaning.
     pub sem: Sem,
     /// Description for the manual.
@@ -200,7 +201,7 @@ macro_rules! table {
         /// The table, indexed by `Op as usize`.
         pub static TABLE: &[Row] = &[$(Row {
             op: Op::$op, code: $code, mnemonic: $name, imms: &[$(Imm::$imm),*],
-            effect: effect!($($effect)*), place: Place::$place, sem: sem!($op $sem $(($($of)*))?), doc: $doc,
+            effect: effect!($($effect)*), place: HandlerScope::$place, sem: sem!($op $sem $(($($of)*))?), doc: $doc,
         }),*];
 
         own! { [] $($op $sem;)* }

@@ -48,7 +48,7 @@ pub trait Table: Send {
     /// The value of an entry; `None` where there is no entry of that handle.
     fn value(&self, entry: u32) -> Option<&[u8]>;
 
-    /// The same for writing.
+    /// The value of an entry, for writing; `None` where there is no entry of that handle.
     fn value_mut(&mut self, entry: u32) -> Option<&mut [u8]>;
 
     /// Enters from outside, used now; an entry of the same key, mask and priority gets the value.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text ──click::flatten──▶ flat graph ──kinds, cycles──▶ netil::app::Application ──▶ runtime::graph::Graph
-//!                                          ▲ classes: native ones, and the library's in C
+//!                                          ▲ classes: built-in ones, and the library's in C
 //! ```
 //!
 //! ```
@@ -31,31 +31,32 @@ mod foreign;
 mod interfaces;
 mod library;
 pub(crate) mod linked;
-mod native_text;
 mod order;
 mod ready;
 mod replace;
 pub mod report;
 mod scratch;
 mod searches;
+mod standalone;
 mod standins;
 mod watched;
 
 use crate::sync::lock;
 pub(crate) use cores::is_called;
 pub use cores::{
-    ChangeError, Cores, Flow, Flows, Item, Order, Place, Placement, PlacementError, Policies, Policy, Replicas, Sort, Stage, Thread, pin,
+    ChangeError, Cores, Flow, Flows, Item, Order, Placement, PlacementError, PlacementFn, Policies, Policy, Replicas, Sort, Stage, Thread,
+    pin,
 };
 pub use embedded::{Embedded, NoDevice, Silent};
-pub use explain::{Account, Way};
+pub use explain::{Account, ElementAccount};
 pub use feed::NUMBER as RECORD;
 pub(crate) use foreign::Made;
 pub use library::Library;
 use ready::Ready;
 pub use replace::{Prepared, Recipe, Replaced, Version};
-pub use runtime::graph::native::embedded::Lent;
+pub use runtime::graph::builtin::embedded::Lent;
 pub use runtime::graph::{
-    Described, DeviceStats, ElementError, Fault, Graph, HandlerError, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, native,
+    Described, DeviceStats, ElementError, Fault, Graph, HandlerError, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, builtin,
 };
 pub(crate) use scratch::alone as scratch_alone;
 pub use watched::Tell;
@@ -71,7 +72,7 @@ use click::processing::Kind;
 use netil::module::HandlerKind;
 use netil::{Engine, Verified, app};
 use runtime::graph;
-use runtime::graph::native::Calling;
+use runtime::graph::builtin::Calling;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -113,8 +114,8 @@ impl Application {
         Self::read_with(name, text, reading, |_| {})
     }
 
-    /// The same, where devices are not there: those that nobody has given addresses have some of
-    /// their own.
+    /// Reads a configuration where devices are not there: those that nobody has given addresses
+    /// have some of their own.
     ///
     /// # Errors
     /// As for [`Self::read`].
@@ -128,7 +129,7 @@ impl Application {
             .map_err(|faults| Error::Configuration(drawn_in(&sources, faults)))?;
         interfaces::add(&mut flat, &reading.interfaces);
         change(&mut flat);
-        native::CALLING.iter().for_each(|(class, calling)| calls(&mut flat, class, calling));
+        builtin::CALLING.iter().for_each(|(class, calling)| calls(&mut flat, class, calling));
         let library = Library::of(&reading.elements).beside(name);
         let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
         let notes = library.notes();
@@ -180,9 +181,9 @@ impl Application {
     /// # Errors
     /// Elements that do not take their arguments, and those that such programs cannot have, drawn
     /// where they are declared.
-    pub fn native_text(&self, elements: &[PathBuf]) -> Result<String, Error> {
+    pub fn standalone_text(&self, elements: &[PathBuf]) -> Result<String, Error> {
         self.check()?;
-        native_text::program(&self.name, &self.sources, &self.flat, &self.application.shared, &Library::of(elements))
+        standalone::program(&self.name, &self.sources, &self.flat, &self.application.shared, &Library::of(elements))
     }
 
     /// Whether the elements that netvm knows itself take their arguments. Those in C were compiled
@@ -316,7 +317,7 @@ fn with_factories<T>(engine: &EngineInfo, engines: engines::Settings, work: impl
     with_factories_of(&Mutex::default(), engine, engines, work)
 }
 
-/// The same, where some programs may be compiled already.
+/// Does something with what makes the parts of programs, some of which may be compiled already.
 fn with_factories_of<T>(
     compiled: &Mutex<Compiled>,
     engine: &EngineInfo,
@@ -365,7 +366,7 @@ fn link(application: &app::Application, graph: &mut Graph, engine: &EngineInfo, 
     link_with(application, graph, (engine, engines), None)
 }
 
-/// The same; `ready` has what is machine code already.
+/// Lets elements run as one where the engine is for that; `ready` has what is machine code already.
 fn link_with(
     application: &app::Application,
     graph: &mut Graph,

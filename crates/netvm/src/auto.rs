@@ -9,7 +9,7 @@
 use aot::code::{Code, Options};
 use aot::{AotEngine, AotError};
 use netil::Engine;
-use netil::exec::{Disposition, ExchangeBuffer, Outcome, Packets, Selection, Source, State};
+use netil::exec::{Disposition, ExchangeBuffer, Outcome, PacketSource, Packets, Selection, State};
 use netil::module::HandlerKind;
 use netil::{Interpreter, Verified};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -118,7 +118,7 @@ impl Engine for Auto {
         self.now.run(kind, burst, state, out);
     }
 
-    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+    fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn PacketSource, out: &mut Outcome) {
         self.now.pull(request, state, source, out);
     }
 

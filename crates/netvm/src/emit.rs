@@ -26,8 +26,8 @@ pub enum Stage {
     Lanes,
     /// C, of a filter.
     C,
-    /// C, of a whole configuration: [`crate::application::Application::native_text`].
-    Native,
+    /// C, of a whole configuration: [`crate::application::Application::standalone_text`].
+    Standalone,
     /// What controllers of a P4 program need to know: [`crate::p4::p4info`].
     P4info,
     /// P4, of a program in BMv2's JSON: [`crate::p4::text`].
@@ -51,16 +51,18 @@ pub const ALL: &[(&str, Stage, &str)] = &[
     ("asm", Stage::Asm, "machine code, disassembled"),
     ("mir-lanes", Stage::Lanes, "the same of a filter for many packets at once, as C is made of it"),
     ("c", Stage::C, "C11 for the system's compiler, of a filter"),
-    ("native", Stage::Native, "a configuration of elements as one C program, for a C compiler alone"),
+    ("standalone", Stage::Standalone, "a configuration of elements as one C program, for a C compiler alone"),
     ("p4info", Stage::P4info, "what P4Runtime controllers need to know of a P4 program, as protobuf text"),
     ("p4", Stage::P4, "of a program in BMv2's JSON, the P4 program that it is read as"),
 ];
 
-/// The stage with that name; `mir:PASS` is MIR after that pass.
+/// The stage with that name; `mir:PASS` is MIR after that pass, and `native` is what `standalone`
+/// was called before.
 pub fn find(name: &str) -> Option<Stage> {
     if let Some(pass) = name.strip_prefix("mir:") {
         return passes::ALL.iter().find(|p| p.name == pass).map(|p| Stage::MirAfter(p.name));
     }
+    let name = if name == "native" { "standalone" } else { name };
     ALL.iter().find(|(n, ..)| *n == name).map(|(_, stage, _)| *stage)
 }
 
@@ -72,7 +74,7 @@ pub fn emit(program: &Verified, stage: Stage) -> Result<String, Error> {
     emit_without(program, stage, &[])
 }
 
-/// The same with passes left out, by their names.
+/// The program at a stage, with passes left out, by their names.
 ///
 /// # Errors
 /// As [`emit`].
@@ -87,7 +89,7 @@ pub fn emit_without(program: &Verified, stage: Stage, disabled: &[String]) -> Re
         Stage::Asm => each(|kind| code(program, kind, &options, jit::Emit::Asm)),
         Stage::Lanes => lanes(program, &options),
         Stage::C => c(program, &options),
-        Stage::Native => Err(refused("only configurations of elements have a native build".to_owned())),
+        Stage::Standalone => Err(refused("only configurations of elements become a standalone program".to_owned())),
         Stage::P4 => Err(refused("only programs in BMv2's JSON (.json) are made to P4".to_owned())),
         Stage::P4info => Err(refused("only P4 programs (.p4) have a P4Info".to_owned())),
     }

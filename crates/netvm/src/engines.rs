@@ -44,7 +44,7 @@ impl Without {
         LINKING.into_iter().chain(passes::ALL.iter().map(|pass| (pass.name, pass.doc)))
     }
 
-    /// The same without that one, too; `None` if nothing has that name.
+    /// Leaves that optimisation out, too; `None` if nothing has that name.
     #[must_use]
     pub fn and(self, name: &str) -> Option<Self> {
         Self::names().position(|(own, _)| own == name).map(|at| Self(self.0 | 1 << at))
@@ -249,8 +249,8 @@ impl EngineInfo {
         (self.make)(program.into(), settings)
     }
 
-    /// The same for an element of an application that runs by itself: compiled C is for elements
-    /// together.
+    /// Makes the program of an element ready to run by itself in an application: compiled C is for
+    /// elements together.
     ///
     /// # Errors
     /// As [`Self::make`].

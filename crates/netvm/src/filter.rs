@@ -28,7 +28,7 @@ pub struct Compiled {
     pub link: LinkType,
     /// The program it became, as the engine runs it.
     pub program: Arc<Verified>,
-    /// The same as C for many packets at once is made of it: by a profile its terms may stand in
+    /// The program that C for many packets at once is made of: by a profile its terms may stand in
     /// another order.
     pub many: Arc<Verified>,
     /// From text to something that runs.
@@ -52,13 +52,14 @@ impl Filter {
         Ok(Self { source, engine, settings, profile: None, compiled: Vec::new(), wire_len: Vec::new(), time_ns: Vec::new() })
     }
 
-    /// The same with other settings for the engine, which count for what is compiled from now on.
+    /// This filter with other settings for the engine, which count for what is compiled from now
+    /// on.
     pub fn with_settings(self, settings: Settings) -> Self {
         Self { settings, ..self }
     }
 
-    /// The same with its terms in the order that suits packets like those, where some are of the
-    /// link type that it is compiled for; counts for what is compiled from now on.
+    /// This filter with its terms in the order that suits packets like those of the profile, where
+    /// some are of the link type that it is compiled for; counts for what is compiled from now on.
     pub fn with_profile(self, profile: Profile) -> Self {
         Self { profile: Some(Arc::new(profile)), ..self }
     }
@@ -88,7 +89,7 @@ impl Filter {
         Compiled::new(source, link, false, engine, Settings::default(), None)
     }
 
-    /// The same with other settings for the engine.
+    /// A filter for one link type alone, with settings for the engine.
     ///
     /// # Errors
     /// As [`Filter::compile`].
@@ -141,7 +142,7 @@ impl Filter {
         &self.compiled
     }
 
-    /// The same filter for another thread; what was compiled is shared.
+    /// A copy of this filter for another thread; what was compiled is shared.
     ///
     /// # Errors
     /// A coprocessor has no implementation.
@@ -235,7 +236,7 @@ impl Compiled {
         Ok(Self { link, program, many, took: start.elapsed(), big_endian, engine, state, matched: Selection::default() })
     }
 
-    /// The same filter for another thread; what was compiled is shared.
+    /// A copy of this filter for another thread; what was compiled is shared.
     ///
     /// # Errors
     /// A coprocessor has no implementation.
@@ -297,7 +298,7 @@ fn programs(source: &str, link: LinkType, big_endian_file: bool, profile: Option
     }
 }
 
-/// The same errors; where they have a link type's number, with its name.
+/// Puts the link type's name into errors that have its number.
 fn with_name(mut errors: pcap_filter::Errors, link: LinkType) -> pcap_filter::Errors {
     if let Some(name) = link.name() {
         let (number, named) = (format!("link type {} ", link.number()), format!("link type {name} ({}) ", link.number()));

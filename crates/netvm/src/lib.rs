@@ -39,7 +39,6 @@
 //! `crates/capi`.
 #![forbid(unsafe_code)]
 
-mod ahead;
 pub mod application;
 mod auto;
 pub mod control;
@@ -52,6 +51,7 @@ mod filter;
 pub mod frontends;
 pub mod load;
 pub mod p4;
+mod parallel;
 mod profile;
 pub mod scripts;
 mod session;
@@ -61,12 +61,12 @@ pub mod targets;
 pub mod trace;
 
 pub use ::frontends::diagnostics;
-pub use ahead::Ahead;
 pub use compiler::passes;
 pub use error::{Error, Status};
 pub use filter::{Compiled, Filter};
 pub use netil;
 pub use netil::Engine;
+pub use parallel::ParallelFilter;
 pub use profile::Profile;
 pub use runtime::{coproc::tables, io};
 pub use session::{Session, Settings};

@@ -51,7 +51,7 @@ impl Session {
         Self::on(engine.make(program, settings.engine)?, settings)
     }
 
-    /// The same on an engine that is there already.
+    /// Makes a session on an engine that is there already, and runs the init handler.
     ///
     /// # Errors
     /// A coprocessor has no implementation, or the init handler failed.

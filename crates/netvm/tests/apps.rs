@@ -29,16 +29,17 @@ fn all_engines() -> Vec<&'static EngineInfo> {
 }
 
 /// An engine, and how it is set.
-struct Way {
+struct EngineVariant {
     engine: &'static EngineInfo,
     settings: engines::Settings,
     name: String,
 }
 
 /// All engines; elements that are linked also with every table large, so that their slices run.
-fn ways() -> Vec<Way> {
-    let usual = |engine: &'static EngineInfo| Way { engine, settings: engines::Settings::default(), name: engine.name.to_owned() };
-    let sliced = |engine: &'static EngineInfo| Way {
+fn ways() -> Vec<EngineVariant> {
+    let usual =
+        |engine: &'static EngineInfo| EngineVariant { engine, settings: engines::Settings::default(), name: engine.name.to_owned() };
+    let sliced = |engine: &'static EngineInfo| EngineVariant {
         engine,
         settings: engines::Settings { large: 0, ..engines::Settings::default() },
         name: format!("{}-sliced", engine.name),

@@ -63,7 +63,7 @@ const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
 
 /// Which order is kept, and how state in common is shared.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum PlacementMode {
     Total,
     Replicate,
     Flow(Policy),
@@ -73,7 +73,7 @@ enum Place {
 fn run_on(
     text: &str,
     reads: &[&str],
-    (place, replicas): (Place, usize),
+    (place, replicas): (PlacementMode, usize),
     engine: &str,
     relax: &[&str],
     folder: &Path,
@@ -84,9 +84,9 @@ fn run_on(
     let application = Application::read("test.click", &placed(text, input, &out), &reading()).unwrap_or_else(|e| panic!("{e}"));
     let relax: Vec<String> = relax.iter().map(|name| (*name).to_owned()).collect();
     let placement = match place {
-        Place::Total => Placement::new(application.application(), &relax),
-        Place::Replicate => Placement::total(application.application(), &relax, &Policies(vec![(None, Policy::Replicate)])),
-        Place::Flow(policy) => Placement::by_flow(application.application(), &relax, &Policies(vec![(None, policy)])),
+        PlacementMode::Total => Placement::new(application.application(), &relax),
+        PlacementMode::Replicate => Placement::total(application.application(), &relax, &Policies(vec![(None, Policy::Replicate)])),
+        PlacementMode::Flow(policy) => Placement::by_flow(application.application(), &relax, &Policies(vec![(None, policy)])),
     };
     let placement = placement.unwrap_or_else(|why| panic!("{why}"));
     let (members, shown) = (placement.of(Stage::Replica).count(), placement.explain(application.application(), Some(replicas)));
@@ -134,7 +134,7 @@ fn replicas_give_what_one_graph_gives() {
         for engine in engines_there() {
             // Each replica of compiled C costs a run of the compiler.
             for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 5] } {
-                let (found, members, shown) = run_on(text, reads, (Place::Total, *replicas), engine, &[], &folder, &input);
+                let (found, members, shown) = run_on(text, reads, (PlacementMode::Total, *replicas), engine, &[], &folder, &input);
                 assert!(members >= least, "{name}: {members} elements in replicas\n{shown}");
                 assert_same(&found, &wanted, &format!("{name}, {replicas} replicas, {engine}"));
             }
@@ -150,7 +150,7 @@ fn what_is_for_no_replica_runs_in_order() {
     for (name, text, reads) in CONFIGURATIONS {
         let wanted = run(text, reads, engines::find("interp").unwrap(), &folder, &input);
         for (engine, relax) in [("interp", &[][..]), ("jit", &["Counter"][..])] {
-            let (found, _, _) = run_on(text, reads, (Place::Total, 2), engine, relax, &folder, &input);
+            let (found, _, _) = run_on(text, reads, (PlacementMode::Total, 2), engine, relax, &folder, &input);
             assert_same(&found, &wanted, &format!("{name}, {engine}"));
         }
     }
@@ -216,7 +216,7 @@ fn replicas_that_keep_the_order_of_flows_give_each_flow_what_one_graph_gives() {
             let replicas = if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 8] };
             for (replicas, policy) in replicas.iter().flat_map(|n| [Policy::Lock, Policy::Transaction].map(|policy| (n, policy))) {
                 let called = format!("{name}, {replicas} replicas, {policy:?}, {engine}");
-                let (found, _, shown) = run_on(text, reads, (Place::Flow(policy), *replicas), engine, &[], &folder, &input);
+                let (found, _, shown) = run_on(text, reads, (PlacementMode::Flow(policy), *replicas), engine, &[], &folder, &input);
                 let shared = shown.split("with one state").nth(1).unwrap_or_default();
                 for element in common {
                     assert!(shared.lines().any(|line| line.starts_with(&format!("  {element} ::"))), "{shown}");
@@ -259,7 +259,7 @@ fn one_replica_that_keeps_the_order_of_flows_is_one_graph() {
             ];
             let relax: Vec<&str> = relax.into_iter().filter(|class| text.contains(class)).collect();
             for policy in [Policy::Lock, Policy::Transaction] {
-                let (found, _, _) = run_on(text, reads, (Place::Flow(policy), 1), engine, &relax, &folder, &input);
+                let (found, _, _) = run_on(text, reads, (PlacementMode::Flow(policy), 1), engine, &relax, &folder, &input);
                 assert_same(&found, &wanted, &format!("{name}, {policy:?}, {engine}"));
             }
         }
@@ -275,7 +275,7 @@ fn transactions_are_counted_and_conflicts_have_a_place() {
     let input = folder.join("in.pcap");
     let text = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Queue(100000) -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);";
     let (found, _, shown) =
-        run_on(text, &["f.transactions", "h.drops"], (Place::Flow(Policy::Transaction), 4), "jit", &[], &folder, &input);
+        run_on(text, &["f.transactions", "h.drops"], (PlacementMode::Flow(Policy::Transaction), 4), "jit", &[], &folder, &input);
     assert!(shown.contains("f :: FlowCount: transactions: "), "{shown}");
     let number = |name: &str| found.counts[0].lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap();
     let dropped: u64 = found.counts[1].trim().parse().unwrap();

@@ -2,7 +2,7 @@
 //! element does, on every engine; and what it refuses.
 
 use netvm::application::{Application, Host, Settings, Stream};
-use netvm::io::{LinkType, Plan, Timestamp, Writer};
+use netvm::io::{LinkType, Timestamp, WriteOptions, Writer};
 use netvm::p4::{self, Switch, stf};
 use netvm::{Error, engines};
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ fn packets(count: u64) -> Vec<(u16, u64, Vec<u8>)> {
 }
 
 fn write(path: &Path, packets: impl Iterator<Item = (u64, Vec<u8>)>) {
-    let plan = Plan { link_type: LinkType::EN10MB, precision: netvm::io::Precision::Nano, ..Plan::for_output(path, &[]) };
+    let plan = WriteOptions { link_type: LinkType::EN10MB, precision: netvm::io::Precision::Nano, ..WriteOptions::for_output(path, &[]) };
     let mut writer = Writer::create(path, &plan).unwrap();
     for (time, bytes) in packets {
         let time = Timestamp::from_nanos((time / 1_000_000_000) as i64, (time % 1_000_000_000) as u32);

@@ -7,7 +7,7 @@ use netvm::control::why;
 use netvm::coprocessors::{CoproError, Coprocessor, Descriptor, Registers, Views, register};
 use netvm::engines;
 use netvm::io::between::Between;
-use netvm::io::{LinkType, Plan, Writer};
+use netvm::io::{LinkType, WriteOptions, Writer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -26,7 +26,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn capture(file: &Path, packets: usize, between: Between, seed: u64) {
-    let mut writer = Writer::create(file, &Plan::for_output(file, &[])).unwrap();
+    let mut writer = Writer::create(file, &WriteOptions::for_output(file, &[])).unwrap();
     for (time, frame) in between.packets(seed).take(packets) {
         writer.write_packet(LinkType::EN10MB, time, frame.len() as u32, &frame).unwrap();
     }
@@ -304,7 +304,7 @@ fn a_thread_that_fails_ends_the_run_and_is_named() {
     let folder = folder("crash");
     std::fs::write(folder.join("Bomb.c"), BOMB).unwrap();
     let file = folder.join("in.pcap");
-    let mut writer = Writer::create(&file, &Plan::for_output(&file, &[])).unwrap();
+    let mut writer = Writer::create(&file, &WriteOptions::for_output(&file, &[])).unwrap();
     let between = Between { ether: Some([2, 0, 0, 0, 0, 1]), src: network(10, 0, 0, 0, 8), ..Between::default() };
     for (n, (time, mut frame)) in between.packets(3).take(30_000).enumerate() {
         frame[0] = if n == 20_000 { 2 } else { 4 };

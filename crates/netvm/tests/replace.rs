@@ -38,7 +38,7 @@ impl Run {
         Self::on(capture(), name, engine, text)
     }
 
-    /// The same on that capture.
+    /// A run on that capture.
     fn on(capture: Vec<u8>, name: &str, engine: &str, text: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("netvm-replace-{}-{name}-{engine}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -54,7 +54,7 @@ impl Run {
         run
     }
 
-    /// The same, and packets are recorded.
+    /// A run whose packets are recorded.
     fn recorded(name: &str, engine: &str, text: &str) -> Self {
         let mut run = Self::new(name, engine, text);
         let placed = Self::placed(&run.folder, &run.input, text);

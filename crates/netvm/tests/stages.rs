@@ -70,8 +70,8 @@ fn traffic(source: u32, count: u32, traffic: &Arc<Traffic>) -> impl FnMut(&mut O
     }
 }
 
-/// The same by calls, from a thread of the test's own; now and then all goes on, and sometimes
-/// nothing comes for a while.
+/// Sends so many packets, and more until it is enough, by calls from a thread of the test's own;
+/// now and then all goes on, and sometimes nothing comes for a while.
 fn inject(mut injector: Injector, count: u32, traffic: &Arc<Traffic>) -> JoinHandle<()> {
     let traffic = Arc::clone(traffic);
     std::thread::spawn(move || {

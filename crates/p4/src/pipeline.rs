@@ -349,7 +349,7 @@ pub struct Order {
     pub between: bool,
     /// Something that ingress changes: another order of packets before it would be seen.
     pub ingress: bool,
-    /// The same of egress.
+    /// Something that egress changes: another order of packets before it would be seen.
     pub egress: bool,
     /// Packets may be resubmitted or recirculated.
     pub comes_round: bool,

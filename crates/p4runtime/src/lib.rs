@@ -125,7 +125,8 @@ impl Server {
         std::mem::take(&mut self.device.sent)
     }
 
-    /// The same, after waiting so long for a client at most.
+    /// Does what clients asked for, after waiting so long for one at most; packets that left the
+    /// switch for what they sent.
     pub fn wait(&mut self, switch: &mut Switch, time: Duration) -> Vec<Sent> {
         self.device.begin(switch);
         match self.jobs.recv_timeout(time) {

@@ -22,14 +22,14 @@ use tonic::Code;
 const DEEPEST: u32 = 32;
 
 /// What a cell is made of.
-enum Shape {
+enum CellType {
     Bits(u32),
     Bool,
     /// The flag says that the parts have names.
     Parts(Vec<Self>, bool),
 }
 
-impl Shape {
+impl CellType {
     /// What a type means.
     fn of(info: &config::P4Info, spec: Option<&P4DataTypeSpec>, depth: u32) -> Done<Self> {
         let unknown = || fault(Code::Unimplemented, "registers of this type are not supported");
@@ -103,7 +103,7 @@ impl Device {
     pub fn register(&mut self, switch: &mut Switch, kind: UpdateType, entry: &v1::RegisterEntry) -> Done {
         only_modify(kind, "registers")?;
         let register = find(&self.info.all.registers, entry.register_id, "register")?;
-        let value = Shape::of(&self.info.all, register.type_spec.as_ref(), 0)?.number(entry.data.as_ref(), register.name())?;
+        let value = CellType::of(&self.info.all, register.type_spec.as_ref(), 0)?.number(entry.data.as_ref(), register.name())?;
         for index in cells(entry.index.as_ref(), register.size.into(), register.name())? {
             switch.register_write(register.name(), index, &value).map_err(refused)?;
         }
@@ -113,7 +113,7 @@ impl Device {
     pub fn read_registers(&self, switch: &Switch, wanted: &v1::RegisterEntry) -> Done<Vec<Kind>> {
         let mut out = Vec::new();
         for register in self.info.all.registers.iter().filter(|r| meant(wanted.register_id, r.id())) {
-            let shape = Shape::of(&self.info.all, register.type_spec.as_ref(), 0)?;
+            let shape = CellType::of(&self.info.all, register.type_spec.as_ref(), 0)?;
             for index in cells(wanted.index.as_ref(), register.size.into(), register.name())? {
                 let value = switch.register_read(register.name(), index).map_err(refused)?;
                 let index = Some(v1::Index { index: index.cast_signed() });

@@ -39,7 +39,8 @@ pub(crate) fn wait<'l, T>(changed: &Condvar, guard: MutexGuard<'l, T>, most: Dur
     (guard, timeout.timed_out())
 }
 
-/// The same, where looking around from time to time is part of it.
+/// Waits for a change, or so long, where looking around from time to time is part of it; whether it
+/// was so long.
 pub(crate) fn look<'l, T>(shared: &'l Mutex<T>, changed: &Condvar, guard: MutexGuard<'l, T>, most: Duration) -> (MutexGuard<'l, T>, bool) {
     if cfg!(all(test, any(loom, shuttle))) {
         drop(guard);

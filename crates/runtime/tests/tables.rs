@@ -79,7 +79,7 @@ impl Pair {
         (0..self.value_bytes).map(|_| random.next() as u8).collect()
     }
 
-    /// The same entry, or none, in both.
+    /// Checks that both tables have the same value at their handles, or none.
     fn same(&mut self, plain: u32, fast: u32) {
         assert_eq!(self.plain.value(plain), self.fast.value(fast), "at {}", self.now);
     }
@@ -322,8 +322,7 @@ fn run_matching(declaration: &Declaration, seed: u64, operations: u64, pool: &[E
     pair.compare();
 }
 
-/// A key that an entry matches, often the first or the last, or one that differs from such a key in
-/// a bit.
+/// A key that an entry matches, often the first or the last, or one that differs in a bit.
 fn near(entry: &Entry, key_bits: u16, random: &mut Random) -> Vec<u64> {
     let free = random.within(0, 4);
     let mut bits = || [0, u64::MAX, random.next(), random.next()][free as usize];
@@ -345,8 +344,7 @@ fn at_the_ends(entry: &Entry, key_bits: u16, random: &mut Random) -> Vec<u64> {
     if random.within(0, 2) == 0 { end.to_vec() } else { by_one }
 }
 
-/// Prefixes that lie in each other: random bits, of which later ones are often those of an earlier
-/// one.
+/// Prefixes that lie in each other: random bits, often those of an earlier one.
 fn prefixes(key_bits: u16, size: usize, random: &mut Random) -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     for i in 0..size {
@@ -381,8 +379,7 @@ fn prefix_tables_mean_what_the_reference_means() {
     }
 }
 
-/// Rules with few bits in key and mask, so that many match; priorities of which several are the
-/// same.
+/// Rules with few bits in key and mask, so that many match; several have one priority.
 fn ternary(key_bits: u16, size: usize, random: &mut Random) -> Vec<Entry> {
     let mut sparse = |more: u64| {
         let mut number = vec![0; netil::wide::limbs(key_bits)];
@@ -434,7 +431,7 @@ fn ternary_tables_mean_what_the_reference_means() {
     run_matching(&declare(TableKind::Ternary, 64, 2, 6000, 0), seed, thousands * 1000, &pool, true);
 }
 
-/// The same rules with only as many masks, so that several have the same masked key.
+/// Rules with only as many of their masks, so that several have the same masked key.
 fn with_masks(rules: Vec<Entry>, masks: usize) -> Vec<Entry> {
     let known: Vec<Box<[u64]>> = rules.iter().take(masks).map(|rule| rule.mask.clone()).collect();
     let narrow = |(i, rule): (usize, Entry)| {

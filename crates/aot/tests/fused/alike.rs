@@ -6,7 +6,7 @@ use compiler::cluster::LARGE;
 use netil::arbitrary::Options;
 use netil::arbitrary::seeded_module;
 use netil::asm::assemble;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use netil::{Verified, verify};
 use std::sync::Arc;
 
@@ -61,16 +61,16 @@ fn chain(seed: u64, quick: bool) -> Chain {
     chain_of(&|number| Arc::clone(if number < 4 { &one } else { &two }), seed, quick)
 }
 
-/// The same of programs by the number of each member.
+/// A chain as of [`chain`], whose programs are given by the number of each member.
 fn chain_of(program: &dyn Fn(u32) -> Arc<Verified>, seed: u64, quick: bool) -> Chain {
     let mut chooses = assemble(CHOOSES, "").unwrap();
     chooses.info_size = INFO;
     let programs: Vec<_> = std::iter::once(Arc::new(verify(chooses).unwrap())).chain((1..6).map(program)).collect();
     let ways = |n: u32, port: u32| match (n, port % 3) {
-        (0, _) => Way::Member(port, 0),
-        (1..4, 0) => Way::Member(4 + n % 2, 0),
-        (_, 2) => Way::AtOnce,
-        _ => Way::Exit(0),
+        (0, _) => LinkTarget::Member(port, 0),
+        (1..4, 0) => LinkTarget::Member(4 + n % 2, 0),
+        (_, 2) => LinkTarget::AtOnce,
+        _ => LinkTarget::Exit(0),
     };
     let outputs = |program: &Verified| program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id);
     let links = (0..).zip(&programs).map(|(n, program)| outputs(program).map(|port| (port, ways(n, port))).collect()).collect();

@@ -2,7 +2,7 @@
 //! them, however many sources take turns, and whichever forms run.
 
 use netil::asm::assemble;
-use netil::cluster::{Cluster, Ended, Host, Way};
+use netil::cluster::{Cluster, Ended, Host, LinkTarget};
 use netil::exec::{CloneOut, State};
 use netil::pool::{Even, Line, Lines, Pool};
 use netil::{Verified, verify};
@@ -58,7 +58,7 @@ impl Host for Out {
 
 fn code(program: &Arc<Verified>) -> Fused {
     let outputs: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id).collect();
-    let links: Vec<(u32, Way)> = outputs.into_iter().zip(0..).map(|(id, exit)| (id, Way::LastExit(exit))).collect();
+    let links: Vec<(u32, LinkTarget)> = outputs.into_iter().zip(0..).map(|(id, exit)| (id, LinkTarget::LastExit(exit))).collect();
     let member = super::Member { program, func: super::optimised(program), links };
     let options = netvm_aot::Options { no_cache: true, ..netvm_aot::Options::default() };
     Fused::new(&[(Arc::clone(program), member)], &[(0, 0), (0, 0)], super::ALL_PREFETCHED, &options).unwrap()

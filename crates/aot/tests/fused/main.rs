@@ -24,7 +24,7 @@ use compiler::passes;
 use jit::chain;
 use netil::arbitrary::{Options, mixer, seeded_module, seeded_packet};
 use netil::asm::assemble;
-use netil::cluster::{Cluster, Ended, Host, Way};
+use netil::cluster::{Cluster, Ended, Host, LinkTarget};
 use netil::disasm::disassemble;
 use netil::exec::{CloneOut, Disposition, ExchangeBuffer, Outcome, State};
 use netil::module::{Entry, HandlerKind, PortKind};
@@ -46,16 +46,15 @@ const PACKETS: u64 = 12;
 const ALL_PREFETCHED: cluster::Options =
     cluster::Options { prefetch_above: 0, function: usize::MAX, short_bursts: false, silent_stores: true, numbers: false };
 
-/// Lookups in large tables are prefetched, members have functions of their own, and nothing is left
-/// out.
+/// Lookups in large tables are prefetched, members have functions of their own, nothing is left out.
 const SOME_PREFETCHED: cluster::Options =
     cluster::Options { prefetch_above: 4096, function: 0, short_bursts: true, silent_stores: false, numbers: true };
 
 /// A packet as it is somewhere: bytes, annotations, time, moved head, length on the wire.
-type Shape = (Vec<u8>, Vec<u8>, u64, u32, u32);
+type PacketSnapshot = (Vec<u8>, Vec<u8>, u64, u32, u32);
 
 /// What became of a packet, what it was like if it went on, and its copies if it left at once.
-type End = (Ended, Option<Shape>, Option<Vec<(u32, Shape)>>);
+type End = (Ended, Option<PacketSnapshot>, Option<Vec<(u32, PacketSnapshot)>>);
 
 /// All that a chain leaves behind.
 #[derive(Debug, Default, PartialEq)]
@@ -118,27 +117,27 @@ impl Order {
     }
 }
 
-fn shape(packet: &ExchangeBuffer<'_>) -> Shape {
+fn shape(packet: &ExchangeBuffer<'_>) -> PacketSnapshot {
     (packet.bytes().to_vec(), packet.info.clone(), packet.time_ns, packet.moved(), packet.wire_len())
 }
 
-/// The same where it leaves: by a last exit nobody asks for its annotations any more.
-fn shape_at(way: Way, packet: &ExchangeBuffer<'_>) -> Shape {
+/// A packet's shape where it leaves: by a last exit nobody asks for its annotations any more.
+fn shape_at(way: LinkTarget, packet: &ExchangeBuffer<'_>) -> PacketSnapshot {
     let mut shape = shape(packet);
-    if matches!(way, Way::LastExit(_)) {
+    if matches!(way, LinkTarget::LastExit(_)) {
         shape.1.clear();
     }
     shape
 }
 
-fn copies(list: &[CloneOut]) -> Vec<(u32, Shape)> {
+fn copies(list: &[CloneOut]) -> Vec<(u32, PacketSnapshot)> {
     list.iter().map(|c| (c.port, shape(&c.buffer))).collect()
 }
 
 /// A chain: programs, and where their ports lead.
 struct Chain {
     programs: Vec<Arc<Verified>>,
-    links: Vec<Vec<(u32, Way)>>,
+    links: Vec<Vec<(u32, LinkTarget)>>,
     states: Vec<State>,
     budget: u32,
     /// With the packets' numbers.
@@ -231,9 +230,9 @@ impl Chain {
     }
 
     /// The member and port that an exit belongs to: each has its own.
-    fn exit_of(&self, exit: u32) -> (u32, u32, Way) {
+    fn exit_of(&self, exit: u32) -> (u32, u32, LinkTarget) {
         let ways = (0..).zip(&self.links).flat_map(|(n, links)| links.iter().map(move |(port, way)| (n, *port, *way)));
-        ways.into_iter().find(|(.., way)| [Way::Exit(exit), Way::LastExit(exit)].contains(way)).unwrap()
+        ways.into_iter().find(|(.., way)| [LinkTarget::Exit(exit), LinkTarget::LastExit(exit)].contains(way)).unwrap()
     }
 
     /// The chain with that number to run as compiled C; `None` if a program of it is not for C.
@@ -271,14 +270,13 @@ impl Chain {
         chain
     }
 
-    /// Gives each exit a number of its own, not in the ports' order where programs are an odd
-    /// number.
+    /// Gives each exit a number, not in the order of ports where programs are an odd number.
     fn number_exits(&mut self) {
         let turn = self.programs.len() as u32 % 2;
-        let exits = self.links.iter_mut().flatten().filter(|(_, way)| matches!(way, Way::Exit(_) | Way::LastExit(_)));
-        (0..)
-            .zip(exits)
-            .for_each(|(n, (_, way))| *way = if matches!(way, Way::Exit(_)) { Way::Exit(n ^ turn) } else { Way::LastExit(n ^ turn) });
+        let exits = self.links.iter_mut().flatten().filter(|(_, way)| matches!(way, LinkTarget::Exit(_) | LinkTarget::LastExit(_)));
+        (0..).zip(exits).for_each(|(n, (_, way))| {
+            *way = if matches!(way, LinkTarget::Exit(_)) { LinkTarget::Exit(n ^ turn) } else { LinkTarget::LastExit(n ^ turn) }
+        });
     }
 
     /// In two bursts, the second of which finds what the first has left.
@@ -350,11 +348,11 @@ impl Chain {
                 Disposition::Port(id) => self.links[member as usize].iter().find(|(p, _)| *p == id).map(|(_, link)| *link),
                 _ => None,
             };
-            if !out.clones.is_empty() || link == Some(Way::AtOnce) {
+            if !out.clones.is_empty() || link == Some(LinkTarget::AtOnce) {
                 return self.ends.push((number, (end, Some(shape(&packet)), Some(copies(&out.clones)))));
             }
             match link {
-                Some(Way::Member(to, at)) => (member, port) = (to, at),
+                Some(LinkTarget::Member(to, at)) => (member, port) = (to, at),
                 way => return self.ends.push((number, (end, way.map(|way| shape_at(way, &packet)), None))),
             }
         }
@@ -398,14 +396,14 @@ fn state(program: &Arc<Verified>, budget: u32, quick: bool) -> State {
 }
 
 /// Sends lead to a later program, or out; both kinds of out occur.
-fn links(programs: &[Arc<Verified>], n: u32, seed: u64) -> Vec<(u32, Way)> {
+fn links(programs: &[Arc<Verified>], n: u32, seed: u64) -> Vec<(u32, LinkTarget)> {
     let outputs = programs[n as usize].module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input());
     let to = |(id, port): (u32, netil::module::Port)| {
         let next = n + 1 + (seed + u64::from(id)) as u32 % 2;
         let link = match () {
-            () if (next as usize) < programs.len() && port.kind == PortKind::PushOutput => Way::Member(next, 0),
-            () if (seed + u64::from(id)).is_multiple_of(5) => Way::AtOnce,
-            () => Way::Exit(0),
+            () if (next as usize) < programs.len() && port.kind == PortKind::PushOutput => LinkTarget::Member(next, 0),
+            () if (seed + u64::from(id)).is_multiple_of(5) => LinkTarget::AtOnce,
+            () => LinkTarget::Exit(0),
         };
         (id, link)
     };
@@ -460,21 +458,21 @@ fn recorded(case: &str) -> bool {
     inputs.resize(PACKETS as usize, vec![7; 33]);
     let make = || inputs.iter().map(|b| ExchangeBuffer::borrowed(b).into_owned()).collect::<Vec<_>>();
     let out: Vec<u32> = program.module().all_ports().into_iter().filter(|(_, p)| !p.kind.is_input()).map(|(id, _)| id).collect();
-    let by = |way: Way| out.iter().map(|id| (*id, way)).collect::<Vec<_>>();
-    for exit in [Way::Exit(0), Way::LastExit(0)] {
+    let by = |way: LinkTarget| out.iter().map(|id| (*id, way)).collect::<Vec<_>>();
+    for exit in [LinkTarget::Exit(0), LinkTarget::LastExit(0)] {
         for how in [How::Fused(ALL_PREFETCHED), How::MachineCode(0), How::MachineCode(cluster::LARGE)] {
-            compare(how, name, &program, &[by(Way::Member(1, 0)), by(exit)], budget, make);
+            compare(how, name, &program, &[by(LinkTarget::Member(1, 0)), by(exit)], budget, make);
         }
     }
     true
 }
 
-/// The same program several times, one after the other.
+/// Compares a chain of one program, several times in a row, with its members run one by one.
 fn compare(
     how: How,
     name: &str,
     program: &Arc<Verified>,
-    links: &[Vec<(u32, Way)>],
+    links: &[Vec<(u32, LinkTarget)>],
     budget: u32,
     make: impl Fn() -> Vec<ExchangeBuffer<'static>>,
 ) {
@@ -544,7 +542,7 @@ fn compare_alone<const N: usize>(name: &str, text: &str, packets: &[[u8; N]]) {
     // Ahead of all lookups; and of none, since no table here has so much in use, while lookups are
     // made for what is ahead.
     for how in [How::Fused(ALL_PREFETCHED), How::Fused(SOME_PREFETCHED), How::MachineCode(0), How::MachineCode(cluster::LARGE)] {
-        compare(how, name, &program, &[out.iter().map(|id| (*id, Way::Exit(0))).collect()], 10_000, make);
+        compare(how, name, &program, &[out.iter().map(|id| (*id, LinkTarget::Exit(0))).collect()], 10_000, make);
     }
 }
 

@@ -5,7 +5,7 @@ use super::{ALL_PREFETCHED, compare_alone, optimised};
 use compiler::backends::c::fused::emit;
 use compiler::cluster::Member;
 use netil::asm::assemble;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use netil::exec::DropReason;
 use netil::verify;
 use netvm_aot::build::Compiler;
@@ -49,7 +49,7 @@ fn choosing(refusal: &str, named: Range<usize>) -> String {
 fn refused(text: &str) -> Vec<(u32, DropReason)> {
     let program = verify(assemble(text, "").unwrap()).unwrap();
     let outputs = program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input());
-    let links = outputs.map(|(id, _)| (id, Way::LastExit(id))).collect();
+    let links = outputs.map(|(id, _)| (id, LinkTarget::LastExit(id))).collect();
     let member = Member { program: &program, func: optimised(&program), links };
     emit(&[&member], &[(0, 0)], ALL_PREFETCHED).unwrap().dropped
 }

@@ -21,7 +21,7 @@ fn header(n: u32) -> Vec<u8> {
         // Sums of 0xffff and of numbers beside it.
         2 => header = [vec![0; 16], (0xfffd + n / 6).to_le_bytes().to_vec()].concat(),
         3 => header[n as usize % 20] ^= 1 << (n / 20 % 8),
-        // The same checksum, other words.
+        // Other words with an unchanged checksum.
         4 => header.swap(n as usize % 10, 10 + n as usize % 10),
         _ => header.rotate_left(2 * (n as usize % 10)),
     }

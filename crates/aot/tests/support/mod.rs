@@ -36,13 +36,13 @@ impl Choices {
 }
 
 /// The text of a filter with four locals.
-pub struct Source {
+pub struct RandomFilter {
     c: Choices,
     text: String,
     labels: u32,
 }
 
-impl Source {
+impl RandomFilter {
     /// The text of filter number `seed`.
     pub fn text(seed: u64) -> String {
         let mut source = Self { c: Choices(seed), text: String::new(), labels: 0 };

@@ -32,7 +32,7 @@ Examples:
   ip link set dev eth0 xdp obj out/filter.o sec xdp          puts it before eth0; off takes it away")]
 pub(crate) struct Args {
     #[command(flatten)]
-    source: Source,
+    source: BuildInput,
 
     /// The target; netvm targets lists them
     #[arg(long, value_name = "TARGET", default_value = "xdp")]
@@ -107,7 +107,7 @@ const PORTS: u16 = 4;
 /// What is built.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false, args = ["file", "filter"])]
-pub(super) struct Source {
+pub(super) struct BuildInput {
     /// NetIL source or binary module, - for standard input; or a Click configuration (.click) or a
     /// P4 program for v1model (.p4)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -153,7 +153,7 @@ fn port(text: &str) -> Result<(String, Action), String> {
     Ok((name.to_owned(), action.parse()?))
 }
 
-impl Source {
+impl BuildInput {
     /// The program.
     pub(super) fn program(&self) -> Outcome<Arc<Verified>> {
         match (&self.file, &self.filter) {

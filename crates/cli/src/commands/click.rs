@@ -7,7 +7,7 @@ use super::run::configuration::{self, Terminal};
 use super::run::control;
 use crate::failure::{self, Failure, Outcome};
 use crate::signals::Signals;
-use netvm::application::{Application, Library, Settings, native};
+use netvm::application::{Application, Library, Settings, builtin};
 use netvm::control::click::Access;
 use netvm::control::{Door, Server};
 use netvm::diagnostics::{Diagnostic, Kind, Span};
@@ -153,7 +153,7 @@ fn spread(argument: String) -> Vec<String> {
 
 fn run(line: &Line) -> Outcome<u8> {
     if let Some(class) = &line.provides {
-        let known = native::find(class).is_some() || Library::declaring(class).is_some() || Library::of(&[]).class(class).is_some();
+        let known = builtin::find(class).is_some() || Library::declaring(class).is_some() || Library::of(&[]).class(class).is_some();
         return Ok(u8::from(!known));
     }
     let file = line.file.as_deref().filter(|_| line.expression.is_none());

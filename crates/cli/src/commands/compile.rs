@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 #[command(group = clap::ArgGroup::new("source").required(true).args(["file", "filter"]))]
 pub(crate) struct Args {
     /// NetIL source or binary module, - for standard input; a P4 program (.p4, or .json as p4c
-    /// makes it for BMv2); or, with --emit native, a Click configuration (.click)
+    /// makes it for BMv2); or, with --emit standalone, a Click configuration (.click)
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
 
@@ -109,8 +109,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// A configuration's elements have their stages each; the whole has one.
 fn of_configuration(args: &Args, file: &Path) -> Outcome {
-    if args.emit != Stage::Native && !args.explain_opt {
-        return Err(Failure::usage("of a configuration there is --emit native, a C program"));
+    if args.emit != Stage::Standalone && !args.explain_opt {
+        return Err(Failure::usage("of a configuration there is --emit standalone, a C program"));
     }
     let reading = configuration::reading(Some(file), args.parameters.iter().cloned(), &args.elements)?;
     let application = configuration::application(&file.display().to_string(), &configuration::read(file)?, &reading)?;
@@ -118,7 +118,7 @@ fn of_configuration(args: &Args, file: &Path) -> Outcome {
         failure::eprint_lossy(application.explain(None).to_string().trim_end());
     }
     match args.emit {
-        Stage::Native => out::write_file(args.output.as_deref(), application.native_text(&reading.elements)?.as_bytes()),
+        Stage::Standalone => out::write_file(args.output.as_deref(), application.standalone_text(&reading.elements)?.as_bytes()),
         _ => Ok(()),
     }
 }

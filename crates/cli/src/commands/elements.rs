@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
-use netvm::application::{Library, native};
+use netvm::application::{Library, builtin};
 use std::path::{Path, PathBuf};
 
 /// List the element classes, or show the manual of one
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 /// Each class with what it does; those of the runtime have no sources in C.
 fn list(library: &Library, out: &mut Out) -> Outcome {
     let mut all = library.classes();
-    all.extend(native::ALL.iter().map(|class| (class.name.to_owned(), class.manual.lines().next().unwrap_or_default().to_owned())));
+    all.extend(builtin::ALL.iter().map(|class| (class.name.to_owned(), class.manual.lines().next().unwrap_or_default().to_owned())));
     for (name, told) in all {
         let told = told.split_once(" -- ").map_or(told.as_str(), |(_, told)| told);
         out.line(&format!("{name:<24} {told}"))?;
@@ -52,7 +52,7 @@ fn list(library: &Library, out: &mut Out) -> Outcome {
 }
 
 fn manual(library: &Library, class: &str) -> Outcome<String> {
-    if let Some(manual) = native::find(class).map(|native| native.manual).or_else(|| Library::declaring(class)) {
+    if let Some(manual) = builtin::find(class).map(|builtin| builtin.manual).or_else(|| Library::declaring(class)) {
         return Ok(manual.to_owned());
     }
     let (_, text) = library.class(class).ok_or_else(|| unknown(library, class))?;
@@ -62,7 +62,7 @@ fn manual(library: &Library, class: &str) -> Outcome<String> {
 }
 
 fn unknown(library: &Library, class: &str) -> Failure {
-    let names: Vec<String> = library.classes().into_keys().chain(native::ALL.iter().map(|class| class.name.to_owned())).collect();
+    let names: Vec<String> = library.classes().into_keys().chain(builtin::ALL.iter().map(|class| class.name.to_owned())).collect();
     let in_other_case = names.iter().map(String::as_str).find(|name| name.eq_ignore_ascii_case(class));
     match in_other_case.or_else(|| netvm::netil::asm::nearest(class, names.iter().map(String::as_str))) {
         Some(near) => Failure::failed(format_args!("there is no class '{class}'; did you mean '{near}'?")),

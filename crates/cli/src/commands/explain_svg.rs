@@ -39,7 +39,7 @@ const INK: &str = "#1f2328";
 
 /// One way from a term, beside the others.
 #[derive(Clone, Copy)]
-struct Way {
+struct TermEdge {
     from: usize,
     /// The row that it leads to; the last one has the verdicts.
     to: usize,
@@ -69,13 +69,13 @@ fn row(at: usize) -> i64 {
     i64::try_from(at).unwrap_or(0) * (HEIGHT + GAP)
 }
 
-fn ways(terms: &[Drawn]) -> Vec<Way> {
+fn ways(terms: &[Drawn]) -> Vec<TermEdge> {
     let mut ways = Vec::new();
     for (from, term) in terms.iter().enumerate() {
         for (goal, held) in [(term.step.held, true), (term.step.failed, false)] {
             let to = if let Goal::Step(to) = goal { to } else { terms.len() };
             let count = term.counts.map(|counts| counts[usize::from(!held)]);
-            ways.push(Way { from, to, goal, held, count, lane: 0 });
+            ways.push(TermEdge { from, to, goal, held, count, lane: 0 });
         }
     }
     ways
@@ -83,10 +83,10 @@ fn ways(terms: &[Drawn]) -> Vec<Way> {
 
 /// Gives the ways of one side lanes, short ones near the terms, those to one verdict one together;
 /// how many there are.
-fn lay(ways: &mut [Way], held: bool) -> i64 {
+fn lay(ways: &mut [TermEdge], held: bool) -> i64 {
     let mut bundles: Vec<(usize, usize, Vec<usize>)> = Vec::new();
     for at in (0..ways.len()).filter(|&at| ways[at].held == held && !straight(&ways[at])) {
-        let Way { from, to, goal, .. } = ways[at];
+        let TermEdge { from, to, goal, .. } = ways[at];
         let same = |bundle: &&mut (usize, usize, Vec<usize>)| ways[bundle.2[0]].goal == goal && !matches!(goal, Goal::Step(_));
         match bundles.iter_mut().find(same) {
             Some(bundle) => bundle.2.push(at),
@@ -108,7 +108,7 @@ fn lay(ways: &mut [Way], held: bool) -> i64 {
 }
 
 /// Down to the next term.
-fn straight(way: &Way) -> bool {
+fn straight(way: &TermEdge) -> bool {
     way.to == way.from + 1 && matches!(way.goal, Goal::Step(_))
 }
 
@@ -172,7 +172,7 @@ impl Svg {
         }
     }
 
-    fn way(&mut self, way: &Way) {
+    fn way(&mut self, way: &TermEdge) {
         let color = if way.held { HELD } else { FAILED };
         let (y, next) = (TOP + row(way.from), TOP + row(way.to));
         let label = match way.count {
@@ -204,7 +204,7 @@ impl Svg {
         self.head(color, (x, next), (0, 1));
     }
 
-    fn line(&mut self, way: &Way, color: &str, points: &str) {
+    fn line(&mut self, way: &TermEdge, color: &str, points: &str) {
         let share = match (way.count, self.packets) {
             (Some(count), Some(packets)) if packets > 0 => count as f64 / packets as f64,
             _ => 0.125,

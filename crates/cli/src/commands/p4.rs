@@ -36,7 +36,7 @@ impl ReadingArgs {
         self.load_without(path, &[])
     }
 
-    /// The same without some optimisations.
+    /// Compiles a program without some optimisations.
     pub(crate) fn load_without(&self, path: &Path, without: &[Optimisation]) -> Outcome<Pipeline> {
         Ok(netvm::p4::load_without(path, &self.folders, &self.defines(), without)?)
     }

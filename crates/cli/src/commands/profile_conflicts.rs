@@ -4,7 +4,7 @@ use super::simulate::{machine, observed::Observed};
 use crate::failure::Outcome;
 use crate::out::{Out, write_file};
 use machine::conflicts::{Profile, WINDOWS, profile};
-use machine::contention::{self, Place};
+use machine::contention::{self, ConflictPoint};
 use machine::variation::{self, STAGES, Stage, Variation};
 use machine::{stages, steps};
 use serde::Serialize;
@@ -58,7 +58,7 @@ struct Found {
     /// The names of elements, by their numbers.
     elements: Vec<String>,
     /// What most pairs of packets in the largest window conflict about.
-    places: Vec<Place>,
+    places: Vec<ConflictPoint>,
 }
 
 /// Things that packets conflict about, of which is told.
@@ -111,9 +111,9 @@ fn text(all: &Found) -> String {
 }
 
 /// What packets conflict about, a line each.
-fn conflicts(places: &[Place]) -> String {
-    let line = |place: &Place| {
-        let Place { element, about, key, lines, pairs } = place;
+fn conflicts(places: &[ConflictPoint]) -> String {
+    let line = |place: &ConflictPoint| {
+        let ConflictPoint { element, about, key, lines, pairs } = place;
         let key = key.as_ref().map_or_else(String::new, |key| format!(" {key}"));
         let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
         let at = if lines.is_empty() { String::new() } else { format!(" (line {})", lines.join(", ")) };

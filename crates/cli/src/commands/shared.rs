@@ -28,7 +28,7 @@ impl EngineArg {
         engines::Settings { no_cache: self.no_cache || default.no_cache, ..default }
     }
 
-    /// The same without optimisations of these names; those of P4 programs are none of an engine's.
+    /// Settings without optimisations of these names; those of P4 programs are none of an engine's.
     pub(crate) fn settings_without(&self, names: &[String]) -> engines::Settings {
         let settings = self.settings();
         let without = names.iter().fold(settings.without, |all, name| all.and(name).unwrap_or(all));
@@ -106,7 +106,7 @@ impl Expression {
         self.text_from(0)
     }
 
-    /// The same without the first words.
+    /// The text of the expression without the first words.
     pub(crate) fn text_from(&self, first: usize) -> Outcome<String> {
         with_hosts(self.written(first)?, self.hosts.as_deref())
     }

@@ -5,7 +5,7 @@ use netvm::io::between::{Between, Network};
 use netvm::io::synth::messages::Messages;
 use netvm::io::synth::services::Services;
 use netvm::io::synth::{Mix, dhcp};
-use netvm::io::{LinkType, Plan, Precision, Timestamp, Writer};
+use netvm::io::{LinkType, Precision, Timestamp, WriteOptions, Writer};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
@@ -84,7 +84,7 @@ fn packets(args: &Args) -> Packets {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let packets = packets(args);
-    let plan = Plan { precision: Precision::Micro, ..Plan::for_output(&args.output, &[]) };
+    let plan = WriteOptions { precision: Precision::Micro, ..WriteOptions::for_output(&args.output, &[]) };
     let mut writer = Writer::create(&args.output, &plan)?;
     for (time, frame) in packets.take(args.count) {
         writer.write_packet(LinkType::EN10MB, time, u32::try_from(frame.len()).map_err(Failure::failed)?, &frame)?;

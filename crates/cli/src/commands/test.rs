@@ -134,7 +134,7 @@ fn judge(args: &Args, path: &Path) -> Outcome<(usize, Vec<String>)> {
     }
 }
 
-/// The same for the scenarios of graphs.
+/// The number of cases in scenarios of graphs, and what is different.
 fn graphs(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<(usize, Vec<String>), ScriptError> {
     let all = scenarios::parse(path, text)?;
     let base = temporary_folder().map_err(|error| ScriptError::new(format_args!("{}: {error}", std::env::temp_dir().display())))?;
@@ -161,7 +161,7 @@ fn temporary_folder() -> std::io::Result<PathBuf> {
     (0..1000).map(make).find(|made| !exists(made)).unwrap_or_else(|| Err(std::io::ErrorKind::AlreadyExists.into()))
 }
 
-/// The same for the cases of one class.
+/// The number of cases of one class, and what is different.
 fn class(args: &Args, path: &Path, text: &str, elements: &[PathBuf]) -> Result<(usize, Vec<String>), ScriptError> {
     let name = path.display().to_string();
     let cases = scripts::parse(text)?;

@@ -1,6 +1,6 @@
 //! `netvm xdp`: a program at the XDP hook of an interface, as long as the command runs.
 
-use super::build::{Actions, Source};
+use super::build::{Actions, BuildInput};
 use crate::failure::{self, Failure, Outcome};
 use crate::signals::Signals;
 use netvm::io::bpf::{self, Mode};
@@ -20,7 +20,7 @@ Examples:
   netvm xdp --on eth0 --filter 'ip src 192.0.2.7' --accept drop --reject pass")]
 pub(crate) struct Args {
     #[command(flatten)]
-    source: Source,
+    source: BuildInput,
 
     /// The interface
     #[arg(long, value_name = "IF", required = true)]

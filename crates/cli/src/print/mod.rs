@@ -170,7 +170,7 @@ pub enum Carried {
     Lmp,
     /// Pragmatic General Multicast.
     Pgm,
-    /// The same with ZeroMQ's frames in its data, where IP carries it, too.
+    /// Pragmatic General Multicast with ZeroMQ's frames in its data, where IP carries it, too.
     #[value(name = "pgm_zmtp1")]
     PgmZmtp1,
     /// Precision time.

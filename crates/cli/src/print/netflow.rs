@@ -9,7 +9,7 @@ use super::{Line, names, put, tcp};
 
 /// Bytes of a header and of a record, where the protocol, the type of service and the flags are in
 /// it; whether it has masks and AS numbers.
-struct Shape {
+struct RecordLayout {
     header: usize,
     record: usize,
     protocol: usize,
@@ -18,9 +18,9 @@ struct Shape {
     routes: bool,
 }
 
-const ONE: Shape = Shape { header: 16, record: 48, protocol: 38, tos: 39, flags: 40, routes: false };
-const FIVE: Shape = Shape { header: 24, record: 48, protocol: 38, tos: 39, flags: 37, routes: true };
-const SIX: Shape = Shape { record: 52, ..FIVE };
+const ONE: RecordLayout = RecordLayout { header: 16, record: 48, protocol: 38, tos: 39, flags: 40, routes: false };
+const FIVE: RecordLayout = RecordLayout { header: 24, record: 48, protocol: 38, tos: 39, flags: 37, routes: true };
+const SIX: RecordLayout = RecordLayout { record: 52, ..FIVE };
 
 pub(super) fn print(line: &mut Line<'_>, view: View<'_>) -> Printed {
     line.protocol = "cnfp";
@@ -51,7 +51,7 @@ fn seconds(milliseconds: u32) -> String {
     format!("{}.{:03}", milliseconds / 1000, milliseconds % 1000)
 }
 
-fn record(line: &mut Line<'_>, version: u16, shape: &Shape, view: View<'_>) -> Printed {
+fn record(line: &mut Line<'_>, version: u16, shape: &RecordLayout, view: View<'_>) -> Printed {
     put!(line, "\n  started {}, last {}", seconds(view.u32(24)?), seconds(view.u32(28)?));
     line.put("\n    ");
     end(line, shape, view, [0, 44, 40, 32])?;
@@ -72,7 +72,7 @@ fn record(line: &mut Line<'_>, version: u16, shape: &Shape, view: View<'_>) -> P
 }
 
 /// An address with its mask, AS number and port, which are at those places.
-fn end(line: &mut Line<'_>, shape: &Shape, view: View<'_>, [address, mask, system, port]: [usize; 4]) -> Printed {
+fn end(line: &mut Line<'_>, shape: &RecordLayout, view: View<'_>, [address, mask, system, port]: [usize; 4]) -> Printed {
     let (address, port) = (view.v4(address)?, view.u16(port)?);
     match shape.routes {
         true => put!(line, "{address}/{}:{}:{port} ", view.u8(mask)?, view.u16(system)?),

@@ -52,7 +52,7 @@ impl<'a> View<'a> {
         Self::new(self.bytes, self.len.min(n))
     }
 
-    /// The same bytes as the beginning of a part that claims to have `len`, be that fewer or more.
+    /// These bytes as the beginning of a part that claims to have `len`, be that fewer or more.
     pub(crate) fn claiming(self, len: usize) -> Self {
         Self::new(self.bytes, len)
     }

@@ -37,13 +37,14 @@ fn every_stage_can_be_shown() {
 fn configurations_become_c_programs() {
     let dir = Dir::new("native");
     let file = dir.write("count.click", "define($N 1); FromDevice(eth0) -> Paint($N) -> c :: Counter -> Queue -> ToDevice(eth1);");
-    let text = run(&format!("compile {file} N=7 --emit native")).good();
+    let text = run(&format!("compile {file} N=7 --emit standalone")).good();
+    assert_eq!(run(&format!("compile {file} N=7 --emit native")).good(), text);
     assert!(text.contains("color = 7;"), "the parameter is not in it");
     assert!(text.contains("/* c :: Counter */") && text.contains("int main(int argc"), "{text}");
-    assert!(run(&format!("compile {file}")).bad(2).contains("--emit native"));
-    assert!(run("compile --filter tcp --emit native").bad(1).contains("only configurations"));
+    assert!(run(&format!("compile {file}")).bad(2).contains("--emit standalone"));
+    assert!(run("compile --filter tcp --emit standalone").bad(1).contains("only configurations"));
     let refused = dir.write("end.click", "FromDevice(eth0) -> Discard; end :: Script(pause, stop);");
-    assert!(run(&format!("compile {refused} --emit native")).bad(1).contains("end :: Script"));
+    assert!(run(&format!("compile {refused} --emit standalone")).bad(1).contains("end :: Script"));
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn what_would_have_no_effect_is_refused() {
     let dir = Dir::new("no-effect");
     let file = dir.write("paint.click", "define($COLOR 1); Idle -> Paint(${COLOR}) -> Discard;");
     let plain = dir.write("plain.click", "Idle -> Discard;");
-    for command in ["run", "check", "trace", "graph -o -", "compile --emit native"] {
+    for command in ["run", "check", "trace", "graph -o -", "compile --emit standalone"] {
         let told = run(&format!("{command} {file} COLOUR=2")).bad(2);
         assert!(told.contains("paint.click has no parameter 'COLOUR'; those in it are COLOR"), "{told}");
         assert!(run(&format!("{command} {plain} COLOR=2")).bad(2).contains("it has none"));

@@ -35,7 +35,7 @@ fn text_of_a_configuration_stays_text_in_the_native_build() {
         "a\\\n static int injected;",
     ] {
         let file = dir.write("t.click", format!("FromDump({capture}, STOP true) -> Print(\"{}\") -> Discard;", out.replace('"', "\\\"")));
-        let text = run(&format!("compile {file} --emit native"));
+        let text = run(&format!("compile {file} --emit standalone"));
         assert_eq!(text.status, 0, "{out}: {}", text.err);
         // Behind comments and strings are left out, nothing of it is there.
         assert!(!code_of(&text.out).contains("injected"), "{out}");
@@ -265,13 +265,14 @@ fn the_compiler_of_c_takes_what_the_size_of_a_text_allows() {
     }
 }
 
-/// The same of the program that a configuration becomes.
+/// The compiler of C takes time and memory in proportion to a configuration for the program that it
+/// becomes.
 #[test]
 fn a_native_program_compiles_within_what_its_configuration_allows() {
     let dir = Dir::new("native-bounded");
     let chain = "CheckIPHeader(14) -> Paint(3) -> Counter -> ".repeat(20);
     let (text, program) = (format!("Idle -> {chain}Discard;"), dir.file("program.c"));
-    fs::write(&program, run(&format!("compile {} --emit native", dir.write("t.click", &text))).good()).expect("a file");
+    fs::write(&program, run(&format!("compile {} --emit standalone", dir.write("t.click", &text))).good()).expect("a file");
     let bounds = format!("ulimit -t {}; ulimit -v {}", 10 + text.len() / 100, 400_000 + 8 * text.len());
     let line = format!("{bounds}; exec cc -O1 -w -o {} {program}", dir.file("program"));
     let ended = ended(std::process::Command::new("sh").args(["-c", &line]).output().expect("a shell"));

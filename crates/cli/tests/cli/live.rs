@@ -1,5 +1,4 @@
-//! `netvm filter -i`: in a network namespace with a pair of virtual interfaces, where the tests may
-//! make one (root, iproute2).
+//! `netvm filter -i`: in a network namespace with a veth pair, where tests may make one (root).
 
 use super::tools::{Dir, Ended, ended, netvm, run};
 use netvm::io::live::Injector;
@@ -47,8 +46,7 @@ impl Space {
         ip(&[&["-n", &self.0], args].concat())
     }
 
-    /// Waits until the interfaces carry packets: the kernel prepares that beside other work, and
-    /// drops what is sent before.
+    /// Waits until the interfaces carry packets: the kernel drops what is sent before.
     fn carries(&self) {
         let end = Instant::now() + PATIENCE;
         let up = |link| {
@@ -245,8 +243,7 @@ fn lines_come_at_once_and_an_interrupt_is_a_good_end() {
     assert_eq!(received, "4", "those going out, too, and none of other kinds");
 }
 
-/// The kernel drops what the filter does not want, unless it took a tag off; a filter that it
-/// cannot have is not lost.
+/// The kernel drops what the filter does not want, unless it took a tag off.
 #[test]
 fn the_kernel_filters_what_it_can() {
     let Some(space) = Space::new("kernel") else { return };
@@ -333,8 +330,7 @@ pub fn frame(number: u8, len: usize) -> Vec<u8> {
     [&[0xff; 6][..], &SOURCE, &[0x88, 0xb5], &vec![number; len]].concat()
 }
 
-/// Waits until a capture that still grows has so many packets. Its last record may be read while it
-/// is written: it does not count then.
+/// Waits until a capture that grows has so many packets; one that is read in part does not count.
 pub fn grown(path: &str, count: usize) {
     let end = Instant::now() + PATIENCE;
     let have = || {
@@ -553,8 +549,7 @@ fn time_stamps_that_are_not_there_are_a_warning() {
     assert!(run("filter -i lo -j rubber").bad(2).contains("adapter"));
 }
 
-/// A command that takes its time and removes its file: the next of the same name is begun only
-/// then.
+/// A command that takes its time and removes its file: only then the next of that name begins.
 #[test]
 fn a_file_is_not_begun_while_a_command_works_on_its_name() {
     let Some(space) = Space::new("commands") else { return };

@@ -1,6 +1,6 @@
 //! What the tests share: the program, directories, captures, snapshots.
 
-use netvm::io::{LinkType, Plan, Precision, Timestamp, Writer, synth};
+use netvm::io::{LinkType, Precision, Timestamp, WriteOptions, Writer, synth};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -94,7 +94,7 @@ impl Dir {
     pub fn capture(&self, name: &str, link: LinkType, packets: &[(Timestamp, Vec<u8>)]) -> String {
         let path = self.file(name);
         let precision = packets.iter().map(|(time, _)| time.precision).max().unwrap_or_default();
-        let plan = Plan { link_type: link, precision, ..Plan::for_output(&path, &[]) };
+        let plan = WriteOptions { link_type: link, precision, ..WriteOptions::for_output(&path, &[]) };
         let mut writer = Writer::create(&path, &plan).expect("a capture is created");
         for (time, packet) in packets {
             writer.write_packet(link, *time, packet.len() as u32, packet).expect("a packet is written");
@@ -110,13 +110,13 @@ impl Drop for Dir {
     }
 }
 
-/// The same packets without Ethernet header, those of IPv4 alone.
+/// Synthetic packets without Ethernet header, those of IPv4 alone.
 pub fn raw_ip(seed: u64, count: usize) -> Vec<(Timestamp, Vec<u8>)> {
     let trace = synth::mixed_trace(seed, count).into_iter();
     trace.filter(|(_, p)| p[12..14] == [8, 0]).map(|(time, p)| (time, p[14..].to_vec())).collect()
 }
 
-/// The same packets with times to the nanosecond.
+/// These packets with times to the nanosecond.
 pub fn in_nanoseconds(packets: Vec<(Timestamp, Vec<u8>)>) -> Vec<(Timestamp, Vec<u8>)> {
     let finer = |time: Timestamp| Timestamp { nanos: time.nanos + 7, precision: Precision::Nano, ..time };
     packets.into_iter().map(|(time, packet)| (finer(time), packet)).collect()

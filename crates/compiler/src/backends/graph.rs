@@ -11,12 +11,12 @@ pub struct Element<'a> {
     /// Its program.
     pub program: &'a Verified,
     /// Where its output ports lead; packets that leave by others are dropped.
-    pub ways: Vec<Way>,
+    pub ways: Vec<OutputWire>,
 }
 
 /// Where an output port leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct OutputWire {
     /// The port's id.
     pub port: u32,
     /// Where packets go.

@@ -26,8 +26,8 @@ pub(super) fn state(program: &Verified) -> Result<State, Unsupported> {
     made(program, &silent)
 }
 
-/// The same for a back end that searches packets: with what units of `stringmatching` and `regexp`
-/// were loaded with, in the order of the module.
+/// The state after the init handler, for a back end that searches packets: with what units of
+/// `stringmatching` and `regexp` were loaded with, in the order of the module.
 ///
 /// # Errors
 /// The init handler fails, sets a timer, or uses another coprocessor.

@@ -29,7 +29,7 @@ pub(crate) fn less(func: &Func, mut v: Value) -> Option<(Value, u32)> {
     None
 }
 
-/// The same number modulo 65,535, and not 0.
+/// A sum modulo 65,535, but 65,535 in the place of 0; only 0 itself stays 0.
 pub(crate) fn folded(sum: u32) -> u32 {
     if sum > 0 { (sum - 1) % 0xffff + 1 } else { 0 }
 }

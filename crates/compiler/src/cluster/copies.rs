@@ -21,7 +21,7 @@ use super::{Member, ops};
 use crate::mir::cfg::Cfg;
 use crate::mir::states::States;
 use crate::mir::{Block, Edge, Func, Helper, Op, Terminator, Value};
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use netil::table::Space;
 use std::collections::{BTreeSet, HashMap};
 
@@ -32,7 +32,7 @@ const MOST: u64 = 512;
 /// Which copies fused code makes.
 pub(crate) struct Copies {
     /// By member, the ports that it sends them by, and where these lead.
-    ways: Vec<Vec<(u32, Way)>>,
+    ways: Vec<Vec<(u32, LinkTarget)>>,
     /// By member whether its copies are in their packets' slots.
     shared: Vec<bool>,
     most: u64,
@@ -42,7 +42,8 @@ impl Copies {
     /// `numbers`: copies have numbers of their own.
     pub fn of(members: &[&Member<'_>], numbers: bool) -> Self {
         let timed = members.iter().any(|member| sets_timers(member));
-        let ways: Vec<Vec<(u32, Way)>> = (0..members.len()).map(|n| ways(members, n).filter(|_| !timed).unwrap_or_default()).collect();
+        let ways: Vec<Vec<(u32, LinkTarget)>> =
+            (0..members.len()).map(|n| ways(members, n).filter(|_| !timed).unwrap_or_default()).collect();
         let mut known = vec![None; members.len()];
         let most = (0..members.len()).map(|n| most(members, &ways, n, &mut known)).max().unwrap_or(0);
         let shared = members.iter().map(|member| !numbers && all_leave(member) && is_kept(&member.func)).collect();
@@ -75,7 +76,7 @@ impl Copies {
     }
 
     /// The ports by which copies are sent that compiled code makes: member, port, where it leads.
-    pub fn each(&self) -> impl Iterator<Item = (usize, u32, Way)> {
+    pub fn each(&self) -> impl Iterator<Item = (usize, u32, LinkTarget)> {
         self.ways.iter().enumerate().flat_map(|(n, ways)| ways.iter().map(move |(port, way)| (n, *port, *way)))
     }
 }
@@ -91,12 +92,12 @@ pub(super) fn sends_copies(member: &Member<'_>) -> bool {
 }
 
 /// The ports by which a member sends copies, and where they lead, if fused code can make them.
-fn ways(members: &[&Member<'_>], n: usize) -> Option<Vec<(u32, Way)>> {
+fn ways(members: &[&Member<'_>], n: usize) -> Option<Vec<(u32, LinkTarget)>> {
     let links = all_links(members[n]);
-    let stays = |way: Way| {
+    let stays = |way: LinkTarget| {
         let behind = reached(members, way);
-        let leaves = |member: usize| all_links(members[member]).iter().any(|(_, way)| *way == Way::AtOnce);
-        way != Way::AtOnce && !behind[n] && !(0..members.len()).any(|member| behind[member] && leaves(member))
+        let leaves = |member: usize| all_links(members[member]).iter().any(|(_, way)| *way == LinkTarget::AtOnce);
+        way != LinkTarget::AtOnce && !behind[n] && !(0..members.len()).any(|member| behind[member] && leaves(member))
     };
     let all_stay = links.iter().all(|(_, way)| stays(*way));
     let ports: BTreeSet<u32> = sent(members[n]).collect();
@@ -106,7 +107,7 @@ fn ways(members: &[&Member<'_>], n: usize) -> Option<Vec<(u32, Way)>> {
 
 /// Whether all that a member sends leaves the cluster and is not looked at but for its bytes.
 fn all_leave(member: &Member<'_>) -> bool {
-    all_links(member).iter().all(|(_, way)| matches!(way, Way::LastExit(_)))
+    all_links(member).iter().all(|(_, way)| matches!(way, LinkTarget::LastExit(_)))
 }
 
 /// Whether a handler that has sent a copy changes nothing of the packet any more.
@@ -155,7 +156,8 @@ fn to_turn(member: &Member<'_>, block: Block) -> Option<(Value, Op, u32)> {
     let Terminator::Send(leaves) = block.end else { return None };
     let copy = *block.ops.last()?;
     let Some(Op::Helper(Helper::SendCopy(port), args, site)) = member.func.op(copy) else { return None };
-    let turns = matches!(link(member, *port), Way::Member(..)) && matches!(link(member, leaves), Way::Exit(_) | Way::LastExit(_));
+    let turns = matches!(link(member, *port), LinkTarget::Member(..))
+        && matches!(link(member, leaves), LinkTarget::Exit(_) | LinkTarget::LastExit(_));
     turns.then(|| (copy, Op::Helper(Helper::SendCopy(leaves), args.clone(), *site), *port))
 }
 
@@ -168,13 +170,13 @@ fn loops(func: &Func) -> bool {
 }
 
 /// The most copies of a packet that comes to a member, and of these, that are made here.
-fn most(members: &[&Member<'_>], ways: &[Vec<(u32, Way)>], n: usize, known: &mut Vec<Option<u64>>) -> u64 {
+fn most(members: &[&Member<'_>], ways: &[Vec<(u32, LinkTarget)>], n: usize, known: &mut Vec<Option<u64>>) -> u64 {
     if let Some(most) = known[n] {
         return most;
     }
     // In a circle there is no most.
     known[n] = Some(MOST + 1);
-    let mut behind = |way: &Way| if let Way::Member(to, _) = way { most(members, ways, *to as usize, known) } else { 0 };
+    let mut behind = |way: &LinkTarget| if let LinkTarget::Member(to, _) = way { most(members, ways, *to as usize, known) } else { 0 };
     let all = |sum: u64, more: u64| sum.saturating_add(more);
     let copies =
         sent(members[n]).filter_map(|port| ways[n].iter().find(|(id, _)| *id == port)).map(|(_, way)| behind(way).saturating_add(1));

@@ -10,7 +10,7 @@ use super::Member;
 use super::copies::sends_copies;
 use super::dispatch::{alike, all_links};
 use super::identical::Identical;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 
 /// How it is known how many packets went by a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Counters {
         let mut counters = Self { ports: Vec::new(), places: 0 };
         for (n, member) in members.iter().enumerate() {
             let uncounted = uncounted(members, identical, identical.first(n as u32), makes_copies);
-            let ports = all_links(member).into_iter().zip(uncounted).filter(|((_, way), _)| *way != Way::AtOnce);
+            let ports = all_links(member).into_iter().zip(uncounted).filter(|((_, way), _)| *way != LinkTarget::AtOnce);
             let ports = ports.map(|((port, _), count)| (port, count.unwrap_or_else(|| counters.place()))).collect::<Vec<_>>();
             if droppers.contains(&(n as u32)) && ports.iter().any(|(_, count)| matches!(count, Count::At(_))) {
                 counters.place();
@@ -50,7 +50,7 @@ impl Counters {
         // Exits of members that share code are their own.
         for (member, ports) in members.iter().zip(&mut counters.ports) {
             for (port, count) in ports.iter_mut().filter(|(_, count)| matches!(count, Count::Exit(_))) {
-                if let Some((_, Way::Exit(exit) | Way::LastExit(exit))) = member.links.iter().find(|(id, _)| id == port) {
+                if let Some((_, LinkTarget::Exit(exit) | LinkTarget::LastExit(exit))) = member.links.iter().find(|(id, _)| id == port) {
                     *count = Count::Exit(*exit);
                 }
             }
@@ -79,9 +79,9 @@ impl Counters {
 
 /// For each output of members that share code how its count is known without a counter, if it is.
 fn uncounted(members: &[&Member<'_>], identical: &Identical, first: usize, makes_copies: &dyn Fn(usize) -> bool) -> Vec<Option<Count>> {
-    let all: Vec<Vec<(u32, Way)>> = identical.of_first(first).iter().map(|n| all_links(members[*n as usize])).collect();
+    let all: Vec<Vec<(u32, LinkTarget)>> = identical.of_first(first).iter().map(|n| all_links(members[*n as usize])).collect();
     let exit = |k: usize| match all[0][k].1 {
-        Way::Exit(exit) | Way::LastExit(exit) => {
+        LinkTarget::Exit(exit) | LinkTarget::LastExit(exit) => {
             all.iter().all(|links| leads_nobody_else(members, links[k].1)).then_some(Count::Exit(exit))
         }
         _ => None,
@@ -98,7 +98,7 @@ fn uncounted(members: &[&Member<'_>], identical: &Identical, first: usize, makes
     // In a circle of members, which packets need not go round, one rest would be found by the
     // other.
     let circles = |k: usize| all.iter().zip(identical.of_first(first)).any(|(links, n)| reached(members, links[k].1)[n as usize]);
-    let open = (0..counts.len()).filter(|k| counts[*k].is_none() && all[0][*k].1 != Way::AtOnce && !circles(*k));
+    let open = (0..counts.len()).filter(|k| counts[*k].is_none() && all[0][*k].1 != LinkTarget::AtOnce && !circles(*k));
     if let Some(rest) = open.rev().max_by_key(|k| behind(members, all[0][*k].1)) {
         counts[rest] = Some(Count::Rest);
     }
@@ -106,20 +106,20 @@ fn uncounted(members: &[&Member<'_>], identical: &Identical, first: usize, makes
 }
 
 /// Whether only one port of all leads to an exit.
-fn leads_nobody_else(members: &[&Member<'_>], to: Way) -> bool {
+fn leads_nobody_else(members: &[&Member<'_>], to: LinkTarget) -> bool {
     members.iter().flat_map(|member| &member.links).filter(|(_, way)| *way == to).count() == 1
 }
 
 /// How many members a packet may still come to that goes there.
-pub(super) fn behind(members: &[&Member<'_>], to: Way) -> usize {
+pub(super) fn behind(members: &[&Member<'_>], to: LinkTarget) -> usize {
     reached(members, to).into_iter().filter(|seen| *seen).count()
 }
 
 /// Which members a packet may still come to that goes there.
-pub(super) fn reached(members: &[&Member<'_>], to: Way) -> Vec<bool> {
+pub(super) fn reached(members: &[&Member<'_>], to: LinkTarget) -> Vec<bool> {
     let (mut seen, mut next) = (vec![false; members.len()], vec![to]);
     while let Some(way) = next.pop() {
-        if let Way::Member(member, _) = way
+        if let LinkTarget::Member(member, _) = way
             && !std::mem::replace(&mut seen[member as usize], true)
         {
             next.extend(members[member as usize].links.iter().map(|(_, way)| *way));

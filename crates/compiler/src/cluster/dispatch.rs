@@ -4,23 +4,23 @@
 use super::identical::Identical;
 use super::{Member, ops};
 use crate::mir::{Helper, Op};
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 
 /// Where each output port leads; packets that leave by ports which are not connected leave at once.
-pub(crate) fn all_links(member: &Member<'_>) -> Vec<(u32, Way)> {
+pub(crate) fn all_links(member: &Member<'_>) -> Vec<(u32, LinkTarget)> {
     let outputs = member.program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id);
     outputs.map(|id| (id, link(member, id))).collect()
 }
 
 /// Where an output port leads.
-pub(crate) fn link(member: &Member<'_>, port: u32) -> Way {
-    member.links.iter().find(|(id, _)| *id == port).map_or(Way::AtOnce, |(_, way)| *way)
+pub(crate) fn link(member: &Member<'_>, port: u32) -> LinkTarget {
+    member.links.iter().find(|(id, _)| *id == port).map_or(LinkTarget::AtOnce, |(_, way)| *way)
 }
 
 /// The first port of a member, and where it and those behind it lead, if there are several and all
 /// lead to the same code.
-pub(crate) fn alike(member: &Member<'_>, identical: &Identical) -> Option<(u32, Vec<Way>)> {
-    let (ports, ways): (Vec<u32>, Vec<Way>) = all_links(member).into_iter().unzip();
+pub(crate) fn alike(member: &Member<'_>, identical: &Identical) -> Option<(u32, Vec<LinkTarget>)> {
+    let (ports, ways): (Vec<u32>, Vec<LinkTarget>) = all_links(member).into_iter().unzip();
     let first = *ports.first()?;
     let in_order = (first..).zip(&ports).all(|(next, port)| next == *port);
     (ports.len() > 1 && in_order && identical.meet(&ways)).then_some((first, ways))
@@ -28,7 +28,7 @@ pub(crate) fn alike(member: &Member<'_>, identical: &Identical) -> Option<(u32, 
 
 /// As [`alike`], of a member whose code is no other's: then the port's number tells all of a
 /// packet's way.
-pub(crate) fn numbered(member: &Member<'_>, identical: &Identical, n: usize) -> Option<(u32, Vec<Way>)> {
+pub(crate) fn numbered(member: &Member<'_>, identical: &Identical, n: usize) -> Option<(u32, Vec<LinkTarget>)> {
     alike(member, identical).filter(|_| identical.of_first(n).len() == 1)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn numbered(member: &Member<'_>, identical: &Identical, n: usize) -> 
 /// number of its port.
 pub(crate) fn by_exit(member: &Member<'_>, identical: &Identical, n: usize) -> Option<(u32, u32)> {
     let (first, ways) = numbered(member, identical, n)?;
-    matches!(ways[0], Way::Exit(_) | Way::LastExit(_)).then_some((first, ways.len() as u32))
+    matches!(ways[0], LinkTarget::Exit(_) | LinkTarget::LastExit(_)).then_some((first, ways.len() as u32))
 }
 
 /// Whether a member's handler has a helper of a kind.

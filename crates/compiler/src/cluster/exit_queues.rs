@@ -8,7 +8,7 @@
 use super::Member;
 use super::dispatch::{all_links, numbered};
 use super::identical::Identical;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 
 /// The places of queues, by exit and behind exits by member that drops.
 pub(crate) struct ExitQueues {
@@ -39,7 +39,7 @@ impl ExitQueues {
 
     /// By each of their ports those of all members that share code.
     fn of_identical(&mut self, members: &[&Member<'_>], group: &[u32]) {
-        let links: Vec<Vec<(u32, Way)>> = group.iter().map(|member| all_links(members[*member as usize])).collect();
+        let links: Vec<Vec<(u32, LinkTarget)>> = group.iter().map(|member| all_links(members[*member as usize])).collect();
         for k in 0..links[0].len() {
             self.put(links.iter().filter_map(|links| exit(&links[k].1)));
         }
@@ -72,6 +72,6 @@ impl ExitQueues {
     }
 }
 
-fn exit(way: &Way) -> Option<u32> {
-    if let Way::Exit(exit) | Way::LastExit(exit) = way { Some(*exit) } else { None }
+fn exit(way: &LinkTarget) -> Option<u32> {
+    if let LinkTarget::Exit(exit) | LinkTarget::LastExit(exit) = way { Some(*exit) } else { None }
 }

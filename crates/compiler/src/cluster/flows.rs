@@ -1,13 +1,13 @@
 //! How many packets went where among fused elements: compiled code counts what cannot be inferred.
 
 use super::{Count, Counters, exits_of};
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 
 /// How many packets went where.
 pub struct Flows {
     /// Members of entries, and where each member's ports lead.
     entries: Vec<u32>,
-    links: Vec<Vec<(u32, Way)>>,
+    links: Vec<Vec<(u32, LinkTarget)>>,
     ways: Counters,
     /// Packets that came in, by entry.
     pub begun: Vec<u64>,
@@ -21,7 +21,7 @@ pub struct Flows {
 
 impl Flows {
     /// Of members whose ports lead there, that packets enter at these ports: member, port.
-    pub fn new(links: Vec<Vec<(u32, Way)>>, entries: &[(u32, u32)], ways: Counters) -> Self {
+    pub fn new(links: Vec<Vec<(u32, LinkTarget)>>, entries: &[(u32, u32)], ways: Counters) -> Self {
         let entries = entries.iter().map(|entry| entry.0).collect::<Vec<_>>();
         let all = links.iter().flatten().map(|(_, way)| way);
         let (begun, exits, stayed) = (vec![0; entries.len()], vec![0; exits_of(all) as usize], vec![0; links.len()]);
@@ -29,7 +29,7 @@ impl Flows {
         Self { entries, links, ways, begun, counts, exits, stayed }
     }
 
-    /// The same with nothing counted yet.
+    /// These flows with nothing counted yet.
     pub fn anew(&self) -> Self {
         let zeros = |counted: &Vec<u64>| vec![0; counted.len()];
         let (begun, counts, exits, stayed) = (zeros(&self.begun), zeros(&self.counts), zeros(&self.exits), zeros(&self.stayed));
@@ -54,7 +54,7 @@ impl Flows {
             }
             for (n, links) in self.links.iter().enumerate() {
                 for (port, way) in links {
-                    if let Way::Member(to, _) = way {
+                    if let LinkTarget::Member(to, _) = way {
                         entered[*to as usize] += self.by_port(n, *port, before[n]);
                     }
                 }

@@ -13,7 +13,7 @@
 use super::dispatch::all_links;
 use super::{Member, ops};
 use crate::mir::{FastPath, Op};
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use netil::table::Space;
 use std::collections::HashMap;
 
@@ -51,17 +51,17 @@ impl Identical {
         all_links(member).into_iter().map(|(port, way)| (port, self.lead(way))).collect()
     }
 
-    fn lead(&self, way: Way) -> Lead {
+    fn lead(&self, way: LinkTarget) -> Lead {
         match way {
-            Way::Member(to, _) => Lead::Member(self.first(to)),
-            Way::Exit(_) => Lead::Exit,
-            Way::LastExit(_) => Lead::LastExit,
-            Way::AtOnce => Lead::AtOnce,
+            LinkTarget::Member(to, _) => Lead::Member(self.first(to)),
+            LinkTarget::Exit(_) => Lead::Exit,
+            LinkTarget::LastExit(_) => Lead::LastExit,
+            LinkTarget::AtOnce => Lead::AtOnce,
         }
     }
 
     /// Whether packets that go these ways come to the same code, or leave in the same way.
-    pub(crate) fn meet(&self, ways: &[Way]) -> bool {
+    pub(crate) fn meet(&self, ways: &[LinkTarget]) -> bool {
         let leads: Vec<Lead> = ways.iter().map(|way| self.lead(*way)).collect();
         leads.iter().all(|lead| *lead == leads[0] && *lead != Lead::AtOnce)
     }

@@ -40,7 +40,7 @@ pub(crate) struct Made {
 
 /// Where a member is among all.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct MemberLayout {
     /// The number of its first table among those of all members.
     pub tables: u32,
     /// The number of its first place in the key cache.
@@ -52,7 +52,7 @@ pub(crate) struct Place {
 
 /// What is decided about a member.
 pub(crate) struct MemberPlan {
-    pub place: Place,
+    pub place: MemberLayout,
     pub keys: KeyCache,
     /// Its first port and how many there are, if what follows is looked up by their numbers: then a
     /// drop can be a number, too, that behind the last.
@@ -82,7 +82,7 @@ pub(crate) struct MemberPlan {
 impl MemberPlan {
     pub(super) fn of(
         member: &Member<'_>,
-        place: Place,
+        place: MemberLayout,
         (by_exit, hot_port): (Option<(u32, u32)>, Option<u32>),
         slice: Option<&Func>,
         options: Options,

@@ -39,7 +39,7 @@ pub(crate) mod tables;
 use crate::analysis::cost::CostModel;
 use crate::mir::{Func, Op};
 use netil::Verified;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use netil::exec::DropReason;
 use netil::table::Space;
 use std::cmp::Reverse;
@@ -62,7 +62,7 @@ pub struct Member<'a> {
     /// Its push handler.
     pub func: Func,
     /// Where each output port leads, by the port's id.
-    pub links: Vec<(u32, Way)>,
+    pub links: Vec<(u32, LinkTarget)>,
 }
 
 /// What is done, and from which sizes on. Tests have other sizes, which must change no result.
@@ -117,7 +117,7 @@ impl<'a> Fusion<'a> {
         for (n, member) in members.iter().enumerate() {
             let shared = identical.of_first(identical.first(n as u32)).len() > 1;
             let made = member::Made { slow: copies.made_here(n), fast: copies.made_here(n) && !shared };
-            let place = member::Place { tables, keys: cached.len() as u32, outlined: outlined[n], copies: made };
+            let place = member::MemberLayout { tables, keys: cached.len() as u32, outlined: outlined[n], copies: made };
             let by_exit = dispatch::by_exit(member, &identical, n);
             let plan = MemberPlan::of(member, place, (by_exit, hot_port(members, n)), slices[n].as_ref(), options);
             cached.extend(plan.keys.tables.iter().map(|table| tables + table));
@@ -171,8 +171,8 @@ pub fn exits(members: &[&Member<'_>]) -> u32 {
     exits_of(members.iter().flat_map(|member| &member.links).map(|(_, way)| way))
 }
 
-fn exits_of<'w>(ways: impl Iterator<Item = &'w Way>) -> u32 {
-    let number = |way: &Way| if let Way::Exit(n) | Way::LastExit(n) = way { *n + 1 } else { 0 };
+fn exits_of<'w>(ways: impl Iterator<Item = &'w LinkTarget>) -> u32 {
+    let number = |way: &LinkTarget| if let LinkTarget::Exit(n) | LinkTarget::LastExit(n) = way { *n + 1 } else { 0 };
     ways.map(number).max().unwrap_or(0)
 }
 

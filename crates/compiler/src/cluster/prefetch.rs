@@ -20,7 +20,7 @@ use crate::mir::states::States;
 use crate::mir::{Block, Def, Edge, FastPath, Func, Helper, Op, Row, Terminator, Value};
 use crate::passes::{self, Context, Target};
 use netil::Verified;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use netil::exec::DropReason;
 use netil::layout;
 use netil::module::{Table, TableKind};
@@ -139,8 +139,8 @@ fn leading(members: &[&Member<'_>], large: usize) -> Vec<bool> {
     }
 }
 
-/// The same for code generators that need SSA form, which slices need not have where they step over
-/// tests: those that have it.
+/// By member its slice, if that is in SSA form, for code generators that need it: slices need not
+/// have it where they step over tests.
 pub fn slices_in_ssa(members: &[&Member<'_>], large: usize) -> Vec<Option<Func>> {
     slices(members, large).into_iter().map(|slice| slice.filter(|slice| check(slice).is_ok())).collect()
 }
@@ -156,7 +156,7 @@ pub(crate) fn group(slices: &[Option<Func>]) -> u32 {
 
 /// The slice of a handler that leads to a large table here, or to a member that has a slice; `None`
 /// if nothing does.
-fn of(program: &Verified, func: &Func, large: usize, way: (&[(u32, Way)], &[bool]), read: &[bool]) -> Option<Func> {
+fn of(program: &Verified, func: &Func, large: usize, way: (&[(u32, LinkTarget)], &[bool]), read: &[bool]) -> Option<Func> {
     let slice = |through| slicer(program, func, large, (read, through)).slice(program, way);
     let through = slice(true)?;
     if through.depends_on_goals() { slice(false).map(|slicer| slicer.func) } else { Some(through.func) }
@@ -205,7 +205,7 @@ enum Part {
 }
 
 impl Slicer<'_> {
-    fn slice(mut self, program: &Verified, (links, sliced): (&[(u32, Way)], &[bool])) -> Option<Self> {
+    fn slice(mut self, program: &Verified, (links, sliced): (&[(u32, LinkTarget)], &[bool])) -> Option<Self> {
         let leads = self.leads(links, sliced);
         if !leads[0] {
             return None;
@@ -295,7 +295,7 @@ impl Slicer<'_> {
     }
 
     /// Which blocks lead to a goal.
-    fn leads(&self, links: &[(u32, Way)], sliced: &[bool]) -> Vec<bool> {
+    fn leads(&self, links: &[(u32, LinkTarget)], sliced: &[bool]) -> Vec<bool> {
         let mut leads = vec![false; self.func.blocks.len()];
         let mut changed = true;
         while changed {
@@ -311,13 +311,13 @@ impl Slicer<'_> {
         leads
     }
 
-    fn ends_well(&self, block: Block, leads: &[bool], links: &[(u32, Way)], sliced: &[bool]) -> bool {
+    fn ends_well(&self, block: Block, leads: &[bool], links: &[(u32, LinkTarget)], sliced: &[bool]) -> bool {
         let end = &self.func.block(block).end;
         end.ports().any(|port| goes_on(port, links, sliced)) || end.edges().iter().any(|e| leads[e.block.0 as usize])
     }
 
     /// Ends a block at its goal or stop, and leaves it only for blocks that lead on.
-    fn cut(&mut self, block: Block, leads: &[bool], links: &[(u32, Way)], sliced: &[bool]) {
+    fn cut(&mut self, block: Block, leads: &[bool], links: &[(u32, LinkTarget)], sliced: &[bool]) {
         let nowhere = Terminator::Drop(DropReason::Verdict);
         if self.ends_within(block) || !self.ends_well(block, leads, links, sliced) {
             let kept = self.up_to_goal(block).unwrap_or(0);
@@ -467,8 +467,8 @@ fn one_way(end: Terminator, on: impl Fn(&Edge) -> bool, goes_on: impl Fn(u32) ->
     }
 }
 
-fn goes_on(port: u32, links: &[(u32, Way)], sliced: &[bool]) -> bool {
-    links.iter().any(|(id, link)| *id == port && matches!(link, Way::Member(to, _) if sliced.get(*to as usize) == Some(&true)))
+fn goes_on(port: u32, links: &[(u32, LinkTarget)], sliced: &[bool]) -> bool {
+    links.iter().any(|(id, link)| *id == port && matches!(link, LinkTarget::Member(to, _) if sliced.get(*to as usize) == Some(&true)))
 }
 
 #[cfg(test)]
@@ -542,7 +542,7 @@ mod tests {
         let program = netil::verify(assemble(&format!("{head}\n{number}\npkt.sendby a, 4\nret 0\nends\n"), "").unwrap()).unwrap();
         let (func, _) = crate::optimised(&program, HandlerKind::Push, &passes::Options::default()).unwrap().unwrap();
         let outputs = program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input());
-        let links: Vec<(u32, Way)> = outputs.take(going_on).map(|(id, _)| (id, Way::Member(1, 0))).collect();
+        let links: Vec<(u32, LinkTarget)> = outputs.take(going_on).map(|(id, _)| (id, LinkTarget::Member(1, 0))).collect();
         let slice = of(&program, &func, LARGE, (&links, &[false, true]), &[]).unwrap();
         let cfg = crate::mir::cfg::Cfg::new(&slice);
         let ends = cfg.order.iter().map(|block| slice.block(*block).end.clone());

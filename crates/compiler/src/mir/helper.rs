@@ -70,7 +70,7 @@ pub enum Helper {
     SetTimer(u32),
     /// table; key of its width → entry
     Find(u32),
-    /// The same without using the entry.
+    /// table; key of its width → entry, which does not count as used
     Peek(u32),
     /// table; key → entry
     Insert(u32),
@@ -78,7 +78,7 @@ pub enum Helper {
     DeleteEntry(u32),
     /// table → entries; a walk begins
     Walk(u32),
-    /// The same of entries that are due.
+    /// table → entries that are due; a walk begins
     Due(u32),
     /// table → 1 if the walk has a next entry
     NextKey(u32),

@@ -440,7 +440,7 @@ impl Terminator {
         }
     }
 
-    /// The same edge, to change.
+    /// The edge out with that number, to change.
     pub fn edge_mut(&mut self, n: usize) -> Option<&mut Edge> {
         match (self, n) {
             (Self::Jump(e) | Self::SendBy(.., e) | Self::Branch(_, e, _), 0) | (Self::Branch(_, _, e), 1) => Some(e),

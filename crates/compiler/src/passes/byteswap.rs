@@ -142,7 +142,7 @@ fn swap_constants(func: &mut Func, module: &Module, block: Block, user: User, co
     }
 }
 
-/// The same test of the field as it stands in memory.
+/// Makes the test of a set one of the field as it stands in memory.
 fn swap_set(func: &mut Func, module: &Module, test: Value) {
     let Some(Op::SetHas(set, v)) = func.op(test).cloned() else { return };
     let field = if let Some(Op::Zext(inner)) = func.op(v) { *inner } else { v };

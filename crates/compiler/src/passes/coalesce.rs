@@ -24,7 +24,7 @@ pub(super) fn run(func: &mut Func, _: &Context<'_>) {
         for (block, of_params) in sources.iter().enumerate() {
             for (i, source) in of_params.iter().enumerate() {
                 let param = func.blocks[block].params[i];
-                let (true, Source::One(v)) = (kept[block][i], source) else { continue };
+                let (true, IncomingValue::One(v)) = (kept[block][i], source) else { continue };
                 // A parameter whose one source has become the parameter itself has no value to
                 // copy.
                 if replaced.get(*v) != param {
@@ -44,14 +44,14 @@ pub(super) fn run(func: &mut Func, _: &Context<'_>) {
 
 /// What the edges into a block pass for one parameter, the parameter itself aside.
 #[derive(Clone, Copy)]
-enum Source {
+enum IncomingValue {
     Unknown,
     One(Value),
     Many,
 }
 
-fn sources(func: &Func, cfg: &Cfg, replaced: &mut Replacements) -> Vec<Vec<Source>> {
-    let mut sources: Vec<Vec<Source>> = func.blocks.iter().map(|b| vec![Source::Unknown; b.params.len()]).collect();
+fn sources(func: &Func, cfg: &Cfg, replaced: &mut Replacements) -> Vec<Vec<IncomingValue>> {
+    let mut sources: Vec<Vec<IncomingValue>> = func.blocks.iter().map(|b| vec![IncomingValue::Unknown; b.params.len()]).collect();
     for b in &cfg.order {
         for e in func.block(*b).end.edges() {
             let to = e.block.0 as usize;
@@ -60,14 +60,14 @@ fn sources(func: &Func, cfg: &Cfg, replaced: &mut Replacements) -> Vec<Vec<Sourc
                 let source = &mut sources[to][i];
                 *source = match *source {
                     s if arg == param => s,
-                    Source::Unknown => Source::One(arg),
-                    Source::One(v) if v == arg => Source::One(v),
-                    _ => Source::Many,
+                    IncomingValue::Unknown => IncomingValue::One(arg),
+                    IncomingValue::One(v) if v == arg => IncomingValue::One(v),
+                    _ => IncomingValue::Many,
                 };
             }
         }
     }
-    sources[0].fill(Source::Many);
+    sources[0].fill(IncomingValue::Many);
     sources
 }
 

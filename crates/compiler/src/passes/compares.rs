@@ -75,7 +75,7 @@ impl Field {
         agree.then_some(Self { offset, bytes: end - offset, mask: a.mask | b.mask, value: a.value | b.value })
     }
 
-    /// The same bytes counted from an earlier offset.
+    /// These bytes counted from an earlier offset.
     fn moved(self, offset: u32) -> Self {
         let by = 8 * (self.offset - offset);
         Self { offset, bytes: self.bytes + by / 8, mask: self.mask << by, value: self.value << by }

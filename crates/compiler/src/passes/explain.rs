@@ -94,7 +94,7 @@ pub fn tests(func: &Func, module: &Module) -> Vec<String> {
                 (*key, *places.entry(e).or_insert(next))
             });
             let ranges = switches::ranges(numbered);
-            told.push(format!("switch of {key:?} in {b:?}: {}", switches::Plan::choose(&ranges, true).why(&ranges)));
+            told.push(format!("switch of {key:?} in {b:?}: {}", switches::SwitchLowering::choose(&ranges, true).why(&ranges)));
         }
     }
     told

@@ -36,7 +36,7 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
 }
 
 /// One of the two ways: what is done on it, and where it meets the other.
-struct Way {
+struct BranchArm {
     ops: Vec<Value>,
     meet: Edge,
 }
@@ -63,13 +63,15 @@ fn convert(func: &mut Func, cfg: &Cfg, b: Block) -> Option<()> {
 
 /// Both ways, if they meet: each is an edge, or an edge to a block that only this edge reaches and
 /// that jumps.
-fn ways(func: &Func, cfg: &Cfg, yes: &Edge, no: &Edge) -> Option<(Way, Way)> {
-    let direct = |e: &Edge| Some(Way { ops: Vec::new(), meet: e.clone() });
+fn ways(func: &Func, cfg: &Cfg, yes: &Edge, no: &Edge) -> Option<(BranchArm, BranchArm)> {
+    let direct = |e: &Edge| Some(BranchArm { ops: Vec::new(), meet: e.clone() });
     let behind = |e: &Edge| match &func.block(e.block).end {
-        Terminator::Jump(meet) if follow(func, cfg, e.block) => Some(Way { ops: func.block(e.block).ops.clone(), meet: meet.clone() }),
+        Terminator::Jump(meet) if follow(func, cfg, e.block) => {
+            Some(BranchArm { ops: func.block(e.block).ops.clone(), meet: meet.clone() })
+        }
         _ => None,
     };
-    let meeting = |a: Option<Way>, b: Option<Way>| match (a, b) {
+    let meeting = |a: Option<BranchArm>, b: Option<BranchArm>| match (a, b) {
         (Some(a), Some(b)) if a.meet.block == b.meet.block => Some((a, b)),
         _ => None,
     };

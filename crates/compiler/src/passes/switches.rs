@@ -9,7 +9,7 @@
 use super::Context;
 use crate::mir::{Block, Edge, Func, Op, Terminator, Type, Value};
 use crate::sets::Hash;
-use crate::switches::{Plan, Range, ranges};
+use crate::switches::{Range, SwitchLowering, ranges};
 use netil::ops::{BinOp, CmpOp};
 use netil::set::Set;
 use std::collections::{BTreeMap, HashMap};
@@ -32,7 +32,7 @@ pub(super) fn run(func: &mut Func, context: &Context<'_>) {
             sorted.entry(*k).or_insert(place);
         }
         let ranges = ranges(sorted);
-        let plan = Plan::choose(&ranges, !context.target.lanes);
+        let plan = SwitchLowering::choose(&ranges, !context.target.lanes);
         context.note(|| format!("switch of {key:?} in {b:?}: {}", plan.why(&ranges)));
         Lowering { func, key, places, default }.put(b, &plan, &ranges);
     }
@@ -46,14 +46,14 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    fn put(&mut self, b: Block, plan: &Plan, ranges: &[Range]) {
+    fn put(&mut self, b: Block, plan: &SwitchLowering, ranges: &[Range]) {
         match plan {
-            Plan::Chain => self.chain(b, ranges),
-            Plan::Sets => self.sets(b, ranges),
-            Plan::Table => self.table(b, ranges),
-            Plan::Hash(hash) => self.hash(b, hash, ranges),
-            Plan::Search => self.search(b, ranges),
-            Plan::Whole => {}
+            SwitchLowering::Chain => self.chain(b, ranges),
+            SwitchLowering::Sets => self.sets(b, ranges),
+            SwitchLowering::Table => self.table(b, ranges),
+            SwitchLowering::Hash(hash) => self.hash(b, hash, ranges),
+            SwitchLowering::Search => self.search(b, ranges),
+            SwitchLowering::Whole => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! Instructions that touch a memory, the exchange buffer, a coprocessor or the state.
 
-use super::{Cursor, Next, Place, Translator, order};
+use super::{Cursor, Next, ProgramPoint, Translator, order};
 use crate::mir::{Edge, Extent, Helper, Op, Terminator, Type, Value};
 use netil::exec::DropReason;
 use netil::module::Inst;
@@ -59,7 +59,7 @@ impl Translator<'_> {
 
     pub(super) fn receive(&mut self, c: &mut Cursor, port: u32) -> Next {
         let got = self.helper(c, Helper::Receive(port), 0, Type::Int(1));
-        let next = self.jump(Place { at: c.place.at + 1, ..c.place }, &c.frame);
+        let next = self.jump(ProgramPoint { at: c.place.at + 1, ..c.place }, &c.frame);
         let none = self.func.new_block(&[]);
         self.func.block_mut(none).end = Terminator::Drop(DropReason::NoInput);
         self.end(c, Terminator::Branch(got, next, Edge::to(none)));

@@ -58,12 +58,12 @@ pub fn translate(program: &Verified, kind: HandlerKind) -> Result<Option<Func>, 
 
 /// Where an inlined subroutine returns to: context and instruction; none for the handler itself.
 struct Context {
-    back: Option<Place>,
+    back: Option<ProgramPoint>,
 }
 
 /// An instruction in a context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+struct ProgramPoint {
     context: u32,
     at: u32,
 }
@@ -88,8 +88,8 @@ struct Translator<'a> {
     always_present: bool,
     func: Func,
     contexts: Vec<Context>,
-    blocks: HashMap<Place, Target>,
-    work: Vec<Place>,
+    blocks: HashMap<ProgramPoint, Target>,
+    work: Vec<ProgramPoint>,
     /// Arguments of all edges so far.
     arguments: usize,
 }
@@ -104,7 +104,7 @@ enum Next {
 
 /// The block being filled.
 struct Cursor {
-    place: Place,
+    place: ProgramPoint,
     block: Block,
     frame: Frame,
 }
@@ -114,7 +114,7 @@ impl Translator<'_> {
         let port = if self.func.kind == HandlerKind::Init { Vec::new() } else { vec![Type::Int(32)] };
         let entry = self.func.new_block(&port);
         let frame = Frame { stack: self.func.block(entry).params.clone(), locals: vec![None; self.handler.locals.len()] };
-        let first = self.jump(Place { context: 0, at: 0 }, &frame);
+        let first = self.jump(ProgramPoint { context: 0, at: 0 }, &frame);
         self.func.block_mut(entry).end = Terminator::Jump(first);
         while let Some(place) = self.work.pop() {
             self.fill(place)?;
@@ -126,7 +126,7 @@ impl Translator<'_> {
         if self.func.values.len() > MAX_VALUES || self.arguments > MAX_ARGUMENTS { Err(TooLarge) } else { Ok(()) }
     }
 
-    fn fill(&mut self, place: Place) -> Result<(), TooLarge> {
+    fn fill(&mut self, place: ProgramPoint) -> Result<(), TooLarge> {
         let mut cursor = self.enter(place);
         loop {
             let handler = self.handler;
@@ -144,7 +144,7 @@ impl Translator<'_> {
         }
     }
 
-    fn enter(&mut self, place: Place) -> Cursor {
+    fn enter(&mut self, place: ProgramPoint) -> Cursor {
         let target = &self.blocks[&place];
         let params = &self.func.block(target.block).params;
         let carried = target.locals.iter().filter(|l| **l).count();
@@ -156,7 +156,7 @@ impl Translator<'_> {
 
     /// An edge to a place, which gets a block if it has none. Beyond the limit it has no arguments:
     /// the function is given up.
-    fn jump(&mut self, place: Place, frame: &Frame) -> Edge {
+    fn jump(&mut self, place: ProgramPoint, frame: &Frame) -> Edge {
         if !self.blocks.contains_key(&place) {
             let types: Vec<Type> = frame.stack.iter().chain(frame.locals.iter().flatten()).map(|v| self.func.ty(*v)).collect();
             let block = self.func.new_block(&types);
@@ -191,7 +191,7 @@ impl Translator<'_> {
 
     /// An edge to a branch target: a backward one passes a block that takes from the budget.
     fn branch_edge(&mut self, cursor: &Cursor, target: u32) -> Edge {
-        let place = Place { context: cursor.place.context, at: target };
+        let place = ProgramPoint { context: cursor.place.context, at: target };
         let edge = self.jump(place, &cursor.frame);
         if target > cursor.place.at {
             return edge;
@@ -205,7 +205,7 @@ impl Translator<'_> {
     /// Ends the block with a branch on an i1.
     fn branch(&mut self, cursor: &Cursor, condition: Value, target: u32) -> Next {
         let taken = self.branch_edge(cursor, target);
-        let next = self.jump(Place { at: cursor.place.at + 1, ..cursor.place }, &cursor.frame);
+        let next = self.jump(ProgramPoint { at: cursor.place.at + 1, ..cursor.place }, &cursor.frame);
         self.end(cursor, Terminator::Branch(condition, taken, next));
         Next::Ended
     }
@@ -213,8 +213,8 @@ impl Translator<'_> {
     fn call(&mut self, cursor: &Cursor, target: u32) -> Next {
         self.op(cursor, Type::Void, Op::Budget(cursor.place.at, 1));
         let context = self.contexts.len() as u32;
-        self.contexts.push(Context { back: Some(Place { at: cursor.place.at + 1, ..cursor.place }) });
-        let edge = self.jump(Place { context, at: target }, &cursor.frame);
+        self.contexts.push(Context { back: Some(ProgramPoint { at: cursor.place.at + 1, ..cursor.place }) });
+        let edge = self.jump(ProgramPoint { context, at: target }, &cursor.frame);
         self.end(cursor, Terminator::Jump(edge));
         Next::Ended
     }
@@ -252,7 +252,7 @@ impl Translator<'_> {
 
     fn send_by(&mut self, cursor: &mut Cursor, first: u32, count: u32) -> Next {
         let n = cursor.pop();
-        let behind = self.jump(Place { at: cursor.place.at + 1, ..cursor.place }, &cursor.frame);
+        let behind = self.jump(ProgramPoint { at: cursor.place.at + 1, ..cursor.place }, &cursor.frame);
         let mut block = cursor.block;
         if !self.always_present {
             // Only where the packet is sent must there be one.

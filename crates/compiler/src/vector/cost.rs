@@ -5,7 +5,7 @@
 //! them. How many packets reach a block is the plan's guess. Leaves out what packets cost that
 //! leave for the scalar function, and what the processor does at once.
 
-use super::plan::Plan;
+use super::plan::VectorPlan;
 use crate::analysis::cost::CostModel;
 use crate::mir::{Block, Func, Op};
 
@@ -17,7 +17,7 @@ const TYPICAL: i32 = 16;
 /// Costs of a function as it is planned.
 pub(crate) struct Cost<'a> {
     pub func: &'a Func,
-    pub plan: &'a Plan,
+    pub plan: &'a VectorPlan,
     pub machine: CostModel,
 }
 
@@ -45,7 +45,7 @@ impl Cost<'_> {
         self.of(block) + self.children(block).map(|child| self.all(child)).sum::<f64>()
     }
 
-    /// The same with what is stepped over.
+    /// What a block and all that it dominates cost, less what is stepped over.
     fn expected_of(&self, block: Block) -> f64 {
         let child = |child: Block| {
             let (none, all) = (self.none(child), self.expected_of(child));

@@ -8,7 +8,7 @@
 //! merging, passes. Price: that of the passes.
 
 use super::loads::VectorLoad;
-use super::plan::Plan;
+use super::plan::VectorPlan;
 use super::regions;
 use crate::mir::{Block, Edge, Func, Op, Order, Terminator, Type, Value};
 use crate::passes::{self, Context, Target};
@@ -24,7 +24,7 @@ pub(crate) const LEAVE: Terminator = Terminator::Drop(DropReason::Program(u32::M
 pub(crate) fn for_lanes(func: &Func, program: &Verified) -> Option<Func> {
     // Byte order matters to one pass, which is not run again.
     let context = &Context::new(program, Target::LANES.in_order(Order::Little));
-    let plan = Plan::new(func, program.module())?;
+    let plan = VectorPlan::new(func, program.module())?;
     let mut func = func.clone();
     guard(&mut func, &plan);
     passes::clean(&mut func, context);
@@ -34,7 +34,7 @@ pub(crate) fn for_lanes(func: &Func, program: &Verified) -> Option<Func> {
 }
 
 /// Puts a length test before each vector load.
-fn guard(func: &mut Func, plan: &Plan) {
+fn guard(func: &mut Func, plan: &VectorPlan) {
     let leave = func.new_block(&[]);
     func.block_mut(leave).end = LEAVE;
     for at in func.block_ids() {

@@ -1,6 +1,6 @@
 //! Vectorisation: a filter for many packets at once, a packet a lane. Which loads lanes do
 //! together, which lanes leave for the scalar function and where, which regions are merged, and
-//! what that costs. A back end prints or lowers the [plan](plan::Plan).
+//! what that costs. A back end prints or lowers the [plan](plan::VectorPlan).
 //!
 //! - [`plan`]: which blocks lanes can run, how many lanes reach each
 //! - [`loads`]: vector loads
@@ -24,6 +24,6 @@ pub(crate) use guards::for_lanes;
 /// not allow lanes.
 pub(crate) fn cost(program: &Verified, func: &Func) -> Option<f64> {
     let func = for_lanes(func, program)?;
-    let plan = plan::Plan::new(&func, program.module())?;
+    let plan = plan::VectorPlan::new(&func, program.module())?;
     Some(cost::Cost { func: &func, plan: &plan, machine: Target::LANES.costs }.expected())
 }

@@ -22,7 +22,7 @@ const MAX_CASES: usize = 8;
 const MAX_BLOCKS: usize = 1024;
 
 /// What was found out about a function.
-pub(crate) struct Plan {
+pub(crate) struct VectorPlan {
     pub cfg: Cfg,
     /// Blocks at which lanes leave.
     pub leaves: Vec<bool>,
@@ -38,7 +38,7 @@ pub(crate) struct Plan {
     pub share: Vec<f64>,
 }
 
-impl Plan {
+impl VectorPlan {
     /// None where lanes would leave at once.
     pub fn new(func: &Func, module: &Module) -> Option<Self> {
         let cfg = Cfg::new(func);

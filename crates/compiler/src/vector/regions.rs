@@ -30,7 +30,7 @@ pub(crate) fn merge(func: &mut Func) {
 
 fn merge_one(func: &mut Func) -> bool {
     let cfg = Cfg::new(func);
-    let shape = Shape::new(func, &cfg);
+    let shape = DominanceInfo::new(func, &cfg);
     let later = |i: usize| cfg.order[i + 1..].iter().copied();
     let pairs = cfg.order.iter().copied().enumerate().skip(1).flat_map(|(i, a)| later(i).flat_map(move |b| [(a, b), (b, a)]));
     let found = pairs.into_iter().find_map(|pair| find(func, &shape, pair).map(|differences| (pair, differences)));
@@ -41,12 +41,12 @@ fn merge_one(func: &mut Func) -> bool {
 }
 
 /// Where values are defined, and what dominates what.
-struct Shape {
+struct DominanceInfo {
     tree: DominatorTree,
     home: HashMap<Value, Block>,
 }
 
-impl Shape {
+impl DominanceInfo {
     fn new(func: &Func, cfg: &Cfg) -> Self {
         let of = |b: Block| func.block(b).params.iter().chain(&func.block(b).ops).map(move |v| (*v, b));
         Self { tree: DominatorTree::new(cfg), home: cfg.order.iter().copied().flat_map(of).collect() }
@@ -82,7 +82,7 @@ type Differences = (HashSet<Block>, Vec<Difference>);
 
 struct Matching<'a> {
     func: &'a Func,
-    shape: &'a Shape,
+    shape: &'a DominanceInfo,
     from: (Block, Block),
     blocks: HashMap<Block, Block>,
     values: HashMap<Value, Value>,
@@ -90,7 +90,7 @@ struct Matching<'a> {
     differences: Vec<Difference>,
 }
 
-fn find(func: &Func, shape: &Shape, from: (Block, Block)) -> Option<Differences> {
+fn find(func: &Func, shape: &DominanceInfo, from: (Block, Block)) -> Option<Differences> {
     if shape.tree.dominates(from.0, from.1) || shape.tree.dominates(from.1, from.0) {
         return None;
     }
@@ -151,7 +151,7 @@ impl Matching<'_> {
         alike && self.pair(u, v)
     }
 
-    /// The same operation on values that stand for each other.
+    /// Whether both are one operation on values that stand for each other.
     fn operands(&mut self, this: &Op, other: &Op) -> bool {
         let (mut of_this, mut of_other) = (Vec::new(), Vec::new());
         let blank = |op: &Op, operands: &mut Vec<Value>| {

@@ -23,7 +23,7 @@ pub(super) enum Takes {
     KeyPlace,
     /// A u8 array of the element's own, which is written to.
     Array,
-    /// The same, which is only read.
+    /// A u8 array of the element's own, which is only read.
     Bytes,
     /// A string in quotes.
     Literal,

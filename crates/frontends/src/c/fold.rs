@@ -1,7 +1,7 @@
 //! Constant expressions: the value of an expression, as far as it is known before the program runs.
 
 use super::builtins::{Does, Own, Row};
-use super::tree::{Arg, Binary, Compare, Expr, Kind, Place, PlaceKind, meaning, normal};
+use super::tree::{Arg, Binary, Compare, Expr, Kind, PlaceExpr, PlaceKind, meaning, normal};
 use super::types::Type;
 use netil::ops::{BinOp, UnOp};
 use netil::wide;
@@ -16,7 +16,7 @@ pub(super) trait Known {
     fn text(&self, param: usize) -> Option<&str>;
     /// The scalar of that type so many bytes into a parameter of the class.
     fn param(&self, param: usize, offset: u32, ty: &Type) -> Option<u128>;
-    /// The same of a constant variable.
+    /// The scalar of that type so many bytes into a constant variable.
     fn constant(&self, variable: usize, offset: u32, ty: &Type) -> Option<u128>;
 }
 
@@ -89,7 +89,7 @@ fn builtin(row: &Row, args: &[Arg], known: &dyn Known) -> Option<u128> {
     }
 }
 
-fn load(place: &Place, ty: &Type, known: &dyn Known) -> Option<u128> {
+fn load(place: &PlaceExpr, ty: &Type, known: &dyn Known) -> Option<u128> {
     if let PlaceKind::Byte(of, index) = &place.kind {
         let (whole, index) = (load(of, &of.ty, known)?, u32::try_from(fold(index, known)?).ok()?);
         let last = of.ty.size() - 1;
@@ -104,7 +104,7 @@ fn load(place: &Place, ty: &Type, known: &dyn Known) -> Option<u128> {
 }
 
 /// The whole object that a place is part of, and where it begins there.
-fn root<'a>(place: &'a Place, known: &dyn Known) -> Option<(&'a Place, u32)> {
+fn root<'a>(place: &'a PlaceExpr, known: &dyn Known) -> Option<(&'a PlaceExpr, u32)> {
     match &place.kind {
         PlaceKind::Member(of, more) => root(of, known).map(|(whole, offset)| (whole, offset + more)),
         PlaceKind::Element(of, index) => {

@@ -15,10 +15,10 @@
 //! because of another.
 //!
 //! ```
-//! use netvm_frontends::c::{self, Source};
+//! use netvm_frontends::c::{self, SourceFile};
 //!
 //! let text = "#include <netvm.h>\nELEMENT(Pass, \"1/1\", \"a/a\");\nvoid packet(int port) { emit(0); }\n";
-//! let class = c::describe(Source { name: "Pass.c", text }, &|_| None).unwrap();
+//! let class = c::describe(SourceFile { name: "Pass.c", text }, &|_| None).unwrap();
 //! assert_eq!((class.name.as_str(), class.ports.as_str()), ("Pass", "1/1"));
 //! ```
 
@@ -243,7 +243,7 @@ pub struct Handler {
 
 /// A file.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct SourceFile<'a> {
     /// Its name, for messages.
     pub name: &'a str,
     /// What is in it.
@@ -285,7 +285,7 @@ pub enum Value {
 const STACK: usize = 256 << 20;
 
 /// Says what the class in a file declares. Functions that CONFIG would make are taken for granted.
-pub fn describe(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>) -> Result<Class, Diagnostics> {
+pub fn describe(source: SourceFile<'_>, includes: &dyn Fn(&str) -> Option<String>) -> Result<Class, Diagnostics> {
     let mut sources = Sources::default();
     let mut faults = Faults::default();
     let inputs = preprocess::Inputs { includes, generated: None };
@@ -300,7 +300,7 @@ pub fn describe(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>) -
 
 /// Makes the module of an instance. Info fields that it uses are given their places in `info`.
 pub fn compile(
-    source: Source<'_>,
+    source: SourceFile<'_>,
     includes: &dyn Fn(&str) -> Option<String>,
     instance: &Instance,
     info: &mut InfoLayout,

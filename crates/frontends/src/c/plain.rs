@@ -12,7 +12,7 @@ use super::ast::{BaseKind, Declaration, Item};
 use super::faults::{Diagnostics, Faults};
 use super::token::{Kind, Token};
 use super::tree::{HANDLERS, Pattern, Static};
-use super::{Class, Instance, Source, Table, TableScope, deep, front, parse, preprocess};
+use super::{Class, Instance, SourceFile, Table, TableScope, deep, front, parse, preprocess};
 use crate::diagnostics::Sources;
 use rename::renamed;
 use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ pub struct PlainVariable {
 ///
 /// # Errors
 /// The faults of the file, if it has some.
-pub fn plain(source: Source<'_>, includes: &dyn Fn(&str) -> Option<String>, instance: &Instance) -> Result<Plain, Diagnostics> {
+pub fn plain(source: SourceFile<'_>, includes: &dyn Fn(&str) -> Option<String>, instance: &Instance) -> Result<Plain, Diagnostics> {
     let (mut sources, mut faults) = (Sources::default(), Faults::default());
     let generated = Some((format!("<configuration of {}>", instance.name), instance.generated.as_str()));
     let inputs = preprocess::Inputs { includes, generated };
@@ -203,7 +203,7 @@ mod tests {
         let values = [("most".to_owned(), super::super::Value::Int(3))].into();
         let instance =
             Instance { values, generated: generated.to_owned(), inputs: vec![crate::click::processing::Kind::Push], ..Instance::default() };
-        plain(Source { name: "E.c", text: FILE }, &includes, &instance).unwrap_or_else(|faults| panic!("{}", faults.render(false)))
+        plain(SourceFile { name: "E.c", text: FILE }, &includes, &instance).unwrap_or_else(|faults| panic!("{}", faults.render(false)))
     }
 
     #[test]

@@ -47,8 +47,8 @@ pub(super) enum Kind {
     Text(Arc<[u8]>),
     /// `NINPUTS`, or `NOUTPUTS` if true.
     Ports(bool),
-    Load(Box<Place>),
-    Address(Box<Place>),
+    Load(Box<PlaceExpr>),
+    Address(Box<PlaceExpr>),
     /// The pointer 0.
     Null,
     Negate(Box<Expr>),
@@ -67,7 +67,7 @@ pub(super) enum Kind {
     Comma(Box<Expr>, Box<Expr>),
     /// Between integers.
     Convert(Box<Expr>),
-    Assign(Box<Place>, Box<Expr>),
+    Assign(Box<PlaceExpr>, Box<Expr>),
     Update(Box<Update>),
     Call(usize, Vec<Expr>),
     Builtin(&'static builtins::Row, Vec<Arg>),
@@ -81,7 +81,7 @@ pub(super) enum Kind {
 /// `place = (type of place) ((common) place op with)`
 #[derive(Clone, Debug)]
 pub(super) struct Update {
-    pub(super) place: Place,
+    pub(super) place: PlaceExpr,
     pub(super) op: Binary,
     pub(super) with: Expr,
     /// The type in which it is computed.
@@ -98,12 +98,12 @@ pub(super) enum Arg {
     Pattern(usize),
     Type(Type),
     /// A table's key.
-    Key(Place),
+    Key(PlaceExpr),
 }
 
 /// An object.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct PlaceExpr {
     pub(super) kind: PlaceKind,
     pub(super) ty: Type,
     pub(super) span: Span,
@@ -119,10 +119,10 @@ pub(super) enum PlaceKind {
     /// What a pointer points to, or the n-th object from there.
     Deref(Box<Expr>, Option<Box<Expr>>),
     /// A part that begins so many bytes into the whole.
-    Member(Box<Place>, u32),
-    Element(Box<Place>, Box<Expr>),
+    Member(Box<PlaceExpr>, u32),
+    Element(Box<PlaceExpr>, Box<Expr>),
     /// A byte of a `mac_t` or `in6_t`.
-    Byte(Box<Place>, Box<Expr>),
+    Byte(Box<PlaceExpr>, Box<Expr>),
     /// What an expression gave.
     Value(Box<Expr>),
 }
@@ -244,7 +244,7 @@ pub(super) enum PatternText {
 
 /// What a handler for people is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ControlBinding {
     Static(usize),
     Call(usize),
 }
@@ -257,7 +257,7 @@ pub(super) struct ControlDecl {
     pub(super) ty: Option<Type>,
     /// What the text behind the name of a read handler is taken for.
     pub(super) asked: Option<Type>,
-    pub(super) source: Source,
+    pub(super) source: ControlBinding,
 }
 
 /// A whole class.

@@ -22,10 +22,10 @@ pub use parts::{Part, Parts, Program, parts};
 use super::arguments;
 use super::cycles;
 use super::graph::{Connection, Element, Graph, Port};
-use super::processing::{self, Kinds, Shape};
-use super::syntax::whole::{Job, Row, Whole, Written};
+use super::processing::{self, Kinds, PortSpec};
+use super::syntax::configuration::{ConfigurationSyntax, Generated, Request, Row};
 use super::syntax::{ArgumentError, Names, Scope};
-use crate::c::{self, Compiled, FlowState, InfoLayout, Instance, Source, Value};
+use crate::c::{self, Compiled, FlowState, InfoLayout, Instance, SourceFile, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
 use crate::pcap_filter::suggest::nearest;
 use files::Piece;
@@ -46,7 +46,7 @@ const INFORMATION: [&str; 3] = ["AddressInfo", "PortInfo", "IPRewriterPatterns"]
 /// What element classes there are.
 pub trait Classes {
     /// The ports of a class that the runtime knows.
-    fn native(&self, class: &str) -> Option<Shape<'static>>;
+    fn builtin(&self, class: &str) -> Option<PortSpec<'static>>;
 
     /// The annotations that elements of such a class set or read, with their sizes in bytes.
     fn annotations(&self, class: &str) -> &'static [(&'static str, u32)] {
@@ -55,7 +55,7 @@ pub trait Classes {
     }
 
     /// The ports of a class whose elements are programs in another language.
-    fn foreign(&self, class: &str) -> Option<Shape<'static>> {
+    fn foreign(&self, class: &str) -> Option<PortSpec<'static>> {
         let _ = class;
         None
     }
@@ -129,7 +129,7 @@ impl std::error::Error for Faults {}
 ///
 /// # Errors
 /// All that is wrong with the configuration and with the files of the classes that it uses.
-pub fn read(source: Source<'_>, parameters: &BTreeMap<String, String>, classes: &dyn Classes) -> Result<(Application, Facts), Faults> {
+pub fn read(source: SourceFile<'_>, parameters: &BTreeMap<String, String>, classes: &dyn Classes) -> Result<(Application, Facts), Faults> {
     let sources = &Sources::of(source.name, source.text);
     let graph = super::flatten(source.text, parameters).map_err(|Diagnostics(faults)| in_configuration(sources, faults))?;
     application(&graph, classes, sources)
@@ -143,7 +143,7 @@ pub fn application(graph: &Graph, classes: &dyn Classes, sources: &Sources) -> R
     let mut maker = Maker { graph, classes, sources, faults: Vec::new(), parts: Vec::new() };
     let known = maker.describe();
     maker.end()?;
-    let shapes: Vec<Shape<'_>> = graph.elements.iter().map(|element| known[element.class.as_str()].shape()).collect();
+    let shapes: Vec<PortSpec<'_>> = graph.elements.iter().map(|element| known[element.class.as_str()].shape()).collect();
     let in_text = |Diagnostics(faults)| in_configuration(sources, faults);
     let kinds = processing::kinds(graph, &shapes).map_err(in_text)?;
     let back = cycles::recirculations(graph, &shapes, &kinds).map_err(in_text)?;
@@ -168,8 +168,8 @@ fn in_configuration(sources: &Sources, faults: Vec<Diagnostic>) -> Faults {
 
 /// What is known of a class.
 enum Known {
-    Native(Shape<'static>),
-    Foreign(Shape<'static>),
+    Native(PortSpec<'static>),
+    Foreign(PortSpec<'static>),
     File(Box<File>),
     /// It only declares names, and the runtime does not know it.
     Gone,
@@ -182,18 +182,18 @@ struct File {
 }
 
 impl Known {
-    fn shape(&self) -> Shape<'_> {
+    fn shape(&self) -> PortSpec<'_> {
         match self {
             Self::Native(shape) | Self::Foreign(shape) => *shape,
-            Self::File(file) => Shape { ports: &file.class.ports, processing: &file.class.processing, flow: &file.class.flow },
-            Self::Gone => Shape { ports: "0/0", processing: "a/a", flow: "" },
+            Self::File(file) => PortSpec { ports: &file.class.ports, processing: &file.class.processing, flow: &file.class.flow },
+            Self::Gone => PortSpec { ports: "0/0", processing: "a/a", flow: "" },
         }
     }
 
     /// Whether an element's arguments are patterns.
     fn has_patterns(&self) -> bool {
         let Self::File(file) = self else { return false };
-        file.class.config.as_ref().and_then(|config| Whole::named(&config.syntax)).is_some_and(|whole| whole.patterns)
+        file.class.config.as_ref().and_then(|config| ConfigurationSyntax::named(&config.syntax)).is_some_and(|whole| whole.patterns)
     }
 }
 
@@ -256,7 +256,7 @@ impl<'a> Maker<'a> {
     }
 
     fn class(&mut self, element: &Element) -> Option<Known> {
-        if let Some(shape) = self.classes.native(&element.class) {
+        if let Some(shape) = self.classes.builtin(&element.class) {
             return Some(Known::Native(shape));
         }
         if let Some(shape) = self.classes.foreign(&element.class) {
@@ -270,7 +270,7 @@ impl<'a> Maker<'a> {
             return None;
         };
         let classes = self.classes;
-        match c::describe(Source { name: &name, text: &text }, &|name| classes.include(name)) {
+        match c::describe(SourceFile { name: &name, text: &text }, &|name| classes.include(name)) {
             Ok(class) if class.name == element.class => Some(Known::File(Box::new(File { class, name, text }))),
             Ok(class) => {
                 self.part(other(&class, element, &name, &text), element);
@@ -388,7 +388,7 @@ impl<'a> Maker<'a> {
         None
     }
 
-    /// Verified programs, native elements, and the wires between them.
+    /// Verified programs, built-in elements, and the wires between them.
     fn instances(
         &mut self,
         known: &HashMap<&str, Known>,
@@ -404,7 +404,7 @@ impl<'a> Maker<'a> {
         for (n, element) in self.graph.elements.iter().enumerate().filter(|(_, element)| !element.is_gone(known)) {
             let (mut part, mut statics, mut fields, mut own) = (None, Vec::new(), Vec::new(), Vec::new());
             let body = match modules.get(&n) {
-                None => Some(Body::Native(named::arguments(element, &names.at(&element.name)))),
+                None => Some(Body::BuiltIn(named::arguments(element, &names.at(&element.name)))),
                 Some(compiled) => {
                     own = scopes::data(compiled, instances.len() as u32);
                     (part, statics, fields) = (compiled.part, compiled.statics.clone(), compiled.layouts.clone());
@@ -460,8 +460,8 @@ impl<'a> Maker<'a> {
 }
 
 impl File {
-    fn source(&self) -> Source<'_> {
-        Source { name: &self.name, text: &self.text }
+    fn source(&self) -> SourceFile<'_> {
+        SourceFile { name: &self.name, text: &self.text }
     }
 }
 
@@ -507,8 +507,8 @@ fn instance(
     if let Some(config) = &class.config {
         let ty = config.ctype.as_ref().and_then(arguments::Type::of);
         let counts = [inputs.len() as u32, outputs.len() as u32];
-        let job = Job { name: &config.name, arguments: &[], names: *names, inputs: counts[0], outputs: counts[1], ty: ty.as_ref() };
-        write(class, config, resolved.rest, &job, classes, &mut instance)?;
+        let request = Request { name: &config.name, arguments: &[], names: *names, inputs: counts[0], outputs: counts[1], ty: ty.as_ref() };
+        write(class, config, resolved.rest, &request, classes, &mut instance)?;
     }
     Ok(instance)
 }
@@ -518,19 +518,19 @@ fn write(
     class: &c::Class,
     config: &c::Config,
     arguments: Vec<String>,
-    job: &Job<'_>,
+    request: &Request<'_>,
     classes: &dyn Classes,
     instance: &mut Instance,
 ) -> Result<(), Vec<ArgumentError>> {
-    let whole = Whole::named(&config.syntax)
+    let whole = ConfigurationSyntax::named(&config.syntax)
         .ok_or_else(|| vec![ArgumentError::new(format!("its class asks for the syntax {}, which there is not", config.syntax))])?;
     let pieces = files::pieces(&config.syntax, arguments);
     let (mut all, several) = (Vec::new(), pieces.len() > 1);
     for Piece { arguments, file } in pieces {
-        let Written { source, rows, entries: of_text } = whole.write(&Job { arguments: &arguments, ..*job })?;
+        let Generated { source, rows, entries: of_text } = whole.write(&Request { arguments: &arguments, ..*request })?;
         instance.generated += &source;
         instance.entries.extend(of_text);
-        let read = |file: &str, table: &c::Table| files::read(file, table, job.outputs, classes);
+        let read = |file: &str, table: &c::Table| files::read(file, table, request.outputs, classes);
         all.extend(entries(class, &config.name, rows, file.as_deref(), &read).map_err(|wrong| vec![wrong])?);
     }
     if !all.is_empty() {

@@ -10,7 +10,7 @@
 //! the one that goes back.
 
 use super::graph::{Connection, Graph, Port};
-use super::processing::{Kind, Kinds, Shape};
+use super::processing::{Kind, Kinds, PortSpec};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use std::collections::{HashMap, HashSet};
 
@@ -34,7 +34,7 @@ enum State {
 ///
 /// # Errors
 /// Cycles of pulls, with the path.
-pub fn recirculations(graph: &Graph, shapes: &[Shape<'_>], kinds: &Kinds) -> Result<Vec<Connection>, Diagnostics> {
+pub fn recirculations(graph: &Graph, shapes: &[PortSpec<'_>], kinds: &Kinds) -> Result<Vec<Connection>, Diagnostics> {
     let mut search = Search::of(graph, shapes, kinds);
     let inner: HashSet<Flow> = search.edges.iter().filter_map(|(_, to)| *to).collect();
     let sources = search.edges.iter().filter(|(from, _)| from.is_none_or(|from| !inner.contains(&from)));
@@ -62,7 +62,7 @@ struct Search<'g> {
 }
 
 impl<'g> Search<'g> {
-    fn of(graph: &'g Graph, shapes: &[Shape<'_>], kinds: &Kinds) -> Self {
+    fn of(graph: &'g Graph, shapes: &[PortSpec<'_>], kinds: &Kinds) -> Self {
         let ends = |c: &Connection| {
             let from = flow(c.from, &kinds.outputs, shapes[c.from.element].output_flow(c.from.port));
             (from, flow(c.to, &kinds.inputs, shapes[c.to.element].input_flow(c.to.port)))
@@ -121,7 +121,7 @@ mod tests {
     use crate::click::{flatten, processing};
     use std::collections::BTreeMap;
 
-    fn shape(class: &str) -> Shape<'static> {
+    fn shape(class: &str) -> PortSpec<'static> {
         let (ports, processing, flow) = match class {
             "Src" => ("0/1", "h/h", ""),
             "Sink" => ("1-/0", "h/h", ""),
@@ -131,7 +131,7 @@ mod tests {
             "Two" => ("2/2", "a/a", "#/#"),
             _ => ("-/-", "a/a", ""),
         };
-        Shape { ports, processing, flow }
+        PortSpec { ports, processing, flow }
     }
 
     fn found(source: &str) -> Result<Vec<String>, Vec<String>> {

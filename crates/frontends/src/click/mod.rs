@@ -52,8 +52,8 @@ pub fn flatten(source: &str, parameters: &BTreeMap<String, String>) -> Result<Gr
     flatten_files(&mut Sources::of("", source), parameters, &|_, _| Err(std::io::Error::other("there are no files here")))
 }
 
-/// The same of a configuration that may require libraries, whose texts are added to the sources.
-/// Places are in all of them.
+/// Reads a configuration that may require libraries, whose texts are added to the sources, and
+/// writes out all shorthand. Places are in all of them.
 ///
 /// # Errors
 /// As for [`flatten`], and libraries that cannot be read.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// What a class says of its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape<'a> {
+pub struct PortSpec<'a> {
     /// How many: inputs, a slash, outputs. A number, a range (`1-2`, `1-`), `-` for any; for
     /// outputs also `=`, as many as inputs, and `=+`, one more for each `+`.
     pub ports: &'a str,
@@ -25,7 +25,7 @@ pub struct Shape<'a> {
     pub flow: &'a str,
 }
 
-impl Shape<'_> {
+impl PortSpec<'_> {
     /// What an input has in common with the outputs that its packets go to; `None` if they go to
     /// none.
     pub(super) fn input_flow(&self, port: u32) -> Option<(char, u32)> {
@@ -81,7 +81,7 @@ type End = (Side, Port);
 /// # Errors
 /// An element has too many or too few ports, a port has no connection or one too many, or push
 /// meets pull.
-pub fn kinds(graph: &Graph, shapes: &[Shape<'_>]) -> Result<Kinds, Diagnostics> {
+pub fn kinds(graph: &Graph, shapes: &[PortSpec<'_>]) -> Result<Kinds, Diagnostics> {
     let counts = counted(graph);
     let mut faults: Vec<Diagnostic> = shapes.iter().enumerate().filter_map(|(n, shape)| wrong_count(graph, n, shape, counts[n])).collect();
     faults.extend(gaps(graph, &counts));
@@ -130,7 +130,7 @@ fn called(graph: &Graph, element: usize) -> String {
     format!("`{} :: {}`", element.name, element.class)
 }
 
-fn wrong_count(graph: &Graph, element: usize, shape: &Shape<'_>, counts: [u32; 2]) -> Option<Diagnostic> {
+fn wrong_count(graph: &Graph, element: usize, shape: &PortSpec<'_>, counts: [u32; 2]) -> Option<Diagnostic> {
     for ((code, count), what) in sides(shape.ports).into_iter().zip(counts).zip(["input", "output"]) {
         let (least, most) = allowed(code, counts[0]);
         if (least..=most).contains(&count) {
@@ -185,7 +185,7 @@ struct Solver<'g> {
 }
 
 impl<'g> Solver<'g> {
-    fn new(graph: &'g Graph, shapes: &[Shape<'_>], counts: &[[u32; 2]]) -> Self {
+    fn new(graph: &'g Graph, shapes: &[PortSpec<'_>], counts: &[[u32; 2]]) -> Self {
         let mut solver = Self { graph, ends: Vec::new(), number: BTreeMap::new(), first: Vec::new(), kind: Vec::new(), faults: Vec::new() };
         for (element, (shape, counts)) in shapes.iter().zip(counts).enumerate() {
             solver.element(element, shape, *counts);
@@ -194,7 +194,7 @@ impl<'g> Solver<'g> {
     }
 
     /// Adds an element's ports, and makes one of those agnostic ones between which packets flow.
-    fn element(&mut self, element: usize, shape: &Shape<'_>, counts: [u32; 2]) {
+    fn element(&mut self, element: usize, shape: &PortSpec<'_>, counts: [u32; 2]) {
         let mut by_flow: BTreeMap<(char, u32), usize> = BTreeMap::new();
         for (side, code) in [Side::Input, Side::Output].into_iter().zip(sides(shape.processing)) {
             for port in 0..counts[side as usize] {
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use crate::click::flatten;
 
-    fn shape(class: &str) -> Shape<'static> {
+    fn shape(class: &str) -> PortSpec<'static> {
         let (ports, processing, flow) = match class {
             "Src" => ("0/1", "h/h", ""),
             "Sink" => ("1/0", "h/h", ""),
@@ -321,7 +321,7 @@ mod tests {
             "More" => ("-/=+", "a/a", "x/x"),
             _ => ("1/1", "a/a", ""),
         };
-        Shape { ports, processing, flow }
+        PortSpec { ports, processing, flow }
     }
 
     fn checked(source: &str) -> Result<(Graph, Kinds), Vec<String>> {

@@ -63,23 +63,23 @@ const LONGEST: usize = 80;
 /// The faults with better remedies where one is known.
 pub(super) fn improved(mut errors: Errors, source: &str) -> Errors {
     for error in &mut errors.0 {
-        let found = Place::of(error, source).and_then(|place| place.hint(error.kind));
+        let found = FaultContext::of(error, source).and_then(|place| place.hint(error.kind));
         error.help = found.or(error.help.take());
     }
     errors
 }
 
 /// A fault's text and what stands around it.
-struct Place<'s> {
+struct FaultContext<'s> {
     before: &'s str,
     text: &'s str,
     after: &'s str,
 }
 
-impl<'s> Place<'s> {
-    fn of(error: &Error, source: &'s str) -> Option<Place<'s>> {
+impl<'s> FaultContext<'s> {
+    fn of(error: &Error, source: &'s str) -> Option<FaultContext<'s>> {
         let (start, end) = (error.span.start as usize, error.span.end as usize);
-        Some(Place { before: source.get(..start)?, text: source.get(start..end)?, after: source.get(end..)? })
+        Some(FaultContext { before: source.get(..start)?, text: source.get(start..end)?, after: source.get(end..)? })
     }
 
     fn hint(&self, kind: ErrorKind) -> Option<String> {

@@ -200,7 +200,7 @@ pub(crate) struct Elem {
     pub field: Field,
     pub low: u128,
     pub high: u128,
-    /// The same as libpcap tests it, word by word.
+    /// The test as libpcap makes it, word by word.
     pub plain: IrId,
     /// The test may come to a verdict before it has read the field's last byte.
     pub stepwise: bool,

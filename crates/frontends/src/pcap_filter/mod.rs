@@ -112,8 +112,8 @@ impl Filter {
         Filter::ordered(source, link, options, None)
     }
 
-    /// The same with its terms in the order that suits packets like those of a profile. It selects
-    /// the same packets.
+    /// Compiles a filter with its terms in the order that suits packets like those of a profile. It
+    /// selects the same packets.
     ///
     /// # Errors
     /// As [`Filter::compile`].

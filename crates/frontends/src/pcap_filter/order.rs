@@ -46,12 +46,12 @@ pub(crate) fn order(ir: &mut Ir, root: Option<IrId>, profile: Option<&Profile>) 
     let small = nodes(ir, root, MAX_NODES) < MAX_NODES;
     let mut sample = profile.filter(|profile| small && !profile.is_empty()).map(Sample::new);
     let reached = sample.as_mut().map(|sample| sample.of_length(0));
-    Some(Orderer { ir, sample }.node(root, Place { rejects: [true, false], captured: 0, reached, known: Known::default() }))
+    Some(Orderer { ir, sample }.node(root, NodeContext { rejects: [true, false], captured: 0, reached, known: Known::default() }))
 }
 
 /// What is known where a node stands.
 #[derive(Clone)]
-struct Place {
+struct NodeContext {
     /// The packet is rejected where the node is false, where it holds.
     rejects: [bool; 2],
     /// Bytes that are captured for certain.
@@ -62,10 +62,10 @@ struct Place {
     known: Known,
 }
 
-impl Place {
-    fn swapped(self) -> Place {
+impl NodeContext {
+    fn swapped(self) -> NodeContext {
         let [no, yes] = self.rejects;
-        Place { rejects: [yes, no], ..self }
+        NodeContext { rejects: [yes, no], ..self }
     }
 
     /// Operands joined in that way may change places: what ends the list, ends it by rejection.
@@ -81,7 +81,7 @@ struct Orderer<'i, 'p> {
 
 impl Orderer<'_, '_> {
     /// Recursion is as deep as the parser allows, and [`MAX_RUNS`] more for each chain.
-    fn node(&mut self, id: IrId, place: Place) -> IrId {
+    fn node(&mut self, id: IrId, place: NodeContext) -> IrId {
         match self.ir.node(id) {
             Node::Not(inner) => {
                 let ordered = self.node(inner, place.swapped());
@@ -104,7 +104,7 @@ impl Orderer<'_, '_> {
         Some((last[0].0, std::iter::once(front).chain(last.iter().map(|link| link.1)).collect()))
     }
 
-    fn list(&mut self, id: IrId, join: Join, written: &[IrId], place: Place) -> IrId {
+    fn list(&mut self, id: IrId, join: Join, written: &[IrId], place: NodeContext) -> IrId {
         let terms = if self.sample.is_some() { self.flat(join, written) } else { written.to_vec() };
         let reach = self.reach(&terms);
         if place.free(join) || reach <= place.captured {
@@ -115,7 +115,7 @@ impl Orderer<'_, '_> {
             return self.terms(join, written, place);
         }
         let reached = place.reached.zip(self.sample.as_ref()).map(|(reached, sample)| reached.and(&sample.of_length(reach)));
-        let inside = Place { captured: reach, reached, ..place.clone() };
+        let inside = NodeContext { captured: reach, reached, ..place.clone() };
         let Some(ordered) = self.ordered(join, &terms, &inside) else { return self.terms(join, written, place) };
         let long = self.terms(join, &ordered, inside);
         self.ir.push(Node::ByLength { reach, long, short: id })
@@ -147,7 +147,7 @@ impl Orderer<'_, '_> {
     }
 
     /// The terms in a better order, if there is one.
-    fn ordered(&mut self, join: Join, terms: &[IrId], place: &Place) -> Option<Vec<IrId>> {
+    fn ordered(&mut self, join: Join, terms: &[IrId], place: &NodeContext) -> Option<Vec<IrId>> {
         let Some((sample, reached)) = self.sample.as_mut().zip(place.reached) else {
             let mut sorted = terms.to_vec();
             sorted.sort_by_cached_key(|&term| cost(self.ir, term) >= DEAR);
@@ -164,7 +164,7 @@ impl Orderer<'_, '_> {
     }
 
     /// The terms as a chain, each put in order itself.
-    fn terms(&mut self, join: Join, terms: &[IrId], place: Place) -> IrId {
+    fn terms(&mut self, join: Join, terms: &[IrId], place: NodeContext) -> IrId {
         let mut here = place.clone();
         let mut out = Vec::new();
         for (i, &term) in terms.iter().enumerate() {

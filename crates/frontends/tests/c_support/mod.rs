@@ -5,7 +5,7 @@ use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State, Trap};
 use netil::interp::Interpreter;
 use netil::module::{HandlerKind, Module};
-use netvm_frontends::c::{self, InfoLayout, Instance, Source, Value};
+use netvm_frontends::c::{self, InfoLayout, Instance, SourceFile, Value};
 use netvm_frontends::click::processing::Kind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl Element {
 
     pub fn with_kinds(text: &str, inputs: Vec<Kind>, outputs: Vec<Kind>, values: BTreeMap<String, Value>) -> Self {
         let instance = Instance { name: "e".to_owned(), inputs, outputs, values, ..Instance::default() };
-        let source = Source { name: "e.c", text };
+        let source = SourceFile { name: "e.c", text };
         let compiled = c::compile(source, &|_| None, &instance, &mut InfoLayout::default());
         Self::of(compiled.unwrap_or_else(|faults| panic!("{}", faults.render(false))).module)
     }

@@ -28,7 +28,7 @@ pub(super) unsafe extern "C" fn arrive(frame: *mut Frame, member: u32) {
     running.guarded(frame, (), |running, frame| running.arrive(frame, member));
 }
 
-/// The same: a member has set timers.
+/// See [`crate::frame::EventFn`]: a member has set timers.
 ///
 /// # Safety
 /// As [`arrive`].

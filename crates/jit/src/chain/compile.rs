@@ -3,7 +3,7 @@
 //! configuration: that is in their memories. So a router of many ports is compiled about as fast as
 //! one of few.
 
-use super::ahead::{self, Ahead};
+use super::prefetch::{self, Prefetch};
 use super::{Member, constants, info_size};
 use crate::JitError;
 use crate::frame::Frame;
@@ -13,7 +13,7 @@ use crate::unit::Unit;
 use compiler::cluster::{self, Counters, Identical, is_large};
 use compiler::mir::Func;
 use netil::Module;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use netil::module::Table;
 use std::collections::BTreeSet;
 use std::mem::discriminant;
@@ -66,7 +66,7 @@ pub(super) struct Compiled {
     pub parts: Vec<Part>,
     /// By member the part that it is in.
     pub part_of: Vec<usize>,
-    pub ahead: Option<Ahead>,
+    pub prefetch: Option<Prefetch>,
     pub counters: Counters,
     /// By member its initialised memory with what its handler reads behind that; empty if that is
     /// nothing.
@@ -102,8 +102,8 @@ pub(super) fn all(members: &[Member], first_tables: &[u32], entries: &[(u32, u32
         (all.handlers(), slices.and_then(|slices| slices.join().ok().flatten()))
     });
     let (parts, part_of) = handlers?;
-    let ahead = slices.map(|part| Ahead::new(part, large, info_size(members)));
-    Ok(Compiled { parts, part_of, ahead, counters, initialised: all.initialised })
+    let prefetch = slices.map(|part| Prefetch::new(part, large, info_size(members)));
+    Ok(Compiled { parts, part_of, prefetch, counters, initialised: all.initialised })
 }
 
 impl<'a> Fused<'a> {
@@ -151,14 +151,14 @@ impl Fused<'_> {
     /// Whether some member looks into a large table, on a machine where slices are worth their
     /// while.
     fn may_have_slices(&self, large: usize) -> bool {
-        ahead::IS_WORTHWHILE && self.firsts.iter().any(|first| self.members[*first].has_large(large))
+        prefetch::IS_WORTHWHILE && self.firsts.iter().any(|first| self.members[*first].has_large(large))
     }
 
     /// Slices of members that lead to lookups in tables of more than `large` bytes, as one
     /// function; `None` if there are none.
     fn slices(&self, large: usize) -> Option<Part> {
-        let to_code = |(port, way): &(u32, Way)| match way {
-            Way::Member(to, input) => (*port, Way::Member(self.of_member[*to as usize] as u32, *input)),
+        let to_code = |(port, way): &(u32, LinkTarget)| match way {
+            LinkTarget::Member(to, input) => (*port, LinkTarget::Member(self.of_member[*to as usize] as u32, *input)),
             other => (*port, *other),
         };
         let member = |(first, func): (&usize, &Arc<Func>)| {
@@ -252,8 +252,11 @@ fn in_order(members: &[Member], entries: &[(u32, u32)]) -> Vec<usize> {
             continue;
         }
         order.push(n);
-        let behind =
-            members[n].links.iter().rev().filter_map(|(_, way)| if let Way::Member(to, _) = way { Some(*to as usize) } else { None });
+        let behind = members[n]
+            .links
+            .iter()
+            .rev()
+            .filter_map(|(_, way)| if let LinkTarget::Member(to, _) = way { Some(*to as usize) } else { None });
         next.extend(behind);
     }
     order
@@ -268,7 +271,7 @@ mod tests {
 
     /// A member that adds a number of its own to a count, and sends packets somewhere: a constant,
     /// and what its init handler has stored.
-    fn member(number: u32, way: Way) -> Member {
+    fn member(number: u32, way: LinkTarget) -> Member {
         let number = number + 3;
         let ports = "segment .ports push_input in push_output out ends segment .metadata .datamem_size 8 ends";
         let text = format!(
@@ -284,12 +287,12 @@ mod tests {
 
     #[test]
     fn members_share_code_unless_their_packets_go_on_differently() {
-        let exits = |n: u32| member(n, Way::Exit(n));
+        let exits = |n: u32| member(n, LinkTarget::Exit(n));
         assert_eq!(codes(&[exits(0), exits(1), exits(2)]), [0, 0, 0]);
-        assert_eq!(codes(&[exits(0), member(1, Way::AtOnce), exits(2)]), [0, 1, 0]);
+        assert_eq!(codes(&[exits(0), member(1, LinkTarget::AtOnce), exits(2)]), [0, 1, 0]);
         // The second is behind the first.
-        assert_eq!(codes(&[member(0, Way::Member(1, 0)), exits(1)]), [0, 1]);
-        let before = |n: u32| member(n, Way::Member(n + 2, 0));
+        assert_eq!(codes(&[member(0, LinkTarget::Member(1, 0)), exits(1)]), [0, 1]);
+        let before = |n: u32| member(n, LinkTarget::Member(n + 2, 0));
         assert_eq!(codes(&[before(0), before(1), exits(2), exits(3)]), [0, 0, 1, 1]);
     }
 }

@@ -17,7 +17,7 @@
 use super::{Running, ended};
 use crate::frame::{Frame, Gone, exit, start};
 use netil::budget::Budget;
-use netil::cluster::{Ended, Way};
+use netil::cluster::{Ended, LinkTarget};
 use netil::exec::{CloneOut, Disposition, MAX_COPIED, MAX_COPIES, TrapKind};
 
 /// The most copies of an arrival, and of its copies, that lie in slots: the host counts those that
@@ -145,18 +145,18 @@ impl Running<'_> {
             return false;
         };
         let way = self.members[packet.member as usize].way(port);
-        if !matches!(way, None | Some(Way::AtOnce)) {
+        if !matches!(way, None | Some(LinkTarget::AtOnce)) {
             self.flows.leaves(packet.member, port);
         }
         match way {
-            Some(Way::Member(to, input)) => {
+            Some(LinkTarget::Member(to, input)) => {
                 frame.slot = packet.slot;
                 self.load(frame);
                 ((frame.member, frame.port), frame.start) = ((to, input), start::GIVEN);
                 return true;
             }
-            Some(Way::Exit(exit) | Way::LastExit(exit)) => self.leaving.push(exit as usize, packet.slot),
-            Some(Way::AtOnce) | None => self.leave_early(frame, ended, packet.slot),
+            Some(LinkTarget::Exit(exit) | LinkTarget::LastExit(exit)) => self.leaving.push(exit as usize, packet.slot),
+            Some(LinkTarget::AtOnce) | None => self.leave_early(frame, ended, packet.slot),
         }
         false
     }

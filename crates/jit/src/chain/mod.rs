@@ -17,30 +17,30 @@
 //!
 //! Source: NetVM paper, section 5.2. Left out: optimisation of the elements' MIR together.
 
-mod ahead;
 mod calls;
 mod compile;
 mod constants;
 mod copies;
 mod packet;
+mod prefetch;
 mod rows;
 
 use crate::engine::JitEngine;
 use crate::frame::{Frame, Gone, exit, start};
 use crate::lower::fused::has;
 use crate::unit::Unit;
-use ahead::Ahead;
 use compile::{Compiled, Part};
 use compiler::cluster::Flows;
 use compiler::mir::{Func, Helper};
 use copies::Copies;
 use netil::Verified;
-use netil::cluster::{Cluster, Ended, Host, Way};
+use netil::cluster::{Cluster, Ended, Host, LinkTarget};
 use netil::engine::Engine;
 use netil::exec::{CloneOut, Disposition, TrapKind};
 use netil::fault::Deferred;
 use netil::module::HandlerKind;
 use netil::pool::Pool;
+use prefetch::Prefetch;
 use rows::{Leaving, Rows};
 use std::sync::Arc;
 
@@ -55,14 +55,14 @@ const EAGER: usize = 16;
 pub struct Member {
     program: Arc<Verified>,
     func: Arc<Func>,
-    links: Vec<(u32, Way)>,
+    links: Vec<(u32, LinkTarget)>,
     /// By the port's id.
-    ways: Vec<Option<Way>>,
+    ways: Vec<Option<LinkTarget>>,
 }
 
 impl Member {
     /// The push handler of an engine; `None` if it has none, or runs other than as machine code.
-    pub fn of(engine: &dyn Engine, ways: &[(u32, Way)]) -> Option<Self> {
+    pub fn of(engine: &dyn Engine, ways: &[(u32, LinkTarget)]) -> Option<Self> {
         let engine: &JitEngine = engine.as_any()?.downcast_ref()?;
         let (func, program) = (engine.push_func()?, Arc::clone(engine.program()));
         let mut by_port = Vec::new();
@@ -74,7 +74,7 @@ impl Member {
     }
 
     /// Where a port leads.
-    fn way(&self, port: u32) -> Option<Way> {
+    fn way(&self, port: u32) -> Option<LinkTarget> {
         self.ways.get(port as usize).copied().flatten()
     }
 
@@ -103,7 +103,7 @@ pub struct Chain {
     /// Members draw random numbers, and the number of the next packet that has none.
     draws: bool,
     next_number: u64,
-    ahead: Option<Ahead>,
+    prefetch: Option<Prefetch>,
     /// All rows are as the last burst left them, but for what the host has done since.
     kept: bool,
 }
@@ -139,7 +139,7 @@ struct Running<'r> {
     runs: Option<u32>,
     entries: &'r [(u32, u32)],
     info_size: usize,
-    ahead: Option<&'r mut Ahead>,
+    prefetch: Option<&'r mut Prefetch>,
     /// All rows were right before the burst, and are after it.
     known: bool,
     keeps: bool,
@@ -156,7 +156,7 @@ impl Chain {
     /// The number of a member that cannot be compiled.
     pub fn new(members: Vec<Member>, entries: &[(u32, u32)], large: usize) -> Result<Self, usize> {
         let mut rows = Rows::of(&members);
-        let Compiled { parts, part_of, ahead, counters, initialised } = compile::all(&members, &rows.first_tables, entries, large)?;
+        let Compiled { parts, part_of, prefetch, counters, initialised } = compile::all(&members, &rows.first_tables, entries, large)?;
         rows.initialised = initialised;
         let flows = Flows::new(members.iter().map(|member| member.links.clone()).collect(), entries, counters);
         let leaving = Leaving::of(flows.exits.len());
@@ -177,14 +177,15 @@ impl Chain {
             ways: Copies::default(),
             draws,
             next_number: 0,
-            ahead,
+            prefetch,
             kept: false,
         })
     }
 }
 
 impl Chain {
-    /// The same code, for another graph with the same members; what is counted is its own.
+    /// Another instance of this code, for a graph with the same members; what is counted is its
+    /// own.
     #[must_use]
     pub fn twin(&self) -> Self {
         let rows = Rows { initialised: self.rows.initialised.clone(), ..Rows::of(&self.members) };
@@ -202,7 +203,7 @@ impl Chain {
             ways: Copies::default(),
             draws: self.draws,
             next_number: 0,
-            ahead: self.ahead.as_ref().map(Ahead::twin),
+            prefetch: self.prefetch.as_ref().map(Prefetch::twin),
             kept: false,
         }
     }
@@ -242,7 +243,7 @@ impl Chain {
             lazy,
             runs: None,
             info_size: self.info_size,
-            ahead: self.ahead.as_mut(),
+            prefetch: self.prefetch.as_mut(),
             known,
             keeps: !lazy,
             failed: Deferred::default(),
@@ -271,7 +272,7 @@ impl Cluster for Chain {
     }
 
     fn another(&self) -> Option<Box<dyn Cluster>> {
-        Some(Box::new(Self { ahead: None, ..self.twin() }))
+        Some(Box::new(Self { prefetch: None, ..self.twin() }))
     }
 
     fn entered(&self) -> Vec<u64> {
@@ -317,23 +318,23 @@ impl<'r> Running<'r> {
     fn run(&mut self, frame: &mut Frame, member: u32) {
         let far = self.rows.read_now.iter().sum::<usize>();
         let suits = !self.lazy && self.told == 0 && !self.is_strange();
-        let Some(ahead) = self.ahead.take().filter(|ahead| suits && ahead.is_for(far)) else {
+        let Some(prefetch) = self.prefetch.take().filter(|prefetch| suits && prefetch.is_for(far)) else {
             return self.run_group(frame, member, usize::MAX);
         };
         let mut end = 0;
-        self.slices(ahead, frame, ahead::GROUP);
+        self.slices(prefetch, frame, prefetch::GROUP);
         while end < self.slots.len().min(self.host.most()) {
-            end += ahead::GROUP;
-            self.slices(ahead, frame, end + ahead::GROUP);
+            end += prefetch::GROUP;
+            self.slices(prefetch, frame, end + prefetch::GROUP);
             self.run_group(frame, member, end);
         }
     }
 
     /// Runs slices for packets up to one of the burst.
-    fn slices(&mut self, ahead: &mut Ahead, frame: &mut Frame, upto: usize) {
+    fn slices(&mut self, prefetch: &mut Prefetch, frame: &mut Frame, upto: usize) {
         frame.ahead_to = upto.min(self.slots.len()) as u64;
         self.find_pool(frame);
-        ahead.run(frame);
+        prefetch.run(frame);
     }
 
     /// Runs packets up to one of the burst, the function of a member those that need nothing of the

@@ -14,13 +14,13 @@ use compiler::mir::{self, Edge, Helper};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Switch;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use std::mem::discriminant;
 use std::ops::Range;
 
 /// What is looked up: where ports lead, and where packets are counted.
 pub(super) struct Computed {
-    ways: Vec<Option<Way>>,
+    ways: Vec<Option<LinkTarget>>,
     counts: Option<Vec<u64>>,
 }
 
@@ -29,9 +29,9 @@ impl Lower<'_> {
     /// exits.
     fn computed(&self, ports: Range<u32>) -> Option<Computed> {
         let element = self.element().filter(|element| element.instances.len() == 1 && self.end_of_slice().is_none())?;
-        let ways: Vec<Option<Way>> = ports.clone().flat_map(|port| element.ways(port)).collect();
+        let ways: Vec<Option<LinkTarget>> = ports.clone().flat_map(|port| element.ways(port)).collect();
         let counts: Vec<Option<u64>> = ports.map(|port| element.counts(port)?.first().copied()).collect();
-        let exits = |way: &Option<Way>| matches!(way, Some(Way::Exit(_) | Way::LastExit(_)));
+        let exits = |way: &Option<LinkTarget>| matches!(way, Some(LinkTarget::Exit(_) | LinkTarget::LastExit(_)));
         let meet = ways.iter().all(exits) || ways.iter().all(|way| self.meets(way, &ways[0]));
         let counted = counts.iter().all(|count| discriminant(count) == discriminant(&counts[0]));
         let alone = !has(self.func, |helper| matches!(helper, Helper::SetTimer(_)));
@@ -39,9 +39,9 @@ impl Lower<'_> {
     }
 
     /// Whether two ways lead to the same code.
-    fn meets(&self, one: &Option<Way>, other: &Option<Way>) -> bool {
-        let code = |way: &Option<Way>| match (way, &self.fusion) {
-            (Some(Way::Member(to, _)), Some(fusion)) => Some(fusion.elements.of_member[*to as usize]),
+    fn meets(&self, one: &Option<LinkTarget>, other: &Option<LinkTarget>) -> bool {
+        let code = |way: &Option<LinkTarget>| match (way, &self.fusion) {
+            (Some(LinkTarget::Member(to, _)), Some(fusion)) => Some(fusion.elements.of_member[*to as usize]),
             _ => None,
         };
         code(one).is_some() && code(one) == code(other)
@@ -97,7 +97,7 @@ impl Lower<'_> {
             self.count_at(frame::COUNTS, place);
         }
         match ways[0] {
-            Some(Way::Member(..)) => self.go_to(&ways, by),
+            Some(LinkTarget::Member(..)) => self.go_to(&ways, by),
             _ => self.leave_by(&ways, by),
         }
         Ok(())

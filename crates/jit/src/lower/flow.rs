@@ -1,6 +1,6 @@
 //! Entry, exits, traps, branches and calls of the runtime.
 
-use super::{Lower, Place, Shape, args, constant, trusted};
+use super::{FunctionKind, Lower, ValueStorage, args, constant, trusted};
 use crate::JitError;
 use crate::frame::{self, exit};
 use compiler::Target;
@@ -31,9 +31,9 @@ impl Lower<'_> {
     /// What comes before the first block of MIR, and the loop over a burst.
     pub(super) fn start(&mut self) -> Result<(), JitError> {
         match self.shape {
-            Shape::Run => self.start_run(),
-            Shape::Select => self.start_select(),
-            Shape::Fused => self.start_member(),
+            FunctionKind::Run => self.start_run(),
+            FunctionKind::Select => self.start_select(),
+            FunctionKind::Fused => self.start_member(),
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Lower<'_> {
     /// The block that a trap of a kind at a site jumps to. Each has its own, so that the site's
     /// number is made there.
     fn trap(&mut self, kind: TrapKind, site: u32) -> ir::Block {
-        if self.shape == Shape::Select {
+        if self.shape == FunctionKind::Select {
             return *self.exits.reject.get_or_insert_with(|| self.b.create_block());
         }
         match self.end_of_slice() {
@@ -309,7 +309,7 @@ impl Lower<'_> {
 
     fn reg_of(&self, v: mir::Value) -> ir::Value {
         match self.places[v.0 as usize] {
-            Place::Reg(value) => value,
+            ValueStorage::Reg(value) => value,
             _ => unreachable!("{v:?} is in no register"),
         }
     }
@@ -419,7 +419,7 @@ impl Lower<'_> {
 
     pub(super) fn non_zero(&mut self, v: mir::Value, site: u32) -> Result<(), JitError> {
         let zero = match self.places[v.0 as usize] {
-            Place::Slot(slot) => self.slot_is_zero(slot, self.func.width(v)),
+            ValueStorage::Slot(slot) => self.slot_is_zero(slot, self.func.width(v)),
             _ => {
                 let v = self.reg(v);
                 let zero = self.iconst(self.b.func.dfg.value_type(v), 0);
@@ -486,7 +486,7 @@ impl Lower<'_> {
     pub(super) fn trap_of_call(&mut self, result: ir::Value, site: u32) {
         let code = self.b.ins().ushr_imm_u(result, 32);
         let next = self.b.create_block();
-        if self.shape == Shape::Select {
+        if self.shape == FunctionKind::Select {
             let reject = *self.exits.reject.get_or_insert_with(|| self.b.create_block());
             self.b.ins().brif(code, reject, &[], next, &[]);
         } else {
@@ -518,7 +518,8 @@ impl Lower<'_> {
         self.call_at(call, at)
     }
 
-    /// The same with arguments that are at an address already.
+    /// Calls the runtime with arguments that are at an address already: value in the low half, trap
+    /// code in the high half.
     pub(super) fn call_at(&mut self, call: Call, at: ir::Value) -> ir::Value {
         if self.ends_slice() {
             return self.iconst(types::I64, 0);

@@ -17,10 +17,10 @@
 //! section 5.2 (NetPE inlining and direct linking). Leaves out: optimisation of the elements' MIR
 //! together.
 
-use super::ahead::Ahead;
 use super::lengths::{self, Lengths};
 use super::members::By;
-use super::{Lower, Lowered, MAX_OPS, Shape, args, constant, function, trusted, weight};
+use super::prefetch::Prefetch;
+use super::{FunctionKind, Lower, Lowered, MAX_OPS, args, constant, function, trusted, weight};
 use crate::JitError;
 use crate::frame::{self, exit};
 use compiler::mir::cfg::Cfg;
@@ -30,7 +30,7 @@ use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 use netil::Module;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use std::collections::BTreeSet;
 
 /// A handler that is lowered together with others, and the members that run it.
@@ -50,7 +50,7 @@ pub(crate) struct Instance<'a> {
     /// The number of its first table among those of all members.
     pub tables: u32,
     /// By the port's id where it leads, and where packets are counted that go there.
-    pub ways: &'a [Option<Way>],
+    pub ways: &'a [Option<LinkTarget>],
     /// See `ways`.
     pub counts: &'a [Option<u32>],
 }
@@ -87,7 +87,7 @@ pub(super) struct Fusion<'a> {
     /// By element what is known of packets' lengths.
     pub lengths: Vec<Lengths>,
     /// The handlers are prefetch slices.
-    pub ahead: Option<Ahead>,
+    pub prefetch: Option<Prefetch>,
 }
 
 /// Blocks around the handlers.
@@ -118,7 +118,7 @@ pub(crate) fn lower(elements: &Elements<'_>, part: &[usize], large: Option<usize
     let fusion = Fusion::new(&mut builder, elements, (part, &cfgs, &given), large);
     let blocks = fusion.blocks;
     let first = &elements.all[part[0]];
-    let mut lower = Lower::new((first.func, first.module, &cfgs[0]), Shape::Fused, builder);
+    let mut lower = Lower::new((first.func, first.module, &cfgs[0]), FunctionKind::Fused, builder);
     lower.fusion = Some(fusion);
     lower.surround(blocks, &given);
     for (n, cfg) in part.iter().zip(&cfgs) {
@@ -136,7 +136,7 @@ impl Elements<'_> {
     fn given(&self, part: &[usize]) -> BTreeSet<u32> {
         let others = (0..self.all.len()).filter(|n| !part.contains(n));
         let ways = others.flat_map(|n| &self.all[n].instances).flat_map(|instance| instance.ways);
-        let to = ways.filter_map(|way| if let Some(Way::Member(to, _)) = way { Some(*to) } else { None });
+        let to = ways.filter_map(|way| if let Some(LinkTarget::Member(to, _)) = way { Some(*to) } else { None });
         to.chain(self.entries.iter().map(|(member, _)| *member)).filter(|member| part.contains(&self.of_member[*member as usize])).collect()
     }
 }
@@ -170,7 +170,7 @@ impl<'a> Fusion<'a> {
             sets_time: any(|helper| matches!(helper, Helper::SetTime)),
             sets_timers: any(|helper| matches!(helper, Helper::SetTimer(_))),
             lengths,
-            ahead: large.map(Ahead::new),
+            prefetch: large.map(Prefetch::new),
         }
     }
 }
@@ -207,7 +207,7 @@ impl<'a> Lower<'a> {
         fusion.row = (instances.len() > 1).then(|| self.b.declare_var(types::I64));
         (self.func, self.module, self.cfg) = (func, module, cfg);
         (self.shared_size, self.initialised_size) = (module.shared_size(), *initialised);
-        self.places = vec![super::Place::None; func.values.len()];
+        self.places = vec![super::ValueStorage::None; func.values.len()];
         self.tests.clear();
     }
 
@@ -342,18 +342,18 @@ impl Lower<'_> {
             self.count_at(frame::COUNTS, place);
         }
         match ways.first().copied().flatten() {
-            Some(Way::Member(..)) => {
+            Some(LinkTarget::Member(..)) => {
                 self.settle_timers(element.func);
                 self.go_to(&ways, By::Member);
             }
-            Some(Way::Exit(_) | Way::LastExit(_)) => self.leave_by(&ways, By::Member),
-            Some(Way::AtOnce) => self.leave(exit::PORT, port),
+            Some(LinkTarget::Exit(_) | LinkTarget::LastExit(_)) => self.leave_by(&ways, By::Member),
+            Some(LinkTarget::AtOnce) => self.leave(exit::PORT, port),
             None => self.go_no_further(exit::PORT, port),
         }
     }
 
     /// A slice goes on to that of the member behind, or ends.
-    fn send_ahead(&mut self, ways: &[Option<Way>], end: ir::Block) {
+    fn send_ahead(&mut self, ways: &[Option<LinkTarget>], end: ir::Block) {
         if self.start_behind(ways).is_none() {
             self.b.ins().jump(end, &[]);
             return;

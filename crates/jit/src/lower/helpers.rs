@@ -1,6 +1,6 @@
 //! Work of the runtime that a few instructions do in place, and entries of tables.
 
-use super::{Lower, Shape, trusted};
+use super::{FunctionKind, Lower, trusted};
 use crate::JitError;
 use crate::frame;
 use compiler::mir::{self, Helper, Order};
@@ -19,21 +19,21 @@ impl Lower<'_> {
         (site, passes): (u32, bool),
     ) -> Option<Option<ir::Value>> {
         match (helper, operands) {
-            (Helper::Moved, _) if self.shape == Shape::Fused => Some(Some(self.moved())),
-            (Helper::IsPresent, _) if self.shape == Shape::Fused => Some(Some(self.field(frame::PRESENT, types::I32, trusted()))),
-            (Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::Unpull, [n]) if self.shape == Shape::Fused => {
+            (Helper::Moved, _) if self.shape == FunctionKind::Fused => Some(Some(self.moved())),
+            (Helper::IsPresent, _) if self.shape == FunctionKind::Fused => Some(Some(self.field(frame::PRESENT, types::I32, trusted()))),
+            (Helper::PullHead | Helper::TrimTail | Helper::PushHead | Helper::Unpull, [n]) if self.shape == FunctionKind::Fused => {
                 self.moves(helper, (values[0], *n), (site, passes)).then_some(None)
             }
-            (Helper::Checksum | Helper::ChecksumValid, [at, len]) if self.shape == Shape::Fused => {
+            (Helper::Checksum | Helper::ChecksumValid, [at, len]) if self.shape == FunctionKind::Fused => {
                 Some(Some(self.checksum(helper, *at, *len, site)))
             }
             (Helper::Hash, [_, ..]) => Some(Some(self.murmur(operands))),
-            (Helper::SetWire, [wire_len]) if self.shape == Shape::Fused => {
+            (Helper::SetWire, [wire_len]) if self.shape == FunctionKind::Fused => {
                 self.set_wire(*wire_len);
                 Some(None)
             }
-            (Helper::Moved, _) if self.shape == Shape::Run => Some(Some(self.field(frame::MOVED, types::I32, trusted()))),
-            (Helper::IsPresent, _) if self.shape == Shape::Run => Some(Some(self.field(frame::PRESENT, types::I32, trusted()))),
+            (Helper::Moved, _) if self.shape == FunctionKind::Run => Some(Some(self.field(frame::MOVED, types::I32, trusted()))),
+            (Helper::IsPresent, _) if self.shape == FunctionKind::Run => Some(Some(self.field(frame::PRESENT, types::I32, trusted()))),
             (Helper::Inside, [at, len]) => {
                 self.inside(*at, *len, site);
                 Some(None)
@@ -100,7 +100,7 @@ impl Lower<'_> {
             self.load_slot_at(slot, width, (Order::Little, base, at as i32));
             return Ok(());
         }
-        self.places[v.0 as usize] = super::Place::Reg(self.load_at(base, at as i32, width, Order::Little));
+        self.places[v.0 as usize] = super::ValueStorage::Reg(self.load_at(base, at as i32, width, Order::Little));
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::fused::{Element, Elements};
 use compiler::mir::cfg::Cfg;
 use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op, Value};
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use netil::table::Space;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -57,7 +57,7 @@ pub(super) fn of(elements: &Elements<'_>, part: &[usize], cfgs: &[Cfg], given: &
 fn leads<'e>(element: &'e Element<'_>, sent: &'e HashMap<u32, u32>) -> impl Iterator<Item = (u32, u32)> + 'e {
     let ways = element.instances.iter().flat_map(|instance| (0..).zip(instance.ways));
     ways.filter_map(|(port, way): (u32, _)| match way {
-        Some(Way::Member(to, _)) => Some((*to, sent.get(&port).copied().unwrap_or(NOWHERE))),
+        Some(LinkTarget::Member(to, _)) => Some((*to, sent.get(&port).copied().unwrap_or(NOWHERE))),
         _ => None,
     })
 }

@@ -4,7 +4,7 @@
 //! In an exact table two slots are looked at, which is where most keys are; in a prefix table all
 //! levels. Long prefixes and ternary tables are left to the runtime.
 
-use super::{Lower, Place, args, trusted};
+use super::{Lower, ValueStorage, args, trusted};
 use crate::JitError;
 use crate::frame;
 use crate::frame::parts;
@@ -70,7 +70,7 @@ impl Lower<'_> {
         let entry = self.reg(v);
         self.b.ins().jump(on, &args(&[entry]));
         self.b.switch_to_block(on);
-        self.places[v.0 as usize] = Place::Reg(result);
+        self.places[v.0 as usize] = ValueStorage::Reg(result);
         Ok(())
     }
 

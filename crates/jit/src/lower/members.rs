@@ -13,7 +13,7 @@ use super::{Lower, args, constant, trusted};
 use crate::frame::{self, exit};
 use compiler::mir::{Block, Func};
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 
 impl Element<'_> {
     /// What comes with a packet: the member's row if there are several, and the input port if the
@@ -34,7 +34,7 @@ impl Element<'_> {
     }
 
     /// By member where a port leads.
-    pub fn ways(&self, port: u32) -> Vec<Option<Way>> {
+    pub fn ways(&self, port: u32) -> Vec<Option<LinkTarget>> {
         self.instances.iter().map(|instance| instance.ways.get(port as usize).copied().flatten()).collect()
     }
 
@@ -66,10 +66,10 @@ pub(super) enum By {
 }
 
 /// Of ways the numbers of members or exits.
-fn targets(ways: &[Option<Way>]) -> Vec<u64> {
-    let number = |way: &Option<Way>| match way {
-        Some(Way::Member(to, _)) => *to,
-        Some(Way::Exit(exit) | Way::LastExit(exit)) => *exit,
+fn targets(ways: &[Option<LinkTarget>]) -> Vec<u64> {
+    let number = |way: &Option<LinkTarget>| match way {
+        Some(LinkTarget::Member(to, _)) => *to,
+        Some(LinkTarget::Exit(exit) | LinkTarget::LastExit(exit)) => *exit,
         _ => 0,
     };
     ways.iter().map(|way| number(way).into()).collect()
@@ -104,8 +104,8 @@ impl Lower<'_> {
     }
 
     /// Where the code begins of members that ways lead to, if this function is of it.
-    pub(super) fn start_behind(&self, ways: &[Option<Way>]) -> Option<ir::Block> {
-        let Some(Some(Way::Member(to, _))) = ways.first() else { return None };
+    pub(super) fn start_behind(&self, ways: &[Option<LinkTarget>]) -> Option<ir::Block> {
+        let Some(Some(LinkTarget::Member(to, _))) = ways.first() else { return None };
         self.start_of(*to)
     }
 
@@ -116,12 +116,12 @@ impl Lower<'_> {
     }
 
     /// The packet goes on to one of the members that ways lead to, which share code.
-    pub(super) fn go_to(&mut self, ways: &[Option<Way>], by: By) {
-        let Some(Some(Way::Member(first, _))) = ways.first() else { return };
+    pub(super) fn go_to(&mut self, ways: &[Option<LinkTarget>], by: By) {
+        let Some(Some(LinkTarget::Member(first, _))) = ways.first() else { return };
         let Some((several, takes_port)) = self.behind(*first).map(|behind| (behind.instances.len() > 1, behind.takes_port())) else {
             return;
         };
-        let input = |way: &Option<Way>| if let Some(Way::Member(_, input)) = way { u64::from(*input) } else { 0 };
+        let input = |way: &Option<LinkTarget>| if let Some(LinkTarget::Member(_, input)) = way { u64::from(*input) } else { 0 };
         let inputs: Vec<u64> = ways.iter().map(input).collect();
         let Some(start) = self.start_of(*first) else {
             let port = self.chosen(by, &inputs);
@@ -143,7 +143,7 @@ impl Lower<'_> {
     }
 
     /// The packet leaves by one of the exits that ways lead to.
-    pub(super) fn leave_by(&mut self, ways: &[Option<Way>], by: By) {
+    pub(super) fn leave_by(&mut self, ways: &[Option<LinkTarget>], by: By) {
         let exit = self.chosen(by, &targets(ways));
         let (exit, member) = (self.b.ins().ireduce(types::I32, exit), self.member());
         if let Some(fusion) = &self.fusion {

@@ -1,6 +1,6 @@
 //! Loads and stores of any number of bytes in either order.
 
-use super::{Lower, Place, container, trusted};
+use super::{Lower, ValueStorage, container, trusted};
 use crate::JitError;
 use compiler::Target;
 use compiler::mir::{self, Order};
@@ -81,7 +81,7 @@ impl Lower<'_> {
         self.load_at(base, offset, width, order)
     }
 
-    /// The same from an address.
+    /// A value of at most 128 bits, from an address.
     pub(super) fn load_at(&mut self, base: ir::Value, offset: i32, width: u16, order: Order) -> ir::Value {
         if width > 64 {
             let limbs = self.load_limbs(base, offset, width, order);
@@ -121,7 +121,7 @@ impl Lower<'_> {
         self.load_slot_at(slot, width, (order, base, offset));
     }
 
-    /// The same from an address.
+    /// A value of more than 128 bits, from an address into its slot.
     pub(super) fn load_slot_at(&mut self, slot: ir::StackSlot, width: u16, (order, base, offset): (Order, ir::Value, i32)) {
         let to = self.b.ins().stack_addr(types::I64, slot, 0);
         for (i, limb) in self.load_limbs(base, offset, width, order).into_iter().enumerate() {
@@ -135,7 +135,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The same to an address.
+    /// Stores a value at an address.
     pub(super) fn store_at(&mut self, base: ir::Value, offset: i32, value: mir::Value, order: Order) {
         let width = self.func.width(value);
         let limbs = self.limbs_of(value);
@@ -154,7 +154,7 @@ impl Lower<'_> {
     fn limbs_of(&mut self, value: mir::Value) -> Vec<ir::Value> {
         let width = self.func.width(value);
         match self.places[value.0 as usize] {
-            Place::Slot(slot) => {
+            ValueStorage::Slot(slot) => {
                 let at = self.b.ins().stack_addr(types::I64, slot, 0);
                 (0..netil::wide::limbs(width)).map(|i| self.b.ins().load(types::I64, trusted(), at, 8 * i as i32)).collect()
             }

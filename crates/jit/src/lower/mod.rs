@@ -6,7 +6,6 @@
 //! packet in the frame, `select` for a burst of a filter's packets, giving a bit for each; or
 //! handlers of several elements become one (`fused`).
 
-mod ahead;
 mod bursts;
 mod computed;
 mod digests;
@@ -19,6 +18,7 @@ mod members;
 mod memory;
 mod moves;
 mod ops;
+mod prefetch;
 mod set_test;
 mod wide;
 
@@ -47,7 +47,7 @@ const MAX_SLOTS: u32 = 16 << 10;
 
 /// Which of the two shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum FunctionKind {
     /// One packet, all effects.
     Run,
     /// A burst of a filter's packets.
@@ -66,17 +66,17 @@ pub(crate) struct Lowered {
 
 /// Where a MIR value is.
 #[derive(Clone, Copy)]
-enum Place {
+enum ValueStorage {
     /// Nowhere yet, or without a value.
     None,
     Reg(ir::Value),
     Slot(StackSlot),
 }
 
-pub(crate) fn lower(func: &Func, module: &Module, shape: Shape, isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
+pub(crate) fn lower(func: &Func, module: &Module, shape: FunctionKind, isa: &dyn TargetIsa) -> Result<Lowered, JitError> {
     let cfg = Cfg::new(func);
     check_size(func)?;
-    let mut clif = function(isa, shape != Shape::Select);
+    let mut clif = function(isa, shape != FunctionKind::Select);
     let mut context = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut clif, &mut context);
     let mut lower = Lower::new((func, module, &cfg), shape, builder);
@@ -152,9 +152,9 @@ struct Lower<'a> {
     func: &'a Func,
     module: &'a Module,
     cfg: &'a Cfg,
-    shape: Shape,
+    shape: FunctionKind,
     shared: Shared,
-    places: Vec<Place>,
+    places: Vec<ValueStorage>,
     /// Cranelift's block for each of MIR's.
     blocks: Vec<ir::Block>,
     slot_bytes: u32,
@@ -175,7 +175,7 @@ struct Lower<'a> {
     /// By table the entry whose value was found last, and where: known up to the next work on
     /// tables.
     found: HashMap<u32, (mir::Value, ir::Value)>,
-    /// The same at the ends of blocks.
+    /// By block, what `found` has at its end.
     found_by: HashMap<mir::Block, HashMap<u32, (mir::Value, ir::Value)>>,
     /// With which handlers this one runs.
     fusion: Option<fused::Fusion<'a>>,
@@ -205,14 +205,14 @@ fn constant() -> MemFlagsData {
 }
 
 impl<'a> Lower<'a> {
-    fn new((func, module, cfg): (&'a Func, &'a Module, &'a Cfg), shape: Shape, mut b: FunctionBuilder<'a>) -> Self {
+    fn new((func, module, cfg): (&'a Func, &'a Module, &'a Cfg), shape: FunctionKind, mut b: FunctionBuilder<'a>) -> Self {
         Self {
             func,
             module,
             cfg,
             shape,
             shared: Shared::new(&mut b),
-            places: vec![Place::None; func.values.len()],
+            places: vec![ValueStorage::None; func.values.len()],
             blocks: Vec::new(),
             slot_bytes: 0,
             scratch: Vec::new(),
@@ -241,8 +241,8 @@ impl Lower<'_> {
             let clif = self.blocks[block.0 as usize];
             for param in self.func.block(*block).params.clone() {
                 self.places[param.0 as usize] = match self.func.width(param) {
-                    w if w > 128 => Place::Slot(self.slot(w)?),
-                    w => Place::Reg(self.b.append_block_param(clif, container(w))),
+                    w if w > 128 => ValueStorage::Slot(self.slot(w)?),
+                    w => ValueStorage::Reg(self.b.append_block_param(clif, container(w))),
                 };
             }
         }
@@ -288,7 +288,7 @@ impl Lower<'_> {
             },
         };
         if let (Some(value), Type::Int(_)) = (value, self.func.ty(v)) {
-            self.places[v.0 as usize] = Place::Reg(value);
+            self.places[v.0 as usize] = ValueStorage::Reg(value);
         }
         Ok(())
     }
@@ -325,9 +325,9 @@ impl Lower<'_> {
     /// A value that is in a register.
     fn reg(&mut self, v: mir::Value) -> ir::Value {
         match self.places[v.0 as usize] {
-            Place::Reg(value) => value,
-            Place::Slot(slot) => self.b.ins().stack_addr(types::I64, slot, 0),
-            Place::None => unreachable!("{v:?} is used before it is defined"),
+            ValueStorage::Reg(value) => value,
+            ValueStorage::Slot(slot) => self.b.ins().stack_addr(types::I64, slot, 0),
+            ValueStorage::None => unreachable!("{v:?} is used before it is defined"),
         }
     }
 

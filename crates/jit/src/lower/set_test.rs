@@ -3,7 +3,7 @@
 use super::{Lower, constant};
 use crate::{JitError, frame};
 use compiler::mir;
-use compiler::sets::Plan;
+use compiler::sets::MembershipTest;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use std::rc::Rc;
@@ -49,21 +49,21 @@ impl Lower<'_> {
         if let Some(known) = self.tests.get(&set) {
             return Rc::clone(known);
         }
-        let test = Rc::new(match Plan::choose(self.func.set(self.module, set)) {
+        let test = Rc::new(match MembershipTest::choose(self.func.set(self.module, set)) {
             None => Test::Never,
-            Some(Plan::Compare(ranges)) => Test::Compare(ranges),
-            Some(Plan::Bits { low, mask }) => Test::Bits { low, mask },
-            Some(Plan::Bitmap { low, span, mut words }) => {
+            Some(MembershipTest::Compare(ranges)) => Test::Compare(ranges),
+            Some(MembershipTest::Bits { low, mask }) => Test::Bits { low, mask },
+            Some(MembershipTest::Bitmap { low, span, mut words }) => {
                 // So that a mask keeps every index inside.
                 words.resize(words.len().next_power_of_two(), 0);
                 let mask = words.len() as u64 - 1;
                 Test::Bitmap { low, span, mask, words: self.table(words) }
             }
-            Some(Plan::Hash(h)) => {
+            Some(MembershipTest::Hash(h)) => {
                 let displace = (!h.displace.is_empty()).then(|| (h.bucket_shift, self.table(h.displace)));
                 Test::Hash { bits: h.bits, multiplier: h.multiplier, displace, slot_shift: h.slot_shift, keys: self.table(h.keys) }
             }
-            Some(Plan::Search(s)) => {
+            Some(MembershipTest::Search(s)) => {
                 let steps = s.steps().collect();
                 Test::Search { shift: s.shift, steps, index: self.table(s.index), lows: self.table(s.lows), highs: self.table(s.highs) }
             }

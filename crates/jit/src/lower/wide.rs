@@ -1,7 +1,7 @@
 //! Values of more than 64 bits: up to 128 in registers where the machine has the operation, else in
 //! slots, by the runtime.
 
-use super::{Lower, Place, container, trusted};
+use super::{Lower, ValueStorage, container, trusted};
 use crate::JitError;
 use crate::frame;
 use crate::host::Job;
@@ -93,7 +93,7 @@ impl Lower<'_> {
         let limb = |low: &mut Self, value, n: i32| {
             low.b.ins().stack_store(types::I64, value, slot, at + 8 * n);
         };
-        if let Place::Slot(from) = self.places[v.0 as usize] {
+        if let ValueStorage::Slot(from) = self.places[v.0 as usize] {
             for n in 0..limbs(self.func.width(v)) as i32 {
                 let value = self.b.ins().stack_load(types::I64, types::I64, from, 8 * n);
                 limb(self, value, n);
@@ -130,20 +130,20 @@ impl Lower<'_> {
         } else {
             self.resize(low, container(width))
         };
-        self.places[v.0 as usize] = Place::Reg(value);
+        self.places[v.0 as usize] = ValueStorage::Reg(value);
         Ok(())
     }
 
     pub(super) fn own_slot(&mut self, v: mir::Value) -> Result<StackSlot, JitError> {
         let slot = self.slot(self.func.width(v))?;
-        self.places[v.0 as usize] = Place::Slot(slot);
+        self.places[v.0 as usize] = ValueStorage::Slot(slot);
         Ok(slot)
     }
 
     fn wide_constant(&mut self, v: mir::Value, value: &[u64]) -> Result<(), JitError> {
         let parts: Vec<ir::Value> = value.iter().map(|l| self.b.ins().iconst(types::I64, *l as i64)).collect();
         if let [low, high] = parts[..] {
-            self.places[v.0 as usize] = Place::Reg(self.b.ins().iconcat(low, high));
+            self.places[v.0 as usize] = ValueStorage::Reg(self.b.ins().iconcat(low, high));
             return Ok(());
         }
         let slot = self.own_slot(v)?;
@@ -178,7 +178,7 @@ impl Lower<'_> {
         self.call_job(job, operands, slot)?;
         let low = self.b.ins().stack_load(types::I64, types::I64, slot, 0);
         let high = self.b.ins().stack_load(types::I64, types::I64, slot, 8);
-        self.places[v.0 as usize] = Place::Reg(self.b.ins().iconcat(low, high));
+        self.places[v.0 as usize] = ValueStorage::Reg(self.b.ins().iconcat(low, high));
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl Lower<'_> {
         let list = self.addresses_slot();
         for (k, operand) in operands.iter().enumerate() {
             let at = match self.places[operand.0 as usize] {
-                Place::Slot(slot) => self.b.ins().stack_addr(types::I64, slot, 0),
+                ValueStorage::Slot(slot) => self.b.ins().stack_addr(types::I64, slot, 0),
                 _ => self.spill(*operand, k)?,
             };
             self.b.ins().stack_store(types::I64, at, list, 8 * k as i32);
@@ -251,7 +251,7 @@ impl Lower<'_> {
             .iter()
             .zip(&e.args)
             .filter_map(|(p, a)| match (self.places[p.0 as usize], self.places[a.0 as usize]) {
-                (Place::Slot(to), Place::Slot(from)) if to != from => Some((from, to, self.func.width(*p))),
+                (ValueStorage::Slot(to), ValueStorage::Slot(from)) if to != from => Some((from, to, self.func.width(*p))),
                 _ => None,
             })
             .collect();

@@ -102,7 +102,7 @@ pub fn compare(jit: JitEngine, seed: u64) -> Result<(), String> {
     compare_on(jit, seed, seeded_packet)
 }
 
-/// The same, on packets made otherwise.
+/// What the JIT does otherwise than the interpreter on packets that `packet` makes of that seed.
 pub fn compare_on(mut jit: JitEngine, seed: u64, packet: fn(u64) -> Vec<u8>) -> Result<(), String> {
     let program = &Arc::clone(jit.program());
     let mut interpreter = Interpreter::new(Arc::clone(program));

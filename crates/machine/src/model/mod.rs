@@ -165,7 +165,7 @@ pub fn simulate(machine: &Machine, work: &[Work], options: &Options) -> Report {
     simulate_with(machine, work, options, &Signature::of(machine, work, options.scheme))
 }
 
-/// The same, with a signature that was made before.
+/// Runs packets on a machine, with a signature that was made before.
 pub(crate) fn simulate_with(machine: &Machine, work: &[Work], options: &Options, signature: &Signature) -> Report {
     let mut model = Model::new(machine, work, options, signature);
     if !work.is_empty() {

@@ -98,7 +98,7 @@ pub struct Report {
     pub sent: u64,
     /// Bits of frames that left in a second, in millions.
     pub mbits: f64,
-    /// The same of frames that came.
+    /// Bits of frames that came in a second, in millions.
     pub offered: f64,
     /// Cycles that threads wait for a register, on average, and at most.
     pub register: f64,

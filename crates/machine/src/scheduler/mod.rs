@@ -21,7 +21,7 @@ use crate::model::Use;
 use crate::stages::Parts;
 use serde::{Deserialize, Serialize};
 
-pub use plan::{Group, Plan};
+pub use plan::{Group, GroupAssignment};
 
 /// The work scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -90,7 +90,7 @@ pub struct Report {
 ///
 /// # Errors
 /// The machine has no scheduler or too few cores or groups, or an element has no group.
-pub fn simulate(machine: &Machine, packets: &[Parts], plan: &Plan, by_flow: bool, count: u64) -> Result<Report, Fault> {
+pub fn simulate(machine: &Machine, packets: &[Parts], plan: &GroupAssignment, by_flow: bool, count: u64) -> Result<Report, Fault> {
     let scheduler = machine.scheduler.as_ref().ok_or_else(|| Fault::new(format!("{} describes no scheduler", machine.name)))?;
     let missing = packets.iter().flat_map(|packet| &packet.parts).find(|(element, _)| plan.group_of(*element).is_none());
     if let Some((element, _)) = missing {

@@ -14,12 +14,12 @@ pub struct Group {
 
 /// All groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Plan {
+pub struct GroupAssignment {
     /// The groups, by number.
     pub groups: Vec<Group>,
 }
 
-impl Plan {
+impl GroupAssignment {
     /// Every core does everything for a packet.
     pub fn completion(elements: usize, cores: usize) -> Self {
         Self { groups: vec![Group { elements: (0..elements).collect(), cores: (0..cores.max(1)).collect() }] }
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn plans_are_read() {
         let machine = crate::description::named("octeon").unwrap();
-        let read = |text: &str| Plan::read(text, &["a", "b", "c"], &machine);
+        let read = |text: &str| GroupAssignment::read(text, &["a", "b", "c"], &machine);
         let plan = read("0-1,4 b # the slow one\n\n2 *\n").unwrap();
         assert_eq!(plan.groups[0], Group { elements: vec![1], cores: vec![0, 1, 4] });
         assert_eq!(plan.groups[1], Group { elements: vec![0, 2], cores: vec![2] });
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_slowest_group_is_given_cores() {
-        let plan = Plan::balanced(&[10, 20, 60, 5, 5], 5);
+        let plan = GroupAssignment::balanced(&[10, 20, 60, 5, 5], 5);
         let cores: Vec<usize> = plan.groups.iter().map(|group| group.cores.len()).collect();
         assert_eq!(plan.groups.iter().map(|group| group.elements.clone()).collect::<Vec<_>>(), [vec![0, 1], vec![2], vec![3, 4]]);
         // 60 on two cores are as slow as 30 on one: the first group is first among equals.

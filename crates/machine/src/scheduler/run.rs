@@ -1,7 +1,7 @@
 //! The scheduler and its cores, event by event. Events of the same cycle happen in the order in
 //! which they were made.
 
-use super::{Arrival, Plan, Report, Scheduler};
+use super::{Arrival, GroupAssignment, Report, Scheduler};
 use crate::description::Machine;
 use crate::model::memory::Memories;
 use crate::stages::{Parts, received};
@@ -69,7 +69,7 @@ pub(super) struct Model<'m> {
     machine: &'m Machine,
     scheduler: &'m Scheduler,
     packets: &'m [Parts],
-    plan: &'m Plan,
+    plan: &'m GroupAssignment,
     by_flow: bool,
     count: u64,
     memories: Memories,
@@ -90,7 +90,7 @@ impl<'m> Model<'m> {
         machine: &'m Machine,
         scheduler: &'m Scheduler,
         packets: &'m [Parts],
-        plan: &'m Plan,
+        plan: &'m GroupAssignment,
         by_flow: bool,
         count: u64,
     ) -> Self {

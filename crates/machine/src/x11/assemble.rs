@@ -7,7 +7,8 @@
 
 use super::Machine;
 use super::code::{
-    Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
+    Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, MoveOperand, Offset, Program, Slots, Span, Src, Stage, Store, Target,
+    Verdict,
 };
 use super::listing::{alu_name, flag_name};
 use netil::set::Set;
@@ -256,11 +257,11 @@ fn before(text: &str) -> Parsed<u16> {
 fn moved(guard: Option<If>, text: &str) -> Parsed<Move> {
     let ends = || Change::ALL.iter().find_map(|(change, name)| Some((*change, text.strip_prefix(name)?.strip_prefix(' ')?)));
     if let Some((change, bytes)) = ends() {
-        return Ok(Move { guard, to: Place::End(change), from: place_of(bytes)? });
+        return Ok(Move { guard, to: MoveOperand::End(change), from: place_of(bytes)? });
     }
     if let Some(verdict) = text.strip_prefix("out ") {
         if let Some((port, from)) = verdict.strip_prefix("port ").and_then(|port| port.split_once('+')) {
-            return Ok(Move { guard, to: Place::OutBy(number(port)?), from: Place::Reg(reg(from)?) });
+            return Ok(Move { guard, to: MoveOperand::OutBy(number(port)?), from: MoveOperand::Reg(reg(from)?) });
         }
         let verdict = match verdict.trim().split_once(' ') {
             Some(("port", port)) => Verdict::Port(number(port)?),
@@ -268,17 +269,19 @@ fn moved(guard: Option<If>, text: &str) -> Parsed<Move> {
             _ if verdict.trim() == "drop" => Verdict::Drop(0),
             _ => return Err(format!("`{text}`: out port N, or out drop")),
         };
-        return Ok(Move { guard, to: Place::Out(verdict), from: Place::Imm(0) });
+        return Ok(Move { guard, to: MoveOperand::Out(verdict), from: MoveOperand::Imm(0) });
     }
     let (left, right) = text.split_once('=').ok_or_else(|| format!("`{text}` is no operation"))?;
     let (to, from) = (place_of(left)?, place_of(right)?);
     match to {
-        Place::Imm(_) | Place::Len | Place::WireLen | Place::Port => Err(format!("`{}` cannot be written", left.trim())),
+        MoveOperand::Imm(_) | MoveOperand::Len | MoveOperand::WireLen | MoveOperand::Port => {
+            Err(format!("`{}` cannot be written", left.trim()))
+        }
         _ => Ok(Move { guard, to, from }),
     }
 }
 
-fn place_of(text: &str) -> Parsed<Place> {
+fn place_of(text: &str) -> Parsed<MoveOperand> {
     let text = text.trim();
     let range = |inner: &str, allowed: &[u8]| -> Parsed<(u16, u8)> {
         let (at, bytes) = inner.split_once(':').ok_or("how many bytes? packet[12:2]")?;
@@ -288,22 +291,22 @@ fn place_of(text: &str) -> Parsed<Place> {
         if bytes > 1 && at % 2 == 1 { Err(format!("{bytes} bytes at the odd place {at}")) } else { Ok((at, bytes)) }
     };
     if let Some(inner) = brackets(text, "packet") {
-        return range(inner, &[1, 2, 4]).map(|(at, bytes)| Place::Packet(at, bytes));
+        return range(inner, &[1, 2, 4]).map(|(at, bytes)| MoveOperand::Packet(at, bytes));
     }
     if let Some(inner) = brackets(text, "info") {
-        return range(inner, &[1, 2, 4]).map(|(at, bytes)| Place::Info(at, bytes));
+        return range(inner, &[1, 2, 4]).map(|(at, bytes)| MoveOperand::Info(at, bytes));
     }
     if let Some((high, low)) = text.split_once(':') {
         let (high, low) = (reg(high)?, reg(low)?);
-        return if low == high + 1 { Ok(Place::Pair(high)) } else { Err(format!("`{text}`: a pair is of neighbours, as in r2:r3")) };
+        return if low == high + 1 { Ok(MoveOperand::Pair(high)) } else { Err(format!("`{text}`: a pair is of neighbours, as in r2:r3")) };
     }
     Ok(match text {
-        "len" => Place::Len,
-        "wirelen" => Place::WireLen,
-        "port" => Place::Port,
+        "len" => MoveOperand::Len,
+        "wirelen" => MoveOperand::WireLen,
+        "port" => MoveOperand::Port,
         _ => match src(text)? {
-            Src::Reg(reg) => Place::Reg(reg),
-            Src::Imm(value) => Place::Imm(value),
+            Src::Reg(reg) => MoveOperand::Reg(reg),
+            Src::Imm(value) => MoveOperand::Imm(value),
         },
     })
 }

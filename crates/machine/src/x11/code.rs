@@ -58,7 +58,7 @@ pub enum AluOp {
     Eq,
     /// Flag: less, with a borrow in.
     Lt,
-    /// The same of signed words.
+    /// Flag: less, of signed words, with a borrow in.
     Lts,
     /// Flag: bits in common, or the flag that goes in.
     Test,
@@ -153,7 +153,7 @@ pub enum Verdict {
 
 /// A place that the slot for moves reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MoveOperand {
     /// A register.
     Reg(Reg),
     /// Two registers, the one with the higher half first.
@@ -214,9 +214,9 @@ pub struct Move {
     /// Only then.
     pub guard: Option<If>,
     /// To where.
-    pub to: Place,
-    /// From where; of no meaning for [`Place::Out`], a register for [`Place::OutBy`].
-    pub from: Place,
+    pub to: MoveOperand,
+    /// From where; of no meaning for [`MoveOperand::Out`], a register for [`MoveOperand::OutBy`].
+    pub from: MoveOperand,
 }
 
 /// The slot for accesses to the packet at a place that is computed.
@@ -485,10 +485,10 @@ impl Move {
     /// Calls `f` with each name; of a pair with the first.
     pub fn names(&mut self, f: &mut dyn FnMut(Name<'_>)) {
         self.guard.iter_mut().for_each(|guard| f(Name::Flag(&mut guard.flag, false)));
-        if let Place::Reg(reg) | Place::Pair(reg) = &mut self.from {
+        if let MoveOperand::Reg(reg) | MoveOperand::Pair(reg) = &mut self.from {
             f(Name::Reg(reg, false));
         }
-        if let Place::Reg(reg) | Place::Pair(reg) = &mut self.to {
+        if let MoveOperand::Reg(reg) | MoveOperand::Pair(reg) = &mut self.to {
             f(Name::Reg(reg, true));
         }
     }

@@ -11,8 +11,8 @@
 
 use super::Machine;
 use super::code::{
-    Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, Offset, Place, Program, Slots, Span, Src, Stage, Store, Target, Verdict,
-    position,
+    Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, MoveOperand, Offset, Program, Slots, Span, Src, Stage, Store, Target,
+    Verdict, position,
 };
 use netil::copro::{CoproError, Coprocessor, Registers, Views};
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, NoSuchCoprocessor, State, Trap, TrapKind};
@@ -142,33 +142,33 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn read(&self, place: Place) -> u32 {
+    fn read(&self, place: MoveOperand) -> u32 {
         match place {
-            Place::Reg(reg) => self.reg(reg).into(),
-            Place::Pair(reg) => u32::from(self.reg(reg)) << 16 | u32::from(self.reg(reg + 1)),
-            Place::Packet(at, bytes) => self.packet(position(at), bytes),
-            Place::Info(at, bytes) => self.info(at.into(), bytes),
-            Place::Imm(value) => value.into(),
-            Place::Len => self.buffer.bytes().len() as u32,
-            Place::WireLen => self.buffer.wire_len(),
-            Place::Port => self.buffer.port,
-            Place::Out(_) | Place::OutBy(_) | Place::End(_) => 0,
+            MoveOperand::Reg(reg) => self.reg(reg).into(),
+            MoveOperand::Pair(reg) => u32::from(self.reg(reg)) << 16 | u32::from(self.reg(reg + 1)),
+            MoveOperand::Packet(at, bytes) => self.packet(position(at), bytes),
+            MoveOperand::Info(at, bytes) => self.info(at.into(), bytes),
+            MoveOperand::Imm(value) => value.into(),
+            MoveOperand::Len => self.buffer.bytes().len() as u32,
+            MoveOperand::WireLen => self.buffer.wire_len(),
+            MoveOperand::Port => self.buffer.port,
+            MoveOperand::Out(_) | MoveOperand::OutBy(_) | MoveOperand::End(_) => 0,
         }
     }
 
-    fn write(&mut self, place: Place, value: u32) {
+    fn write(&mut self, place: MoveOperand, value: u32) {
         match place {
-            Place::Reg(reg) => self.set(reg, value as u16),
-            Place::Pair(reg) => {
+            MoveOperand::Reg(reg) => self.set(reg, value as u16),
+            MoveOperand::Pair(reg) => {
                 self.set(reg, (value >> 16) as u16);
                 self.set(reg + 1, value as u16);
             }
-            Place::Packet(at, bytes) => self.set_packet(position(at), bytes, value),
-            Place::End(change) => self.change(change, value),
-            Place::Info(at, bytes) => self.set_info(at.into(), bytes, value),
-            Place::Out(verdict) => self.out = Ok(verdict),
-            Place::OutBy(port) => self.out = Ok(Verdict::Port(port.wrapping_add(value))),
-            Place::Imm(_) | Place::Len | Place::WireLen | Place::Port => {}
+            MoveOperand::Packet(at, bytes) => self.set_packet(position(at), bytes, value),
+            MoveOperand::End(change) => self.change(change, value),
+            MoveOperand::Info(at, bytes) => self.set_info(at.into(), bytes, value),
+            MoveOperand::Out(verdict) => self.out = Ok(verdict),
+            MoveOperand::OutBy(port) => self.out = Ok(Verdict::Port(port.wrapping_add(value))),
+            MoveOperand::Imm(_) | MoveOperand::Len | MoveOperand::WireLen | MoveOperand::Port => {}
         }
     }
 

@@ -8,7 +8,7 @@
 //! [`super::assemble`] reads what this writes.
 
 use super::code::{
-    Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, Offset, Place, Program, Span, Src, Stage, Store, Target, Verdict,
+    Access, Alu, AluOp, Branch, Change, FlagOp, If, Memory, Move, MoveOperand, Offset, Program, Span, Src, Stage, Store, Target, Verdict,
     position,
 };
 use std::fmt::{self, Display, Formatter};
@@ -57,7 +57,7 @@ impl Display for Alu {
     }
 }
 
-impl Display for Place {
+impl Display for MoveOperand {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reg(reg) => write!(f, "r{reg}"),
@@ -83,9 +83,9 @@ impl Display for Move {
             write!(f, "if {guard} ")?;
         }
         match self.to {
-            Place::Out(_) => self.to.fmt(f),
-            Place::OutBy(_) => write!(f, "{}{}", self.to, self.from),
-            Place::End(_) => write!(f, "{} {}", self.to, self.from),
+            MoveOperand::Out(_) => self.to.fmt(f),
+            MoveOperand::OutBy(_) => write!(f, "{}{}", self.to, self.from),
+            MoveOperand::End(_) => write!(f, "{} {}", self.to, self.from),
             to => write!(f, "{to} = {}", self.from),
         }
     }

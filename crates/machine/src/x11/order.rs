@@ -5,7 +5,7 @@
 //! such; the scheduler may do it in any block before. The order of blocks is a topological one in
 //! which one way out of each block goes on in the next one, where that can be.
 
-use super::code::{Move, Name, Place, Reg};
+use super::code::{Move, MoveOperand, Name, Reg};
 use super::lower::{End, Lowered, Op};
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ pub(super) fn touched(op: &Op) -> Touched {
         Op::Alu(mut alu) => alu.names(&mut note),
         Op::Move(mut m) => {
             m.names(&mut note);
-            let second = |place: Place| if let Place::Pair(reg) = place { Some(reg + 1) } else { None };
+            let second = |place: MoveOperand| if let MoveOperand::Pair(reg) = place { Some(reg + 1) } else { None };
             t.writes.extend(second(m.to));
             t.reads.extend(second(m.from));
         }
@@ -69,7 +69,7 @@ impl Lowered {
     pub(super) fn touched(&self, n: usize) -> Touched {
         let op = &self.steps[n].op;
         let mut t = touched(op);
-        if let (Some(usual), Op::Move(Move { to: Place::Out(_) | Place::OutBy(_), .. })) = (self.usual, op) {
+        if let (Some(usual), Op::Move(Move { to: MoveOperand::Out(_) | MoveOperand::OutBy(_), .. })) = (self.usual, op) {
             if n == 0 { t.writes.push(usual) } else { t.reads.push(usual) }
         }
         t
@@ -140,16 +140,16 @@ fn dominators(lowered: &Lowered, order: &[usize], place: &[usize]) -> Vec<usize>
 
 /// What is loaded twice from the same place is loaded once; where, is decided by who uses it.
 pub(super) fn merge_loads(lowered: &mut Lowered) {
-    let (mut known, mut names): (Vec<(Place, Reg)>, HashMap<u16, u16>) = (Vec::new(), HashMap::new());
+    let (mut known, mut names): (Vec<(MoveOperand, Reg)>, HashMap<u16, u16>) = (Vec::new(), HashMap::new());
     for step in lowered.steps.iter().filter(|step| !step.pinned) {
-        let Op::Move(Move { guard: None, to: to @ (Place::Reg(reg) | Place::Pair(reg)), from }) = step.op else { continue };
-        if !matches!(from, Place::Packet(..) | Place::Info(..) | Place::Len | Place::WireLen | Place::Port) {
+        let Op::Move(Move { guard: None, to: to @ (MoveOperand::Reg(reg) | MoveOperand::Pair(reg)), from }) = step.op else { continue };
+        if !matches!(from, MoveOperand::Packet(..) | MoveOperand::Info(..) | MoveOperand::Len | MoveOperand::WireLen | MoveOperand::Port) {
             continue;
         }
         match known.iter().find(|(place, _)| *place == from) {
             Some((_, first)) => {
                 names.insert(reg, *first);
-                if matches!(to, Place::Pair(_)) {
+                if matches!(to, MoveOperand::Pair(_)) {
                     names.insert(reg + 1, first + 1);
                 }
             }
@@ -213,7 +213,7 @@ pub(super) fn remove_dead(lowered: &mut Lowered) {
 fn is_copy(op: &Op) -> bool {
     match op {
         Op::Alu(_) => true,
-        Op::Move(m) => matches!(m.to, Place::Reg(_) | Place::Pair(_)),
+        Op::Move(m) => matches!(m.to, MoveOperand::Reg(_) | MoveOperand::Pair(_)),
         Op::Load(load) => !load.store,
         _ => false,
     }

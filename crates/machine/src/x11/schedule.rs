@@ -12,7 +12,7 @@
 //! compiler merged neighbours on straight lines.
 
 use super::allocate;
-use super::code::{Access, Branch, If, Move, Place, Program, Slots, Stage, Target};
+use super::code::{Access, Branch, If, Move, MoveOperand, Program, Slots, Stage, Target};
 use super::lower::{End, Lowered, Op, Step};
 use super::order::{Layout, Touched, merge_loads, remove_dead, sink};
 use super::shape::{chain_tests, defaults_first, guard_exits, merge_tests, thread};
@@ -190,13 +190,15 @@ impl<'a> Scheduler<'a> {
     fn pinned(&mut self, block: usize, step: &Step, from: usize, order: &mut Order) -> Option<usize> {
         let carried = carried(&step.op);
         // Registers and the way out are no effects that others see; only exits come before them.
-        let own =
-            matches!(&step.op, Op::Alu(_) | Op::Move(Move { to: Place::Reg(_) | Place::Pair(_) | Place::Out(_) | Place::OutBy(_), .. }))
-                && !carried;
+        let own = matches!(
+            &step.op,
+            Op::Alu(_)
+                | Op::Move(Move { to: MoveOperand::Reg(_) | MoveOperand::Pair(_) | MoveOperand::Out(_) | MoveOperand::OutBy(_), .. })
+        ) && !carried;
         let from = from.max(order.exit).max(if own { 0 } else { order.any }).max(if carried { order.store } else { 0 });
         let stage = self.own_stage(block, &step.op, from.max(order.out));
         match &step.op {
-            Op::Move(Move { to: Place::Out(_) | Place::OutBy(_), .. }) => order.out = stage + 1,
+            Op::Move(Move { to: MoveOperand::Out(_) | MoveOperand::OutBy(_), .. }) => order.out = stage + 1,
             _ if own => {}
             _ => order.any = stage,
         }
@@ -386,7 +388,9 @@ impl<'a> Scheduler<'a> {
 /// Whether an operation touches memory that the packet carries, other than registers.
 fn carried(op: &Op) -> bool {
     // Where the packet's ends are is carried, too.
-    let memory = |place: &Place| matches!(place, Place::Packet(..) | Place::Info(..) | Place::Len | Place::WireLen | Place::End(_));
+    let memory = |place: &MoveOperand| {
+        matches!(place, MoveOperand::Packet(..) | MoveOperand::Info(..) | MoveOperand::Len | MoveOperand::WireLen | MoveOperand::End(_))
+    };
     match op {
         Op::Move(m) => memory(&m.to) || memory(&m.from),
         Op::Load(_) => true,
@@ -396,7 +400,7 @@ fn carried(op: &Op) -> bool {
 
 fn stores(op: &Op) -> bool {
     match op {
-        Op::Move(m) => matches!(m.to, Place::Packet(..) | Place::Info(..) | Place::End(_)),
+        Op::Move(m) => matches!(m.to, MoveOperand::Packet(..) | MoveOperand::Info(..) | MoveOperand::End(_)),
         Op::Load(load) => load.store,
         _ => false,
     }

@@ -1,7 +1,7 @@
 //! Changes of the graph of blocks that save instructions: each branch takes a slot of which an
 //! instruction has one, and an instruction passes all packets whether they need it or not.
 
-use super::code::{Access, Alu, AluOp, If, Move, Place, Verdict};
+use super::code::{Access, Alu, AluOp, If, Move, MoveOperand, Verdict};
 use super::lower::{End, Lowered, Op, Step};
 use super::order::{Layout, touched};
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ fn second_test(lowered: &Lowered, block: usize) -> Option<(u16, usize)> {
         End::Branch(is, yes, no) => Some((is.flag, if is.holds { *no } else { *yes })),
         End::Jump(to) => {
             let mut guards = lowered.steps.iter().filter(|step| step.home == block).filter_map(|step| match step.op {
-                Op::Move(Move { guard, to: Place::Out(_) | Place::OutBy(_), .. }) => Some(guard),
+                Op::Move(Move { guard, to: MoveOperand::Out(_) | MoveOperand::OutBy(_), .. }) => Some(guard),
                 _ => None,
             });
             let (Some(Some(is)), None) = (guards.next(), guards.next()) else { return None };
@@ -195,7 +195,7 @@ fn exit_of(lowered: &Lowered, block: usize) -> Option<Verdict> {
     let steps: Vec<&Step> = lowered.steps.iter().filter(|step| step.home == block).collect();
     let leaves = matches!(lowered.ends.get(block), Some(End::Jump(to)) if *to == lowered.ends.len());
     match (&steps[..], leaves) {
-        ([Step { op: Op::Move(Move { guard: None, to: Place::Out(verdict), .. }), .. }], true) => Some(*verdict),
+        ([Step { op: Op::Move(Move { guard: None, to: MoveOperand::Out(verdict), .. }), .. }], true) => Some(*verdict),
         _ => None,
     }
 }
@@ -214,7 +214,7 @@ pub(super) fn defaults_first(lowered: &mut Lowered) {
         let to = std::mem::replace(default, done);
         match exit_of(lowered, to) {
             Some(verdict) => {
-                let op = Op::Move(Move { guard: None, to: Place::Out(verdict), from: Place::Imm(0) });
+                let op = Op::Move(Move { guard: None, to: MoveOperand::Out(verdict), from: MoveOperand::Imm(0) });
                 insert(lowered, at, Step { op, home: block, pinned: true, after: None, below: None, fixed: false });
                 if let End::Lookup(all) = &mut lowered.ends[block] {
                     all.iter_mut().rev().take(1).for_each(|last| *last = done);
@@ -240,7 +240,8 @@ fn insert(lowered: &mut Lowered, at: usize, step: Step) {
 fn said_once(lowered: &mut Lowered) {
     let done = lowered.ends.len();
     for n in 0..lowered.steps.len() {
-        let (block, Op::Move(Move { guard: Some(_), to: to @ Place::Out(_), .. })) = (lowered.steps[n].home, &lowered.steps[n].op) else {
+        let (block, Op::Move(Move { guard: Some(_), to: to @ MoveOperand::Out(_), .. })) = (lowered.steps[n].home, &lowered.steps[n].op)
+        else {
             continue;
         };
         let to = *to;
@@ -249,15 +250,15 @@ fn said_once(lowered: &mut Lowered) {
             End::Branch(_, yes, no) if no == done => yes,
             _ => continue,
         };
-        let says = |step: &Step| matches!(step.op, Op::Move(Move { to: Place::Out(_) | Place::OutBy(_), .. }));
+        let says = |step: &Step| matches!(step.op, Op::Move(Move { to: MoveOperand::Out(_) | MoveOperand::OutBy(_), .. }));
         let alone = lowered.ends.iter().flat_map(End::targets).filter(|target| *target == next).count() == 1;
         let first = lowered.steps.iter().position(|step| step.home == next && says(step));
         let Some(first) = first.filter(|_| alone) else { continue };
         let Op::Move(Move { guard: None, to: same, .. }) = lowered.steps[first].op else { continue };
         let only = lowered.steps.iter().filter(|step| step.home == block && says(step)).count() == 1;
         if same == to && only && matches!(lowered.ends[next], End::Lookup(_)) {
-            lowered.steps[n].op = Op::Move(Move { guard: None, to, from: Place::Imm(0) });
-            lowered.steps[first].op = Op::Move(Move { guard: None, to: Place::Reg(lowered.regs), from: Place::Imm(0) });
+            lowered.steps[n].op = Op::Move(Move { guard: None, to, from: MoveOperand::Imm(0) });
+            lowered.steps[first].op = Op::Move(Move { guard: None, to: MoveOperand::Reg(lowered.regs), from: MoveOperand::Imm(0) });
             lowered.regs += 1;
         }
     }
@@ -269,7 +270,7 @@ pub(super) fn guard_exits(lowered: &mut Lowered) {
     let (done, reached) = (lowered.ends.len(), Layout::new(lowered, true).order);
     for n in 0..lowered.steps.len() {
         let (block, op) = (lowered.steps[n].home, &lowered.steps[n].op);
-        let Op::Move(Move { guard: None, to: to @ (Place::Out(_) | Place::OutBy(_)), from }) = *op else { continue };
+        let Op::Move(Move { guard: None, to: to @ (MoveOperand::Out(_) | MoveOperand::OutBy(_)), from }) = *op else { continue };
         let leaves = matches!(lowered.ends.get(block), Some(End::Jump(to)) if *to == done);
         let ways: Vec<usize> =
             reached.iter().flat_map(|b| lowered.ends[*b].targets().into_iter().filter(|to| *to == block).map(|_| *b)).collect();

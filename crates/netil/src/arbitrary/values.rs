@@ -3,7 +3,7 @@
 
 use super::body::Body;
 use crate::module::{Extra, Inst};
-use crate::table::{Op, Place, Space};
+use crate::table::{HandlerScope, Op, Space};
 
 /// How deep one value may be computed from others.
 const DEPTH: u32 = 2;
@@ -130,11 +130,11 @@ impl Body<'_, '_> {
         self.kind == crate::module::HandlerKind::Init
     }
 
-    pub fn allowed(&self, place: Place) -> bool {
+    pub fn allowed(&self, place: HandlerScope) -> bool {
         match place {
-            Place::Any => true,
-            Place::Init => self.is_init(),
-            Place::Packet => !self.is_init(),
+            HandlerScope::Any => true,
+            HandlerScope::Init => self.is_init(),
+            HandlerScope::Packet => !self.is_init(),
         }
     }
 

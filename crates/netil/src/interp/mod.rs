@@ -18,7 +18,7 @@ mod wide_ops;
 pub use watch::{Moment, Watch};
 
 use crate::budget::{self, Budget};
-use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, Packets, Selection, Source, State, Trap, TrapKind};
+use crate::exec::{CloneOut, Disposition, DropReason, ExchangeBuffer, Outcome, PacketSource, Packets, Selection, State, Trap, TrapKind};
 use crate::machine::Machine;
 use crate::module::{Extra, Handler, HandlerKind, Inst, slots};
 use crate::verify::{Facts, Verified};
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// An engine that executes bytecode as it stands.
 pub struct Interpreter {
     program: Arc<Verified>,
-    plans: [Plan; 3],
+    plans: [PreparedHandler; 3],
     stack: Vec<u64>,
     locals: Vec<u64>,
     watch: Option<Box<dyn Watch>>,
@@ -37,7 +37,7 @@ pub struct Interpreter {
 
 /// What is worth computing once for a handler.
 #[derive(Default)]
-struct Plan {
+struct PreparedHandler {
     /// First slot of each local, and the number of slots.
     local_slots: Vec<usize>,
     /// Targets by key of each `switch`.
@@ -46,7 +46,7 @@ struct Plan {
     prices: Vec<u32>,
 }
 
-impl Plan {
+impl PreparedHandler {
     fn new(handler: Option<&Handler>) -> Self {
         let Some(handler) = handler else { return Self::default() };
         let mut local_slots = vec![0];
@@ -65,7 +65,7 @@ impl Plan {
 impl Interpreter {
     /// An interpreter for a program.
     pub fn new(program: Arc<Verified>) -> Self {
-        let plans = HandlerKind::ALL.map(|kind| Plan::new(program.module().handler(kind)));
+        let plans = HandlerKind::ALL.map(|kind| PreparedHandler::new(program.module().handler(kind)));
         Self { program, plans, stack: Vec::new(), locals: Vec::new(), watch: None }
     }
 
@@ -102,7 +102,7 @@ impl Interpreter {
     }
 
     /// Runs the pull handler once; it may ask for packets.
-    pub fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn Source, out: &mut Outcome) {
+    pub fn pull(&mut self, request: &mut ExchangeBuffer<'_>, state: &mut State, source: &mut dyn PacketSource, out: &mut Outcome) {
         out.clear();
         state.fit(&self.program);
         state.number(request);
@@ -135,7 +135,7 @@ impl Interpreter {
         state: &mut State,
         clones: &mut Vec<CloneOut>,
         index: u32,
-        source: Option<&mut dyn Source>,
+        source: Option<&mut dyn PacketSource>,
     ) -> Disposition {
         let program = Arc::clone(&self.program);
         let Some((handler, facts)) = program.handler(kind) else { return Disposition::Drop(DropReason::Verdict) };
@@ -153,7 +153,7 @@ impl Interpreter {
         let budget = Budget(state.budget);
         // Another lifetime: those of trait objects in an option do not become shorter by
         // themselves.
-        let source = source.map(|source| source as &mut dyn Source);
+        let source = source.map(|source| source as &mut dyn PacketSource);
         let machine = Machine { buffer, state, clones, index, shown: 0, copies: 0, source };
         let (stack, locals) = (&mut self.stack, &mut self.locals);
         let run = Run { program: &program, kind, handler, facts, plan, machine, stack, locals, calls: Vec::new(), at: 0, budget };
@@ -176,7 +176,7 @@ struct Run<'r, 'b> {
     kind: HandlerKind,
     handler: &'r Handler,
     facts: &'r Facts,
-    plan: &'r Plan,
+    plan: &'r PreparedHandler,
     machine: Machine<'r, 'b>,
     stack: &'r mut Vec<u64>,
     locals: &'r mut Vec<u64>,

@@ -129,7 +129,7 @@ impl Slots {
         last[0] = packets.lines[others];
     }
 
-    /// The same without their bytes.
+    /// Fills the slots of some packets, each so many behind the one before, without their bytes.
     #[inline(always)]
     fn fill_in_a_row(&mut self, packets: &Even<'_>, others: usize, first: usize, step: usize) {
         let (mut time_ns, kind) = (packets.time_ns, self.kind);

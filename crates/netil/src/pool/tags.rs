@@ -24,7 +24,8 @@ impl Tags {
         self.each.is_empty()
     }
 
-    /// The same where not all have had it; from the second tag on there is one for each slot.
+    /// Notes the tag of packets where not all have had it; from the second tag on there is one for
+    /// each slot.
     #[inline(never)]
     fn differ<'i>(&mut self, ids: impl Iterator<Item = &'i u32>, tag: u32, slots: usize) {
         if self.each.is_empty() {

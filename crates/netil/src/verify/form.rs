@@ -8,7 +8,7 @@ use crate::event::TIMERS;
 use crate::exec::EXCEPTIONS;
 use crate::module::{Extra, Handler, HandlerKind, Inst, MAX_TABLES, Module, as_entry};
 use crate::set::Set;
-use crate::table::{Imm, Op, Place, Sem};
+use crate::table::{HandlerScope, Imm, Op, Sem};
 use crate::wide::{self, MAX_WIDTH};
 use std::collections::HashSet;
 
@@ -106,8 +106,8 @@ impl Check<'_> {
     fn inst(&self, inst: &Inst) -> Result<(), Reason> {
         let row = inst.op.row();
         match (row.place, self.kind) {
-            (Place::Any, _) | (Place::Init, HandlerKind::Init) => {}
-            (Place::Packet, HandlerKind::Push | HandlerKind::Pull) => {}
+            (HandlerScope::Any, _) | (HandlerScope::Init, HandlerKind::Init) => {}
+            (HandlerScope::Packet, HandlerKind::Push | HandlerKind::Pull) => {}
             _ => return Err(Reason::Place),
         }
         for (k, imm) in row.imms.iter().enumerate() {

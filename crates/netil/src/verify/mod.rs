@@ -253,7 +253,8 @@ impl Verified {
         self.describe_of(if self.module.name.is_empty() { "netpe" } else { &self.module.name }, trap)
     }
 
-    /// The same with the name of the element that runs the program: several may have it in common.
+    /// A trap in words, with the name of the element that runs the program: several may have it in
+    /// common.
     pub fn describe_of(&self, element: &str, trap: &crate::exec::Trap) -> String {
         format!("{element}: {}: {}", trap.kind, error::place(&self.module, trap.handler, trap.inst))
     }

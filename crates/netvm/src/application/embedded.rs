@@ -16,10 +16,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Application, Graph, Host, Settings, Stream, native};
+use super::{Application, Graph, Host, Settings, Stream, builtin};
 use crate::Error;
 use crate::engines::{self, EngineInfo};
-use runtime::graph::native::embedded::{Batch, Lent, MOST, PacketPort};
+use runtime::graph::builtin::embedded::{Batch, Lent, MOST, PacketPort};
 use std::sync::Arc;
 
 /// A host that prints nothing, for programs that do not care what elements print.
@@ -72,7 +72,7 @@ impl Application {
         host: Box<dyn Host>,
     ) -> Result<Embedded, Error> {
         let mut settings = settings;
-        for name in self.devices(&[native::READERS.as_slice(), native::WRITERS.as_slice()].concat()) {
+        for name in self.devices(&[builtin::READERS.as_slice(), builtin::WRITERS.as_slice()].concat()) {
             let known = [settings.devices.contains_key(&name), settings.outputs.contains_key(&name), settings.live.contains_key(&name)];
             if !known.contains(&true) {
                 settings.ports.entry(name).or_default();

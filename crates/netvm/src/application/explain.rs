@@ -9,7 +9,7 @@ use std::fmt;
 
 /// How one element runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct ElementAccount {
     /// `name :: Class`.
     pub element: String,
     /// Why it is not linked; `None` if it is.
@@ -24,7 +24,7 @@ pub struct Way {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The elements, in the order of declaration.
-    pub ways: Vec<Way>,
+    pub ways: Vec<ElementAccount>,
     /// Inputs by which packets come into linked elements.
     pub entries: usize,
     /// Elements because of which arrivals are run one at a time; if it is known.
@@ -59,7 +59,7 @@ impl Application {
                 Ok(_) => "packets are pulled through it".to_owned(),
             };
             let compiled = self.notes.get(&app.instances[at].name).map(|told| told.compiled.clone()).unwrap_or_default();
-            Way { element: declared(at), alone: (!member).then(why), fetched: ahead, compiled }
+            ElementAccount { element: declared(at), alone: (!member).then(why), fetched: ahead, compiled }
         };
         Account {
             ways: handlers.iter().enumerate().map(way).collect(),

@@ -7,7 +7,7 @@ use crate::Error;
 use netil::app::{Body, Instance};
 use netil::module::InfoField;
 use netil::verify::Verified;
-use runtime::graph::native::{self, Medium};
+use runtime::graph::builtin::{self, Medium};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl Application {
     /// # Errors
     /// It reads none, or several.
     pub fn feed(&mut self, input: &Path, settings: &mut Settings) -> Result<usize, Error> {
-        let reads = |instance: &Instance| native::facts(&instance.class).reads.filter(|medium| *medium != Medium::Summary);
+        let reads = |instance: &Instance| builtin::facts(&instance.class).reads.filter(|medium| *medium != Medium::Summary);
         let mut readers = self.application.instances.iter_mut().enumerate().filter_map(|(at, i)| Some((at, reads(i)?, i)));
         let (Some((at, medium, instance)), more) = (readers.next(), readers.count()) else {
             return Err(Error::Feed { name: self.name.clone(), readers: 0 });
@@ -34,8 +34,8 @@ impl Application {
             return Err(Error::Feed { name: self.name.clone(), readers: 1 + more });
         }
         match &mut instance.body {
-            Body::Native(arguments) if medium == Medium::File => name_file(arguments, input),
-            Body::Native(arguments) => drop(settings.devices.insert(device(&instance.name, &instance.class, arguments), input.to_owned())),
+            Body::BuiltIn(arguments) if medium == Medium::File => name_file(arguments, input),
+            Body::BuiltIn(arguments) => drop(settings.devices.insert(device(&instance.name, &instance.class, arguments), input.to_owned())),
             Body::Program(_) => {}
         }
         Ok(at)
@@ -47,7 +47,7 @@ impl Application {
         let (mut outputs, files) = (HashMap::new(), settings.outputs.clone());
         self.application.files.clear();
         for (at, instance) in self.application.instances.iter_mut().enumerate() {
-            let (writes, Body::Native(arguments)) = (native::facts(&instance.class).writes, &mut instance.body) else { continue };
+            let (writes, Body::BuiltIn(arguments)) = (builtin::facts(&instance.class).writes, &mut instance.body) else { continue };
             match writes {
                 None | Some(Medium::Summary) => {}
                 Some(Medium::File) => {
@@ -94,7 +94,7 @@ impl Application {
 
 /// The device that an element reads or writes.
 fn device(name: &str, class: &str, arguments: &[String]) -> String {
-    native::device_name(name, class, arguments).unwrap_or_else(|| first(arguments))
+    builtin::device_name(name, class, arguments).unwrap_or_else(|| first(arguments))
 }
 
 /// The first argument, by position or as FILENAME or DEVNAME, without quotes.

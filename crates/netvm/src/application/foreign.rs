@@ -1,7 +1,7 @@
 //! Classes of elements that are programs in another language than the element language: a file
 //! each, named by the element's first argument.
 
-use crate::frontends::click::processing::Shape;
+use crate::frontends::click::processing::PortSpec;
 use crate::load;
 use crate::p4::element;
 use netil::Module;
@@ -30,7 +30,7 @@ pub(super) struct Foreign {
     /// Its name.
     pub name: &'static str,
     /// Its ports.
-    pub shape: Shape<'static>,
+    pub shape: PortSpec<'static>,
     /// What `netvm elements` says of it.
     pub manual: &'static str,
     /// The program of an element with those arguments, inputs and outputs.
@@ -45,7 +45,7 @@ pub(super) const NETIL: &str = "NetIL";
 pub(super) const ALL: [Foreign; 2] = [
     Foreign {
         name: "P4",
-        shape: Shape { ports: "1-/1-", processing: "h/h", flow: "x/x" },
+        shape: PortSpec { ports: "1-/1-", processing: "h/h", flow: "x/x" },
         manual: "P4(FILE [, ENTRIES FILE] [, INCLUDE FOLDER] [, DEFINE NAME=VALUE] [, WITHOUT OPTIMISATION]) -- runs a P4 program for v1model\n\n\
             Packets that come in by input k arrive at port k of the program, and leave by the output of their egress port; those for a port without output are\n\
             dropped. ENTRIES names a file that fills tables, registers and multicast groups, as for `netvm run PROGRAM.p4 --entries`. Programs\n\
@@ -55,7 +55,7 @@ pub(super) const ALL: [Foreign; 2] = [
     },
     Foreign {
         name: NETIL,
-        shape: Shape { ports: "1-/-", processing: "h/h", flow: "x/x" },
+        shape: PortSpec { ports: "1-/-", processing: "h/h", flow: "x/x" },
         manual: "NetIL(FILE) -- runs a NetIL program, as text or assembled\n\n\
             Input k is the k-th push input that the program declares, output k its k-th push output; inputs are declared before outputs, and there are as many\n\
             as are connected. A program with info memory of its own cannot be an element.\n\

@@ -8,7 +8,7 @@
 use super::standins;
 use frontends::click::Graph;
 use frontends::click::graph::Element;
-use runtime::graph::native;
+use runtime::graph::builtin;
 use runtime::io::live::{self, Address};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -30,7 +30,7 @@ fn add_of(flat: &mut Graph, addresses: &[Address], mapped: &BTreeMap<String, Str
     let declared: BTreeSet<String> = standins::declared(flat).into_iter().collect();
     // What reads and writes a device names it for another reason.
     let others =
-        flat.elements.iter().filter(|element| !native::READERS.contains(&&*element.class) && !native::WRITERS.contains(&&*element.class));
+        flat.elements.iter().filter(|element| !builtin::READERS.contains(&&*element.class) && !builtin::WRITERS.contains(&&*element.class));
     let used: BTreeSet<&str> = others.flat_map(|element| &element.arguments).flat_map(|argument| words(argument)).collect();
     let own = addresses.iter().map(|address| address.interface.as_str());
     let names: BTreeSet<&str> = own.chain(mapped.keys().map(String::as_str)).collect();

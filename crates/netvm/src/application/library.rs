@@ -3,11 +3,11 @@
 use super::{built_in, foreign};
 use crate::frontends::click::application::Classes;
 use crate::frontends::click::graph::Element;
-use crate::frontends::click::processing::Shape;
+use crate::frontends::click::processing::PortSpec;
 use crate::frontends::click::syntax::ArgumentError;
 use netil::Module;
 use netil::module::Entry;
-use runtime::graph::{Planes, native};
+use runtime::graph::{Planes, builtin};
 use runtime::routes::{self, Route, Routes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl Library {
         Self { folders: folders.to_vec(), beside: PathBuf::new(), planes: RefCell::default(), notes: RefCell::default() }
     }
 
-    /// The same for a configuration of that name: files that are not in the working folder are
+    /// This library for a configuration of that name: files that are not in the working folder are
     /// looked for beside it.
     pub(super) fn beside(self, configuration: &str) -> Self {
         let beside = Path::new(configuration).parent().unwrap_or(Path::new("")).to_owned();
@@ -76,8 +76,8 @@ impl Library {
         self.file(&format!("include/{name}")).or_else(|| self.file(name))
     }
 
-    /// A file of the runtime of native programs, or `netvm.h` or what it includes: those built in,
-    /// whatever folders have.
+    /// A file of the runtime of standalone programs, or `netvm.h` or what it includes: those built
+    /// in, whatever folders have.
     pub(super) fn runtime(&self, name: &str) -> Option<String> {
         built_in::text(&format!("native/{name}")).or_else(|| built_in::text(&format!("include/{name}")))
     }
@@ -131,11 +131,11 @@ impl Library {
 }
 
 impl Classes for Library {
-    fn native(&self, class: &str) -> Option<Shape<'static>> {
-        native::find(class).map(|class| Shape { ports: class.ports, processing: class.processing, flow: class.flow })
+    fn builtin(&self, class: &str) -> Option<PortSpec<'static>> {
+        builtin::find(class).map(|class| PortSpec { ports: class.ports, processing: class.processing, flow: class.flow })
     }
 
-    fn foreign(&self, class: &str) -> Option<Shape<'static>> {
+    fn foreign(&self, class: &str) -> Option<PortSpec<'static>> {
         let netil = || self.netil(class).and_then(|_| foreign::find(foreign::NETIL));
         foreign::find(class).or_else(netil).map(|class| class.shape)
     }
@@ -155,7 +155,7 @@ impl Classes for Library {
     }
 
     fn annotations(&self, class: &str) -> &'static [(&'static str, u32)] {
-        native::facts(class).annotations
+        builtin::facts(class).annotations
     }
 
     fn source(&self, class: &str) -> Option<(String, String)> {
@@ -186,7 +186,7 @@ impl Classes for Library {
     }
 
     fn names(&self) -> Vec<String> {
-        self.classes().into_keys().chain(native::ALL.iter().map(|class| class.name.to_owned())).collect()
+        self.classes().into_keys().chain(builtin::ALL.iter().map(|class| class.name.to_owned())).collect()
     }
 }
 

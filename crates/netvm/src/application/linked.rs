@@ -10,12 +10,12 @@ use compiler::mir::{Func, Helper, Op};
 use jit::JitEngine;
 use jit::chain::{self, Chain};
 use netil::app::{Application, Body, Instance};
-use netil::cluster::{Plan, Way};
+use netil::cluster::{LinkTarget, Plan};
 use netil::copro;
 use netil::module::{HandlerKind, Inst};
 use netil::table::Op as Instruction;
 use netil::{Engine, Verified, cut_through};
-use runtime::graph::{Graph, Made, native};
+use runtime::graph::{Graph, Made, builtin};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(super) fn link(application: &Application, settings: Settings) -> Result<Opti
 pub(super) fn cut_through(application: &Application) -> Cow<'_, Application> {
     cut_through::applied(application, &|instance| {
         let instance = &application.instances[instance as usize];
-        if let Body::Native(arguments) = &instance.body { (native::facts(&instance.class).role)(arguments) } else { None }
+        if let Body::BuiltIn(arguments) = &instance.body { (builtin::facts(&instance.class).role)(arguments) } else { None }
     })
 }
 
@@ -73,7 +73,7 @@ pub(super) fn plan(application: &Application, links: &dyn Fn(u32) -> bool) -> Pl
     Plan::new(
         application,
         &|instance| links(instance) && !application.shares(instance) && !application.apart.contains(&instance),
-        &|instance| native::facts(&application.instances[instance as usize].class).looks_at_annotations,
+        &|instance| builtin::facts(&application.instances[instance as usize].class).looks_at_annotations,
         &|instance| is_prompt(application, instance),
     )
 }
@@ -94,8 +94,8 @@ fn is_prompt(application: &Application, instance: u32) -> bool {
 /// The device that an element sends packets to.
 fn sends_to(application: &Application, instance: u32) -> Option<String> {
     let Instance { name, class, body } = &application.instances[instance as usize];
-    let Body::Native(arguments) = body else { return None };
-    native::WRITERS.contains(&class.as_str()).then(|| device_of(name, class, arguments))
+    let Body::BuiltIn(arguments) = body else { return None };
+    builtin::WRITERS.contains(&class.as_str()).then(|| device_of(name, class, arguments))
 }
 
 /// Which elements can be fused in machine code, less some; `None` if there are none.
@@ -116,7 +116,7 @@ fn fusible_of(application: &Application, engine_of: &EngineOf<'_>, but: &BTreeSe
         Cow::Owned(_) => cut_through::programs().filter_map(|program| JitEngine::new(Arc::clone(program)).ok()).collect(),
     };
     let application = &*application;
-    let member = |instance: u32, ways: &[(u32, Way)]| {
+    let member = |instance: u32, ways: &[(u32, LinkTarget)]| {
         let program = application.instances[instance as usize].program()?;
         let own = engine_of(instance as usize);
         let passes = || through.iter().map(|engine| engine as &dyn Engine).find(|engine| Arc::ptr_eq(engine.program(), program));
@@ -135,7 +135,7 @@ pub(super) fn fused_code(application: &Application, graph: &Graph, settings: Set
     fused_of(application, &|instance| graph.engine(instance), settings).map(|(plan, chain)| -> Made { (plan, Box::new(chain)) })
 }
 
-/// The same of elements that are in no graph yet.
+/// Elements fused in machine code, be they in a graph or not yet; `None` if there are none.
 pub(super) fn fused_of(application: &Application, engine_of: &EngineOf<'_>, settings: Settings) -> Option<(Plan, Chain)> {
     let mut alone = BTreeSet::new();
     loop {

@@ -28,8 +28,8 @@ pub(super) struct Exempt {
 
 impl Exempt {
     /// Whether a copy is to and from such bytes, and memory that does not stay.
-    fn copy(&self, places: [Option<Place>; 2], spaces: [Space; 2]) -> bool {
-        let is_scratch = |place: Option<Place>| place.is_some_and(|place| self.scratch.holds(&place));
+    fn copy(&self, places: [Option<MemoryLocation>; 2], spaces: [Space; 2]) -> bool {
+        let is_scratch = |place: Option<MemoryLocation>| place.is_some_and(|place| self.scratch.holds(&place));
         spaces.into_iter().zip(places).all(|(space, place)| !is_kept(space) || is_scratch(place))
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn keeps(helper: Helper) -> bool {
 
 /// Places in memory that stays: one, or some of those that follow each other at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct MemoryLocation {
     pub space: Space,
     pub order: Order,
     /// Bytes of each.
@@ -250,19 +250,19 @@ struct Accesses<'f> {
 }
 
 impl Accesses<'_> {
-    fn place(&self, value: Value, op: &Op, told: Told<'_>) -> Option<Place> {
+    fn place(&self, value: Value, op: &Op, told: Told<'_>) -> Option<MemoryLocation> {
         let (Op::Load(space, order, at, offset, _) | Op::Store(space, order, at, offset, ..)) = op else { return None };
         let accessed = if let Op::Store(.., stored, _) = op { *stored } else { value };
         let at = self.follow(self.size(*space)?, told).range(*at, DEPTH)?.plus(Range::one(u64::from(*offset)))?;
-        Some(Place { space: *space, order: *order, bytes: u64::from(self.func.width(accessed) / 8), at })
+        Some(MemoryLocation { space: *space, order: *order, bytes: u64::from(self.func.width(accessed) / 8), at })
     }
 
     /// So many bytes from an address on, to the end of the memory at most.
-    fn range(&self, space: Space, at: Value, length: Value, told: Told<'_>) -> Option<Place> {
+    fn range(&self, space: Space, at: Value, length: Value, told: Told<'_>) -> Option<MemoryLocation> {
         let size = self.size(space)?;
         let at = self.follow(size, told).range(at, DEPTH)?;
         let most = self.follow(u64::MAX, told).range(length, DEPTH)?.high.min(size.saturating_sub(at.low));
-        Some(Place { space, order: Order::Little, bytes: most, at })
+        Some(MemoryLocation { space, order: Order::Little, bytes: most, at })
     }
 
     fn follow<'f>(&'f self, size: u64, told: Told<'f>) -> Follow<'f> {
@@ -281,11 +281,11 @@ impl Accesses<'_> {
 
 /// Places that are stored to: each is added to, and what was there is for nothing else.
 pub(super) struct Counters {
-    places: Vec<Place>,
+    places: Vec<MemoryLocation>,
     /// By load or store, where it may be.
-    accessed: HashMap<Value, Place>,
+    accessed: HashMap<Value, MemoryLocation>,
     /// By copy, from where and to where.
-    copied: HashMap<Value, [Option<Place>; 2]>,
+    copied: HashMap<Value, [Option<MemoryLocation>; 2]>,
     /// How often each value is used.
     uses: Vec<u32>,
 }
@@ -320,11 +320,11 @@ impl Counters {
     }
 
     /// The places of counters: nothing else is done to them.
-    pub fn sums(&self, func: &Func) -> Vec<Place> {
+    pub fn sums(&self, func: &Func) -> Vec<MemoryLocation> {
         let is_access = |op: &Op| matches!(op, Op::Load(space, ..) | Op::Store(space, ..) if is_kept(*space));
         let others = ops(func).filter(|(value, op)| is_access(op) && !self.may_be(func, *value, op));
         // Of an access to any place, nothing is known.
-        let Some(others) = others.map(|(value, _)| self.place(value)).collect::<Option<Vec<Place>>>() else { return Vec::new() };
+        let Some(others) = others.map(|(value, _)| self.place(value)).collect::<Option<Vec<MemoryLocation>>>() else { return Vec::new() };
         self.places.iter().filter(|place| !others.iter().any(|other| overlap(*other, **place))).copied().collect()
     }
 
@@ -340,19 +340,19 @@ impl Counters {
     }
 
     /// The places that an access to memory that stays may be at, if that is known.
-    pub fn place(&self, access: Value) -> Option<Place> {
+    pub fn place(&self, access: Value) -> Option<MemoryLocation> {
         self.accessed.get(&access).copied()
     }
 
     /// Where a copy reads memory that stays, and where it writes such, as far as that is known.
-    pub fn copied(&self, copy: Value) -> [Option<Place>; 2] {
+    pub fn copied(&self, copy: Value) -> [Option<MemoryLocation>; 2] {
         self.copied.get(&copy).copied().unwrap_or_default()
     }
 
     /// Whether no other place reaches into one of those: others are as large, and the same or
     /// beside them.
-    fn is_apart(&self, to: Place) -> bool {
-        let in_line = |place: &Place| {
+    fn is_apart(&self, to: MemoryLocation) -> bool {
+        let in_line = |place: &MemoryLocation| {
             let apart = divisor(divisor(place.at.step, to.at.step), place.at.low.abs_diff(to.at.low));
             (place.order, place.bytes) == (to.order, to.bytes) && apart.is_multiple_of(to.bytes)
         };
@@ -388,7 +388,7 @@ fn is_same_place(func: &Func, load: &Op, store: &Op) -> bool {
     same && (space, order) == (to_space, to_order) && is_kept(*space)
 }
 
-fn overlap(a: Place, b: Place) -> bool {
+fn overlap(a: MemoryLocation, b: MemoryLocation) -> bool {
     a.space == b.space && a.at.low < b.at.high.saturating_add(b.bytes) && b.at.low < a.at.high.saturating_add(a.bytes)
 }
 

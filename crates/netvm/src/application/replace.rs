@@ -104,7 +104,7 @@ impl Recipe {
         Ok(Self::planned(graph, &prepared))
     }
 
-    /// The same of a version that was prepared.
+    /// What would become of the elements by a version that was prepared.
     pub fn planned(graph: &Graph, prepared: &Prepared) -> Replaced {
         let succession = graph.plan(prepared.application.application());
         Replaced { succession, pause: Duration::ZERO, prepared: prepared.took, faults: Vec::new() }
@@ -136,7 +136,7 @@ impl Recipe {
         self.succeed(graph, prepared)
     }
 
-    /// The same of a version that was prepared.
+    /// Puts the graph of a version that was prepared in the place of one.
     ///
     /// # Errors
     /// Elements that cannot be made: then the graph goes on as it was.

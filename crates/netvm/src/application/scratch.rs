@@ -5,7 +5,7 @@
 //! Bytes that a load or a copy may read otherwise, or that people read by a handler, are not among
 //! them.
 
-use super::order::{Counters, Place};
+use super::order::{Counters, MemoryLocation};
 use compiler::mir::{Func, Helper, Op, Value};
 use compiler::passes;
 use netil::Verified;
@@ -51,7 +51,7 @@ impl Scratch {
     }
 
     /// Whether a place is one of that kind.
-    pub fn holds(&self, place: &Place) -> bool {
+    pub fn holds(&self, place: &MemoryLocation) -> bool {
         let (low, end) = (place.at.low, place.at.high.saturating_add(place.bytes));
         place.space == Space::Data && end <= self.0.len() as u64 && self.0[low as usize..end as usize].iter().all(|is| *is)
     }
@@ -123,7 +123,7 @@ impl Scratch {
         }
     }
 
-    fn note_load(&mut self, place: Option<Place>, stored: &[bool]) {
+    fn note_load(&mut self, place: Option<MemoryLocation>, stored: &[bool]) {
         let Some(place) = place else { return self.0.fill(false) };
         let (low, end) = (place.at.low as usize, place.at.high.saturating_add(place.bytes).min(stored.len() as u64) as usize);
         if !stored[low.min(end)..end].iter().all(|is| *is) {

@@ -8,7 +8,7 @@
 
 use frontends::click::Graph;
 use frontends::click::graph::Element;
-use runtime::graph::native;
+use runtime::graph::builtin;
 
 /// The element that gives the addresses.
 const NAME: &str = "devices that are not there";
@@ -38,7 +38,7 @@ fn names(arguments: &[String]) -> Vec<String> {
 
 /// The device of an element that has one.
 fn device(element: &Element) -> Option<String> {
-    if !native::READERS.contains(&&*element.class) && !native::WRITERS.contains(&&*element.class) {
+    if !builtin::READERS.contains(&&*element.class) && !builtin::WRITERS.contains(&&*element.class) {
         return None;
     }
     let first = || {
@@ -46,7 +46,7 @@ fn device(element: &Element) -> Option<String> {
         let name = argument.strip_prefix("DEVNAME").filter(|rest| rest.starts_with(char::is_whitespace)).unwrap_or(argument);
         Some(name.trim().trim_matches('"').to_owned())
     };
-    let name = native::device_name(&element.name, &element.class, &element.arguments).or_else(first)?;
+    let name = builtin::device_name(&element.name, &element.class, &element.arguments).or_else(first)?;
     name.chars().all(|c| c.is_ascii_alphanumeric() || "._-@:".contains(c)).then_some(name).filter(|name| !name.is_empty())
 }
 

@@ -69,7 +69,7 @@ fn request(stream: &mut impl Read) -> io::Result<Option<Result<Format, &'static 
     }
 }
 
-/// The same of the bytes that have come; none if there are too few.
+/// What the bytes that have come ask for, or the status that refuses it; none if there are too few.
 fn understood(bytes: &[u8]) -> Option<Result<Format, &'static str>> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut request = httparse::Request::new(&mut headers);

@@ -21,7 +21,7 @@
 
 use super::undo::Before;
 use super::{ChangeError, Controlled, HandlerError, Line, read_line, statistics, threads, why};
-use crate::application::native::Control;
+use crate::application::builtin::Control;
 use crate::application::{Described, Flow, Replaced, Succession, Version};
 use serde_json::{Value, json};
 use std::fmt;

@@ -39,7 +39,7 @@ pub(crate) struct Noted {
     pub told: Value,
 }
 
-/// The same, of a graph that runs a part of an application.
+/// All that is recorded by a graph that runs a part of an application; none if nothing is.
 pub(crate) fn noted(graph: &Graph) -> Option<Vec<Noted>> {
     let is = |class: &str, node: &Option<usize>| node.is_some_and(|node| graph.class(node) == class);
     let noted = |mut it: Recorded| {

@@ -1,7 +1,7 @@
 //! Charts of P4 programs as pictures: a panel for each parser and control, in the order in which
 //! packets go through them.
 
-use super::fold::{Join, Kind, Panel, Shape};
+use super::fold::{Join, Kind, Panel, PanelBox};
 use super::svg;
 use p4::chart::{BoxKind, Chart};
 use std::fmt::Write as _;
@@ -45,7 +45,7 @@ fn quoted(text: &str) -> String {
 
 /// A chart's boxes and lines, and the labels of the lines.
 fn panel(chart: &Chart) -> (Panel, Vec<Vec<String>>) {
-    let mut shapes: Vec<Shape> = chart.boxes.iter().map(shape).collect();
+    let mut shapes: Vec<PanelBox> = chart.boxes.iter().map(shape).collect();
     let (mut joins, mut labels) = (Vec::new(), Vec::new());
     let back = leading_back(chart);
     for (arrow, back) in chart.arrows.iter().zip(back) {
@@ -91,13 +91,13 @@ fn leading_back(chart: &Chart) -> Vec<bool> {
     back
 }
 
-fn shape(one: &p4::chart::ChartBox) -> Shape {
+fn shape(one: &p4::chart::ChartBox) -> PanelBox {
     let kind = match one.kind {
         BoxKind::End => Kind::Outside,
         BoxKind::Plain => Kind::Element,
         BoxKind::Whole => Kind::Compound,
     };
-    Shape {
+    PanelBox {
         kind,
         title: one.title.clone(),
         short: one.detail.clone(),

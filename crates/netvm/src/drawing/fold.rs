@@ -16,7 +16,7 @@ const ALIKE: usize = 3;
 pub(super) struct Panel {
     /// What it shows; empty for the configuration itself.
     pub heading: String,
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<PanelBox>,
     pub joins: Vec<Join>,
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 }
 
 /// A box.
-pub(super) struct Shape {
+pub(super) struct PanelBox {
     pub kind: Kind,
     pub title: String,
     pub short: String,
@@ -178,7 +178,7 @@ struct Maker<'d> {
     /// Which compounds are one box: the name of the first.
     first: HashMap<&'d str, usize>,
     clusters: &'d [Vec<Scope>],
-    shapes: Vec<Shape>,
+    shapes: Vec<PanelBox>,
     /// Boxes that stand for several compounds.
     several: BTreeSet<usize>,
     places: HashMap<String, usize>,
@@ -217,7 +217,7 @@ impl Maker<'_> {
         let relative = |name: &str| name.strip_prefix(&scope.prefix).unwrap_or(name).to_owned();
         let place = match folded {
             Some(name) => self.compound(name, &relative(name)),
-            None => self.place(format!("= {}", relative(&its.name)), || Shape::of(its, relative(&its.name))),
+            None => self.place(format!("= {}", relative(&its.name)), || PanelBox::of(its, relative(&its.name))),
         };
         self.shapes[place].drops += its.drops;
         (place, folded.is_none())
@@ -227,13 +227,13 @@ impl Maker<'_> {
         let class = class_of(self.drawing, name);
         let several = self.first.get(name).map(|at| &self.clusters[*at]).filter(|all| self.detail == Detail::Alike && all.len() >= ALIKE);
         let Some(several) = several else {
-            return self.place(format!("+ {relative}"), || Shape::new(Kind::Compound, format!("{relative} :: {class}")));
+            return self.place(format!("+ {relative}"), || PanelBox::new(Kind::Compound, format!("{relative} :: {class}")));
         };
         let names = several.iter().map(|scope| scope.prefix.trim_end_matches('/')).collect::<Vec<_>>();
         let (first, last) = (names[0], names[names.len() - 1]);
         let text = format!("{first} … {last} :: {class}");
         let (tooltip, short) = (names.join(", "), format!("{} elements that are alike", names.len()));
-        let place = self.place(format!("* {first}"), || Shape { tooltip, short, ..Shape::new(Kind::Compound, text) });
+        let place = self.place(format!("* {first}"), || PanelBox { tooltip, short, ..PanelBox::new(Kind::Compound, text) });
         self.several.insert(place);
         place
     }
@@ -244,12 +244,12 @@ impl Maker<'_> {
             Some((place, false)) => (place, None),
             None => {
                 let name = outside(self.drawing, scope, end.instance as usize);
-                (self.place(format!("{word} {name}"), || Shape::new(Kind::Outside, format!("{word} {name}"))), None)
+                (self.place(format!("{word} {name}"), || PanelBox::new(Kind::Outside, format!("{word} {name}"))), None)
             }
         }
     }
 
-    fn place(&mut self, key: String, make: impl FnOnce() -> Shape) -> usize {
+    fn place(&mut self, key: String, make: impl FnOnce() -> PanelBox) -> usize {
         let next = self.shapes.len();
         let place = *self.places.entry(key).or_insert(next);
         if place == next {
@@ -287,7 +287,7 @@ impl Maker<'_> {
 
 /// Gives the boxes their ports for one end of the lines, and the lines theirs. An element's ports
 /// stand in order; a compound has one for each line.
-fn ports(shapes: &mut [Shape], lines: &mut [Bundle], side: usize) {
+fn ports(shapes: &mut [PanelBox], lines: &mut [Bundle], side: usize) {
     let mut all: BTreeMap<usize, BTreeMap<(u32, usize), Vec<usize>>> = BTreeMap::new();
     for (n, Bundle { shapes: ends, ports, .. }) in lines.iter().enumerate() {
         // What is the same port of an element is the same port here; sets of ports are told apart
@@ -323,7 +323,7 @@ fn ranges(numbers: &BTreeSet<u32>) -> String {
     runs.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
-impl Shape {
+impl PanelBox {
     fn new(kind: Kind, title: String) -> Self {
         let title = super::shortened(&title, super::WIDEST + 10);
         Self { kind, tooltip: title.clone(), title, short: String::new(), drops: 0, ports: Default::default() }

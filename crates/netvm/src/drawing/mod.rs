@@ -92,7 +92,7 @@ impl Drawing {
         Self { boxes, lines: app.wires.iter().map(line).collect(), compounds, traffic: None, expand: false }
     }
 
-    /// The same with what a run has counted.
+    /// This drawing with what a run has counted.
     #[must_use]
     pub fn with_traffic(mut self, stats: &Stats) -> Self {
         for (element, (_, _, node)) in self.boxes.iter_mut().zip(&stats.nodes) {
@@ -106,7 +106,7 @@ impl Drawing {
         self
     }
 
-    /// The same with all that is in compound elements in its place, however wide the picture
+    /// This drawing with all that is in compound elements in its place, however wide the picture
     /// becomes.
     #[must_use]
     pub fn expanded(mut self) -> Self {

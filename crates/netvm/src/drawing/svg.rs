@@ -3,7 +3,7 @@
 //! and nothing in the picture runs.
 
 use super::curve::{Curve, HEAD, curves};
-use super::fold::{Join, Kind, Panel, Shape, panels};
+use super::fold::{Join, Kind, Panel, PanelBox, panels};
 use super::labels::{self, Area};
 use super::layers::{Edge, Layout, layout};
 use super::{Drawing, escaped};
@@ -182,7 +182,7 @@ fn area(label: &[String]) -> (f64, f64) {
 }
 
 /// The lines in a box: class, text, and how wide a letter is.
-fn lines(shape: &Shape) -> Vec<(&'static str, String, f64)> {
+fn lines(shape: &PanelBox) -> Vec<(&'static str, String, f64)> {
     let class = if shape.kind == Kind::Outside { "small" } else { "title" };
     let mut lines = vec![(class, shape.title.clone(), LETTER)];
     lines.extend((!shape.short.is_empty()).then(|| ("small", shape.short.clone(), SMALL)));
@@ -190,7 +190,7 @@ fn lines(shape: &Shape) -> Vec<(&'static str, String, f64)> {
     lines
 }
 
-fn size(shape: &Shape) -> (f64, f64) {
+fn size(shape: &PanelBox) -> (f64, f64) {
     let lines = lines(shape);
     let text = lines.iter().map(|(_, line, letter)| line.chars().count() as f64 * letter).fold(0.0, f64::max);
     let ports = |side: &Vec<String>| {
@@ -213,7 +213,7 @@ fn edge(panel: &Panel, join: &Join) -> Edge {
 }
 
 /// Where the labels of a box's ports stand: left, and the line of writing.
-fn port_labels<'a>(shape: &'a Shape, corner: (f64, f64), left: &Leftward) -> Vec<(f64, f64, &'a str)> {
+fn port_labels<'a>(shape: &'a PanelBox, corner: (f64, f64), left: &Leftward) -> Vec<(f64, f64, &'a str)> {
     let (width, height) = size(shape);
     let mut out = Vec::new();
     for (side, y) in [(0, corner.1 - 3.0), (1, corner.1 + height + 10.0)] {
@@ -227,14 +227,14 @@ fn port_labels<'a>(shape: &'a Shape, corner: (f64, f64), left: &Leftward) -> Vec
 }
 
 /// What a box and the labels of its ports cover.
-fn covered(shape: &Shape, corner: (f64, f64), left: &Leftward) -> Vec<Area> {
+fn covered(shape: &PanelBox, corner: (f64, f64), left: &Leftward) -> Vec<Area> {
     let (width, height) = size(shape);
     let label = |(x, y, text): (f64, f64, &str)| [x - 3.0, y - 9.0, x + text.chars().count() as f64 * SMALL, y + 2.0];
     let labels = port_labels(shape, corner, left).into_iter().map(label);
     labels.chain([[corner.0, corner.1, corner.0 + width, corner.1 + height]]).collect()
 }
 
-fn boxed(shape: &Shape, corner: (f64, f64), left: &Leftward) -> String {
+fn boxed(shape: &PanelBox, corner: (f64, f64), left: &Leftward) -> String {
     let ((x, y), (width, height)) = (corner, size(shape));
     let class = match shape.kind {
         Kind::Element => "box",
@@ -293,9 +293,9 @@ fn legend(drawing: &Drawing) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn shape(ports: [&[&str]; 2]) -> Shape {
+    fn shape(ports: [&[&str]; 2]) -> PanelBox {
         let ports = ports.map(|side| side.iter().map(|label| (*label).to_owned()).collect());
-        Shape { kind: Kind::Element, title: "Null".to_owned(), short: String::new(), tooltip: String::new(), drops: 0, ports }
+        PanelBox { kind: Kind::Element, title: "Null".to_owned(), short: String::new(), tooltip: String::new(), drops: 0, ports }
     }
 
     #[test]

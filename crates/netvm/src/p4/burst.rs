@@ -10,7 +10,7 @@
 //! listens to what it says, they are run so.
 
 use super::Switch;
-use super::switch::{Job, Journey, MAX_COPIES, MOST_SPARE, Sent, Way, address, departing, get16, get32, put};
+use super::switch::{Job, Journey, MAX_COPIES, MOST_SPARE, Provenance, Sent, address, departing, get16, get32, put};
 use netil::exec::{CloneOut, ExchangeBuffer};
 use p4::pipeline::{DROP, info, ports};
 use std::iter::Peekable;
@@ -30,7 +30,7 @@ pub struct Arrived<'p> {
 /// A packet before egress: whose it is, and how it came there.
 struct Waiting {
     of: usize,
-    way: Way,
+    way: Provenance,
 }
 
 /// Whether ingress has asked for nothing else than one port, or none.
@@ -168,7 +168,7 @@ impl Switch {
             }
             let buffer = std::mem::replace(&mut buffers[n], ExchangeBuffer::none());
             let mut journey = Journey { time: times[of], copies: 2, ..Journey::default() };
-            self.behind_egress(buffer, left[n], own, Way { cause: "unicast", ..Way::default() }, &mut journey);
+            self.behind_egress(buffer, left[n], own, Provenance { cause: "unicast", ..Provenance::default() }, &mut journey);
             all.extend(of, self.rest(journey));
         }
     }
@@ -178,7 +178,7 @@ impl Switch {
         let mut journeys = Vec::with_capacity(packets.len());
         for ((packet, time), buffer) in packets.iter().zip(times).zip(came) {
             let mut journey = Journey { time: *time, copies: 1, ..Journey::default() };
-            let way = Way { cause: "arrived", ..Way::default() };
+            let way = Provenance { cause: "arrived", ..Provenance::default() };
             self.behind_ingress(buffer, packet.bytes.into(), packet.port, way, &mut journey);
             journeys.push(journey);
         }

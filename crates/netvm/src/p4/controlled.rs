@@ -4,7 +4,7 @@
 use super::{Switch, batch, dump};
 use crate::application::{Described, HandlerError, NodeStats, Stats};
 use crate::control::{Controlled, Handlers};
-use runtime::graph::native::controls;
+use runtime::graph::builtin::controls;
 
 /// The name of the element.
 const NAME: &str = "p4";

@@ -15,7 +15,7 @@ use netil::exec::State;
 use netil::module::{Entry, Handler, Inst};
 use netil::table::Op;
 use p4::{Optimisation, optimisation};
-use runtime::graph::native::{Control, controls};
+use runtime::graph::builtin::{Control, controls};
 use runtime::graph::{ControlPlane, HandlerError};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

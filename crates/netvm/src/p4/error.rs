@@ -29,7 +29,7 @@ impl SwitchError {
         }
     }
 
-    /// The same kind of error, with words about where it was found before its own.
+    /// An error of this kind, with words about where it was found before its own.
     #[must_use]
     pub fn at(self, place: impl fmt::Display) -> Self {
         let text = format!("{place}: {self}");

@@ -56,7 +56,7 @@ pub fn load(path: &Path, folders: &[PathBuf], defines: &[(String, String)]) -> R
     load_without(path, folders, defines, &[])
 }
 
-/// The same without some optimisations.
+/// Reads and compiles a program without some optimisations.
 ///
 /// # Errors
 /// The file cannot be read, or the program is refused.
@@ -76,7 +76,7 @@ pub fn is_element(path: &Path, folders: &[PathBuf], defines: &[(String, String)]
     read(path).is_some_and(|text| p4::compile_element(path, &text, reading, inputs, outputs).is_ok())
 }
 
-/// The same program, that tells what it does: for [`Switch::follow`].
+/// Reads and compiles a program that tells what it does: for [`Switch::follow`].
 ///
 /// # Errors
 /// The file cannot be read, or the program is refused.

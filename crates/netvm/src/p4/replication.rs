@@ -40,7 +40,7 @@ pub(super) struct Replication {
     pub nodes: Vec<Node>,
     /// Numbers and ports of groups that are given whole.
     pub group_copies: BTreeMap<u32, Vec<(u16, u32)>>,
-    /// The same of mirroring sessions.
+    /// The copies of mirroring sessions that are given whole.
     pub session_copies: BTreeMap<u32, SessionCopies>,
 }
 

@@ -56,8 +56,8 @@ pub fn run(switch: &mut Switch, text: &str) -> Report {
     run_with_overhead(switch, text, 0)
 }
 
-/// The same, with so many bytes of each packet besides its own where counters of bytes are checked:
-/// [`FRAME_CHECK`] for tests of hardware.
+/// Runs a file on a program, with so many bytes of each packet besides its own where counters of
+/// bytes are checked: [`FRAME_CHECK`] for tests of hardware.
 pub fn run_with_overhead(switch: &mut Switch, text: &str, overhead: u64) -> Report {
     let mut run =
         Run { switch, report: Report::default(), ports: BTreeMap::new(), time_ns: 1_000_000_000, handles: BTreeMap::new(), overhead };

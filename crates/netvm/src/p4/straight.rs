@@ -6,12 +6,12 @@
 
 use super::Switch;
 use super::burst::{Arrived, Departures, Times, of_packet};
-use super::switch::{Journey, Way, address_arrival, departing, get32};
+use super::switch::{Journey, Provenance, address_arrival, departing, get32};
 use crate::application::linked::handler;
 use crate::engines::{Elements, Settings};
 use compiler::cluster::Member;
 use jit::chain::{self, Chain};
-use netil::cluster::{Cluster, Ended, Host, Way as Link};
+use netil::cluster::{Cluster, Ended, Host, LinkTarget as Link};
 use netil::exec::{CloneOut, Disposition, ExchangeBuffer, State};
 use netil::pool::{Arrival, Pool};
 use netil::{Engine, Verified};
@@ -50,14 +50,14 @@ enum Reached {
 }
 
 /// The switch while fused code runs.
-struct Serving<'s> {
+struct RunContext<'s> {
     state: &'s mut State,
     /// By packet, which slots know by their tags.
     reached: &'s mut [Reached],
     rare: &'s mut Vec<(Option<u32>, Vec<CloneOut>)>,
 }
 
-impl Host for Serving<'_> {
+impl Host for RunContext<'_> {
     fn state(&mut self, _: u32) -> &mut State {
         self.state
     }
@@ -117,8 +117,8 @@ impl Fused {
             address_arrival(self.pool.clear_info(*slot), packet.port, 0, packet.bytes.len(), time.0);
         }
         let budget = state.budget;
-        let mut serving = Serving { state, reached: &mut self.reached, rare: &mut self.rare };
-        self.cluster.run(&self.slots, budget, &mut self.pool, &mut serving);
+        let mut context = RunContext { state, reached: &mut self.reached, rare: &mut self.rare };
+        self.cluster.run(&self.slots, budget, &mut self.pool, &mut context);
     }
 }
 
@@ -152,7 +152,7 @@ impl Switch {
         self.fused = Some(fused);
     }
 
-    /// The same by the engine.
+    /// Runs packets the straight way by the engine.
     fn straight_alone(&mut self, packets: &[Arrived<'_>], times: &[Times], left: &mut Departures) {
         let mut buffers: Vec<ExchangeBuffer<'static>> =
             packets.iter().map(|_| self.spare.pop().unwrap_or_else(ExchangeBuffer::none)).collect();
@@ -181,10 +181,16 @@ impl Switch {
         let mut journey = Journey { time, ..Journey::default() };
         if port == Some(ports::QUEUED) {
             journey.copies = 1;
-            self.behind_ingress(Some(buffer), packet.bytes.into(), packet.port, Way { cause: "arrived", ..Way::default() }, &mut journey);
+            self.behind_ingress(
+                Some(buffer),
+                packet.bytes.into(),
+                packet.port,
+                Provenance { cause: "arrived", ..Provenance::default() },
+                &mut journey,
+            );
         } else {
             journey.copies = 2;
-            self.behind_egress(buffer, port.is_some(), clones, Way { cause: "unicast", ..Way::default() }, &mut journey);
+            self.behind_egress(buffer, port.is_some(), clones, Provenance { cause: "unicast", ..Provenance::default() }, &mut journey);
         }
         self.rest(journey)
     }

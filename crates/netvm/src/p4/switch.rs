@@ -56,8 +56,8 @@ const MAX_DIGESTS: usize = 1 << 16;
 
 /// A packet on its way.
 pub(super) enum Job<'p> {
-    Ingress { bytes: Cow<'p, [u8]>, port: u32, path: u32, info: Vec<u8>, way: Way },
-    Egress { buffer: ExchangeBuffer<'static>, way: Way },
+    Ingress { bytes: Cow<'p, [u8]>, port: u32, path: u32, info: Vec<u8>, way: Provenance },
+    Egress { buffer: ExchangeBuffer<'static>, way: Provenance },
 }
 
 /// A packet that came in, and all that has become of it so far.
@@ -102,7 +102,7 @@ impl<'p> Jobs<'p> {
 
 /// How a packet came where it is.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Way {
+pub(super) struct Provenance {
     /// How often it came round.
     pub rounds: u32,
     /// Its name, if it is followed.
@@ -112,7 +112,7 @@ pub(super) struct Way {
     pub longest: Option<u32>,
 }
 
-impl Way {
+impl Provenance {
     fn again(&self, cause: &'static str) -> Self {
         Self { rounds: self.rounds + 1, name: self.name.clone(), cause, longest: None }
     }
@@ -221,7 +221,7 @@ impl Switch {
 
     /// A packet comes in by a port; what leaves, in order.
     pub fn receive(&mut self, port: u32, bytes: &[u8], time_ns: u64) -> Vec<Sent> {
-        let way = Way { rounds: 0, name: std::mem::take(&mut self.name), cause: "arrived", longest: None };
+        let way = Provenance { rounds: 0, name: std::mem::take(&mut self.name), cause: "arrived", longest: None };
         let mut packet = self.arrived(time_ns);
         packet.jobs.push(Job::Ingress { bytes: bytes.into(), port, path: self.pipeline.paths.arrived, info: Vec::new(), way });
         self.rest(packet)
@@ -325,7 +325,7 @@ impl Switch {
         }
     }
 
-    fn ingress<'p>(&mut self, bytes: Cow<'p, [u8]>, port: u32, path: u32, info: Vec<u8>, way: Way, packet: &mut Journey<'p>) {
+    fn ingress<'p>(&mut self, bytes: Cow<'p, [u8]>, port: u32, path: u32, info: Vec<u8>, way: Provenance, packet: &mut Journey<'p>) {
         let mut buffer = self.arrival(&bytes, port, path, &info, packet.time);
         let left = self.run(ports::INGRESS, &mut buffer);
         self.behind_ingress(left.then_some(buffer), bytes, port, way, packet);
@@ -337,7 +337,7 @@ impl Switch {
         left: Option<ExchangeBuffer<'static>>,
         bytes: Cow<'p, [u8]>,
         port: u32,
-        way: Way,
+        way: Provenance,
         packet: &mut Journey<'p>,
     ) {
         let Some(mut buffer) = left else {
@@ -360,19 +360,19 @@ impl Switch {
         }
         match get32(&buffer.info, info::EGRESS_SPEC) {
             DROP => self.keep(buffer),
-            to => Self::enqueue(buffer, to, 0, paths.unicast, Way { cause: "unicast", ..way }, packet),
+            to => Self::enqueue(buffer, to, 0, paths.unicast, Provenance { cause: "unicast", ..way }, packet),
         }
     }
 
-    fn enqueue(mut buffer: ExchangeBuffer<'static>, port: u32, rid: u16, path: u32, way: Way, packet: &mut Journey<'_>) {
+    fn enqueue(mut buffer: ExchangeBuffer<'static>, port: u32, rid: u16, path: u32, way: Provenance, packet: &mut Journey<'_>) {
         address(&mut buffer.info, port, rid, path);
         packet.jobs.push(Job::Egress { buffer, way });
     }
 
     /// The way of a new copy.
-    fn copied(&mut self, way: &Way, cause: &'static str) -> Way {
+    fn copied(&mut self, way: &Provenance, cause: &'static str) -> Provenance {
         let name = self.following.as_mut().map_or_else(String::new, |f| f.copy(&way.name));
-        Way { rounds: way.rounds, name, cause, longest: way.longest }
+        Provenance { rounds: way.rounds, name, cause, longest: way.longest }
     }
 
     fn multicast(
@@ -380,7 +380,7 @@ impl Switch {
         buffer: &ExchangeBuffer<'static>,
         group: u32,
         path: u32,
-        way: &Way,
+        way: &Provenance,
         cause: &'static str,
         packet: &mut Journey<'_>,
     ) {
@@ -392,11 +392,11 @@ impl Switch {
 
     /// Copies for a session. They have the lowest class of service unless the session has one of
     /// its own.
-    fn mirror(&mut self, session: u32, mut buffer: ExchangeBuffer<'static>, path: u32, way: &Way, packet: &mut Journey<'_>) {
+    fn mirror(&mut self, session: u32, mut buffer: ExchangeBuffer<'static>, path: u32, way: &Provenance, packet: &mut Journey<'_>) {
         let given = self.replication.session_copies.get(&session).cloned().unwrap_or_default();
         put(&mut buffer.info, info::CLASS, &given.class.to_le_bytes());
         for (rid, port) in given.copies {
-            let way = Way { longest: given.longest, ..self.copied(way, "clone") };
+            let way = Provenance { longest: given.longest, ..self.copied(way, "clone") };
             Self::enqueue(buffer.clone(), port, rid, path, way, packet);
         }
         put(&mut buffer.info, info::CLASS, &[0, 0]);
@@ -411,7 +411,7 @@ impl Switch {
     }
 
     /// A clone of the packet as it had come in, to egress.
-    fn clone_ingress(&mut self, bytes: &[u8], port: u32, out: &[u8], way: &Way, packet: &mut Journey<'_>) {
+    fn clone_ingress(&mut self, bytes: &[u8], port: u32, out: &[u8], way: &Provenance, packet: &mut Journey<'_>) {
         let session = get32(out, info::SESSION);
         if session == 0 {
             return;
@@ -445,7 +445,7 @@ impl Switch {
         }
     }
 
-    fn egress(&mut self, mut buffer: ExchangeBuffer<'static>, way: Way, packet: &mut Journey<'_>) {
+    fn egress(&mut self, mut buffer: ExchangeBuffer<'static>, way: Provenance, packet: &mut Journey<'_>) {
         put(&mut buffer.info, info::TIME, &packet.time.0.to_le_bytes()[..6]);
         let left = self.run(ports::EGRESS, &mut buffer);
         let clones = self.outcome.clones.drain(..).map(|c| c.buffer).collect();
@@ -458,7 +458,7 @@ impl Switch {
         buffer: ExchangeBuffer<'static>,
         left: bool,
         clones: Vec<ExchangeBuffer<'static>>,
-        way: Way,
+        way: Provenance,
         packet: &mut Journey<'_>,
     ) {
         let port = get32(&buffer.info, info::EGRESS_PORT);
@@ -472,7 +472,7 @@ impl Switch {
     }
 
     /// Egress has sent a packet: it leaves, or comes round.
-    fn leave(&mut self, buffer: &ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {
+    fn leave(&mut self, buffer: &ExchangeBuffer<'static>, way: &Provenance, packet: &mut Journey<'_>) {
         let (out, whole) = (&buffer.info, buffer.bytes());
         let bytes = &whole[..way.longest.map_or(whole.len(), |most| whole.len().min(most as usize))];
         let recirculate = get32(out, info::RECIRCULATE);
@@ -487,7 +487,7 @@ impl Switch {
         packet.sent.push(Sent { port: get32(out, info::EGRESS_PORT), bytes: leaves });
     }
 
-    fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Way, packet: &mut Journey<'_>) {
+    fn clone_egress(&mut self, mut clone: ExchangeBuffer<'static>, way: &Provenance, packet: &mut Journey<'_>) {
         let (session, list) = (get32(&clone.info, info::SESSION), get32(&clone.info, info::FIELDS));
         let mut kept = clone.info.clone();
         self.each_metadata(|range, lists| {

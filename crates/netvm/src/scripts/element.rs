@@ -7,8 +7,8 @@ use super::{Action, Case, Event, Happened, Info, ScriptError};
 use crate::application::Library;
 use crate::engines::{Elements, EngineInfo, Settings};
 use crate::frontends::click::application::{self, Classes};
-use crate::frontends::click::processing::Shape;
-use ::frontends::c::Source;
+use crate::frontends::click::processing::PortSpec;
+use ::frontends::c::SourceFile;
 use netil::app::Body;
 use netil::engine::Engine;
 use netil::exec::{Disposition, DropReason, ExchangeBuffer, Outcome, State};
@@ -24,13 +24,13 @@ use std::sync::Arc;
 struct Bench<'l>(&'l Library);
 
 impl Classes for Bench<'_> {
-    fn native(&self, class: &str) -> Option<Shape<'static>> {
+    fn builtin(&self, class: &str) -> Option<PortSpec<'static>> {
         let ports = match class {
             "From" => "0/1",
             "To" => "1/0",
             _ => return None,
         };
-        Some(Shape { ports, processing: "a/a", flow: "" })
+        Some(PortSpec { ports, processing: "a/a", flow: "" })
     }
 
     fn source(&self, class: &str) -> Option<(String, String)> {
@@ -113,7 +113,7 @@ fn configuration(class: &str, case: &Case) -> String {
 impl Element {
     fn new(library: &Library, class: &str, case: &Case, engine: &EngineInfo, settings: Settings) -> Result<Self, ScriptError> {
         let text = configuration(class, case);
-        let source = Source { name: class, text: &text };
+        let source = SourceFile { name: class, text: &text };
         let read = application::read(source, &BTreeMap::new(), &Bench(library)).map_err(|faults| faults.render(false));
         let (application, _) = read?;
         let instance = application.instances.iter().find(|i| i.name == "element").ok_or("no element")?;

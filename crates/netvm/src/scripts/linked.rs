@@ -8,7 +8,7 @@ use crate::engines::Settings;
 use aot::Fused;
 use compiler::cluster::Member;
 use netil::Verified;
-use netil::cluster::{Cluster, Ended, Host, Way};
+use netil::cluster::{Cluster, Ended, Host, LinkTarget};
 use netil::exec::{CloneOut, DEFAULT_BUDGET, ExchangeBuffer, State};
 use netil::module::PortKind;
 use netil::pool::Pool;
@@ -26,7 +26,7 @@ pub(super) struct Together {
 }
 
 /// The elements while linked code runs.
-struct Serving<'e> {
+struct RunContext<'e> {
     elements: &'e mut [Element],
     cases: &'e [usize],
 }
@@ -40,7 +40,7 @@ impl Together {
             let inputs = ports(program, |kind| kind == PortKind::PushInput);
             let Some(func) = handler(program, settings).filter(|_| !inputs.is_empty()) else { continue };
             entries.extend(inputs.into_iter().map(|port| (cases.len() as u32, port)));
-            let links = ports(program, |kind| !kind.is_input()).into_iter().map(|port| (port, Way::AtOnce)).collect();
+            let links = ports(program, |kind| !kind.is_input()).into_iter().map(|port| (port, LinkTarget::AtOnce)).collect();
             members.push((Arc::clone(program), Member { program, func, links }));
             cases.push(case);
         }
@@ -77,8 +77,8 @@ impl Together {
         };
         self.pool.keep_numbers(true);
         slot.iter().for_each(|slot| self.pool.set_number(*slot, number));
-        let mut serving = Serving { elements, cases: &self.cases };
-        self.cluster.run(slot.as_slice(), DEFAULT_BUDGET, &mut self.pool, &mut serving);
+        let mut context = RunContext { elements, cases: &self.cases };
+        self.cluster.run(slot.as_slice(), DEFAULT_BUDGET, &mut self.pool, &mut context);
     }
 }
 
@@ -86,13 +86,13 @@ fn ports(program: &Verified, fits: fn(PortKind) -> bool) -> Vec<u32> {
     program.module().all_ports().iter().filter(|(_, port)| fits(port.kind)).map(|(id, _)| *id).collect()
 }
 
-impl Serving<'_> {
+impl RunContext<'_> {
     fn element(&mut self, member: u32) -> &mut Element {
         &mut self.elements[self.cases[member as usize]]
     }
 }
 
-impl Host for Serving<'_> {
+impl Host for RunContext<'_> {
     fn state(&mut self, member: u32) -> &mut State {
         &mut self.element(member).state
     }

@@ -102,7 +102,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The same without annotations that are zero, and without the time.
+    /// This event without annotations that are zero, and without the time.
     fn short(&self) -> Self {
         match self {
             Self::Out(port, bytes, info) => {

@@ -9,7 +9,7 @@ use super::{Burst, Outlets, Packet, Stage, StageError, Work};
 use crate::application::{Application, Embedded, HandlerError, Lent, Settings, Silent};
 use crate::engines::{self, EngineInfo};
 use crate::io::LinkType;
-use runtime::graph::native::{READERS, WRITERS};
+use runtime::graph::builtin::{READERS, WRITERS};
 use std::sync::Arc;
 
 struct Elements {

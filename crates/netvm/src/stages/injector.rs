@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// What was sent goes on when there is a burst of it, and with [`Self::flush`]. Between the first
 /// packet and the flush behind the last one the pipeline takes the thread for busy: a change of the
 /// number of replicas waits for the next call.
-pub struct Injector(Arc<Source>);
+pub struct Injector(Arc<SharedInput>);
 
 /// An input, as the injector and the pipeline have it.
-pub(super) struct Source(Mutex<State>);
+pub(super) struct SharedInput(Mutex<State>);
 
 /// None: it has ended.
 type State = Option<Sending>;
@@ -49,7 +49,7 @@ impl Sending {
     }
 }
 
-impl Source {
+impl SharedInput {
     /// An input that is not busy.
     pub(super) fn new(own: Arc<Own>, outlets: Outlets) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Some(Sending { outlets, ending: Ending { own, passes: false } }))))

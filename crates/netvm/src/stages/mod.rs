@@ -152,7 +152,7 @@ impl Stage {
         Self::made_by(name, move |replica| Ok(Box::new(make(replica))))
     }
 
-    /// The same, of work that may not be made.
+    /// A stage whose work is made for each replica by its number, where making it may fail.
     pub fn made_by(name: &str, make: impl Fn(usize) -> Result<Box<dyn Work>, NotMade> + Send + Sync + 'static) -> Self {
         Self { name: name.to_owned(), outputs: Vec::new(), replicas: 1, most: 1, flow: Arc::new(by_addresses), make: Arc::new(make) }
     }

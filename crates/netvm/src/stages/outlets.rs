@@ -160,7 +160,8 @@ pub(super) struct SharedFlow {
     changes: AtomicUsize,
 }
 
-/// The same as one thread knows it, so that no thread waits for another at each packet.
+/// A stage's flow function as one thread knows it, so that no thread waits for another at each
+/// packet.
 pub(super) struct OwnFlow {
     function: Arc<Flow>,
     changes: usize,

@@ -56,13 +56,13 @@ pub struct Running {
     /// In the order in which packets go through.
     threads: Vec<Thread>,
     /// Inputs that threads of the program around it run.
-    sources: Vec<Source>,
+    sources: Vec<ExternalInput>,
 }
 
 /// An input that a thread of the program around it runs.
-struct Source {
+struct ExternalInput {
     name: String,
-    source: Arc<injector::Source>,
+    source: Arc<injector::SharedInput>,
     /// Somebody has what it sends by.
     taken: bool,
 }
@@ -71,7 +71,7 @@ struct Source {
 type Ends = Vec<(Consumer<Burst>, Arc<Bell>)>;
 
 /// What is made before there are threads.
-struct Plan {
+struct PipelineWiring {
     run: Arc<Run>,
     /// Of each stage, of each replica.
     ends: Vec<Vec<Ends>>,
@@ -79,7 +79,7 @@ struct Plan {
     targets: Vec<Arc<Target>>,
 }
 
-impl Plan {
+impl PipelineWiring {
     fn new(stages: &[Registered]) -> Self {
         let run = Arc::new(Run::default());
         let targets: Vec<_> = stages.iter().map(|stage| Arc::clone(&stage.target)).collect();
@@ -167,7 +167,7 @@ impl Pipeline {
     /// Work that cannot be made; the system gives no thread.
     pub fn start(self) -> Result<Running, StageError> {
         let Self { stages, inputs } = self;
-        let mut plan = Plan::new(&stages);
+        let mut plan = PipelineWiring::new(&stages);
         let run = Arc::clone(&plan.run);
         let mut starter = Starter { threads: Vec::new(), ready: Vec::new(), go: Vec::new() };
         let (mut sources, mut callers) = (Vec::new(), Vec::new());
@@ -179,7 +179,7 @@ impl Pipeline {
                 continue;
             }
             callers.push(Thread { stage: name.clone(), replica: 0, target: None, seen, handle: None });
-            sources.push(Source { name, source: injector::Source::new(own, outlets), taken: false });
+            sources.push(ExternalInput { name, source: injector::SharedInput::new(own, outlets), taken: false });
         }
         // From the first to the last, so that all rings to a stage are there.
         for (at, stage) in stages.iter().enumerate().rev() {

@@ -11,7 +11,7 @@ use netil::Verified;
 use netil::app::Application;
 use netil::module::{HandlerKind, PortKind};
 use netil::number;
-use runtime::graph::{ElementError, Settings, native, seed_of};
+use runtime::graph::{ElementError, Settings, builtin, seed_of};
 use std::cell::RefCell;
 
 /// The text of a program.
@@ -101,7 +101,7 @@ pub(super) fn of_configuration<'a>(
     let devices = Devices::default();
     let end = |class: &str, device: &str| {
         Ok(match class {
-            class if native::facts(class).ends => Some(Leave::Discard),
+            class if builtin::facts(class).ends => Some(Leave::Discard),
             "ToHost" => Some(devices.output("host")),
             "ToDevice" => Some(devices.output(device)),
             _ => None,

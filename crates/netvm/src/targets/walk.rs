@@ -9,12 +9,12 @@
 //! for what is moved on from queues comes later than what is pushed. Everything that waits for a
 //! time, makes packets, or drops by the number that waits is refused.
 
-use compiler::backends::graph::{Element, Link, Way};
+use compiler::backends::graph::{Element, Link, OutputWire};
 use netil::Verified;
 use netil::app::{Application, Body, End, Instance, port_id};
 use netil::module::PortKind;
 use netil::table::Op;
-use runtime::graph::native::{self, READERS};
+use runtime::graph::builtin::{self, READERS};
 use runtime::graph::{ElementError, Fault};
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
     /// Where packets come in; elements that would make some are refused.
     fn sources(&mut self) -> Result<(), Fault> {
         for (n, instance) in self.application.instances.iter().enumerate() {
-            let Body::Native(arguments) = &instance.body else { continue };
+            let Body::BuiltIn(arguments) = &instance.body else { continue };
             let has_input = self.application.wires.iter().any(|w| w.to.instance as usize == n);
             if READERS.contains(&instance.class.as_str()) {
                 let device = device(&instance.name, &instance.class, arguments);
@@ -139,7 +139,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
         Ok(())
     }
 
-    /// What is behind a native element's output, and which others packets pass on the way.
+    /// What is behind a built-in element's output, and which others packets pass on the way.
     fn behind(&mut self, instance: usize) -> Result<(Link, Vec<usize>), Fault> {
         let wire = self.application.wires.iter().find(|w| w.from.instance as usize == instance && w.from.port == 0);
         match wire {
@@ -154,7 +154,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
         loop {
             let n = to.instance as usize;
             let instance = &self.application.instances[n];
-            let Body::Native(arguments) = &instance.body else {
+            let Body::BuiltIn(arguments) = &instance.body else {
                 return match self.program_at(to) {
                     Ok(link) => Ok((link, passed, again)),
                     Err(fault) => Ok((self.hand_over(first, fault)?, Vec::new(), again)),
@@ -232,7 +232,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
         for wire in self.application.wires.iter().filter(|w| w.from.instance as usize == n) {
             let Some(port) = port_id(program, wire.from.port, false) else { continue };
             let (to, _, again) = self.link(wire.to)?;
-            ways.push(Way { port, to, again: again | wire.recirculates });
+            ways.push(OutputWire { port, to, again: again | wire.recirculates });
         }
         Ok(Element { name: &instance.name, program, ways })
     }
@@ -241,7 +241,7 @@ impl<'a, E: Clone + PartialEq> Walk<'a, '_, E> {
 /// Whether packets only pass an element when they come one at a time, or with their copies.
 fn passes(class: &str, arguments: &[String], copies: bool) -> Result<bool, ElementError> {
     let plain = arguments.iter().all(|text| text.trim().is_empty());
-    if native::facts(class).queue {
+    if builtin::facts(class).queue {
         let capacity = arguments.first().map_or("1", |text| text.trim());
         let least = if copies { MANY } else { 1 };
         let holds = arguments.len() <= 1 && capacity.trim_start_matches("CAPACITY ").trim().parse::<u32>().is_ok_and(|n| n >= least);
@@ -253,7 +253,7 @@ fn passes(class: &str, arguments: &[String], copies: bool) -> Result<bool, Eleme
             false => Err(ElementError::unsupported("a queue that holds no packet, or has more arguments than CAPACITY")),
         };
     }
-    match native::facts(class).moves {
+    match builtin::facts(class).moves {
         true if copies => Err(ElementError::unsupported("copies of a packet would wait before it and come in another order")),
         true if !plain => Err(ElementError::unsupported("with arguments it is more than a wire")),
         known => Ok(known),
@@ -262,7 +262,7 @@ fn passes(class: &str, arguments: &[String], copies: bool) -> Result<bool, Eleme
 
 /// Whether an element that no packets come to does something while the application runs.
 fn acts(class: &str) -> bool {
-    let facts = native::facts(class);
+    let facts = builtin::facts(class);
     !facts.informs && !facts.only_begins && !facts.ends
 }
 
@@ -273,13 +273,13 @@ fn sends_copies(program: &Verified) -> bool {
 
 /// Whether an element passes packets on as they are.
 pub(super) fn is_plain(class: &str) -> bool {
-    native::facts(class).queue || native::facts(class).moves
+    builtin::facts(class).queue || builtin::facts(class).moves
 }
 
 /// The device that an element names.
 pub(crate) fn device(name: &str, class: &str, arguments: &[String]) -> String {
     let first = || arguments.first().map(|text| text.trim().trim_start_matches("DEVNAME ").trim().trim_matches('"').to_owned());
-    native::device_name(name, class, arguments).or_else(first).unwrap_or_default()
+    builtin::device_name(name, class, arguments).or_else(first).unwrap_or_default()
 }
 
 /// Why an element that netvm knows itself has no counterpart.

@@ -7,7 +7,7 @@ use machine::x11::{self, Element, Made, Refused};
 use netil::Verified;
 use netil::app::Application;
 use netil::module::{HandlerKind, PortKind};
-use runtime::graph::native;
+use runtime::graph::builtin;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub(crate) fn of_configuration(app: &Application, devices: &[String], machine: &
     let entry = |device: &str| Ok(number(device));
     let end = |class: &str, device: &str| {
         Ok(match class {
-            class if native::facts(class).ends => Some(None),
+            class if builtin::facts(class).ends => Some(None),
             "ToDevice" => Some(Some(number(device))),
             _ => None,
         })
@@ -113,7 +113,7 @@ pub(crate) fn of_configuration(app: &Application, devices: &[String], machine: &
 pub(crate) fn devices(app: &Application) -> Vec<String> {
     let mut all = Vec::new();
     for instance in &app.instances {
-        let netil::app::Body::Native(arguments) = &instance.body else { continue };
+        let netil::app::Body::BuiltIn(arguments) = &instance.body else { continue };
         let device = super::device_of(&instance.name, &instance.class, arguments);
         if ["FromDevice", "PollDevice", "ToDevice"].contains(&instance.class.as_str()) && !all.contains(&device) {
             all.push(device);

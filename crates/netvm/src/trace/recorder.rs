@@ -11,7 +11,7 @@ use crate::application::feed::NUMBER;
 use crate::sync::lock;
 use netil::app::{Application, Instance};
 use netil::module::InfoField;
-use runtime::graph::{At, Info, Observer, Packet, native};
+use runtime::graph::{At, Info, Observer, Packet, builtin};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
@@ -62,7 +62,7 @@ impl Recorder {
         };
         let keeps = |(at, instance): (usize, &Instance)| match instance.program() {
             Some(_) => Some((at, End::Taken)),
-            None => native::facts(&instance.class).holds_packets.then_some((at, End::Kept)),
+            None => builtin::facts(&instance.class).holds_packets.then_some((at, End::Kept)),
         };
         Self {
             chosen,

@@ -34,14 +34,14 @@ impl Random {
 
 /// Where it runs.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum PlacementChoice {
     One,
     Total(usize),
     Replicate(usize),
     Flow(usize, Policy),
 }
 
-impl Place {
+impl PlacementChoice {
     fn drawn(random: &mut Random) -> Self {
         let replicas = 1 + random.below(8);
         match random.below(5) {
@@ -90,7 +90,7 @@ struct Done {
     flows: usize,
     entries: usize,
     swaps: usize,
-    /// The same in replicas that keep the order of flows.
+    /// Swaps in replicas that keep the order of flows.
     flow_swaps: usize,
     /// Runs that were not possible as they were drawn.
     refused: usize,
@@ -152,8 +152,8 @@ fn version(text: &str, with: bool) -> Version {
     Version { text: format!("{text}{more}"), ..Version::default() }
 }
 
-/// The same on several threads, by a version that was prepared before packets came if there is one.
-/// False if that could not be, since nothing more comes or a replica is being made.
+/// Runs another version on several threads, one that was prepared before packets came if there is
+/// one. False if that could not be, since nothing more comes or a replica is being made.
 fn swap_on(cores: &mut Cores, ready: Option<Prepared>, text: &str, with: bool) -> bool {
     let done = match ready {
         Some(ready) => cores.succeed(ready, false),
@@ -184,7 +184,7 @@ fn one(seed: u64, done: &mut Done) {
     let mut random = Random(seed);
     random.below(2);
     let App { config, devices, handlers, by_flow } = &APPS[random.below(APPS.len())];
-    let place = Place::drawn(&mut random);
+    let place = PlacementChoice::drawn(&mut random);
     let name = format!("seed {seed}: {config}, {place:?}");
     let read = |handler: &&str| Call { line: 0, write: false, handler: (*handler).to_owned(), value: String::new(), error: None };
     let calls: Vec<Call> = handlers.iter().map(read).collect();
@@ -217,7 +217,7 @@ fn one(seed: u64, done: &mut Done) {
         if let Running::Cores(cores) = &mut running {
             let recipe = recipe.borrow().clone().unwrap();
             cores.renew_by(recipe, Box::new(move |application| place.placement(application)));
-            if matches!(place, Place::Total(_) | Place::Flow(..)) {
+            if matches!(place, PlacementChoice::Total(_) | PlacementChoice::Flow(..)) {
                 let prepared = |with| cores.prepare(&version(&text, with)).unwrap_or_else(|why| panic!("{why}"));
                 ready.borrow_mut().extend([true, false].map(prepared));
             }
@@ -227,15 +227,15 @@ fn one(seed: u64, done: &mut Done) {
     let (mut tables, mut turns, mut with) = (None, 0_u32, false);
     let between = |running: &mut Running| {
         turns += 1;
-        if !turns.is_multiple_of((1 + turns / OFTEN).max(if matches!(place, Place::One) { 40 } else { 1 })) {
+        if !turns.is_multiple_of((1 + turns / OFTEN).max(if matches!(place, PlacementChoice::One) { 40 } else { 1 })) {
             return;
         }
         match running {
-            Running::Cores(cores) if matches!(place, Place::Total(_)) && random.below(6) == 0 => {
+            Running::Cores(cores) if matches!(place, PlacementChoice::Total(_)) && random.below(6) == 0 => {
                 with = !with;
                 done.swaps += usize::from(swap_on(cores, ready.borrow_mut().pop_front(), &text, with));
             }
-            Running::Cores(cores) if matches!(place, Place::Flow(..)) && !ready.borrow().is_empty() && random.below(3) == 0 => {
+            Running::Cores(cores) if matches!(place, PlacementChoice::Flow(..)) && !ready.borrow().is_empty() && random.below(3) == 0 => {
                 with = !with;
                 done.flow_swaps += usize::from(swap_on(cores, ready.borrow_mut().pop_front(), &text, with));
             }
@@ -255,10 +255,10 @@ fn one(seed: u64, done: &mut Done) {
     let found = match (found, place) {
         (Ok(found), _) => found,
         // What cannot be each replica's is told, with the element.
-        (Err(why), Place::Flow(..)) if why.to_string().contains('`') => return done.refused += 1,
+        (Err(why), PlacementChoice::Flow(..)) if why.to_string().contains('`') => return done.refused += 1,
         (Err(why), _) => panic!("{name}: {why}"),
     };
-    if let Place::Flow(..) = place {
+    if let PlacementChoice::Flow(..) = place {
         return compare_flows(*by_flow, &found, &wanted, &name);
     }
     assert!(found.outputs == wanted.outputs, "{name}: packets differ");

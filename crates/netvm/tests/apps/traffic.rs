@@ -47,8 +47,8 @@ fn play(
     }
 }
 
-/// The same with replicas that keep the order of each flow only, under every policy for what they
-/// have in common.
+/// Runs an application on packets of one device with replicas that keep the order of each flow
+/// only, under every policy for what they have in common.
 fn play_by_flow(config: &str, (device, handlers): (&str, &[&str]), packets: &Packets, mut judge: impl FnMut(&str, Found)) {
     std::env::set_current_dir(apps().join("..")).unwrap();
     let job = Job {

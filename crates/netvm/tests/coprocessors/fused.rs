@@ -114,7 +114,7 @@ fn runs(name: &str, text: &str) -> (Vec<[u8; 3]>, String, usize) {
     let others = if aot::build::Compiler::system().is_ok() { &["jit", "aot"][..] } else { &["jit"] };
     others.iter().for_each(|engine| assert_eq!(sent(&application, engine), (packets.clone(), printed.clone()), "{engine}"));
     std::fs::remove_dir_all(folder).unwrap();
-    let alone = |way: &&netvm::application::Way| way.alone.is_some() && !way.element.contains("Device");
+    let alone = |way: &&netvm::application::ElementAccount| way.alone.is_some() && !way.element.contains("Device");
     (packets, printed, application.explain(None).ways.iter().filter(alone).count())
 }
 

@@ -2,7 +2,7 @@
 //! results are those of one thread either way.
 
 use super::graphs::{reading, run};
-use super::{Place, assert_same, engines_there, folder, run_on};
+use super::{PlacementMode, assert_same, engines_there, folder, run_on};
 use netvm::application::{Application, Item, Placement, Policies, Policy, Reading, Sort, Stage};
 use netvm::engines;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn tables_keyed_by_both_addresses_are_each_replicas_own_without_a_promise() {
     assert!(wanted.captures.iter().flatten().all(|file| file.len() > 1000), "both outputs have packets");
     for engine in engines_there() {
         for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 5] } {
-            let (found, _, shown) = run_on(PAIRS, &reads, (Place::Total, *replicas), engine, &[], &folder, &input);
+            let (found, _, shown) = run_on(PAIRS, &reads, (PlacementMode::Total, *replicas), engine, &[], &folder, &input);
             assert!(shown.contains("replicas by both addresses, in either order, which the keys of tables have"), "{shown}");
             assert_same(&found, &wanted, &format!("{replicas} replicas, {engine}"));
         }
@@ -67,7 +67,7 @@ fn a_promise_that_does_not_hold_is_refused_and_the_result_is_that_of_one_thread(
     let input = folder.join("in.pcap");
     let wanted = run(text, &[], engines::find("interp").unwrap(), &folder, &input);
     for (engine, replicas) in [("interp", 4), ("jit", 4)] {
-        let (found, _, _) = run_on(text, &[], (Place::Total, replicas), engine, &[], &folder, &input);
+        let (found, _, _) = run_on(text, &[], (PlacementMode::Total, replicas), engine, &[], &folder, &input);
         assert_same(&found, &wanted, engine);
     }
     // With the order of flows the state is in common.
@@ -109,7 +109,7 @@ fn tables_keyed_by_one_address_are_each_replicas_own() {
     let reads = ["d.count", "f.counts.count"];
     let wanted = run(SOURCES, &reads, engines::find("interp").unwrap(), &folder, &input);
     for (engine, replicas) in [("interp", 3), ("jit", 2), ("jit", 5)] {
-        let (found, _, shown) = run_on(SOURCES, &reads, (Place::Total, replicas), engine, &[], &folder, &input);
+        let (found, _, shown) = run_on(SOURCES, &reads, (PlacementMode::Total, replicas), engine, &[], &folder, &input);
         assert!(shown.contains("packets go to replicas by the source address, which"), "{shown}");
         assert_same(&found, &wanted, &format!("{replicas} replicas, {engine}"));
     }

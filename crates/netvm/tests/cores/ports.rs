@@ -2,7 +2,7 @@
 //! what the interpreter gives it on one thread.
 
 use super::graphs::{Found, capture, run};
-use super::{Place, engines_there, folder, run_on};
+use super::{PlacementMode, engines_there, folder, run_on};
 use netil::digest::internet_checksum;
 use netvm::application::{Application, Placement, Policies, Policy};
 use netvm::engines;
@@ -90,7 +90,7 @@ fn check(name: &str, text: &str, reads: &[&str], folder: &std::path::Path) {
     let wanted = run(text, reads, engines::find("interp").unwrap(), folder, &input);
     for engine in engines_there() {
         for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 8] } {
-            let place = (Place::Flow(Policy::Lock), *replicas);
+            let place = (PlacementMode::Flow(Policy::Lock), *replicas);
             let (found, _, shown) = run_on(text, reads, place, engine, &[], folder, &input);
             assert!(shown.contains(": each replica has the state of some ports"), "{shown}");
             assert_same_flows(&found, &wanted, &format!("{name}, {replicas} replicas, {engine}"));

@@ -47,7 +47,7 @@ fn packets_draw_the_same_on_every_engine_and_in_replicas() {
             let alone = run(text, reads, engines::find(engine).unwrap(), &folder, &input);
             assert_same(&alone, &wanted, &format!("{name}, {engine}"));
             for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 4] } {
-                let (found, _, shown) = run_on(text, reads, (Place::Total, *replicas), engine, &[], &folder, &input);
+                let (found, _, shown) = run_on(text, reads, (PlacementMode::Total, *replicas), engine, &[], &folder, &input);
                 let (before, _) = shown.split_once("in order").unwrap_or((&shown, ""));
                 for element in replicated {
                     assert!(before.contains(&format!("  {element} ::")), "{name}: {element}\n{shown}");
@@ -70,7 +70,7 @@ fn packets_of_a_flow_draw_the_same_in_replicas_of_their_own() {
         for engine in ["interp", "jit"] {
             for replicas in [1, 2, 3] {
                 let called = format!("{name}, {replicas} replicas, {engine}");
-                let (found, _, _) = run_on(&text, reads, (Place::Flow(Policy::Lock), replicas), engine, &[], &folder, &input);
+                let (found, _, _) = run_on(&text, reads, (PlacementMode::Flow(Policy::Lock), replicas), engine, &[], &folder, &input);
                 assert_eq!(found.counts, wanted.counts, "{called}");
                 assert_eq!(found.nodes, wanted.nodes, "{called}");
                 for (found, wanted) in found.captures.iter().zip(&wanted.captures) {

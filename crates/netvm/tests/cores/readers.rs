@@ -2,7 +2,7 @@
 
 use super::graphs::run;
 use super::ports::{assert_same_flows, flows};
-use super::{Place, assert_same, engines_there, folder, run_on};
+use super::{PlacementMode, assert_same, engines_there, folder, run_on};
 use netvm::application::Policy;
 use netvm::engines;
 
@@ -19,7 +19,7 @@ fn large_packets_are_cut_under_the_lock_and_others_pass_it() {
     assert!(wanted.counts[0].trim().parse::<u32>().unwrap() > 100, "{:?}", wanted.counts);
     for engine in engines_there() {
         for replicas in if *engine == "aot" { &[1, 2][..] } else { &[1, 2, 3, 8] } {
-            let (found, _, shown) = run_on(text, &reads, (Place::Flow(Policy::Copies), *replicas), engine, &[], &folder, &input);
+            let (found, _, shown) = run_on(text, &reads, (PlacementMode::Flow(Policy::Copies), *replicas), engine, &[], &folder, &input);
             assert!(shown.contains(&format!("f :: IPFragmenter{COPIES}")), "{shown}");
             let name = format!("{replicas} replicas, {engine}");
             assert_same_flows(&found, &wanted, &name);
@@ -50,7 +50,7 @@ fn neighbours_are_learnt_under_the_lock_and_found_without_it() {
             if (*engine == "aot" && replicas > 2) || (replicas > 1 && !several) {
                 continue;
             }
-            let (found, _, shown) = run_on(&text, &reads, (Place::Flow(Policy::Copies), replicas), engine, &[], &folder, &input);
+            let (found, _, shown) = run_on(&text, &reads, (PlacementMode::Flow(Policy::Copies), replicas), engine, &[], &folder, &input);
             assert!(shown.contains(&format!("arp :: ARPQuerier{COPIES}")), "{shown}");
             let name = format!("{timeout}, {replicas} replicas, {engine}");
             if replicas == 1 {

@@ -50,7 +50,7 @@ fn replicas_with_the_state_of_all_packets_give_what_one_graph_gives() {
         assert!(wanted.captures.iter().flatten().any(|file| file.len() > 1000), "{name}: nothing was written");
         for engine in engines_there() {
             for replicas in if *engine == "aot" { &[2][..] } else { &[1, 2, 3, 5] } {
-                let (found, _, shown) = run_on(text, reads, (Place::Replicate, *replicas), engine, &[], &folder, &input);
+                let (found, _, shown) = run_on(text, reads, (PlacementMode::Replicate, *replicas), engine, &[], &folder, &input);
                 for element in replicated {
                     let line = shown.lines().find(|line| line.starts_with(&format!("  {element} ::"))).unwrap_or_default();
                     assert!(line.ends_with("each replica has the state of all packets"), "{name}: {shown}");

@@ -83,7 +83,8 @@ pub fn wanted(engine: &EngineInfo, program: &Arc<Verified>, packets: &[Vec<u8>])
     Ok(lines(&mut session, program, packets, |_| {}))
 }
 
-/// The same of a session that has begun; `arrives` is told of each packet before it is pushed.
+/// What main.c prints, by a session that has begun; `arrives` is told of each packet before it is
+/// pushed.
 pub fn lines(session: &mut Session, program: &Verified, packets: &[Vec<u8>], mut arrives: impl FnMut(&[u8])) -> String {
     let input = program.module().all_ports().iter().find(|(_, p)| p.kind == PortKind::PushInput).map_or(0, |(id, _)| *id);
     let mut text = String::new();
@@ -152,12 +153,12 @@ pub fn ran(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str)
     ran_as(target, program, packets, name, &Options::default())
 }
 
-/// The same, built in another way.
+/// Builds with those options, makes, runs; why not if the target refuses the program.
 pub fn ran_as(target: &Target, program: &Verified, packets: &[Vec<u8>], name: &str, options: &Options) -> Result<String, String> {
     ran_with(target, program, packets, name, options, ["", ""])
 }
 
-/// The same, with other text in the place of some.
+/// Builds with other text in the place of some, makes, runs; why not if the target refuses it.
 pub fn ran_with(
     target: &Target,
     program: &Verified,

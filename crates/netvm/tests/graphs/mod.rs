@@ -161,7 +161,7 @@ pub fn engines() -> engines::Settings {
     engines::Settings { no_cache: true, ..engines::Settings::default() }
 }
 
-/// The same with settings of the engine and of the run.
+/// Runs a configuration with settings of the engine and of the run.
 pub fn run_with(
     text: &str,
     reads: &[&str],
@@ -203,7 +203,7 @@ pub fn capture() -> Vec<u8> {
     capture_of(3000)
 }
 
-/// The same of so many packets.
+/// Mixed traffic of so many packets as a capture, some of them damaged or with time to live 1.
 pub fn capture_of(packets: usize) -> Vec<u8> {
     let mut file = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
     for (n, (time, mut frame)) in synth::mixed_trace(11, packets).into_iter().enumerate() {

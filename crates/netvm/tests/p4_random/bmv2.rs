@@ -1,4 +1,4 @@
-//! The same programs in BMv2's simple_switch, where somebody has built it: `NETVM_BMV2=DIR`.
+//! Random P4 programs in BMv2's simple_switch, where somebody has built it: `NETVM_BMV2=DIR`.
 //!
 //! DIR has `simple_switch`, `simple_switch_CLI` and p4c's `p4c-bm2-ss`, there, in `bin` or in
 //! `targets/simple_switch`. Packets go to captures that the switch writes itself, and come through

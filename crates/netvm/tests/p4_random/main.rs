@@ -11,7 +11,7 @@ mod program;
 mod values;
 
 use netvm::application::{self, Application, Host, Stream};
-use netvm::io::{Capture, LinkType, Plan, Timestamp, Writer};
+use netvm::io::{Capture, LinkType, Timestamp, WriteOptions, Writer};
 use netvm::p4::{BigInt, Optimisation, Reading, Switch, optimisation};
 use netvm::{Settings, engines};
 use std::path::{Path, PathBuf};
@@ -87,7 +87,8 @@ fn try_one(seed: u64) -> (usize, bool) {
 /// What an element of a graph sends by each port, on an engine.
 fn of_graph(dir: &Path, (engine, without): (&engines::EngineInfo, &[&str]), packets: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
     let input = dir.join("in.pcap");
-    let mut writer = Writer::create(&input, &Plan { link_type: LinkType::EN10MB, ..Plan::for_output(&input, &[]) }).unwrap();
+    let mut writer =
+        Writer::create(&input, &WriteOptions { link_type: LinkType::EN10MB, ..WriteOptions::for_output(&input, &[]) }).unwrap();
     for (n, bytes) in packets.iter().enumerate() {
         writer.write_packet(LinkType::EN10MB, Timestamp::from_nanos(1, n as u32 * 1000), bytes.len() as u32, bytes).unwrap();
     }

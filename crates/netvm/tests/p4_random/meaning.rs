@@ -50,7 +50,7 @@ impl Program {
         }
     }
 
-    /// The same as commands, for the tables that the switch has.
+    /// What is entered into a switch, as commands, for the tables that the switch has.
     pub fn commands(&self, switch: &Switch) -> String {
         let mut text = String::new();
         for table in self.tables.iter().filter(|table| switch.table(&table.name).is_ok()) {

@@ -3,7 +3,7 @@
 use super::expr::{Param, Scope, inner, literal};
 use super::flow::{self, Arms, END, Unwritten};
 use super::json::{Node, Read};
-use super::layout::{Kind, Layout, Place};
+use super::layout::{FieldRef, Kind, Layout};
 use super::objects::Objects;
 use super::text::{Names, Text, origin, quoted};
 use num_traits::ToPrimitive;
@@ -120,7 +120,7 @@ impl<'a> Statements<'_, 'a> {
     }
 
     /// A field that can be written to.
-    pub fn target(&mut self, node: &Node<'_>) -> Read<Place> {
+    pub fn target(&mut self, node: &Node<'_>) -> Read<FieldRef> {
         let inside = inner(node)?;
         match self.scope.place(&inside)? {
             Some(place) if place.kind != Kind::Error && place.kind != Kind::Valid => Ok(place),
@@ -131,7 +131,7 @@ impl<'a> Statements<'_, 'a> {
 
     /// An assignment.
     pub fn assign(&mut self, to: &Node<'_>, value: &Node<'_>) -> Read<Vec<String>> {
-        if let Some(Place { text, kind: Kind::Error }) = self.scope.place(&inner(to)?)? {
+        if let Some(FieldRef { text, kind: Kind::Error }) = self.scope.place(&inner(to)?)? {
             return Ok(vec![format!("{text} = {};", self.scope.error(value)?)]);
         }
         let target = self.target(to)?;
@@ -139,7 +139,7 @@ impl<'a> Statements<'_, 'a> {
             Kind::Bits(w) => self.scope.modulo(value, w)?,
             Kind::Signed(w) => format!("(int<{w}>)({})", self.scope.modulo(value, w)?),
             _ => match self.scope.place(&inner(value)?)? {
-                Some(Place { text, kind: Kind::Varying(_) }) => text,
+                Some(FieldRef { text, kind: Kind::Varying(_) }) => text,
                 _ => return value.wrong("a field of varying length gets the value of another one"),
             },
         };

@@ -5,7 +5,7 @@
 //! finds. Registers that are read stand in statements in front of the one with the expression.
 
 use super::json::{Node, Read};
-use super::layout::{Group, Kind, Layout, Place};
+use super::layout::{FieldRef, Group, Kind, Layout};
 use num_bigint::{BigInt, Sign};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use std::collections::HashMap;
@@ -81,7 +81,7 @@ pub(super) fn inner<'a>(node: &Node<'a>) -> Read<Node<'a>> {
 }
 
 impl Scope<'_> {
-    fn place_range(place: &Place, node: &Node<'_>) -> Read<Range> {
+    fn place_range(place: &FieldRef, node: &Node<'_>) -> Read<Range> {
         match place.kind {
             Kind::Bits(w) => Ok((BigInt::zero(), ones(w.into()))),
             Kind::Signed(w) => Ok((-(BigInt::one() << (w - 1)), ones(u64::from(w) - 1))),
@@ -92,7 +92,7 @@ impl Scope<'_> {
     }
 
     /// A field, if that is one.
-    pub fn place(&mut self, node: &Node<'_>) -> Read<Option<Place>> {
+    pub fn place(&mut self, node: &Node<'_>) -> Read<Option<FieldRef>> {
         if node.get("op").is_some() {
             let (op, left, right) = parts(node)?;
             return match (op, left) {
@@ -342,7 +342,7 @@ impl Scope<'_> {
 
     /// A parser's error: a field of that kind, or a number.
     pub fn error(&mut self, node: &Node<'_>) -> Read<String> {
-        if let Some(Place { text, kind: Kind::Error }) = self.place(&inner(node)?)? {
+        if let Some(FieldRef { text, kind: Kind::Error }) = self.place(&inner(node)?)? {
             return Ok(text);
         }
         let number = self.modulo(node, 32)?;
@@ -350,7 +350,7 @@ impl Scope<'_> {
         Ok(format!("({}error.NoError)", self.errors.iter().map(known).collect::<String>()))
     }
 
-    fn field_value(&mut self, place: &Place, w: u64, node: &Node<'_>) -> Read<String> {
+    fn field_value(&mut self, place: &FieldRef, w: u64, node: &Node<'_>) -> Read<String> {
         match place.kind {
             Kind::Bits(k) => Ok(cast(&place.text, k.into(), w)),
             Kind::Valid => Ok(cast(&format!("({})", place.text), 1, w)),
@@ -517,14 +517,14 @@ impl Scope<'_> {
             }
             _ => {}
         }
-        if let Some(Place { text, kind: Kind::Varying(_) }) = self.place(&inside)? {
+        if let Some(FieldRef { text, kind: Kind::Varying(_) }) = self.place(&inside)? {
             return match self.place(&inner(right)?)? {
-                Some(Place { text: other, kind: Kind::Varying(_) }) => Ok(format!("({text} {op} {other})")),
+                Some(FieldRef { text: other, kind: Kind::Varying(_) }) => Ok(format!("({text} {op} {other})")),
                 _ => right.wrong("a field of varying length is compared with another one"),
             };
         }
         let (a, b) = (self.range(left)?, self.range(right)?);
-        if let (Some(Place { text, kind: Kind::Error }), true) = (self.place(&inside)?, b.0 == b.1 && matches!(op, "==" | "!="))
+        if let (Some(FieldRef { text, kind: Kind::Error }), true) = (self.place(&inside)?, b.0 == b.1 && matches!(op, "==" | "!="))
             && let Some((name, _)) = self.errors.iter().find(|(_, n)| *n == b.0)
         {
             return Ok(format!("({text} {op} error.{name})"));

@@ -72,7 +72,7 @@ pub(super) fn write(nodes: &[Node], start: usize, text: &mut Text) -> Result<(),
         return Ok(());
     }
     let order = sorted(nodes, start)?;
-    let mut shape = Shape::new(nodes, &order);
+    let mut shape = Structurer::new(nodes, &order);
     // The first run finds out what is left out by `go`.
     shape.region(start, &mut vec![END], 0, &mut Text::default())?;
     if !shape.guarded.is_empty() {
@@ -157,7 +157,7 @@ fn sorted(nodes: &[Node], start: usize) -> Result<Vec<usize>, Unwritten> {
     Ok(order)
 }
 
-struct Shape<'a> {
+struct Structurer<'a> {
     nodes: &'a [Node],
     /// Several ways meet here.
     meets: Vec<bool>,
@@ -167,7 +167,7 @@ struct Shape<'a> {
     guarded: HashSet<usize>,
 }
 
-impl<'a> Shape<'a> {
+impl<'a> Structurer<'a> {
     fn new(nodes: &'a [Node], order: &[usize]) -> Self {
         let (mut place, mut before) = (vec![0; nodes.len()], vec![Vec::new(); nodes.len()]);
         for (n, node) in order.iter().enumerate() {

@@ -82,7 +82,7 @@ pub(super) struct Layout {
     headers: Vec<String>,
     /// The field lists that fields of metadata are in.
     kept: HashMap<(String, usize), Vec<u32>>,
-    /// The same for fields of the standard metadata, and what they hold.
+    /// The field lists that fields of the standard metadata are in, and what these fields hold.
     kept_standard: BTreeMap<&'static str, (Kind, Vec<u32>)>,
     /// The member of `meta_t` for them.
     kept_ident: String,
@@ -141,7 +141,7 @@ const OLD: &[(&str, &str, &str)] = &[
 
 /// A field: how it is written, and what it holds.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct FieldRef {
     pub text: String,
     pub kind: Kind,
 }
@@ -339,7 +339,7 @@ impl Layout {
     }
 
     /// A field by the names of its header and its own.
-    pub fn field(&self, node: &Node<'_>) -> Read<Place> {
+    pub fn field(&self, node: &Node<'_>) -> Read<FieldRef> {
         if self.is_psa
             && let [header, field] = node.just()?
             && let Some(place) = psa::field(header.text()?, field.text()?)
@@ -347,30 +347,30 @@ impl Layout {
             return Ok(place);
         }
         if let Some((name, kind)) = self.standard(node)? {
-            return Ok(Place { text: format!("standard_metadata.{name}"), kind });
+            return Ok(FieldRef { text: format!("standard_metadata.{name}"), kind });
         }
         let [header, field] = node.just()?;
         let instance = self.header(&header)?;
         if field.text()? == "$valid$" {
-            return Ok(Place { text: format!("(bit<1>){}.isValid()", instance.place), kind: Kind::Valid });
+            return Ok(FieldRef { text: format!("(bit<1>){}.isValid()", instance.place), kind: Kind::Valid });
         }
         self.member(instance.ty, &instance.place, &field)
     }
 
     /// A field of a header that is written like that.
-    pub fn member(&self, ty: usize, place: &str, field: &Node<'_>) -> Read<Place> {
+    pub fn member(&self, ty: usize, place: &str, field: &Node<'_>) -> Read<FieldRef> {
         let name = field.text()?;
         match self.types[ty].fields.iter().find(|f| f.name == name) {
-            Some(found) => Ok(Place { text: format!("{place}.{}", found.ident), kind: found.kind }),
+            Some(found) => Ok(FieldRef { text: format!("{place}.{}", found.ident), kind: found.kind }),
             None => field.wrong(format!("the header has no field `{name}`")),
         }
     }
 
     /// A field by its number.
-    pub fn nth(&self, ty: usize, place: &str, node: &Node<'_>) -> Read<Place> {
+    pub fn nth(&self, ty: usize, place: &str, node: &Node<'_>) -> Read<FieldRef> {
         let n = node.number()? as usize;
         match self.types[ty].fields.get(n) {
-            Some(found) => Ok(Place { text: format!("{place}.{}", found.ident), kind: found.kind }),
+            Some(found) => Ok(FieldRef { text: format!("{place}.{}", found.ident), kind: found.kind }),
             None => node.wrong(format!("the header has {} fields", self.types[ty].fields.len())),
         }
     }

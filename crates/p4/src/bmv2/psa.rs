@@ -12,7 +12,7 @@
 use super::action::{self, Action, Statements};
 use super::expr::literal;
 use super::json::{Node, Read};
-use super::layout::{Kind, Layout, Place};
+use super::layout::{FieldRef, Kind, Layout};
 use super::objects::Objects;
 use super::pipeline::Pipelines;
 use super::text::{Names, Text, named, origin};
@@ -132,12 +132,12 @@ pub(super) fn is_own(name: &str) -> bool {
 }
 
 /// A field of what a block is told or tells.
-pub(super) fn field(header: &str, field: &str) -> Option<Place> {
+pub(super) fn field(header: &str, field: &str) -> Option<FieldRef> {
     let (_, fields) = OWN.iter().find(|(own, _)| *own == header)?;
     let (name, kind) = fields.iter().find(|(name, _)| *name == field)?;
     let text = format!("{header}.{name}");
     // Paths are an enumeration whose members have those numbers.
-    Some(Place { text: if *name == "packet_path" { format!("(bit<32>){text}") } else { text }, kind: *kind })
+    Some(FieldRef { text: if *name == "packet_path" { format!("(bit<32>){text}") } else { text }, kind: *kind })
 }
 
 /// Writes the blocks of a program and puts them together.

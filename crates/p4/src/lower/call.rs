@@ -3,7 +3,7 @@
 //! `exit` copies out the parameters of everything that it leaves: each inlined body has a place for
 //! it, from which control goes on to that of the body around it.
 
-use super::place::Place;
+use super::place::StorageLocation;
 use super::{Binding, Frame, Lower, Lowered, fault};
 use crate::ast::Dir;
 use crate::check::types::Bound;
@@ -13,7 +13,7 @@ use netil::table::Op;
 
 /// Where a parameter is copied back to.
 pub(super) enum Target {
-    Place(Place),
+    Place(StorageLocation),
     /// Bits of a number.
     Bits(Expr),
 }
@@ -30,7 +30,7 @@ impl Lower<'_> {
         bound: &Bound,
         share: bool,
         call: &Expr,
-    ) -> Lowered<Vec<(Target, Place)>> {
+    ) -> Lowered<Vec<(Target, StorageLocation)>> {
         let mut out = Vec::new();
         let mut bindings = Vec::new();
         let shared: Vec<bool> = (0..params.len()).map(|n| share && self.may_share(params, args, n)).collect();
@@ -123,7 +123,7 @@ impl Lower<'_> {
         }
     }
 
-    fn copy_out(&mut self, out: &[(Target, Place)], call: &Expr) -> Lowered<()> {
+    fn copy_out(&mut self, out: &[(Target, StorageLocation)], call: &Expr) -> Lowered<()> {
         out.iter().try_for_each(|(to, from)| match to {
             Target::Place(to) => self.copy(to, from, call.span),
             Target::Bits(to) => {
@@ -138,8 +138,8 @@ impl Lower<'_> {
     /// they have copied.
     fn around(
         &mut self,
-        out: &[(Target, Place)],
-        result: Option<Place>,
+        out: &[(Target, StorageLocation)],
+        result: Option<StorageLocation>,
         call: &Expr,
         body: impl FnOnce(&mut Self) -> Lowered<()>,
     ) -> Lowered<()> {
@@ -177,7 +177,7 @@ impl Lower<'_> {
     }
 
     /// A function or action; where its result is.
-    pub(super) fn inline(&mut self, f: FnId, types: &[Type], args: &[Option<Expr>], call: &Expr) -> Lowered<Option<Place>> {
+    pub(super) fn inline(&mut self, f: FnId, types: &[Type], args: &[Option<Expr>], call: &Expr) -> Lowered<Option<StorageLocation>> {
         let program = self.program;
         let function = &program.functions[f];
         if function.kind == FnKind::Extern {
@@ -196,8 +196,14 @@ impl Lower<'_> {
         self.inline_bound(f, bound, &out, call)
     }
 
-    /// The same with parameters that have their places.
-    pub(super) fn inline_bound(&mut self, f: FnId, bound: Bound, out: &[(Target, Place)], call: &Expr) -> Lowered<Option<Place>> {
+    /// A function or action with parameters that have their places; where its result is.
+    pub(super) fn inline_bound(
+        &mut self,
+        f: FnId,
+        bound: Bound,
+        out: &[(Target, StorageLocation)],
+        call: &Expr,
+    ) -> Lowered<Option<StorageLocation>> {
         let program = self.program;
         let function = &program.functions[f];
         let ty = program.substitute(&function.result, &bound);
@@ -287,7 +293,7 @@ impl Lower<'_> {
 
     /// Goes to the first case that holds the keys; on behind it if there is none.
     fn select(&mut self, keys: &[Expr], cases: &[(&[Expr], usize)]) -> Lowered<()> {
-        let places: Vec<Place> = keys.iter().map(|k| self.held(k)).collect::<Lowered<_>>()?;
+        let places: Vec<StorageLocation> = keys.iter().map(|k| self.held(k)).collect::<Lowered<_>>()?;
         for (sets, label) in cases {
             let next = self.code.label();
             if let ([Expr { kind: ExprKind::Var(var), span, .. }], true) = (*sets, places.len() > 1) {
@@ -309,7 +315,7 @@ impl Lower<'_> {
     }
 
     /// Pushes whether a place's value is in a set, unless that is known.
-    fn in_set(&mut self, place: &Place, set: &Expr) -> Lowered<Option<bool>> {
+    fn in_set(&mut self, place: &StorageLocation, set: &Expr) -> Lowered<Option<bool>> {
         let span = set.span;
         match &set.kind {
             ExprKind::Everything | ExprKind::Default => return Ok(Some(true)),

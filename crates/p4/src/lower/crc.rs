@@ -3,7 +3,7 @@
 //!
 //! Source: CRC-32 is that of IEEE 802.3, CRC-16 is ARC, as in BMv2.
 
-use super::place::Place;
+use super::place::StorageLocation;
 use super::{Lower, Lowered};
 use crate::crc::{IMAGE, MAP, TABLE};
 use crate::hir::Expr;
@@ -48,7 +48,7 @@ impl Lower<'_> {
     }
 
     /// Goes on with a standard check, whose remainder is in the local, over the bytes of a value.
-    pub(super) fn crc_on(&mut self, data: &Place, wide: bool, crc: u32, call: &Expr) -> Lowered<()> {
+    pub(super) fn crc_on(&mut self, data: &StorageLocation, wide: bool, crc: u32, call: &Expr) -> Lowered<()> {
         let width = self.padded(data, call)?;
         let table = self.crc_table(if wide { 0xedb8_8320 } else { 0xa001 });
         self.each_byte(width, crc, &|_| {}, &|l| {
@@ -59,7 +59,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    pub(super) fn crc(&mut self, data: &Place, wide: bool, call: &Expr) -> Lowered<u16> {
+    pub(super) fn crc(&mut self, data: &StorageLocation, wide: bool, call: &Expr) -> Lowered<u16> {
         let crc = self.code.new_local(32);
         self.code.push(if wide { u32::MAX } else { 0 });
         self.code.set(crc);
@@ -87,7 +87,7 @@ impl Lower<'_> {
     }
 
     /// With parameters in data memory, see [`crate::crc`].
-    pub(super) fn custom_crc(&mut self, data: &Place, bits: u16, call: &Expr) -> Lowered<u16> {
+    pub(super) fn custom_crc(&mut self, data: &StorageLocation, bits: u16, call: &Expr) -> Lowered<u16> {
         let name = if self.calculations == 1 { "calc".to_owned() } else { format!("calc_{}", self.calculations - 2) };
         let at = self.allot(IMAGE, call.span)?;
         self.crcs.push(CrcMeta { name, width: u32::from(bits), at });

@@ -3,7 +3,7 @@
 //!
 //! Source: RFC 1071 for csum16.
 
-use super::place::{Leaf, Place};
+use super::place::{Leaf, StorageLocation};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Expr, Type};
 use netil::table::Op;
@@ -12,7 +12,7 @@ use num_bigint::BigInt;
 impl Lower<'_> {
     /// All parts of a value as they stand in a packet, as numbers of whole 16-bit words; a `varbit`
     /// is added where it is as long as it is.
-    pub(super) fn words(&mut self, data: &Place, call: &Expr, sum: u32, inverted: bool) -> Lowered<()> {
+    pub(super) fn words(&mut self, data: &StorageLocation, call: &Expr, sum: u32, inverted: bool) -> Lowered<()> {
         let leaves: Vec<(u32, Leaf)> = (0..).zip(self.leaves(&data.ty, call.span)?).collect();
         let mut group: (Vec<(u32, Leaf)>, u32) = (Vec::new(), 0);
         for (n, leaf) in leaves {
@@ -41,7 +41,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn add_words(&mut self, data: &Place, group: &(Vec<(u32, Leaf)>, u32), sum: u32, inverted: bool) {
+    fn add_words(&mut self, data: &StorageLocation, group: &(Vec<(u32, Leaf)>, u32), sum: u32, inverted: bool) {
         if group.1 == 0 {
             return;
         }
@@ -89,7 +89,7 @@ impl Lower<'_> {
     }
 
     /// Pushes the Internet checksum of a value, and of the payload; 16 bits.
-    pub(super) fn checksum16(&mut self, data: &Place, payload: bool, call: &Expr) -> Lowered<()> {
+    pub(super) fn checksum16(&mut self, data: &StorageLocation, payload: bool, call: &Expr) -> Lowered<()> {
         let sum = self.code.new_local(32);
         self.code.push(0);
         self.code.set(sum);
@@ -132,7 +132,7 @@ impl Lower<'_> {
     }
 
     /// Pushes what an algorithm makes of a place's value; its width.
-    pub(super) fn digest_of(&mut self, data: &Place, name: &str, payload: bool, call: &Expr) -> Lowered<u16> {
+    pub(super) fn digest_of(&mut self, data: &StorageLocation, name: &str, payload: bool, call: &Expr) -> Lowered<u16> {
         self.calculations += 1;
         match name {
             "csum16" => {
@@ -152,7 +152,7 @@ impl Lower<'_> {
     }
 
     /// A value's bits in a row.
-    fn row(&mut self, data: &Place, call: &Expr) -> Lowered<u16> {
+    fn row(&mut self, data: &StorageLocation, call: &Expr) -> Lowered<u16> {
         let leaves: Vec<(u32, Leaf)> = (0..).zip(self.leaves(&data.ty, call.span)?).collect();
         let group: Vec<_> = leaves.into_iter().filter(|(_, l)| matches!(l, Leaf::Bits(_) | Leaf::Bool | Leaf::Var(_))).collect();
         let total: u32 = group.iter().map(|(_, l)| if *l == Leaf::Bool { 1 } else { u32::from(l.width()) }).sum();
@@ -162,7 +162,7 @@ impl Lower<'_> {
         Ok(self.join(data, &(group, total)))
     }
 
-    pub(super) fn padded(&mut self, data: &Place, call: &Expr) -> Lowered<u16> {
+    pub(super) fn padded(&mut self, data: &StorageLocation, call: &Expr) -> Lowered<u16> {
         let width = self.row(data, call)?;
         let bytes = width.next_multiple_of(8);
         if bytes > width {
@@ -172,7 +172,7 @@ impl Lower<'_> {
         Ok(bytes)
     }
 
-    fn xor16(&mut self, data: &Place, call: &Expr) -> Lowered<u16> {
+    fn xor16(&mut self, data: &StorageLocation, call: &Expr) -> Lowered<u16> {
         let mut width = self.padded(data, call)?;
         if !width.is_multiple_of(16) {
             self.code.constant(&BigInt::ZERO, 8);
@@ -192,7 +192,14 @@ impl Lower<'_> {
     }
 
     /// Base + hash mod max, of the hash on the stack; BMv2 leaves the hash away where max is 0.
-    pub(super) fn hash_between(&mut self, width: u16, base: &Place, max: &Place, leaf: Leaf, call: &Expr) -> Lowered<()> {
+    pub(super) fn hash_between(
+        &mut self,
+        width: u16,
+        base: &StorageLocation,
+        max: &StorageLocation,
+        leaf: Leaf,
+        call: &Expr,
+    ) -> Lowered<()> {
         let (base_leaf, max_leaf) = (self.scalar(&base.ty, call.span)?, self.scalar(&max.ty, call.span)?);
         let all = width.max(base_leaf.width()).max(max_leaf.width()).max(leaf.width()).max(64);
         self.code.resize(width, all);

@@ -1,6 +1,6 @@
 //! Expressions: scalars on the stack, all else into places.
 
-use super::place::{Leaf, Place};
+use super::place::{Leaf, StorageLocation};
 use super::{Binding, Lower, Lowered, fault};
 use crate::ast::{Aggregate, BinOp, UnOp};
 use crate::hir::{Builtin, Callee, Expr, ExprKind, Type};
@@ -227,7 +227,7 @@ impl Lower<'_> {
 
     /// Pushes whether two values of a type are equal. Invalid headers are equal whatever their
     /// fields are.
-    fn equal(&mut self, a: &Place, b: &Place, e: &Expr) -> Lowered<()> {
+    fn equal(&mut self, a: &StorageLocation, b: &StorageLocation, e: &Expr) -> Lowered<()> {
         let span = e.span;
         let parts = match a.ty.clone() {
             Type::Struct(id, args) => self.program.fields(id, &args).len(),
@@ -249,7 +249,7 @@ impl Lower<'_> {
         self.code.push(1);
         for n in 0..parts {
             let stack = matches!(a.ty, Type::Stack(..));
-            let part = |l: &Self, p: &Place| if stack { l.element(p, n as u32, span) } else { l.member(p, n, span) };
+            let part = |l: &Self, p: &StorageLocation| if stack { l.element(p, n as u32, span) } else { l.member(p, n, span) };
             let (x, y) = (part(self, a)?, part(self, b)?);
             self.equal(&x, &y, e)?;
             self.code.op(Op::And);
@@ -291,7 +291,7 @@ impl Lower<'_> {
     }
 
     /// Puts a value into a place that no part of it is read from.
-    pub(super) fn eval_into(&mut self, e: &Expr, to: &Place) -> Lowered<()> {
+    pub(super) fn eval_into(&mut self, e: &Expr, to: &StorageLocation) -> Lowered<()> {
         match &e.kind {
             ExprKind::Default => return self.clear(to, e.span),
             ExprKind::Fields(items) => return self.fields_into(items, e, to),
@@ -340,7 +340,7 @@ impl Lower<'_> {
     }
 
     /// A tuple's parts into a struct's.
-    fn spread(&mut self, from: &Place, to: &Place, e: &Expr) -> Lowered<()> {
+    fn spread(&mut self, from: &StorageLocation, to: &StorageLocation, e: &Expr) -> Lowered<()> {
         if self.program.aggregate(&to.ty) == Some(Aggregate::Header) {
             self.code.push(1);
             self.store_valid(to);
@@ -357,7 +357,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn fields_into(&mut self, items: &[Expr], e: &Expr, to: &Place) -> Lowered<()> {
+    fn fields_into(&mut self, items: &[Expr], e: &Expr, to: &StorageLocation) -> Lowered<()> {
         if let Type::Stack(..) = to.ty {
             for (n, item) in items.iter().enumerate() {
                 let element = self.element(to, n as u32, e.span)?;

@@ -3,7 +3,7 @@
 
 use super::arch::Called;
 use super::code::LabelId;
-use super::place::{Leaf, Place};
+use super::place::{Leaf, StorageLocation};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Expr, ExprKind, FnId, InstId, Type};
 use crate::pipeline::{ArrayKind, ArrayMeta};
@@ -28,7 +28,7 @@ fn row_size(leaf: Leaf, parts: usize) -> u16 {
 
 impl Lower<'_> {
     /// Calls an extern function; where its value is.
-    pub(super) fn extern_function(&mut self, f: FnId, args: Args<'_>, call: &Expr) -> Lowered<Option<Place>> {
+    pub(super) fn extern_function(&mut self, f: FnId, args: Args<'_>, call: &Expr) -> Lowered<Option<StorageLocation>> {
         let name = self.program.functions[f].name.clone();
         self.inside_graph(&name, call)?;
         match &*name {
@@ -91,7 +91,7 @@ impl Lower<'_> {
     }
 
     /// Pushes a random number between those of two places, both included.
-    pub(super) fn random_between(&mut self, low: &Place, high: &Place, leaf: Leaf) {
+    pub(super) fn random_between(&mut self, low: &StorageLocation, high: &StorageLocation, leaf: Leaf) {
         self.draws = true;
         let width = leaf.width();
         // low + random mod (high - low + 1), where that is no 0
@@ -149,7 +149,7 @@ impl Lower<'_> {
         (class, name): (&str, &str),
         args: Args<'_>,
         call: &Expr,
-    ) -> Lowered<Option<Place>> {
+    ) -> Lowered<Option<StorageLocation>> {
         match (self.architecture.method)(self, object, (class, name), args, call)? {
             Called::Unknown => {
                 let declared = self.program.functions[f].span;
@@ -317,7 +317,7 @@ impl Lower<'_> {
     }
 
     /// Reads a cell into a place; one outside is 0.
-    pub(super) fn register_read(&mut self, object: &Expr, index: &Expr, to: &Place, call: &Expr) -> Lowered<()> {
+    pub(super) fn register_read(&mut self, object: &Expr, index: &Expr, to: &StorageLocation, call: &Expr) -> Lowered<()> {
         let meta = self.array(object, ArrayKind::Register, call)?;
         let (bits, end) = ((meta.stride * 8) as u16, self.code.label());
         let value = self.code.new_local(bits);
@@ -345,7 +345,7 @@ impl Lower<'_> {
     }
 
     /// Pushes a value as one number; its width.
-    fn load_row(&mut self, of: &Place, span: Span) -> Lowered<u16> {
+    fn load_row(&mut self, of: &StorageLocation, span: Span) -> Lowered<u16> {
         let (leaves, mut width) = (self.leaves(&of.ty, span)?, 0u16);
         for (n, leaf) in leaves.iter().enumerate() {
             let size = row_size(*leaf, leaves.len());
@@ -360,7 +360,7 @@ impl Lower<'_> {
     }
 
     /// Takes a number in a local apart.
-    fn store_row(&mut self, to: &Place, (value, bits): (u32, u16), span: Span) -> Lowered<()> {
+    fn store_row(&mut self, to: &StorageLocation, (value, bits): (u32, u16), span: Span) -> Lowered<()> {
         let leaves = self.leaves(&to.ty, span)?;
         let mut high = self.row_width(&to.ty, span)?;
         for (n, leaf) in leaves.iter().enumerate() {
@@ -378,7 +378,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn store_valid_at(&mut self, to: &Place, n: u32) {
+    fn store_valid_at(&mut self, to: &StorageLocation, n: u32) {
         if n == 0 { self.store_valid(to) } else { self.store_leaf(to, n, Leaf::Valid) }
     }
 

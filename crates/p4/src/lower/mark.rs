@@ -1,7 +1,7 @@
 //! Marks of a program that is compiled for tracing, see [`crate::marks`]. Without tracing nothing
 //! here writes code.
 
-use super::place::{Leaf, Place};
+use super::place::{Leaf, StorageLocation};
 use super::{Binding, Lower, Lowered};
 use crate::ast::{Aggregate, Dir};
 use crate::hir::{Expr, ExprKind, FnId, Type};
@@ -15,7 +15,7 @@ const MOST: usize = 256;
 const MARKS: usize = u16::MAX as usize;
 
 /// A scalar that a mark tells: its name, and where it is.
-pub(super) type Told = (String, Place, u32, Leaf);
+pub(super) type Told = (String, StorageLocation, u32, Leaf);
 
 impl Lower<'_> {
     /// What a span covers, in one line.
@@ -69,7 +69,7 @@ impl Lower<'_> {
     }
 
     /// The scalars of a place with their names.
-    pub(super) fn scalars(&self, name: &str, place: &Place, span: Span) -> Lowered<Vec<Told>> {
+    pub(super) fn scalars(&self, name: &str, place: &StorageLocation, span: Span) -> Lowered<Vec<Told>> {
         let mut names = Vec::new();
         self.leaf_names(&place.ty, name.to_owned(), span, &mut names)?;
         let leaves = self.leaves(&place.ty, span)?;
@@ -106,7 +106,7 @@ impl Lower<'_> {
     }
 
     /// A header that was extracted.
-    pub(super) fn mark_extract(&mut self, to: &Place, span: Span) -> Lowered<()> {
+    pub(super) fn mark_extract(&mut self, to: &StorageLocation, span: Span) -> Lowered<()> {
         if self.marks.is_none() {
             return Ok(());
         }
@@ -118,7 +118,7 @@ impl Lower<'_> {
     }
 
     /// A copy of a place that will be written to, for [`Self::mark_written`].
-    pub(super) fn before(&mut self, left: &Expr) -> Lowered<Option<Place>> {
+    pub(super) fn before(&mut self, left: &Expr) -> Lowered<Option<StorageLocation>> {
         if self.marks.is_none() || !plain(left) {
             return Ok(None);
         }
@@ -129,7 +129,7 @@ impl Lower<'_> {
     }
 
     /// Copies of structures that an extern may change: of these only what changed is told.
-    pub(super) fn before_call(&mut self, f: FnId, args: &[Option<Expr>]) -> Lowered<Vec<Option<Place>>> {
+    pub(super) fn before_call(&mut self, f: FnId, args: &[Option<Expr>]) -> Lowered<Vec<Option<StorageLocation>>> {
         let program = self.program;
         let params = program.functions[f].params.iter().map(|param| param.dir == Dir::InOut);
         let kept = |(arg, changes): (&Option<Expr>, bool)| match arg {
@@ -140,7 +140,7 @@ impl Lower<'_> {
     }
 
     /// A place that was written to, with what it was before.
-    pub(super) fn mark_written(&mut self, left: &Expr, before: Option<Place>) -> Lowered<()> {
+    pub(super) fn mark_written(&mut self, left: &Expr, before: Option<StorageLocation>) -> Lowered<()> {
         let Some(before) = before else { return Ok(()) };
         let (name, place) = (self.text(left.span), self.place(left)?);
         let mut told = self.scalars(&name, &before, left.span)?;
@@ -186,7 +186,7 @@ impl Lower<'_> {
     }
 
     /// A table is asked.
-    pub(super) fn mark_table(&mut self, meta: usize, keys: &[Place], span: Span) -> Lowered<()> {
+    pub(super) fn mark_table(&mut self, meta: usize, keys: &[StorageLocation], span: Span) -> Lowered<()> {
         if self.marks.is_none() {
             return Ok(());
         }

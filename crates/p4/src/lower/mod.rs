@@ -43,7 +43,7 @@ use netil::Module;
 use netil::module::{Handler, Port, PortKind};
 use netil::table::Op;
 use num_bigint::BigInt;
-use place::Place;
+use place::StorageLocation;
 use std::collections::{BTreeMap, HashMap};
 
 pub(crate) type Lowered<T> = Result<T, Box<Diagnostic>>;
@@ -55,7 +55,7 @@ fn fault<T>(span: Span, message: impl Into<String>) -> Lowered<T> {
 /// What a variable stands for.
 #[derive(Clone)]
 enum Binding {
-    Place(Place),
+    Place(StorageLocation),
     Const(Expr),
     Object(Vec<InstId>),
     Packet,
@@ -64,7 +64,7 @@ enum Binding {
 /// A function, action or control that is being inlined.
 struct Frame {
     ret: LabelId,
-    result: Option<Place>,
+    result: Option<StorageLocation>,
 }
 
 /// The most instructions of a module.
@@ -127,7 +127,7 @@ pub(crate) struct Lower<'a> {
     /// By instance: the local of a checksum that is a block's own.
     running: HashMap<Vec<InstId>, u32>,
     /// The standard metadata of v1model, and what its externs ask of the replication engine.
-    standard: Place,
+    standard: StorageLocation,
     /// In v1model: by how many bytes headers that were made valid or invalid have changed the
     /// packet.
     grown: Option<u32>,
@@ -237,7 +237,7 @@ impl<'a> Lower<'a> {
             out_len: 0,
             length: 0,
             running: HashMap::new(),
-            standard: Place { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() },
+            standard: StorageLocation { base: 0, dims: Vec::new(), ty: Type::Void, siblings: [].into() },
             grown: None,
             asked: arch::Asked::default(),
             emitting: packet::Emitting::default(),

@@ -4,7 +4,7 @@
 //! are whole bytes, as BMv2 wants it.
 
 use super::arch::Parts;
-use super::place::{Leaf, Place};
+use super::place::{Leaf, StorageLocation};
 use super::{Lower, Lowered, OUT, fault};
 use crate::ast::Aggregate;
 use crate::hir::{Callee, Expr, ExprKind, Stmt, StmtKind, Type};
@@ -44,7 +44,7 @@ impl Lower<'_> {
 
     /// Tells the parser's error.
     pub(super) fn mark_error(&mut self) {
-        let place = Place { base: self.error, dims: Vec::new(), ty: Type::Error, siblings: [].into() };
+        let place = StorageLocation { base: self.error, dims: Vec::new(), ty: Type::Error, siblings: [].into() };
         self.mark(crate::marks::MarkKind::Error, "error", self.now, &[("error".to_owned(), place, 0, Leaf::Number)]);
     }
 
@@ -59,7 +59,7 @@ impl Lower<'_> {
     }
 
     /// An index of a stack's element outside of it is an error of the parser.
-    pub(super) fn stack_bounds(&mut self, of: &Place, index: u32) {
+    pub(super) fn stack_bounds(&mut self, of: &StorageLocation, index: u32) {
         let Type::Stack(_, size) = of.ty else { return };
         self.code.get(index);
         self.code.push(size);
@@ -107,14 +107,14 @@ impl Lower<'_> {
     }
 
     /// Loads the group's bytes at a position (on the stack).
-    fn load_group(&mut self, to: &Place, group: &Group) {
+    fn load_group(&mut self, to: &StorageLocation, group: &Group) {
         let width = group.1 as u16;
         self.code.w(Op::WpLoad, width);
         self.split(to, group);
     }
 
     /// A number into its parts.
-    fn split(&mut self, to: &Place, group: &Group) {
+    fn split(&mut self, to: &StorageLocation, group: &Group) {
         let width = group.1 as u16;
         if let [(n, leaf)] = group.0.as_slice() {
             if *leaf == Leaf::Bool {
@@ -222,7 +222,7 @@ impl Lower<'_> {
         self.fail_if("HeaderTooShort");
     }
 
-    fn load_varying(&mut self, to: &Place, n: u32, width: u16, bytes: Option<u32>) {
+    fn load_varying(&mut self, to: &StorageLocation, n: u32, width: u16, bytes: Option<u32>) {
         let length = |l: &mut Self| match bytes {
             Some(local) => l.code.get(local),
             None => l.code.push(0),
@@ -248,7 +248,7 @@ impl Lower<'_> {
         self.code.set(self.cursor);
     }
 
-    pub(super) fn lookahead(&mut self, to: &Place, span: Span) -> Lowered<()> {
+    pub(super) fn lookahead(&mut self, to: &StorageLocation, span: Span) -> Lowered<()> {
         let mut leaves: Vec<(u32, Leaf)> = (0..).zip(self.leaves(&to.ty, span)?).collect();
         for (n, leaf) in &leaves {
             // Headers in what is looked at are valid, and stacks begin.
@@ -296,7 +296,7 @@ impl Lower<'_> {
     }
 
     /// `emit` of a header or of all headers in a value.
-    pub(super) fn emit(&mut self, place: &Place, span: Span) -> Lowered<()> {
+    pub(super) fn emit(&mut self, place: &StorageLocation, span: Span) -> Lowered<()> {
         match (self.program.aggregate(&place.ty), place.ty.clone()) {
             (Some(Aggregate::Header), _) => self.emit_header(place, span),
             (_, Type::Struct(id, args)) => {
@@ -320,7 +320,7 @@ impl Lower<'_> {
         }
     }
 
-    fn emit_header(&mut self, place: &Place, span: Span) -> Lowered<()> {
+    fn emit_header(&mut self, place: &StorageLocation, span: Span) -> Lowered<()> {
         let groups = self.groups(&place.ty, span)?;
         let none = self.code.label();
         self.load_leaf(place, 0, Leaf::Valid);
@@ -340,7 +340,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn emit_to_memory(&mut self, place: &Place, groups: &[Group]) {
+    fn emit_to_memory(&mut self, place: &StorageLocation, groups: &[Group]) {
         for group in groups {
             if let [(n, Leaf::Var(width))] = group.0.as_slice() {
                 self.load_leaf(place, *n, Leaf::Var(*width));
@@ -360,7 +360,7 @@ impl Lower<'_> {
     }
 
     /// Stores a header of a constant size behind those that have been stored in the packet.
-    fn emit_to_packet(&mut self, place: &Place, groups: &[Group]) {
+    fn emit_to_packet(&mut self, place: &StorageLocation, groups: &[Group]) {
         let mut at = 0;
         for group in groups {
             let width = self.join(place, group);
@@ -385,7 +385,7 @@ impl Lower<'_> {
     /// A deparser that does nothing but emit headers of constant sizes runs twice: for their
     /// length, and to store them where they go. Others collect headers in data memory, since what
     /// they do may depend on what they did.
-    pub(super) fn deparse(&mut self, parts: &Parts, part: usize, places: &[Option<&Place>]) -> Lowered<()> {
+    pub(super) fn deparse(&mut self, parts: &Parts, part: usize, places: &[Option<&StorageLocation>]) -> Lowered<()> {
         if self.marks.is_some() || !self.only_emits(parts.blocks[part].1) {
             self.run_block(parts, part, places)?;
             self.put_emitted();
@@ -426,7 +426,7 @@ impl Lower<'_> {
     }
 
     /// The parts of a group as one number.
-    pub(super) fn join(&mut self, place: &Place, group: &(Vec<(u32, Leaf)>, u32)) -> u16 {
+    pub(super) fn join(&mut self, place: &StorageLocation, group: &(Vec<(u32, Leaf)>, u32)) -> u16 {
         let mut width = 0;
         for (n, leaf) in &group.0 {
             self.load_leaf(place, *n, *leaf);

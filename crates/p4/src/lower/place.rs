@@ -58,7 +58,7 @@ pub(super) struct Dim {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct StorageLocation {
     /// Its first leaf.
     pub base: u32,
     pub dims: Vec<Dim>,
@@ -130,16 +130,16 @@ impl Lower<'_> {
     }
 
     /// A new place of that type; what it holds is not said.
-    pub(super) fn new_place(&mut self, ty: &Type, span: Span) -> Lowered<Place> {
+    pub(super) fn new_place(&mut self, ty: &Type, span: Span) -> Lowered<StorageLocation> {
         let base = self.code.locals() as u32;
         for leaf in self.leaves(ty, span)? {
             self.code.new_local(leaf.width());
         }
-        Ok(Place { base, dims: Vec::new(), ty: self.resolve(ty), siblings: [].into() })
+        Ok(StorageLocation { base, dims: Vec::new(), ty: self.resolve(ty), siblings: [].into() })
     }
 
     /// Zeros, invalid headers, empty stacks.
-    pub(super) fn clear(&mut self, place: &Place, span: Span) -> Lowered<()> {
+    pub(super) fn clear(&mut self, place: &StorageLocation, span: Span) -> Lowered<()> {
         for (n, leaf) in self.leaves(&place.ty, span)?.into_iter().enumerate() {
             self.code.constant(&BigInt::ZERO, leaf.width());
             self.store_leaf(place, n as u32, leaf);
@@ -149,7 +149,7 @@ impl Lower<'_> {
 
     /// Every leaf that a place may mean at that offset, with the values that its indices have
     /// there.
-    fn candidates(place: &Place, offset: u32) -> Vec<(u32, Vec<(u32, u32)>)> {
+    fn candidates(place: &StorageLocation, offset: u32) -> Vec<(u32, Vec<(u32, u32)>)> {
         let mut all = vec![(place.base + offset, Vec::new())];
         for dim in &place.dims {
             all = all
@@ -177,7 +177,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn load_leaf(&mut self, place: &Place, offset: u32, leaf: Leaf) {
+    pub(super) fn load_leaf(&mut self, place: &StorageLocation, offset: u32, leaf: Leaf) {
         let all = Self::candidates(place, offset);
         self.code.get(all[0].0);
         if all.len() == 1 {
@@ -194,7 +194,7 @@ impl Lower<'_> {
         self.code.release(temp);
     }
 
-    pub(super) fn store_leaf(&mut self, place: &Place, offset: u32, leaf: Leaf) {
+    pub(super) fn store_leaf(&mut self, place: &StorageLocation, offset: u32, leaf: Leaf) {
         if place.dims.is_empty() {
             return self.code.set(place.base + offset);
         }
@@ -212,10 +212,10 @@ impl Lower<'_> {
 
     /// Takes the value on the stack as a header's validity; a valid member of a union makes the
     /// others invalid.
-    pub(super) fn store_valid(&mut self, place: &Place) {
+    pub(super) fn store_valid(&mut self, place: &StorageLocation) {
         self.store_leaf(place, 0, Leaf::Valid);
         for sibling in place.siblings.clone().iter() {
-            let other = Place { base: (i64::from(place.base) + sibling) as u32, siblings: [].into(), ..place.clone() };
+            let other = StorageLocation { base: (i64::from(place.base) + sibling) as u32, siblings: [].into(), ..place.clone() };
             self.load_leaf(&other, 0, Leaf::Valid);
             self.load_leaf(place, 0, Leaf::Valid);
             self.code.push(1);
@@ -225,7 +225,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn copy(&mut self, to: &Place, from: &Place, span: Span) -> Lowered<()> {
+    pub(super) fn copy(&mut self, to: &StorageLocation, from: &StorageLocation, span: Span) -> Lowered<()> {
         let header = self.program.aggregate(&to.ty) == Some(Aggregate::Header);
         for (n, leaf) in self.leaves(&to.ty, span)?.into_iter().enumerate() {
             self.load_leaf(from, n as u32, leaf);
@@ -235,7 +235,7 @@ impl Lower<'_> {
     }
 
     /// A member of an aggregate by its number.
-    pub(super) fn member(&self, of: &Place, at: usize, span: Span) -> Lowered<Place> {
+    pub(super) fn member(&self, of: &StorageLocation, at: usize, span: Span) -> Lowered<StorageLocation> {
         let (types, mut offset): (Vec<Type>, u32) = match &of.ty {
             Type::Struct(id, args) => {
                 let header = self.program.aggregate(&of.ty) == Some(Aggregate::Header);
@@ -258,32 +258,32 @@ impl Lower<'_> {
                 other += self.count(ty, span)?;
             }
         }
-        Ok(Place { base: of.base + offset, dims: of.dims.clone(), ty: self.resolve(&types[at]), siblings: siblings.into() })
+        Ok(StorageLocation { base: of.base + offset, dims: of.dims.clone(), ty: self.resolve(&types[at]), siblings: siblings.into() })
     }
 
-    pub(super) fn element(&self, of: &Place, at: u32, span: Span) -> Lowered<Place> {
+    pub(super) fn element(&self, of: &StorageLocation, at: u32, span: Span) -> Lowered<StorageLocation> {
         let Type::Stack(ty, _) = &of.ty else { return fault(span, "this has no elements") };
         let stride = self.count(ty, span)?;
-        Ok(Place { base: of.base + at * stride, dims: of.dims.clone(), ty: (**ty).clone(), siblings: [].into() })
+        Ok(StorageLocation { base: of.base + at * stride, dims: of.dims.clone(), ty: (**ty).clone(), siblings: [].into() })
     }
 
     /// The element whose index is in that local.
-    pub(super) fn indexed(&self, of: &Place, index: u32, span: Span) -> Lowered<Place> {
+    pub(super) fn indexed(&self, of: &StorageLocation, index: u32, span: Span) -> Lowered<StorageLocation> {
         let Type::Stack(ty, count) = &of.ty else { return fault(span, "this has no elements") };
         let stride = self.count(ty, span)?;
         let mut dims = of.dims.clone();
         dims.push(Dim { index, stride, count: *count });
-        Ok(Place { base: of.base, dims, ty: (**ty).clone(), siblings: [].into() })
+        Ok(StorageLocation { base: of.base, dims, ty: (**ty).clone(), siblings: [].into() })
     }
 
     /// The place that holds a stack's next index.
-    pub(super) fn next_index(&self, of: &Place, span: Span) -> Lowered<u32> {
+    pub(super) fn next_index(&self, of: &StorageLocation, span: Span) -> Lowered<u32> {
         let Type::Stack(ty, count) = &of.ty else { return fault(span, "this is no stack") };
         Ok(self.count(ty, span)? * count)
     }
 
     /// The place of an expression; of what is no place, a new one that holds its value.
-    pub(super) fn place(&mut self, e: &Expr) -> Lowered<Place> {
+    pub(super) fn place(&mut self, e: &Expr) -> Lowered<StorageLocation> {
         match &e.kind {
             ExprKind::Var(var) => match self.bindings.get(var) {
                 Some(super::Binding::Place(place)) => Ok(place.clone()),
@@ -324,7 +324,7 @@ impl Lower<'_> {
     }
 
     /// A new place with the value of an expression.
-    pub(super) fn held(&mut self, e: &Expr) -> Lowered<Place> {
+    pub(super) fn held(&mut self, e: &Expr) -> Lowered<StorageLocation> {
         let place = self.new_place(&e.ty, e.span)?;
         self.eval_into(e, &place)?;
         Ok(place)
@@ -365,7 +365,7 @@ impl Lower<'_> {
     }
 
     /// A header that was invalid has fields of 0 then, as in BMv2.
-    fn make_valid(&mut self, place: &Place, span: Span) -> Lowered<()> {
+    fn make_valid(&mut self, place: &StorageLocation, span: Span) -> Lowered<()> {
         let end = self.code.label();
         self.load_leaf(place, 0, Leaf::Valid);
         self.code.branch(Op::JNe, end);
@@ -377,7 +377,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn make_invalid(&mut self, place: &Place, span: Span) -> Lowered<()> {
+    fn make_invalid(&mut self, place: &StorageLocation, span: Span) -> Lowered<()> {
         let end = self.code.label();
         self.load_leaf(place, 0, Leaf::Valid);
         self.code.branch(Op::JEq, end);
@@ -389,7 +389,7 @@ impl Lower<'_> {
     }
 
     /// Notes that the packet has a header more, or less.
-    fn grow(&mut self, place: &Place, by: Op, span: Span) -> Lowered<()> {
+    fn grow(&mut self, place: &StorageLocation, by: Op, span: Span) -> Lowered<()> {
         let Some(grown) = self.grown else { return Ok(()) };
         let fixed: u32 = self.groups(&place.ty, span)?.iter().map(|group| group.1 / 8).sum();
         self.code.get(grown);
@@ -405,7 +405,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    pub(super) fn is_valid(&mut self, place: &Place, span: Span) -> Lowered<()> {
+    pub(super) fn is_valid(&mut self, place: &StorageLocation, span: Span) -> Lowered<()> {
         let Type::Struct(id, args) = place.ty.clone() else { return fault(span, "this is no header") };
         if self.program.aggregate(&place.ty) == Some(Aggregate::Header) {
             self.load_leaf(place, 0, Leaf::Valid);
@@ -421,7 +421,7 @@ impl Lower<'_> {
     }
 
     /// `push_front` and `pop_front`.
-    fn shift(&mut self, place: &Place, n: u32, up: bool, span: Span) -> Lowered<()> {
+    fn shift(&mut self, place: &StorageLocation, n: u32, up: bool, span: Span) -> Lowered<()> {
         let Type::Stack(_, size) = place.ty.clone() else { return fault(span, "this is no stack") };
         let order: Vec<u32> = if up { (0..size).rev().collect() } else { (0..size).collect() };
         for at in order {

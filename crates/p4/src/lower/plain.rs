@@ -6,7 +6,7 @@
 //! program's metadata and of the standard ones lie in data memory. Without `actions` an entry has a
 //! number under which data memory has the action's.
 
-use super::place::Place;
+use super::place::StorageLocation;
 use super::{Lower, Lowered};
 use crate::optimisation::Optimisation;
 use frontends::diagnostics::Span;
@@ -93,7 +93,7 @@ impl Lower<'_> {
     }
 
     /// Lays metadata into data memory, if they are not to be values.
-    pub(super) fn lay_metadata(&mut self, places: &[&Place], span: Span) -> Lowered<()> {
+    pub(super) fn lay_metadata(&mut self, places: &[&StorageLocation], span: Span) -> Lowered<()> {
         for place in places {
             for (local, leaf) in (place.base..).zip(self.leaves(&place.ty, span)?) {
                 self.metadata += 1;

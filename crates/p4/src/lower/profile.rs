@@ -5,7 +5,7 @@
 //! keys modulo the group's size, in the order of members' numbers, as in BMv2. A group without
 //! members, a member that is not there, or one whose action the table does not have runs no action.
 
-use super::place::Place;
+use super::place::StorageLocation;
 use super::table::property;
 use super::{Lower, Lowered, fault};
 use crate::hir::{Expr, FnId, PROFILES, Table, Type};
@@ -85,7 +85,14 @@ impl Lower<'_> {
 
     /// From an entry to its member, whose reference is in the local that comes back; to `none`
     /// where there is none.
-    pub(super) fn member_entry(&mut self, table: &Table, meta: &TableMeta, entry: u32, keys: &[Place], none: usize) -> Lowered<(u32, u32)> {
+    pub(super) fn member_entry(
+        &mut self,
+        table: &Table,
+        meta: &TableMeta,
+        entry: u32,
+        keys: &[StorageLocation],
+        none: usize,
+    ) -> Lowered<(u32, u32)> {
         let (Some(profile), Some(number)) = (meta.profile, meta.table) else { return fault(table.span, "no profile") };
         let (members, groups) = (self.profiles[profile].members, self.profiles[profile].groups);
         let member = self.code.new_local(32);
@@ -120,7 +127,7 @@ impl Lower<'_> {
         table: &Table,
         (number, entry): (u32, u32),
         groups: u32,
-        keys: &[Place],
+        keys: &[StorageLocation],
         member: u32,
         none: usize,
     ) -> Lowered<()> {
@@ -155,7 +162,7 @@ impl Lower<'_> {
     }
 
     /// The hash of the selector keys, 64 bits in a local.
-    fn selector_hash(&mut self, table: &Table, keys: &[Place]) -> Lowered<u32> {
+    fn selector_hash(&mut self, table: &Table, keys: &[StorageLocation]) -> Lowered<u32> {
         let hash = self.code.new_local(64);
         let path = property(table, PROFILES).and_then(|o| self.object_path(o));
         let Some(path) = path else { return fault(table.span, "no selector") };

@@ -1,6 +1,6 @@
 //! Value sets: a ternary table of the module for each, which the control plane fills.
 
-use super::place::{Leaf, Place};
+use super::place::{Leaf, StorageLocation};
 use super::table::SPREAD;
 use super::{Lower, Lowered, fault};
 use crate::hir::{Type, VarId};
@@ -11,7 +11,7 @@ use netil::table::Op;
 
 impl Lower<'_> {
     /// Pushes whether the values of those places in a row are in a value set.
-    pub(super) fn in_value_set(&mut self, places: &[&Place], var: VarId, span: Span) -> Lowered<()> {
+    pub(super) fn in_value_set(&mut self, places: &[&StorageLocation], var: VarId, span: Span) -> Lowered<()> {
         let at = self.value_set(var, span)?;
         let wanted: u32 = self.sets[at].fields.iter().map(|f| f.1).sum();
         let (mut width, mut parts) = (0u32, Vec::new());

@@ -2,14 +2,14 @@
 
 use super::{Lower, Lowered, fault};
 use crate::hir::Type;
-use crate::lower::place::{Leaf, Place};
+use crate::lower::place::{Leaf, StorageLocation};
 use crate::pipeline::{Saved, SavedLeaf, info};
 use frontends::diagnostics::Span;
 use netil::table::Op;
 
 impl Lower<'_> {
     /// Where everything goes: places, and the field lists of those that are metadata.
-    pub(super) fn saved(&mut self, places: &[(&Place, Option<&[u32]>)], span: Span) -> Lowered<Saved> {
+    pub(super) fn saved(&mut self, places: &[(&StorageLocation, Option<&[u32]>)], span: Span) -> Lowered<Saved> {
         let mut saved = Saved { leaves: Vec::new(), end: info::STATE };
         for (place, lists) in places {
             self.lay(place, lists.is_some(), lists.unwrap_or_default(), span, &mut saved)?;
@@ -21,7 +21,7 @@ impl Lower<'_> {
         Ok(saved)
     }
 
-    fn lay(&self, place: &Place, metadata: bool, lists: &[u32], span: Span, saved: &mut Saved) -> Lowered<()> {
+    fn lay(&self, place: &StorageLocation, metadata: bool, lists: &[u32], span: Span, saved: &mut Saved) -> Lowered<()> {
         if let (Type::Struct(id, args), true) = (&place.ty, metadata) {
             let header = self.program.aggregate(&place.ty) == Some(crate::ast::Aggregate::Header);
             if !header {

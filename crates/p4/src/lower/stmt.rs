@@ -32,7 +32,7 @@ impl Lower<'_> {
             StmtKind::Var(var, value) => {
                 let ty = self.program.vars[*var].ty.clone();
                 let place = match self.bindings.get(var) {
-                    // The same one each time that control comes by.
+                    // A variable keeps its place each time that control comes by.
                     Some(Binding::Place(place)) if place.ty == self.resolve(&ty) => place.clone(),
                     _ => self.new_place(&ty, span)?,
                 };
@@ -79,7 +79,7 @@ impl Lower<'_> {
     }
 
     /// Puts a value where its parts may come from.
-    fn assign(&mut self, to: &super::Place, value: &Expr) -> Lowered<()> {
+    fn assign(&mut self, to: &super::StorageLocation, value: &Expr) -> Lowered<()> {
         let one = self.leaves(&to.ty, value.span)?.len() == 1;
         if one || matches!(value.kind, ExprKind::Default) {
             return self.eval_into(value, to);
@@ -313,7 +313,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn loop_var(&mut self, var: usize, stmt: &Stmt) -> Lowered<super::Place> {
+    fn loop_var(&mut self, var: usize, stmt: &Stmt) -> Lowered<super::StorageLocation> {
         if let Some(Binding::Place(place)) = self.bindings.get(&var) {
             return Ok(place.clone());
         }

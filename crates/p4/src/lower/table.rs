@@ -7,7 +7,7 @@ use super::{Binding, Lower, Lowered, fault};
 use crate::ast::{BinOp, Dir};
 use crate::entries::{KeyMatch, LOWEST_WINS};
 use crate::hir::{COUNTERS, Expr, ExprKind, Key, METERS, Table, TableId, Type};
-use crate::lower::place::{Leaf, Place};
+use crate::lower::place::{Leaf, StorageLocation};
 use crate::marks::MarkKind;
 use crate::pipeline::{ActionMeta, InitialEntry, KeyMeta, Match, ParamMeta, TableMeta};
 use frontends::diagnostics::Span;
@@ -336,7 +336,7 @@ impl Lower<'_> {
     }
 
     /// Places for what the control plane gives.
-    fn parameters(&mut self, table: &Table, span: Span) -> Lowered<Vec<Vec<Place>>> {
+    fn parameters(&mut self, table: &Table, span: Span) -> Lowered<Vec<Vec<StorageLocation>>> {
         let program = self.program;
         let mut all = Vec::new();
         for action in &table.actions {
@@ -347,7 +347,7 @@ impl Lower<'_> {
     }
 
     /// Looks up; the values of the selector keys.
-    fn look_up(&mut self, table: &Table, at: usize, number: u32) -> Lowered<Vec<Place>> {
+    fn look_up(&mut self, table: &Table, at: usize, number: u32) -> Lowered<Vec<StorageLocation>> {
         let (meta, mut all) = (self.metas[at].clone(), Vec::new());
         // Keys are evaluated in the order of the text, and joined from the highest.
         let (mut held, mut selectors) = (Vec::new(), Vec::new());
@@ -439,7 +439,7 @@ impl Lower<'_> {
     fn choose(
         &mut self,
         (meta, numbers, entries_of): (&TableMeta, &[u32], Option<usize>),
-        params: &[Vec<Place>],
+        params: &[Vec<StorageLocation>],
         bodies: &[usize],
         (hit, run, value): (u32, u32, u32),
         end: usize,
@@ -475,7 +475,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn run_action(&mut self, action: &crate::hir::TableAction, params: &[Place], span: Span) -> Lowered<()> {
+    fn run_action(&mut self, action: &crate::hir::TableAction, params: &[StorageLocation], span: Span) -> Lowered<()> {
         let program = self.program;
         let function = &program.functions[action.action];
         let call = Expr { kind: ExprKind::Default, ty: Type::Void, span };

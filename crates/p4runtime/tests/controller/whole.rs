@@ -217,7 +217,7 @@ fn digests_wait_for_their_acknowledgement() {
         let (first, second) = (frame(77, 66), frame(77, 67));
         device.receive_at(2, &first, 1_000_000_000);
         let (list, data) = told(&mut it).await;
-        // The same again is passed over; something else is not.
+        // A digest that was told already is passed over; another one is not.
         device.receive_at(2, &first, 1_500_000_000);
         device.receive_at(2, &second, 1_600_000_000);
         let (next, other) = told(&mut it).await;

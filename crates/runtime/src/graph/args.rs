@@ -1,4 +1,4 @@
-//! Arguments of native elements: positional ones, and keywords in capitals with a value behind.
+//! Arguments of built-in elements: positional ones, and keywords in capitals with a value behind.
 
 use super::{ElementError, text};
 use netil::asm::nearest;

@@ -41,8 +41,8 @@ impl Bucket {
         self.filled = self.filled.map(|filled| filled.saturating_add(nanoseconds));
     }
 
-    /// The same as a program has it, if numbers of 64 bits are enough for it and it has as many
-    /// tokens as that.
+    /// The bucket as a program has it, if numbers of 64 bits are enough for it and it has at least
+    /// so many tokens.
     pub(super) fn with(&self, tokens: u64) -> Option<cut_through::Bucket> {
         let units = |all: u128| u64::try_from(all).ok().filter(|units| *units <= u64::MAX >> 2);
         let (capacity, filled) = (units(u128::from(self.capacity) * UNIT)?, units(self.tokens)?);

@@ -5,13 +5,14 @@
 //! handler has stopped a task, a queue holds packets), elements run one after the other. A packet
 //! that comes when a timer is due goes element by element: its task has its turn before the timer,
 //! and tasks before that one have theirs after it, which full queues would show. A packet that sets
-//! a timer that is due at once has gone on already: the next round begins [behind its task](Turns).
-//! What a shaper keeps is in one place at a time: in the data memory of its program while a cluster
-//! runs, and else, or while the element itself does something meanwhile, in the element.
+//! a timer that is due at once has gone on already: the next round begins [behind its
+//! task](TaskOrder). What a shaper keeps is in one place at a time: in the data memory of its
+//! program while a cluster runs, and else, or while the element itself does something meanwhile, in
+//! the element.
 
+use super::builtin::{BuiltIn, CutThrough, Passage};
 use super::clock::Clock;
 use super::linked::Linked;
-use super::native::{CutThrough, Native, Passage};
 use super::singles::Singles;
 use super::{Body, Graph};
 use netil::cluster::Plan;
@@ -30,12 +31,12 @@ pub(super) struct Through {
     keep: Vec<Kept>,
     /// How many clusters are running, one within another.
     running: u32,
-    turns: Turns,
+    order: TaskOrder,
 }
 
-/// Turns of the tasks that a cluster goes through, in the order of all tasks.
+/// TaskOrder of the tasks that a cluster goes through, in the order of all tasks.
 #[derive(Default)]
-struct Turns {
+struct TaskOrder {
     /// The first task behind these.
     next: usize,
     /// Elements that arrivals come to behind such a task.
@@ -74,7 +75,7 @@ pub(super) struct Kept {
     state: Box<State>,
     /// What the element keeps is in the program's data memory.
     is_there: bool,
-    /// The same when the outermost cluster began to run.
+    /// What the element kept when the outermost cluster began to run.
     begun: Vec<u8>,
 }
 
@@ -90,19 +91,19 @@ impl Now {
 
 impl Kept {
     /// Writes what the element keeps into the data memory.
-    pub(super) fn fetch(&mut self, native: &dyn Native, Now(now_ns, timed): Now) {
-        self.is_there = native.cut_through().is_some_and(|it| it.enter(&mut self.state.data, now_ns, timed));
+    pub(super) fn fetch(&mut self, builtin: &dyn BuiltIn, Now(now_ns, timed): Now) {
+        self.is_there = builtin.cut_through().is_some_and(|it| it.enter(&mut self.state.data, now_ns, timed));
     }
 
     /// Whether all packets of a burst that has begun still go past the element: nobody has changed
     /// what it keeps but these packets.
-    fn goes_on(&self, native: &dyn Native) -> bool {
-        self.is_there && native.cut_through().is_some_and(|it| it.goes_on(&self.begun, &self.state.data))
+    fn goes_on(&self, builtin: &dyn BuiltIn) -> bool {
+        self.is_there && builtin.cut_through().is_some_and(|it| it.goes_on(&self.begun, &self.state.data))
     }
 
     /// Gives it back to the element.
-    pub(super) fn bring(&self, native: &mut dyn Native) {
-        native.cut_through_mut().into_iter().filter(|_| self.is_there).for_each(|it| it.leave(&self.state.data));
+    pub(super) fn bring(&self, builtin: &mut dyn BuiltIn) {
+        builtin.cut_through_mut().into_iter().filter(|_| self.is_there).for_each(|it| it.leave(&self.state.data));
     }
 }
 
@@ -115,28 +116,28 @@ impl Graph {
     /// A cluster goes through those of these members that are none of its programs. What was
     /// counted before has been [told](Self::tell_all_passed).
     pub(super) fn go_through(&mut self, plan: &Plan) {
-        let native = |node: &usize| matches!(self.core.nodes[*node].body, Body::Native(_));
-        let members = plan.members.iter().map(|node| *node as usize).filter(native);
+        let builtin = |node: &usize| matches!(self.core.nodes[*node].body, Body::BuiltIn(_));
+        let members = plan.members.iter().map(|node| *node as usize).filter(builtin);
         let told: BTreeMap<_, _> = members.chain(self.fusion.through.told.keys().copied()).map(|node| (node, 0)).collect();
         let role = |node: usize| (self.core.nodes[node].facts.role)(&self.core.nodes[node].arguments);
         let kept = |node: usize| Some(Kept { node, state: Box::new(role(node)?.state()?), is_there: false, begun: Vec::new() });
         let keep = told.keys().filter_map(|node| kept(*node)).filter(|kept| !kept.state.data.is_empty()).collect();
         let state = Role::Queue.state().map(Box::new);
-        let turns = self.turns_of(&told);
-        self.fusion.through = Through { told, state, keep, running: 0, turns };
+        let order = self.order_of(&told);
+        self.fusion.through = Through { told, state, keep, running: 0, order };
     }
 
     /// The turns of the tasks among elements that a cluster goes through.
-    fn turns_of(&self, through: &BTreeMap<usize, u64>) -> Turns {
+    fn order_of(&self, through: &BTreeMap<usize, u64>) -> TaskOrder {
         let is_through = |node: &usize| through.contains_key(node);
         let tasks = self.topology.tasks.iter();
         let places: Vec<usize> = (0..).zip(tasks).filter(|(_, node)| is_through(node)).map(|(place, _)| place).collect();
-        let (Some(first), Some(last)) = (places.first(), places.last()) else { return Turns::default() };
+        let (Some(first), Some(last)) = (places.first(), places.last()) else { return TaskOrder::default() };
         let behind = self.reached_from(places.iter().map(|place| self.topology.tasks[*place]), &|_| false);
         let beside = self.reached_from(self.topology.sources.iter().copied(), &|node| is_through(&node));
         let between = last - first >= places.len();
         let unclear = |node: &usize| self.sets_timers(*node) && (between || beside.contains(node));
-        Turns { next: last + 1, unclear: behind.iter().any(unclear), behind, ..Turns::default() }
+        TaskOrder { next: last + 1, unclear: behind.iter().any(unclear), behind, ..TaskOrder::default() }
     }
 
     /// Elements that packets come to from some, but not behind those where they end.
@@ -151,20 +152,20 @@ impl Graph {
 
     /// An arrival is on its way, or is so no longer.
     pub(super) fn arriving(&mut self, is_on_its_way: bool) {
-        self.fusion.through.turns.arriving = is_on_its_way;
+        self.fusion.through.order.arriving = is_on_its_way;
     }
 
     /// An element has set a timer while a cluster ran.
     pub(super) fn note_turn(&mut self, node: usize) {
         let due = self.first_due() <= self.core.clock.now();
-        let turns = &mut self.fusion.through.turns;
-        turns.had |= turns.arriving && due && turns.behind.contains(&node);
+        let order = &mut self.fusion.through.order;
+        order.had |= order.arriving && due && order.behind.contains(&node);
     }
 
     /// The task that the next round begins with.
     pub(super) fn next_task(&mut self) -> usize {
-        let turns = &mut self.fusion.through.turns;
-        if std::mem::take(&mut turns.had) { turns.next } else { 0 }
+        let order = &mut self.fusion.through.order;
+        if std::mem::take(&mut order.had) { order.next } else { 0 }
     }
 
     /// Whether a timer is due when a packet of that time arrives, so that it does not go through.
@@ -184,8 +185,8 @@ impl Graph {
         let (now, Through { keep, running, .. }) = (Now::of(&self.core.clock), &mut self.fusion.through);
         *running += 1;
         for kept in keep.iter_mut().filter(|_| *running == 1) {
-            if let Body::Native(Some(native)) = &self.core.nodes[kept.node].body {
-                kept.fetch(native.as_ref(), now);
+            if let Body::BuiltIn(Some(builtin)) = &self.core.nodes[kept.node].body {
+                kept.fetch(builtin.as_ref(), now);
                 kept.begun.clone_from(&kept.state.data);
             }
         }
@@ -200,8 +201,8 @@ impl Graph {
         let Through { keep, running, .. } = &mut self.fusion.through;
         *running = running.saturating_sub(1);
         for kept in keep.iter().filter(|_| *running == 0) {
-            if let Body::Native(Some(native)) = &mut self.core.nodes[kept.node].body {
-                kept.bring(native.as_mut());
+            if let Body::BuiltIn(Some(builtin)) = &mut self.core.nodes[kept.node].body {
+                kept.bring(builtin.as_mut());
             }
         }
     }
@@ -218,8 +219,8 @@ impl Graph {
     pub(super) fn passes_on(&self) -> bool {
         let begun = |node: usize| self.fusion.through.keep.iter().find(|kept| kept.node == node && self.fusion.through.running > 0);
         let passes = |node: &usize| match (&self.core.nodes[*node].body, begun(*node)) {
-            (Body::Native(Some(native)), Some(kept)) => kept.goes_on(native.as_ref()),
-            (Body::Native(native), _) => native.as_deref().and_then(Native::cut_through).is_some_and(passes_on),
+            (Body::BuiltIn(Some(builtin)), Some(kept)) => kept.goes_on(builtin.as_ref()),
+            (Body::BuiltIn(builtin), _) => builtin.as_deref().and_then(BuiltIn::cut_through).is_some_and(passes_on),
             (Body::Program(_), _) => false,
         };
         // What was asked for when the arrival was looked for is done while its packet waits in a
@@ -228,7 +229,7 @@ impl Graph {
         self.fusion.through.is_empty()
             || in_time
                 && !self.is_asked()
-                && !self.fusion.through.turns.unclear
+                && !self.fusion.through.order.unclear
                 && !self.meets_timer(None)
                 && self.fusion.through.told.keys().all(passes)
     }
@@ -249,10 +250,10 @@ impl Graph {
 
     /// So many packets have gone past an element.
     pub(super) fn tell_gone_past(&mut self, node: usize, packets: u64) {
-        self.with_native(node, |native, _| native.cut_through_mut().into_iter().for_each(|it| it.passed(packets)));
+        self.with_builtin(node, |builtin, _| builtin.cut_through_mut().into_iter().for_each(|it| it.passed(packets)));
     }
 
-    /// The same for all.
+    /// Tells all elements how many packets have gone by.
     pub(super) fn tell_all_passed(&mut self) {
         let all: Vec<usize> = self.fusion.through.told.keys().copied().collect();
         all.into_iter().for_each(|node| self.tell_passed(node));

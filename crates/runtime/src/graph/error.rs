@@ -41,13 +41,13 @@ impl HandlerError {
         }
     }
 
-    /// The same kind of error, with words about where it was found before its own.
+    /// An error of this kind, with words about where it was found before its own.
     #[must_use]
     pub fn at(self, place: impl fmt::Display) -> Self {
         self.map(|text| format!("{place}: {text}"))
     }
 
-    /// The same kind of error with other words.
+    /// An error of this kind with other words.
     #[must_use]
     pub fn map(mut self, words: impl FnOnce(String) -> String) -> Self {
         let text = match &mut self {
@@ -102,7 +102,7 @@ pub enum ElementError {
     Argument(String),
     /// It takes them, but what the configuration is built as has nothing for it.
     Unsupported(String),
-    /// The same of a target of `netvm build`.
+    /// It takes its arguments, but a target of `netvm build` has nothing for it.
     Target {
         /// Which target.
         target: String,

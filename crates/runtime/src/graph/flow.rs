@@ -4,13 +4,13 @@
 //! depth first, without recursion. A pull is a call, and what elements on its way push aside moves
 //! before the packet that was pulled.
 
-use super::native::Ctx;
+use super::builtin::Ctx;
 use super::program::Ended;
 use super::share::Slot;
 use super::together::{Together, exchange};
 use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet};
 use crate::io::LinkType;
-use netil::exec::{ExchangeBuffer, Source, State};
+use netil::exec::{ExchangeBuffer, PacketSource, State};
 use netil::number;
 
 /// Why packets are dropped that no element drops.
@@ -36,8 +36,8 @@ impl Graph {
         self.leave_as(node, port, packet, false);
     }
 
-    /// The same; copies of one arrival, and of its copies, are counted until all of them have come
-    /// to an end or into a queue.
+    /// Lets a packet leave an element by an output; copies of one arrival, and of its copies, are
+    /// counted until all of them have come to an end or into a queue.
     pub(super) fn leave_as(&mut self, node: usize, port: u32, mut packet: Packet, copy: bool) {
         self.number(node, &mut packet);
         let way = self.core.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
@@ -106,7 +106,7 @@ impl Graph {
 
     fn enter(&mut self, mut push: Push) {
         self.core.moved = true;
-        if matches!(self.core.nodes[push.node].body, Body::Native(None)) {
+        if matches!(self.core.nodes[push.node].body, Body::BuiltIn(None)) {
             return self.core.recirculated.push_back(push);
         }
         if self.core.foreign.is_some() {
@@ -119,10 +119,10 @@ impl Graph {
         self.note_enters(&mut push);
         match &self.core.nodes[push.node].body {
             Body::Program(_) => self.push_program(push, None),
-            Body::Native(_) => {
+            Body::BuiltIn(_) => {
                 self.core.restless = true;
                 let begun = self.begin_run();
-                self.with_native(push.node, |native, ctx| native.push(push.port, push.packet, ctx));
+                self.with_builtin(push.node, |builtin, ctx| builtin.push(push.port, push.packet, ctx));
                 self.end_run_of(push.node, begun);
                 self.write_calls();
             }
@@ -189,7 +189,8 @@ impl Graph {
         self.stop_many(node, ended, 1, present.into())
     }
 
-    /// The same for several, of which so many are there.
+    /// Counts packets that go no further, of which so many are there; why they were dropped, if
+    /// they were.
     pub(super) fn stop_many<'e>(&mut self, node: usize, ended: &'e Ended, packets: u64, present: u64) -> Option<&'e str> {
         let stats = &mut self.core.nodes[node].stats;
         let (reason, packets) = match ended {
@@ -225,7 +226,7 @@ impl Graph {
         let from = self.core.nodes[node].inputs.get(port as usize).and_then(|ends| ends.first()).copied();
         let Some(from) = from else { return };
         let (before, begun) = (from.instance as usize, self.begin_run());
-        self.with_native(before, |native, _| native.queue_mut().into_iter().for_each(|queue| queue.pull_slots(slots)));
+        self.with_builtin(before, |builtin, _| builtin.queue_mut().into_iter().for_each(|queue| queue.pull_slots(slots)));
         self.end_run_of(before, begun);
         self.core.nodes[before].stats.left_many(from.port, slots.len() as u64);
         if let Some(recorder) = &mut self.watch.recorder {
@@ -244,9 +245,9 @@ impl Graph {
         let mark = self.core.pending.len();
         let mut packet = match &self.core.nodes[node].body {
             Body::Program(_) => self.pull_program(node, port),
-            Body::Native(..) => {
+            Body::BuiltIn(..) => {
                 let begun = self.begin_run();
-                let packet = self.with_native(node, |native, ctx| native.pull(port, ctx)).flatten();
+                let packet = self.with_builtin(node, |builtin, ctx| builtin.pull(port, ctx)).flatten();
                 self.end_run_of(node, begun);
                 packet
             }
@@ -285,9 +286,9 @@ impl Graph {
     }
 
     /// A program's pull handler looks for a packet itself. While it runs the graph is without it,
-    /// as without a native element that runs.
+    /// as without a built-in element that runs.
     fn ask_program(&mut self, node: usize, port: u32) -> Option<Packet> {
-        let body = std::mem::replace(&mut self.core.nodes[node].body, Body::Native(None));
+        let body = std::mem::replace(&mut self.core.nodes[node].body, Body::BuiltIn(None));
         let Body::Program(mut program) = body else { return None };
         let mark = self.core.pending.len();
         let (now, begun) = (self.core.clock.now(), self.begin_run());
@@ -367,7 +368,7 @@ pub(super) struct Before<'g> {
     link: LinkType,
 }
 
-impl Source for Before<'_> {
+impl PacketSource for Before<'_> {
     fn next(&mut self, state: &mut State, port: u32) -> Option<ExchangeBuffer<'static>> {
         exchange(self.together, state, &mut self.graph.core.shared);
         let packet = self.graph.pull_input(self.node, port);

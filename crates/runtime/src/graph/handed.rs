@@ -7,7 +7,7 @@
 //!
 //! Numbers are little-endian. The kernel's side is `compiler::backends::ebpf`.
 
-use super::native::Ctx;
+use super::builtin::Ctx;
 use super::{Graph, Info, Packet, flow::Push};
 use crate::io::device;
 use netil::tables::Table;
@@ -39,7 +39,7 @@ impl Graph {
         self.set_memory_at(instance, 0, bytes);
     }
 
-    /// The same from a byte of it on.
+    /// Puts bytes into a program's data memory from byte `at` on, as far as they fit.
     pub fn set_memory_at(&mut self, instance: usize, at: usize, bytes: &[u8]) {
         if let Some(super::Body::Program(program)) = self.core.nodes.get_mut(instance).map(|node| &mut node.body) {
             program.state.data.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);

@@ -1,8 +1,8 @@
 //! Handlers by name: an element's own, those that every element has, those of the whole run.
 
-use super::native::{Control, Ctx, Handlers, Ready};
+use super::builtin::{Control, Ctx, Handlers, Ready};
 use super::ring::Here;
-use super::{Body, Graph, HandlerError, native, text};
+use super::{Body, Graph, HandlerError, builtin, text};
 use netil::event;
 use std::fmt::Write as _;
 
@@ -141,7 +141,7 @@ impl Graph {
     /// True if the handler is one of an element that is running.
     pub(super) fn is_running(&self, handler: &str, from: usize) -> bool {
         let Ok(Found::Of(node, _)) = self.find_handler(handler, Some(from)) else { return false };
-        matches!(self.core.nodes[node].body, Body::Native(None))
+        matches!(self.core.nodes[node].body, Body::BuiltIn(None))
     }
 
     /// The elements whose name or class matches a pattern of the shell's kind, in the order of
@@ -182,20 +182,20 @@ impl Graph {
     }
 
     fn answers_all(&self, node: usize) -> bool {
-        let Body::Native(Some(native)) = &self.core.nodes[node].body else { return false };
-        native.handlers().is_some_and(|handlers| handlers.answers_all())
+        let Body::BuiltIn(Some(builtin)) = &self.core.nodes[node].body else { return false };
+        builtin.handlers().is_some_and(|handlers| handlers.answers_all())
     }
 
     fn controls(&self, node: usize) -> Vec<Control> {
         match &self.core.nodes[node].body {
-            Body::Native(native) => {
-                native.as_ref().and_then(|native| native.handlers()).map_or_else(Vec::new, |handlers| handlers.controls())
+            Body::BuiltIn(builtin) => {
+                builtin.as_ref().and_then(|builtin| builtin.handlers()).map_or_else(Vec::new, |handlers| handlers.controls())
             }
             Body::Program(program) => program.controls(),
         }
     }
 
-    /// The same, those of its tables, and those of its patterns.
+    /// The handlers of an element, of its tables and patterns, and that of its transactions.
     fn all_controls(&self, node: usize) -> impl Iterator<Item = Control> {
         let tables = if let Body::Program(program) = &self.core.nodes[node].body { program.table_handlers() } else { Vec::new() };
         let pattern = |n| Control { name: format!("pattern{n}"), read: true, write: false };
@@ -289,7 +289,7 @@ impl Graph {
         self.tell_passed(node);
         match own {
             Some(control) if control.read => match &self.core.nodes[node].body {
-                Body::Native(..) => self.with_handlers(node, name, |handlers, ctx| handlers.read(name, text, ctx)),
+                Body::BuiltIn(..) => self.with_handlers(node, name, |handlers, ctx| handlers.read(name, text, ctx)),
                 Body::Program(_) => self.read_control(node, name, text),
             },
             None if self.answers_all(node) && !GENERIC.contains(&name) => {
@@ -314,9 +314,9 @@ impl Graph {
         }
         match (own, &self.core.nodes[node].body) {
             (Some(control), _) if !control.write => Err(HandlerError::ReadOnly(format!("'{full}' can only be read"))),
-            (None, Body::Native(None)) => Err(busy(&full)),
-            (None, Body::Native(..)) if !self.answers_all(node) => Err(self.cannot_be_written(node, name)),
-            (_, Body::Native(..)) => self.with_handlers(node, &full, |handlers, ctx| handlers.write(name, text, ctx)),
+            (None, Body::BuiltIn(None)) => Err(busy(&full)),
+            (None, Body::BuiltIn(..)) if !self.answers_all(node) => Err(self.cannot_be_written(node, name)),
+            (_, Body::BuiltIn(..)) => self.with_handlers(node, &full, |handlers, ctx| handlers.write(name, text, ctx)),
             (Some(_), Body::Program(_)) => self.write_control(node, name, text),
             (None, Body::Program(_)) => self.write_table(node, name, text),
         }
@@ -329,7 +329,7 @@ impl Graph {
         name: &str,
         ask: impl FnOnce(&mut dyn Handlers, &mut Ctx<'_>) -> Result<T, HandlerError>,
     ) -> Result<T, HandlerError> {
-        let answer = self.with_native(node, |native, ctx| native.handlers_mut().map(|handlers| ask(handlers, ctx)));
+        let answer = self.with_builtin(node, |builtin, ctx| builtin.handlers_mut().map(|handlers| ask(handlers, ctx)));
         answer.flatten().unwrap_or_else(|| Err(busy(name)))
     }
 
@@ -346,7 +346,7 @@ impl Graph {
             "ports" => self.port_list(node),
             HOME => self.topology.settings.home.thread.to_string(),
             "scheduled" => {
-                let waits = self.with_native(node, |native, ctx| native.task().map(|task| task.is_scheduled(&ctx.ready())));
+                let waits = self.with_builtin(node, |builtin, ctx| builtin.task().map(|task| task.is_scheduled(&ctx.ready())));
                 waits.flatten().ok_or_else(|| self.no_handler(node, name))?.to_string()
             }
             "transactions" if let Body::Program(program) = &it.body => {
@@ -402,8 +402,9 @@ impl Graph {
         }
         list += &plural(it.outputs.len(), "output");
         for ways in &it.outputs {
-            let pulled =
-                |way: &super::Way| self.core.nodes[way.to.instance as usize].pulled.get(way.to.port as usize).copied().unwrap_or(false);
+            let pulled = |way: &super::WireTarget| {
+                self.core.nodes[way.to.instance as usize].pulled.get(way.to.port as usize).copied().unwrap_or(false)
+            };
             let kind = if ways.iter().any(pulled) { "pull" } else { "push" };
             let ends: Vec<_> = ways.iter().map(|way| format!("[{}] {}", way.to.port, self.name(way.to.instance as usize))).collect();
             let _ = writeln!(list, "{kind}\t-\t{}", ends.join(", "));
@@ -416,7 +417,7 @@ impl Graph {
             "config" | "flatconfig" => self.topology.settings.text.clone(),
             "requirements" => lines(self.topology.settings.requirements.iter()),
             "list" => format!("{}\n{}", self.core.nodes.len(), lines(self.core.nodes.iter().map(|node| &node.name))),
-            "classes" => lines(native::ALL.iter().map(|class| class.name)),
+            "classes" => lines(builtin::ALL.iter().map(|class| class.name)),
             "handlers" => lines(GLOBAL.iter()),
             "version" => env!("CARGO_PKG_VERSION").to_owned(),
             "driver" => "netvm".to_owned(),
@@ -487,7 +488,7 @@ impl Graph {
 
     /// Moves what a handler emitted, if nothing else is moving.
     fn settle_soon(&mut self) {
-        if self.core.pull_depth == 0 && !self.core.nodes.iter().any(|node| matches!(node.body, Body::Native(None))) {
+        if self.core.pull_depth == 0 && !self.core.nodes.iter().any(|node| matches!(node.body, Body::BuiltIn(None))) {
             self.settle();
         }
     }
@@ -531,8 +532,8 @@ impl Ready<'_> {
         }
         let before = Ready { graph: self.graph, node: from.instance as usize, depth: self.depth + 1 };
         match &self.graph.core.nodes[before.node].body {
-            Body::Native(Some(native)) => native.is_ready(from.port, &before),
-            Body::Native(None) => true,
+            Body::BuiltIn(Some(builtin)) => builtin.is_ready(from.port, &before),
+            Body::BuiltIn(None) => true,
             Body::Program(program) => program.holds() || before.any_input(),
         }
     }
@@ -541,7 +542,7 @@ impl Ready<'_> {
     pub fn is_full_behind(&self) -> bool {
         let queues = &self.graph.core.nodes[self.node].queues_behind;
         let is_full = |queue: &usize| match &self.graph.core.nodes[*queue].body {
-            Body::Native(Some(native)) => native.queue().and_then(|queue| queue.is_full()) == Some(true),
+            Body::BuiltIn(Some(builtin)) => builtin.queue().and_then(|queue| queue.is_full()) == Some(true),
             _ => false,
         };
         !queues.is_empty() && queues.iter().all(is_full)
@@ -551,7 +552,7 @@ impl Ready<'_> {
 impl Graph {
     /// The elements that are reached from an element by pushing and fit, no further than the first
     /// on each way.
-    pub(super) fn find_behind(&self, node: usize, fits: fn(&dyn native::Native) -> bool) -> Vec<usize> {
+    pub(super) fn find_behind(&self, node: usize, fits: fn(&dyn builtin::BuiltIn) -> bool) -> Vec<usize> {
         let next = |node: usize| {
             let ways = self.core.nodes[node].outputs.iter().flatten().map(|way| (way.to.instance as usize, way.to.port as usize));
             let pushed = |(to, port): &(usize, usize)| !self.core.nodes[*to].pulled.get(*port).copied().unwrap_or(false);
@@ -560,19 +561,20 @@ impl Graph {
         self.nearest(node, &next, fits)
     }
 
-    /// The same of those before it, by pulling.
-    pub(super) fn find_before(&self, node: usize, fits: fn(&dyn native::Native) -> bool) -> Vec<usize> {
+    /// The elements that an element reaches by pulling and that fit, no further than the first on
+    /// each way.
+    pub(super) fn find_before(&self, node: usize, fits: fn(&dyn builtin::BuiltIn) -> bool) -> Vec<usize> {
         let next = |node: usize| self.core.nodes[node].inputs.iter().flatten().map(|from| from.instance as usize).collect();
         self.nearest(node, &next, fits)
     }
 
-    fn nearest(&self, node: usize, next: &dyn Fn(usize) -> Vec<usize>, fits: fn(&dyn native::Native) -> bool) -> Vec<usize> {
+    fn nearest(&self, node: usize, next: &dyn Fn(usize) -> Vec<usize>, fits: fn(&dyn builtin::BuiltIn) -> bool) -> Vec<usize> {
         let mut seen = std::collections::HashSet::from([node]);
         let (mut open, mut found) = (vec![node], Vec::new());
         while let Some(node) = open.pop() {
             for other in next(node).into_iter().filter(|other| seen.insert(*other)) {
                 match &self.core.nodes[other].body {
-                    Body::Native(Some(native)) if fits(native.as_ref()) => found.push(other),
+                    Body::BuiltIn(Some(builtin)) if fits(builtin.as_ref()) => found.push(other),
                     _ => open.push(other),
                 }
             }

@@ -10,7 +10,7 @@
 //! Lines are as Click writes them. Leaves out: names of AddressInfo in what is written, and
 //! addresses that no answer has come for.
 
-use super::native::{Control, controls};
+use super::builtin::{Control, controls};
 use super::program::Program;
 use super::routes::Family;
 use super::{HandlerError, text};

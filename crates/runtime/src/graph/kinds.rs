@@ -1,9 +1,9 @@
-//! Which ports are pushed and which pulled, from what programs and native classes say of theirs.
+//! Which ports are pushed and which pulled, from what programs and built-in classes say of theirs.
 //!
 //! The application has been checked: here the kinds that are said spread over wires and through
 //! agnostic elements until nothing changes; what is then still open is push.
 
-use super::native;
+use super::builtin;
 use netil::app::{Application, Body, End};
 use netil::module::PortKind;
 
@@ -48,8 +48,8 @@ fn said(application: &Application, index: usize, [inputs, outputs]: [usize; 2]) 
             };
             [of([PortKind::PushInput, PortKind::PullInput]), of([PortKind::PushOutput, PortKind::PullOutput])]
         }
-        Body::Native(_) => {
-            let code = native::find(&application.instances[index].class).map_or("a/a", |class| class.processing);
+        Body::BuiltIn(_) => {
+            let code = builtin::find(&application.instances[index].class).map_or("a/a", |class| class.processing);
             let (before, behind) = code.split_once('/').unwrap_or((code, code));
             [letters(before, inputs), letters(behind, outputs)]
         }
@@ -79,12 +79,12 @@ fn wires(application: &Application, kinds: &mut Kinds) -> bool {
     changed
 }
 
-/// Makes the agnostic ports of each native element one kind.
+/// Makes the agnostic ports of each built-in element one kind.
 fn agnostic(application: &Application, kinds: &mut Kinds) -> bool {
     let mut changed = false;
     for (index, instance) in application.instances.iter().enumerate() {
-        let Body::Native(_) = instance.body else { continue };
-        let code = native::find(&instance.class).map_or("a/a", |class| class.processing);
+        let Body::BuiltIn(_) = instance.body else { continue };
+        let code = builtin::find(&instance.class).map_or("a/a", |class| class.processing);
         let (before, behind) = code.split_once('/').unwrap_or((code, code));
         let is_agnostic = |code: &str, port: usize| code.chars().nth(port).or(code.chars().last()) == Some('a');
         let sides = &mut kinds.ports[index];

@@ -6,19 +6,20 @@
 //!
 //! Invariants: a burst is arrivals that follow each other without anything between them that could
 //! be seen: no timer. When one is set that is due before the burst's last packet, as many packets
-//! are run as come before ([`super::course`]), and the others are the next arrivals. What leaves
-//! the cluster at once, with the tasks behind it, is finished before the next packet is run. What
-//! leaves by an exit enters queues in order; a queue that is full gets its tasks run first, as it
-//! would have after each arrival; copies of one arrival enter together ([`Course`]). Packets stay
-//! in the pool only where bursts are. If the end is asked for when the arrival behind a burst is
-//! looked for, that is heard when it would be looked for with one packet at a time ([`Found`]).
+//! are run as come before ([`super::burst_cursor`]), and the others are the next arrivals. What
+//! leaves the cluster at once, with the tasks behind it, is finished before the next packet is run.
+//! What leaves by an exit enters queues in order; a queue that is full gets its tasks run first, as
+//! it would have after each arrival; copies of one arrival enter together ([`ArrivalBurst`]).
+//! Packets stay in the pool only where bursts are. If the end is asked for when the arrival behind
+//! a burst is looked for, that is heard when it would be looked for with one packet at a time
+//! ([`Found`]).
 
-use super::course::{Along, Course};
-use super::merging::{Source, Sources};
-use super::native::TaskKind;
-use super::serving::Serving;
+use super::builtin::TaskKind;
+use super::burst_cursor::{ArrivalBurst, BurstCursor};
+use super::cluster_context::ClusterContext;
 use super::share::{Share, StateGuard};
 use super::singles::Singles;
+use super::source_merge::{MergeSource, Sources};
 use super::{Body, Call, Graph, Push};
 use netil::app::{Application, End};
 use netil::cluster::{Cluster, Plan};
@@ -41,10 +42,10 @@ pub(super) struct Linked {
     plan: Plan,
     /// The entry for each input that has one.
     entries: HashMap<(usize, u32), u32>,
-    /// The same by element and input.
+    /// The entries by element and input.
     by_node: Vec<Vec<Option<u32>>>,
     sources: Sources,
-    course: Course,
+    burst: ArrivalBurst,
     /// Arrivals that may be run together.
     most: usize,
     /// The cluster is for bursts only, and makes copies less well than one for single packets.
@@ -64,7 +65,7 @@ pub(super) struct Found {
 impl Linked {
     /// Whether it gives way to machine code where many packets are copied.
     pub(super) fn gives_way(&self) -> bool {
-        self.gives_way && self.course.is_over()
+        self.gives_way && self.burst.is_over()
     }
 
     /// Whether it copies packets itself while it runs them.
@@ -74,19 +75,19 @@ impl Linked {
 
     /// What was taken has been run.
     pub(super) fn is_over(&self) -> bool {
-        self.course.is_over()
+        self.burst.is_over()
     }
 
     /// Whether members set timers, or one that is set may end a burst.
     pub(super) fn is_timed(&self) -> bool {
-        self.course.timed
+        self.burst.timed
     }
 
     /// Packets that are to be run next; when they arrive is in their slots. What the list had is
     /// given back.
     pub(super) fn take_slots(&mut self, slots: &mut Vec<u32>, pool: &Pool) {
-        std::mem::swap(&mut self.course.slots, slots);
-        self.course.note_times(pool);
+        std::mem::swap(&mut self.burst.slots, slots);
+        self.burst.note_times(pool);
     }
 
     /// Where the exits lead, unless packets have to leave by them in the order of their arrivals
@@ -129,7 +130,7 @@ impl Graph {
         self.link_entries(plan, cluster, entries);
     }
 
-    /// The same, told which inputs packets come into the cluster by, with the entry of each.
+    /// Links a cluster, told which inputs packets come into it by, with the entry of each.
     pub(super) fn link_entries(&mut self, plan: Plan, cluster: Box<dyn Cluster>, entries: HashMap<(usize, u32), u32>) {
         self.tell_all_passed();
         let sources = Sources::new(self.topology.sources.clone().into_iter().map(|source| self.linked_source(source, &entries)).collect());
@@ -154,8 +155,8 @@ impl Graph {
             self.fusion.singles = Some(Box::new(singles));
         }
         self.go_through(&plan);
-        let (course, pool) = (Course::new(most > 1 && self.ends_bursts()), Pool::default());
-        self.fusion.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, sources, course, most, gives_way, pool }));
+        let (burst, pool) = (ArrivalBurst::new(most > 1 && self.ends_bursts()), Pool::default());
+        self.fusion.linked = Some(Box::new(Linked { cluster, plan, entries, by_node, sources, burst, most, gives_way, pool }));
         self.fusion.singles.iter_mut().for_each(|singles| singles.begin(self.fusion.packets));
         self.find_maker();
     }
@@ -171,26 +172,26 @@ impl Graph {
     }
 
     /// A source, with the entry that its packets have. One that names entries itself has several.
-    fn linked_source(&mut self, source: usize, entries: &HashMap<(usize, u32), u32>) -> Source {
-        let entry = |ways: &Vec<super::Way>| {
+    fn linked_source(&mut self, source: usize, entries: &HashMap<(usize, u32), u32>) -> MergeSource {
+        let entry = |ways: &Vec<super::WireTarget>| {
             let way = ways.first().filter(|way| !way.recirculates)?;
             entries.get(&(way.to.instance as usize, way.to.port)).copied()
         };
         let node = &mut self.core.nodes[source];
         node.entries = node.outputs.iter().map(entry).collect();
         let several = match &mut node.body {
-            Body::Native(Some(native)) => native.source().is_some_and(|source| source.names_entries()),
+            Body::BuiltIn(Some(builtin)) => builtin.source().is_some_and(|source| source.names_entries()),
             _ => false,
         };
         let own = if several { node.entries.iter().find_map(|entry| *entry) } else { node.entries.first().copied().flatten() };
-        Source::new(source, own)
+        MergeSource::new(source, own)
     }
 
     /// The engine of an element that is a program.
     pub fn engine(&self, node: usize) -> Option<&dyn netil::Engine> {
         match &self.core.nodes.get(node)?.body {
             Body::Program(program) => Some(program.engine()),
-            Body::Native(..) => None,
+            Body::BuiltIn(..) => None,
         }
     }
 
@@ -207,11 +208,11 @@ impl Graph {
                 plan.members.contains(&(node as u32)) && !program.is_pulled() && self.core.clock.follows_captures()
             }
             Body::Program(_) => true,
-            Body::Native(_) if plan.members.contains(&(node as u32)) => true,
-            Body::Native(_) if self.topology.sources.contains(&node) => true,
-            Body::Native(_) if self.core.nodes[node].task == Some(TaskKind::Makes) && self.only_maker() == Some(node) => true,
-            Body::Native(native) => {
-                self.core.nodes[node].facts.takes_bursts && native.as_ref().is_some_and(|native| !native.one_at_a_time())
+            Body::BuiltIn(_) if plan.members.contains(&(node as u32)) => true,
+            Body::BuiltIn(_) if self.topology.sources.contains(&node) => true,
+            Body::BuiltIn(_) if self.core.nodes[node].task == Some(TaskKind::Makes) && self.only_maker() == Some(node) => true,
+            Body::BuiltIn(builtin) => {
+                self.core.nodes[node].facts.takes_bursts && builtin.as_ref().is_some_and(|builtin| !builtin.one_at_a_time())
             }
         }
     }
@@ -234,7 +235,7 @@ impl Graph {
         }
         // Where something was asked for when the arrival was looked for, that is done before
         // anything comes behind it.
-        let arrived = !linked.course.is_over() || (linked.most > 1 && !self.is_asked() && self.fill(source, &mut linked));
+        let arrived = !linked.burst.is_over() || (linked.most > 1 && !self.is_asked() && self.fill(source, &mut linked));
         match arrived {
             true => self.run_linked(linked),
             false => self.fusion.linked = Some(linked),
@@ -245,7 +246,7 @@ impl Graph {
     /// The next arrival if it has been taken already; it is run with those behind it, whatever its
     /// source.
     pub(super) fn next_taken(&self) -> Option<(u64, usize)> {
-        Some((self.fusion.linked.as_ref()?.course.next()?, 0))
+        Some((self.fusion.linked.as_ref()?.burst.next()?, 0))
     }
 
     /// Takes arrivals, the first ones of this source. False if there are none.
@@ -253,12 +254,12 @@ impl Graph {
         if !self.core.pending.is_empty() || !self.core.recirculated.is_empty() {
             return false;
         }
-        let Linked { sources, course, most, .. } = linked;
+        let Linked { sources, burst, most, .. } = linked;
         self.core.pool.expect_nothing();
-        self.take_arrivals(source, self.free_until(), sources, course, *most);
-        course.note_times(&self.core.pool);
-        self.note_arrivals(&course.slots, &linked.plan, source);
-        !course.slots.is_empty()
+        self.take_arrivals(source, self.free_until(), sources, burst, *most);
+        burst.note_times(&self.core.pool);
+        self.note_arrivals(&burst.slots, &linked.plan, source);
+        !burst.slots.is_empty()
     }
 
     /// Before when arrivals come without a timer between, and without waiting for other graphs.
@@ -286,7 +287,7 @@ impl Graph {
     /// Runs arrivals that were taken, up to a timer.
     pub(super) fn run_linked(&mut self, mut linked: Box<Linked>) {
         // The time of the run is that of the packet then, whichever packets come to an element.
-        if self.fusion.through.goes_by_time() && !linked.course.is_in_order() || self.meets_timer(linked.course.next()) {
+        if self.fusion.through.goes_by_time() && !linked.burst.is_in_order() || self.meets_timer(linked.burst.next()) {
             self.arrive_alone(linked);
             return;
         }
@@ -297,12 +298,12 @@ impl Graph {
     /// Of arrivals that were taken some have been run, several before the tasks behind them; or all
     /// that go into the cluster (`None`).
     fn after_some(&mut self, mut linked: Box<Linked>, several: Option<bool>) {
-        let course = &mut linked.course;
-        let is_over = course.rest().is_empty() && !(several.is_some() && course.next().is_some());
-        let (next, mut behind) = (course.next().unwrap_or(0), Vec::new());
+        let burst = &mut linked.burst;
+        let is_over = burst.rest().is_empty() && !(several.is_some() && burst.next().is_some());
+        let (next, mut behind) = (burst.next().unwrap_or(0), Vec::new());
         if is_over {
-            behind = std::mem::take(&mut course.behind);
-            course.clear();
+            behind = std::mem::take(&mut burst.behind);
+            burst.clear();
         }
         // Tasks run with the cluster in its place: what they send may go into it.
         self.fusion.linked = Some(linked);
@@ -323,15 +324,15 @@ impl Graph {
 
     /// Runs the next of arrivals that were taken element by element. False if none were.
     fn arrive_alone(&mut self, mut linked: Box<Linked>) -> bool {
-        let Linked { course, entries, .. } = &mut *linked;
-        let (rounds, next) = (course.rounds, course.rest().first().copied());
-        if course.is_over() {
+        let Linked { burst, entries, .. } = &mut *linked;
+        let (rounds, next) = (burst.rounds, burst.rest().first().copied());
+        if burst.is_over() {
             self.fusion.linked = Some(linked);
             return false;
         }
         if let Some(slot) = next {
-            self.core.clock.arrive(course.next().unwrap_or(0));
-            course.has_run(1);
+            self.core.clock.arrive(burst.next().unwrap_or(0));
+            burst.has_run(1);
             let entry = self.core.pool.slot(slot).entry();
             let to = entries.iter().find(|(_, of)| **of == entry).map(|(to, _)| *to);
             let packet = self.lift(slot, rounds);
@@ -344,25 +345,26 @@ impl Graph {
     /// Whether several were run before the tasks behind them; `None` if all that go into the
     /// cluster had been run.
     fn run_some(&mut self, linked: &mut Linked) -> Option<bool> {
-        let Linked { cluster, plan, course, most, pool, .. } = linked;
-        let mut along = course.along(*most > 1)?;
-        if course.timed {
-            along.begin(self.first_due(), &mut self.core.clock);
+        let Linked { cluster, plan, burst, most, pool, .. } = linked;
+        let mut cursor = burst.cursor(*most > 1)?;
+        if burst.timed {
+            cursor.begin(self.first_due(), &mut self.core.clock);
         }
-        let rounds = course.rounds;
+        let rounds = burst.rounds;
         let (run, several) = self.with_pool(pool, |graph, pool| {
             graph.with_all(&plan.members, |graph| {
-                let (budget, begun, slots) = (graph.core.budget, graph.begin_linked_run(), along.slots);
+                let (budget, begun, slots) = (graph.core.budget, graph.begin_linked_run(), cursor.slots);
                 let copies = cluster.makes_copies();
-                let mut serving = Serving { graph, plan, along, rounds, mark: None, told: begun.1, copies, begun: None, early: false };
-                cluster.run(slots, budget, pool, &mut serving);
-                serving.along.reach_all(&mut serving.graph.core.clock);
-                let (run, several) = (serving.along.most, serving.along.several);
+                let mut context =
+                    ClusterContext { graph, plan, cursor, rounds, mark: None, told: begun.1, copies, begun: None, early: false };
+                cluster.run(slots, budget, pool, &mut context);
+                context.cursor.reach_all(&mut context.graph.core.clock);
+                let (run, several) = (context.cursor.most, context.cursor.several);
                 graph.end_linked_run(run, begun);
                 (run, several)
             })
         });
-        course.has_run(run);
+        burst.has_run(run);
         Some(several)
     }
 
@@ -384,28 +386,28 @@ impl Graph {
 
     /// Takes the packet on its way and the arrivals that follow it without anything between.
     fn collect(&mut self, source: usize, to: (usize, u32), linked: &mut Linked) {
-        let Linked { course, most, .. } = linked;
+        let Linked { burst, most, .. } = linked;
         let mut time = self.core.clock.now();
         while let Some(Push { packet, .. }) = self.core.pending.pop() {
-            course.rounds = packet.rounds;
+            burst.rounds = packet.rounds;
             let number = self.watch.recorder.as_ref().map(|recorder| recorder.number(&packet));
             let slot = self.core.pool.place(packet.buffer, packet.link.number());
             self.note_placed(slot, number);
-            course.slots.extend(slot);
-            course.note(time);
-            if self.is_asked() || course.slots.len() >= *most || self.core.pool.room() == 0 {
+            burst.slots.extend(slot);
+            burst.note(time);
+            if self.is_asked() || burst.slots.len() >= *most || self.core.pool.room() == 0 {
                 return;
             }
             let Some(next) = self.follows(source) else { return };
             time = next;
-            if !course.timed {
+            if !burst.timed {
                 self.core.clock.arrive(time);
             }
             self.with_source(source, |source, ctx| source.arrive(ctx));
-            let same = |p: &Push| (p.node, p.port) == to && p.packet.rounds == course.rounds;
+            let same = |p: &Push| (p.node, p.port) == to && p.packet.rounds == burst.rounds;
             if self.core.pending.len() != 1 || !self.core.pending.iter().all(same) {
-                course.behind.append(&mut self.core.pending);
-                return course.note(time);
+                burst.behind.append(&mut self.core.pending);
+                return burst.note(time);
             }
         }
     }
@@ -425,10 +427,11 @@ impl Graph {
         self.core.pool.enter_again(slots, entry);
         self.with_pool(pool, |graph, pool| {
             graph.with_all(&plan.members, |graph| {
-                let (budget, begun, along) = (graph.core.budget, graph.begin_linked_run(), Along::of_several(slots));
+                let (budget, begun, cursor) = (graph.core.budget, graph.begin_linked_run(), BurstCursor::of_several(slots));
                 let copies = cluster.makes_copies();
-                let mut serving = Serving { graph, plan, along, rounds: 0, mark: None, told: begun.1, copies, begun: None, early: false };
-                cluster.run(slots, budget, pool, &mut serving);
+                let mut context =
+                    ClusterContext { graph, plan, cursor, rounds: 0, mark: None, told: begun.1, copies, begun: None, early: false };
+                cluster.run(slots, budget, pool, &mut context);
                 graph.end_linked_run(slots.len(), begun);
             });
         });
@@ -455,7 +458,7 @@ impl Graph {
         self.follow_all(members);
         let slot = |node: &u32| match &self.core.nodes[*node as usize].body {
             Body::Program(program) => program.slot_to_lock().map(|slot| (*node as usize, slot)),
-            Body::Native(_) => None,
+            Body::BuiltIn(_) => None,
         };
         let mut slots: Vec<_> = members.iter().filter_map(slot).collect();
         slots.sort_unstable_by_key(|(node, _)| *node);

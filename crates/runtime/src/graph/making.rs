@@ -15,11 +15,11 @@
 //!
 //! What a maker does at its end, it does with a last packet of its own.
 
+use super::builtin::{BuiltIn, Ctx, TaskKind};
 use super::linked::{BURST, SLOTS};
-use super::native::{Ctx, Native, TaskKind};
+use super::round_robin::moments;
 use super::schedule::BUSY;
 use super::taken_back::Early;
-use super::turns::moments;
 use super::{Body, Graph};
 use crate::io::{LinkType, sys};
 use netil::cluster::Plan;
@@ -105,9 +105,9 @@ impl Graph {
         (before.iter().all(is_sink) && behind.iter().all(empties) && self.is_in_order(&turns)).then_some(*maker)
     }
 
-    fn native(&self, node: usize) -> Option<&dyn Native> {
+    fn builtin(&self, node: usize) -> Option<&dyn BuiltIn> {
         match &self.core.nodes[node].body {
-            Body::Native(native) => native.as_deref(),
+            Body::BuiltIn(builtin) => builtin.as_deref(),
             Body::Program(_) => None,
         }
     }
@@ -172,7 +172,7 @@ impl Graph {
         if maker.alone {
             return 0;
         }
-        let is_empty = |queue: &usize| self.native(*queue).and_then(Native::queue).is_some_and(|queue| queue.is_empty());
+        let is_empty = |queue: &usize| self.builtin(*queue).and_then(BuiltIn::queue).is_some_and(|queue| queue.is_empty());
         let early = maker.early.as_ref().is_some_and(|early| takes_back && early.may());
         let keep_up = maker.emptied.is_empty() || burst == 1 && (!maker.copies || early) && maker.emptied.iter().all(is_empty);
         let full = &self.core.nodes[node].queues_behind;
@@ -218,7 +218,7 @@ impl Graph {
         }
         let Some(mut maker) = self.fusion.maker.take() else { return false };
         for queue in &maker.emptied {
-            self.with_native(*queue, |native, _| native.queue_mut().into_iter().for_each(|queue| queue.kept_up()));
+            self.with_builtin(*queue, |builtin, _| builtin.queue_mut().into_iter().for_each(|queue| queue.kept_up()));
         }
         let next = maker.is_last && !early;
         (maker.makes, maker.alone) = (false, next);
@@ -244,7 +244,7 @@ impl Graph {
 impl Ctx<'_> {
     /// How many packets may be made at once by an element that makes `turn.0` of them in a turn,
     /// `turn.1` of which this turn has made already. None if they are to be made one by one.
-    /// `takes_back`: some of them may not be made after all ([`super::native::Task::take_back`]).
+    /// `takes_back`: some of them may not be made after all ([`super::builtin::Task::take_back`]).
     pub(super) fn may_make(&mut self, turn: (u64, u64), limit: u64, takes_back: bool) -> u64 {
         let may = self.graph.may_make(self.node, turn, limit, takes_back);
         if let Some(maker) = self.graph.fusion.maker.as_mut().filter(|maker| maker.node == self.node) {

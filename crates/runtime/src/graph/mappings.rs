@@ -12,8 +12,8 @@
 //! before the output of this direction. Leaves out: the input where only addresses are rewritten,
 //! and writing patterns.
 
+use super::builtin::{Control, controls};
 use super::hosts::clear;
-use super::native::{Control, controls};
 use super::program::Program;
 use super::tables::Named;
 use super::{HandlerError, text};

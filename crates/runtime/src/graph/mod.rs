@@ -4,14 +4,15 @@
 //!  arrival ─▶ push, depth first ─▶ tasks in turn until none has work ─▶ the next event: an arrival or a timer
 //!                │    ▲                 │
 //!                ▼    └── recirculated ◀┘
-//!             elements: programs (an engine and a state) or native ones (Queue, FromDump, Script …)
+//!             elements: programs (an engine and a state) or built-in ones (Queue, FromDump, Script …)
 //! ```
 //!
 //! This is the reference schedule (architecture: the model), against which every other execution is
 //! judged. Invariants:
 //! - One packet at a time. Copies leave before the packet, in their order; each goes as far as it
 //!   can before the next.
-//! - A native element never runs while it is running: what it emits moves on after it has returned.
+//! - A built-in element never runs while it is running: what it emits moves on after it has
+//!   returned.
 //! - A packet that leads back to an element before it waits until all else is done, at most
 //!   [`MAX_ROUNDS`] times.
 //! - Time is that of arrivals; without captures it is simulated or, if the host gives one, a
@@ -25,11 +26,13 @@
 
 mod args;
 mod bucket;
+pub mod builtin;
+mod burst_cursor;
 mod clock;
+mod cluster_context;
 mod confined;
 mod control;
 mod copies;
-mod course;
 mod cut_through;
 mod ends;
 mod error;
@@ -39,29 +42,28 @@ mod handed;
 mod handlers;
 mod hosts;
 mod kinds;
+mod kway_merge;
 mod later;
 mod linked;
 mod making;
 mod mappings;
-mod merging;
-mod meter;
-pub mod native;
 mod observe;
 mod packet;
 mod plane;
 mod printing;
+mod profiler;
 mod program;
 mod recorder;
 pub mod ring;
+mod round_robin;
 mod routes;
-mod runs;
 mod schedule;
 mod script;
-mod serving;
 mod share;
 mod signals;
 mod singles;
 mod slots;
+mod source_merge;
 mod state;
 mod stats;
 mod straight;
@@ -73,18 +75,17 @@ mod text;
 mod timers;
 mod together;
 pub mod transaction;
-mod turns;
 
 pub use args::Args;
+pub use builtin::{BuiltIn, BuiltInClass, Ctx, DeviceStats, Replay, Setup};
 pub use error::{ElementError, HandlerError};
 pub use handlers::Described;
 pub use later::Linking;
 pub use linked::Made;
-pub use meter::Measured;
-pub use native::{Ctx, DeviceStats, Native, NativeClass, Replay, Setup};
 pub use observe::{At, Observer};
 pub use packet::{Info, Packet};
 pub use plane::{ControlPlane, Planes};
+pub use profiler::Measured;
 pub use program::seed_of;
 pub use recorder::{OWN_BITS, Recorded, Sampler};
 pub use share::{Common, Layout as CommonLayout, Memory, Own, Policy, Share, Sum};
@@ -191,7 +192,7 @@ pub struct Settings {
     pub replays: BTreeMap<String, Arc<Replay>>,
     /// Devices that the program around the graph reads and writes; they come before captures and
     /// live devices of the same name.
-    pub ports: BTreeMap<String, Arc<native::embedded::PacketPort>>,
+    pub ports: BTreeMap<String, Arc<builtin::embedded::PacketPort>>,
     /// Devices that are read and written live, by the names that the configuration has for them.
     pub live: BTreeMap<String, Spec>,
     /// What ends a wait for live devices when there is something to read from it.
@@ -259,14 +260,14 @@ struct Node {
     name: String,
     class: String,
     /// What is known of the class, if the runtime has it.
-    facts: &'static native::Facts,
+    facts: &'static builtin::Facts,
     arguments: Vec<String>,
     /// They are patterns, which can be read one by one. To change one is to compile the element
     /// anew, which is another run.
     patterned: bool,
     body: Body,
     /// Where packets go, by output.
-    outputs: Vec<Vec<Way>>,
+    outputs: Vec<Vec<WireTarget>>,
     /// Where packets come from, by input.
     inputs: Vec<Vec<End>>,
     /// True for the inputs that are pulled.
@@ -274,12 +275,12 @@ struct Node {
     /// The queues behind that tell when they are full, for sources.
     queues_behind: Vec<usize>,
     /// What its task does, if it has one.
-    task: Option<native::TaskKind>,
+    task: Option<builtin::TaskKind>,
     /// The queue in front, for tasks that do nothing but empty it.
     empties: Option<usize>,
     stats: NodeStats,
     /// What it took in bursts of linked elements that said each when they ran.
-    part: meter::Part,
+    part: profiler::Part,
     /// For sources, by output: the entry that packets have which go into linked elements.
     entries: Vec<Option<u32>>,
     /// The number of the next packet that it makes, or lets arrive.
@@ -287,12 +288,12 @@ struct Node {
 }
 
 impl Node {
-    fn empty(instance: &Instance, next_number: u64, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<Way>>) -> Self {
+    fn empty(instance: &Instance, next_number: u64, pulled: Vec<bool>, inputs: Vec<Vec<End>>, outputs: Vec<Vec<WireTarget>>) -> Self {
         let (arguments, facts) = match &instance.body {
-            Source::Native(arguments) => (arguments.clone(), native::facts(&instance.class)),
-            Source::Program(_) => (Vec::new(), &native::Facts::OTHER),
+            Source::BuiltIn(arguments) => (arguments.clone(), builtin::facts(&instance.class)),
+            Source::Program(_) => (Vec::new(), &builtin::Facts::OTHER),
         };
-        let (name, class, body, stats) = (instance.name.clone(), instance.class.clone(), Body::Native(None), NodeStats::default());
+        let (name, class, body, stats) = (instance.name.clone(), instance.class.clone(), Body::BuiltIn(None), NodeStats::default());
         Self {
             name,
             class,
@@ -307,7 +308,7 @@ impl Node {
             task: None,
             empties: None,
             stats,
-            part: meter::Part::default(),
+            part: profiler::Part::default(),
             entries: Vec::new(),
             next_number,
         }
@@ -323,13 +324,13 @@ fn first_number(index: usize, settings: &Settings) -> u64 {
 
 enum Body {
     /// Absent while it runs.
-    Native(Option<Box<dyn Native>>),
+    BuiltIn(Option<Box<dyn BuiltIn>>),
     Program(Box<Program>),
 }
 
 /// The other end of a wire.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct WireTarget {
     to: End,
     recirculates: bool,
 }
@@ -363,13 +364,13 @@ impl Graph {
             }
             let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
             let mut node = Node::empty(instance, first_number(index, settings), pulled, inputs, outputs);
-            // Those of native elements are in their bodies, where they may have been changed.
+            // Those of built-in elements are in their bodies, where they may have been changed.
             if let (Source::Program(_), Some(arguments)) = (&instance.body, application.arguments.get(index)) {
                 node.arguments.clone_from(arguments);
             }
             node.patterned = application.patterned.contains(&(index as u32));
             let made = match &instance.body {
-                Source::Native(_) if without.contains(&index) => Ok(Body::Native(None)),
+                Source::BuiltIn(_) if without.contains(&index) => Ok(Body::BuiltIn(None)),
                 Source::Program(program) => {
                     let together = together(application, index);
                     let bare = without.contains(&index) && together.is_empty();
@@ -377,7 +378,7 @@ impl Graph {
                     let plane = settings.planes.as_ref().and_then(|planes| (planes.0)(&instance.name));
                     made.map(|program| Body::Program(Box::new(program.with_plane(plane, application, index))))
                 }
-                Source::Native(_) => make_native(&node, &kinds, index, &info, settings),
+                Source::BuiltIn(_) => make_builtin(&node, &kinds, index, &info, settings),
             };
             match made {
                 Ok(body) => node.body = body,
@@ -443,14 +444,14 @@ impl Graph {
                     program.prepare_transactions();
                     Some(program.with(&mut self.core.shared, |program| program.init(now)).map_err(fault)?)
                 }
-                Body::Native(..) => None,
+                Body::BuiltIn(..) => None,
             };
             match printed {
                 Some(printed) => {
                     self.note_timers(index);
                     self.print_of(index, &printed);
                 }
-                None => self.with_native(index, |native, ctx| native.init(ctx)).unwrap_or(Ok(())).map_err(fault)?,
+                None => self.with_builtin(index, |builtin, ctx| builtin.init(ctx)).unwrap_or(Ok(())).map_err(fault)?,
             }
         }
         Ok(())
@@ -464,7 +465,7 @@ impl Graph {
         self.outside.devices.flush();
         let mut faults = self.outside.files.finish();
         for instance in 0..self.core.nodes.len() {
-            if let Some(Err(error)) = self.with_native(instance, |native, ctx| native.finish(ctx)) {
+            if let Some(Err(error)) = self.with_builtin(instance, |builtin, ctx| builtin.finish(ctx)) {
                 faults.push(Fault { instance, error });
             }
         }
@@ -481,26 +482,26 @@ impl Graph {
         self.core.nodes.get(instance).map_or("", |node| &node.class)
     }
 
-    /// Runs a native element with the graph around it; `None` if it is running already, or a
+    /// Runs a built-in element with the graph around it; `None` if it is running already, or a
     /// program. What it emitted is on its way afterwards, and what it asked to be written is
     /// written.
-    fn with_native<T>(&mut self, node: usize, work: impl FnOnce(&mut dyn Native, &mut Ctx<'_>) -> T) -> Option<T> {
-        let Body::Native(slot) = &mut self.core.nodes[node].body else { return None };
-        let mut native = slot.take()?;
+    fn with_builtin<T>(&mut self, node: usize, work: impl FnOnce(&mut dyn BuiltIn, &mut Ctx<'_>) -> T) -> Option<T> {
+        let Body::BuiltIn(slot) = &mut self.core.nodes[node].body else { return None };
+        let mut builtin = slot.take()?;
         let mark = self.core.pending.len();
-        self.kept_through(node).into_iter().for_each(|(kept, _)| kept.bring(native.as_mut()));
-        let result = work(native.as_mut(), &mut Ctx::new(self, node));
-        self.kept_through(node).into_iter().for_each(|(kept, now)| kept.fetch(native.as_ref(), now));
-        if let Body::Native(slot) = &mut self.core.nodes[node].body {
-            *slot = Some(native);
+        self.kept_through(node).into_iter().for_each(|(kept, _)| kept.bring(builtin.as_mut()));
+        let result = work(builtin.as_mut(), &mut Ctx::new(self, node));
+        self.kept_through(node).into_iter().for_each(|(kept, now)| kept.fetch(builtin.as_ref(), now));
+        if let Body::BuiltIn(slot) = &mut self.core.nodes[node].body {
+            *slot = Some(builtin);
         }
         self.core.pending[mark..].reverse();
         Some(result)
     }
 
-    /// The same with what packets arrive by there; `None`, too, if none do.
-    fn with_source<T>(&mut self, node: usize, work: impl FnOnce(&mut dyn native::Source, &mut Ctx<'_>) -> T) -> Option<T> {
-        self.with_native(node, |native, ctx| native.source().map(|source| work(source, ctx))).flatten()
+    /// Runs a built-in element's source with the graph around it; `None`, too, if it has no source.
+    fn with_source<T>(&mut self, node: usize, work: impl FnOnce(&mut dyn builtin::Source, &mut Ctx<'_>) -> T) -> Option<T> {
+        self.with_builtin(node, |builtin, ctx| builtin.source().map(|source| work(source, ctx))).flatten()
     }
 }
 
@@ -510,22 +511,22 @@ pub fn check(application: &Application) -> Vec<Fault> {
     let (kinds, info) = (kinds::solve(application), Info::of(application));
     let settings = Settings { trial: true, ..Settings::default() };
     let elements = application.instances.iter().zip(ends(application)).enumerate();
-    let natives = elements.filter(|(_, (instance, _))| matches!(instance.body, Source::Native(_)));
+    let builtins = elements.filter(|(_, (instance, _))| matches!(instance.body, Source::BuiltIn(_)));
     let fault = |(index, (instance, (outputs, inputs))): (usize, (&Instance, Ends))| {
         let pulled = (0..inputs.len()).map(|port| kinds.input_is_pull(index, port)).collect();
-        let made = make_native(&Node::empty(instance, 0, pulled, inputs, outputs), &kinds, index, &info, &settings);
+        let made = make_builtin(&Node::empty(instance, 0, pulled, inputs, outputs), &kinds, index, &info, &settings);
         made.err().map(|error| Fault { instance: index, error })
     };
-    natives.filter_map(fault).collect()
+    builtins.filter_map(fault).collect()
 }
 
 /// A handler to be written: whose names it is seen by, its name, and the text.
 type Call = (usize, String, String);
 
-fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, ElementError> {
+fn make_builtin(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, settings: &Settings) -> Result<Body, ElementError> {
     let cut = ring::CLASSES.iter().copied().find(|class| settings.rings.is_some() && class.name == node.class);
     let class = cut
-        .or_else(|| native::find(&node.class))
+        .or_else(|| builtin::find(&node.class))
         .ok_or_else(|| ElementError::resource(format!("no class of elements is called '{}'", node.class)))?;
     let setup = Setup {
         node: index,
@@ -540,7 +541,7 @@ fn make_native(node: &Node, kinds: &kinds::Kinds, index: usize, info: &Info, set
         settings,
         seed: settings.seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
     };
-    Ok(Body::Native(Some((class.make)(&setup)?)))
+    Ok(Body::BuiltIn(Some((class.make)(&setup)?)))
 }
 
 #[cfg(test)]

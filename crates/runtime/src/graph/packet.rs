@@ -88,7 +88,7 @@ impl Packet {
     }
 }
 
-/// Where the fields of info memory are that native elements know.
+/// Where the fields of info memory are that built-in elements know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     /// Bytes of info memory.

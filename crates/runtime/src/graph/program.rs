@@ -6,9 +6,9 @@
 //! they waited in a queue. A state that several graphs have in common ([`super::share`]) takes the
 //! place of the own one while the program runs.
 
+use super::builtin::Control;
 use super::copies::Copied;
 use super::flow::Before;
-use super::native::Control;
 use super::plane::ControlPlane;
 use super::share::{Policy, Slot, lock};
 use super::together::{Shared, Together, exchange};
@@ -55,8 +55,7 @@ pub(super) struct Program {
     timers: Vec<(u64, u64)>,
     /// When timers ran last by the run's clock, and how often at that time.
     runs: (u64, u32),
-    /// The one that is due first: when by the run's clock, which one, and the time that it was set
-    /// for.
+    /// The one that is due first: when by the run's clock, which one, the time it was set for.
     first: Option<(u64, u32, u64)>,
     /// By how much the run's clock was ahead of the last packet's time, modulo 2^64. Packets that
     /// run as part of a cluster are arrivals, whose times are the clock's.
@@ -68,7 +67,7 @@ pub(super) struct Program {
     name: String,
     /// What its variables are called, for people.
     variables: Vec<Variable>,
-    /// The same of the fields of its tables.
+    /// What the fields of its tables are called, for people.
     pub(super) layouts: Vec<Layout>,
     /// Who knows the meaning of its state.
     pub(super) plane: Option<Box<dyn ControlPlane>>,
@@ -199,7 +198,7 @@ impl Program {
         self.slot.as_ref().map(|slot| slot.counts.told(self.program.module(), &self.variables))
     }
 
-    /// The same where it runs as transactions.
+    /// What came of transactions; none if it does not run as transactions.
     pub(super) fn transacted(&self) -> Option<Transactions> {
         self.transactions().filter(|_| self.slot.as_ref().is_some_and(|slot| matches!(slot.policy, Policy::Transaction(_))))
     }
@@ -209,8 +208,8 @@ impl Program {
         self.slot.clone()
     }
 
-    /// The same, unless its graph holds the lock already: a packet that leaves a cluster and comes
-    /// back to it while it runs finds its members' states in their places.
+    /// The state in common, unless its graph holds the lock already: a packet that leaves a cluster
+    /// and comes back to it while it runs finds its members' states in their places.
     pub(super) fn slot_to_lock(&self) -> Option<Arc<Slot>> {
         self.slot.clone().filter(|_| !self.held)
     }
@@ -257,7 +256,7 @@ impl Program {
         result
     }
 
-    /// The same, with the state in common in the place of its own.
+    /// Does something with the state in common, and what it has together with others, in its place.
     pub(super) fn with_lock<T>(&mut self, slot: &Slot, work: impl FnOnce(&mut Self) -> T) -> T {
         let others = self.others.clone();
         let mut state = slot.lock();
@@ -301,7 +300,7 @@ impl Program {
         graph > 0 && self.slot.as_ref().is_some_and(|slot| !matches!(slot.policy, Policy::Parts(_)))
     }
 
-    /// The same as [`Self::take_entries`] where states are in common or not.
+    /// Takes entries by [`Self::take_entries`], whether or not the states are in common.
     pub(super) fn take_entries_of(&mut self, at: usize, other: &mut Self, from: usize, now: u64) -> (u64, u64) {
         let (own, its) = (self.slot_to_lock(), other.slot_to_lock());
         match (own, its) {

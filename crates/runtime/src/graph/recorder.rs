@@ -229,7 +229,7 @@ impl Recorder {
         self.mark(packet, from, info);
     }
 
-    /// The same of one in the pool.
+    /// A packet in the pool comes from another graph, where it had that number.
     pub(super) fn slot_comes(&mut self, slot: u32, from: u64) {
         self.set_slot(slot, from);
     }
@@ -312,7 +312,7 @@ impl Graph {
     /// each. Which are recorded is said by who lets it run.
     ///
     /// # Errors
-    /// The same as of [`Self::record`].
+    /// The application has no field of that name with eight bytes.
     pub fn record_part(&mut self, packets: usize, field: &str, graph: u64) -> Result<(), ElementError> {
         self.record_by(packets, field, None, graph)
     }
@@ -320,7 +320,7 @@ impl Graph {
     /// Records as many as take one `part` in so many of the time from now on, and keeps so many.
     ///
     /// # Errors
-    /// The same as of [`Self::record`].
+    /// The application has no field of that name with eight bytes.
     pub fn record_some(&mut self, packets: usize, field: &str, part: u32) -> Result<(), ElementError> {
         self.record_by(packets, field, Some(Share::new(packets, part)), 0)
     }

@@ -8,8 +8,8 @@
 //! `lookup ADDR`, `table`. What files say is unreachable has output -1 in them; `add` and `set`
 //! take the outputs that there are.
 
+use super::builtin::{Control, controls};
 use super::hosts::clear;
-use super::native::{Control, controls};
 use super::program::Program;
 use super::{HandlerError, text};
 use crate::routes::NOWHERE;
@@ -139,7 +139,7 @@ impl Route {
 
 /// The table that routes are in.
 #[derive(Clone, Copy)]
-struct Place {
+struct RouteTable {
     at: usize,
     family: Family,
     kind: TableKind,
@@ -147,7 +147,7 @@ struct Place {
 }
 
 impl Program {
-    fn routes(&self) -> Option<Place> {
+    fn routes(&self) -> Option<RouteTable> {
         let fits = |table: &netil::module::Table| match (table.kind, table.key_bits) {
             (TableKind::Prefix | TableKind::Range, 32) => table.value_bytes >= 8,
             (TableKind::Prefix, 128) => table.value_bytes >= 20,
@@ -156,7 +156,7 @@ impl Program {
         let tables = &self.module().tables;
         let at = tables.iter().position(|table| table.name == "routes" && fits(table))?;
         let table = &tables[at];
-        Some(Place { at, family: Family(table.key_bits.into()), kind: table.kind, value_bytes: table.value_bytes as usize })
+        Some(RouteTable { at, family: Family(table.key_bits.into()), kind: table.kind, value_bytes: table.value_bytes as usize })
     }
 
     /// The handlers that there are if there are routes.
@@ -166,7 +166,7 @@ impl Program {
 
     /// Reads `lookup` or `table`; `None` if there is no such handler.
     pub(super) fn read_routes(&mut self, handler: &str, argument: &str, now: u64) -> Option<Result<String, HandlerError>> {
-        let Place { at, family, kind, .. } = self.routes()?;
+        let RouteTable { at, family, kind, .. } = self.routes()?;
         let table = self.state.tables.get_mut(at)?;
         match handler {
             "lookup" => {
@@ -210,8 +210,8 @@ impl Program {
         }
     }
 
-    fn change(&mut self, place: Place, what: &str, line: &str, now: u64) -> Result<(), HandlerError> {
-        let Place { at, family, kind, value_bytes } = place;
+    fn change(&mut self, place: RouteTable, what: &str, line: &str, now: u64) -> Result<(), HandlerError> {
+        let RouteTable { at, family, kind, value_bytes } = place;
         let route = Route::parse(family, line, what != "remove")
             .ok_or_else(|| HandlerError::invalid(format!("expected ADDR/MASK [GATEWAY] OUTPUT, not '{line}'")))?;
         let outputs = self.outputs();

@@ -1,7 +1,7 @@
 //! What runs next: tasks in turn, then the next event.
 
+use super::builtin::{TaskKind, TaskResult};
 use super::linked::Found;
-use super::native::{TaskKind, TaskResult};
 use super::program::{Ended, MOST_TIMER_RUNS};
 use super::{Body, Call, Graph, Stream};
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ impl Graph {
     pub fn start(&mut self) {
         self.find_neighbours();
         for node in 0..self.core.nodes.len() {
-            self.with_native(node, |native, ctx| native.start(ctx));
+            self.with_builtin(node, |builtin, ctx| builtin.start(ctx));
             self.settle();
         }
     }
@@ -34,7 +34,7 @@ impl Graph {
         for index in 0..self.topology.tasks.len() {
             let node = self.topology.tasks[index];
             self.core.nodes[node].queues_behind =
-                self.find_behind(node, |native| native.queue().is_some_and(|queue| queue.is_full().is_some()));
+                self.find_behind(node, |builtin| builtin.queue().is_some_and(|queue| queue.is_full().is_some()));
             self.core.nodes[node].empties = self.find_what_it_empties(node);
         }
         self.find_maker();
@@ -76,7 +76,7 @@ impl Graph {
         self.requests.stops = self.requests.stops.saturating_sub(1);
         match self.topology.driver {
             Some(driver) => {
-                self.with_native(driver, |native, ctx| native.driver().into_iter().for_each(|driver| driver.stopped(ctx)));
+                self.with_builtin(driver, |builtin, ctx| builtin.driver().into_iter().for_each(|driver| driver.stopped(ctx)));
                 self.settle();
             }
             None => self.requests.ended = true,
@@ -129,8 +129,8 @@ impl Graph {
     /// is so. Observers see it run.
     fn is_idle(&self, node: usize) -> bool {
         let before = self.core.nodes[node].empties.map(|from| &self.core.nodes[from].body);
-        let Some(Body::Native(Some(native))) = before else { return false };
-        native.queue().is_some_and(|queue| queue.is_empty()) && self.watch.observer.is_none()
+        let Some(Body::BuiltIn(Some(builtin))) = before else { return false };
+        builtin.queue().is_some_and(|queue| queue.is_empty()) && self.watch.observer.is_none()
     }
 
     pub(super) fn task(&mut self, node: usize) -> bool {
@@ -142,7 +142,7 @@ impl Graph {
             self.core.moved = false;
             self.watch(|observer, _| observer.wakes(node));
             let begun = self.begin_run();
-            let done = self.with_native(node, |native, ctx| native.task().map(|task| task.run(ctx)));
+            let done = self.with_builtin(node, |builtin, ctx| builtin.task().map(|task| task.run(ctx)));
             let done = done.flatten().unwrap_or(TaskResult::Idle);
             self.end_run_of(node, begun);
             self.settle();
@@ -181,7 +181,7 @@ impl Graph {
         self.core.timers.first()
     }
 
-    /// Sets the timer of a native element; 0 is never.
+    /// Sets the timer of a built-in element; 0 is never.
     pub(super) fn wake_at(&mut self, index: usize, when: u64) {
         self.core.timers.note(index, (when != 0).then_some(when));
     }
@@ -205,10 +205,10 @@ impl Graph {
                     None => self.note_timers(node),
                 }
             }
-            Body::Native(..) => {
+            Body::BuiltIn(..) => {
                 self.core.timers.note(node, None);
                 self.watch(|observer, _| observer.wakes(node));
-                self.with_native(node, |native, ctx| native.timer(when, ctx));
+                self.with_builtin(node, |builtin, ctx| builtin.timer(when, ctx));
             }
         }
         self.settle();
@@ -274,10 +274,10 @@ impl Graph {
                     program.with(&mut self.core.shared, |program| program.begin_time(late));
                     self.note_timers(node);
                 }
-                Body::Native(..) => {
+                Body::BuiltIn(..) => {
                     let due = self.core.timers.due(node).map(|due| due.saturating_add(late));
                     self.core.timers.note(node, due);
-                    self.with_native(node, |native, _| native.bucket().into_iter().for_each(|bucket| bucket.skip(late)));
+                    self.with_builtin(node, |builtin, _| builtin.bucket().into_iter().for_each(|bucket| bucket.skip(late)));
                 }
             }
         }

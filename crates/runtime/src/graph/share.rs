@@ -31,7 +31,7 @@ use super::copies::Changes;
 use super::together::Shared;
 use super::transaction::Counts;
 use crate::io::flow::Sorter;
-use crate::io::{LinkType, Plan, Writer};
+use crate::io::{LinkType, WriteOptions, Writer};
 use crate::sync;
 use netil::Module;
 use netil::app::{ByPort, Toward};
@@ -60,7 +60,7 @@ pub struct Share {
 pub struct Common {
     /// Of the application that they run.
     layout: Mutex<Layout>,
-    captures: Mutex<BTreeMap<PathBuf, (Weak<Output>, Plan)>>,
+    captures: Mutex<BTreeMap<PathBuf, (Weak<Output>, WriteOptions)>>,
     /// Packets of captures that each graph has passed.
     passed: Vec<AtomicU64>,
     /// By how many nanoseconds of captures a graph may be ahead of another; without a bound
@@ -186,15 +186,15 @@ impl Common {
         Some(self.within.load(Ordering::Relaxed)).filter(|within| *within != u64::MAX)
     }
 
-    /// The same where graphs that read captures are no more than so many nanoseconds of these ahead
-    /// of each other.
+    /// Lets graphs that read captures be no more than so many nanoseconds of these ahead of each
+    /// other.
     #[must_use]
     pub fn within(self, nanoseconds: Option<u64>) -> Self {
         self.bind(nanoseconds);
         self
     }
 
-    /// The same where packets of some sources go to graphs by the port of one end.
+    /// Lets packets of some sources go to graphs by the port of one end.
     #[must_use]
     pub fn by_ports(self, ends: BTreeMap<usize, Toward>) -> Self {
         lock(&self.layout).ends = ends;
@@ -248,7 +248,7 @@ impl Common {
     pub(super) fn capture(
         &self,
         path: &Path,
-        plan: &Plan,
+        plan: &WriteOptions,
         create: impl FnOnce() -> Result<Writer, ElementError>,
     ) -> Result<Arc<Output>, ElementError> {
         let mut captures = lock(&self.captures);
@@ -372,7 +372,8 @@ impl Own {
         self.sorter.replica(link, bytes, self.replicas) == self.index
     }
 
-    /// The same for a packet that a socket has let through, which knows nothing of packets before.
+    /// Whether a packet that a socket has let through is this graph's; the socket knows nothing of
+    /// packets before.
     pub(super) fn keeps(&mut self, link: LinkType, bytes: &[u8]) -> bool {
         !self.sorter.remembers(link, bytes) || self.takes(link, bytes)
     }

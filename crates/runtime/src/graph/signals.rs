@@ -4,7 +4,7 @@
 //! Source: Click's manual of Script. Leaves out: signals that tell of a fault of the process, or
 //! that no process can hear; and signals to other processes.
 
-use super::native::Ctx;
+use super::builtin::Ctx;
 use super::{Graph, HandlerError, Stream};
 
 /// Signals by their names, as POSIX numbers them or Linux does on all of its processors but Alpha,
@@ -40,7 +40,7 @@ impl Graph {
         for _ in 0..NAMES.len() {
             let Some(signal) = self.outside.host.signalled() else { return };
             for node in self.requests.signals.remove(&signal).unwrap_or_default() {
-                let run = self.with_native(node, |native, ctx| native.handlers_mut().map(|handlers| handlers.write("run", "", ctx)));
+                let run = self.with_builtin(node, |builtin, ctx| builtin.handlers_mut().map(|handlers| handlers.write("run", "", ctx)));
                 if let Some(Some(Err(error))) = run {
                     self.outside.host.write(Stream::Err, format!("{error}\n").as_bytes());
                 }

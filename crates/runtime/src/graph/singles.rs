@@ -5,8 +5,8 @@
 //! once. There are some of those, as one packet may send others; where none is left, elements run
 //! one by one, which gives the same.
 
+use super::cluster_context::ClusterContext;
 use super::linked::Made;
-use super::serving::Serving;
 use super::{Graph, Push};
 use netil::cluster::{Cluster, Plan};
 use netil::pool::Pool;
@@ -67,7 +67,7 @@ impl Singles {
         self.free.push(single);
     }
 
-    /// The same with nothing counted yet.
+    /// Clusters for single packets like these, with nothing counted yet.
     pub(super) fn anew(&self) -> Option<Self> {
         Self::of(&*self.free.first()?.cluster, &self.plan, &self.by_node)
     }
@@ -159,7 +159,7 @@ impl Graph {
         let Single { cluster, pool, .. } = single;
         self.with_pool(pool, |graph, pool| {
             let (budget, begun, slots) = (graph.core.budget, graph.begin_linked_run(), slot.as_slice());
-            cluster.run(slots, budget, pool, &mut Serving::of_one(graph, plan, slots, (rounds, mark), begun.1));
+            cluster.run(slots, budget, pool, &mut ClusterContext::of_one(graph, plan, slots, (rounds, mark), begun.1));
             graph.end_linked_run(1, begun);
         });
     }

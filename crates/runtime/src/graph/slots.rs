@@ -1,4 +1,4 @@
-//! Packets of the pool that enter native elements, and that leave the pool.
+//! Packets of the pool that enter built-in elements, and that leave the pool.
 
 use super::{Body, Graph, Packet};
 use crate::io::LinkType;
@@ -6,7 +6,7 @@ use netil::app::End;
 use netil::pool::Pool;
 
 impl Graph {
-    /// Moves packets of the pool that native elements have sent by an output, in order.
+    /// Moves packets of the pool that built-in elements have sent by an output, in order.
     pub(super) fn move_slots(&mut self) {
         while let Some((node, port, slots)) = self.core.leaving.pop_front() {
             let way = self.core.nodes[node].outputs.get(port as usize).and_then(|ways| ways.first()).copied();
@@ -19,12 +19,12 @@ impl Graph {
                 self.settle();
                 continue;
             }
-            let native = to
-                .filter(|to| matches!(self.core.nodes[to.instance as usize].body, Body::Native(Some(_))) && self.watch.recorder.is_none());
-            if entry.is_some() || native.is_some() {
+            let builtin = to
+                .filter(|to| matches!(self.core.nodes[to.instance as usize].body, Body::BuiltIn(Some(_))) && self.watch.recorder.is_none());
+            if entry.is_some() || builtin.is_some() {
                 self.core.nodes[node].stats.left_many(port, slots.len() as u64);
             }
-            match (entry, native) {
+            match (entry, builtin) {
                 (Some(entry), _) => self.run_slots(&slots, entry),
                 (None, Some(to)) => self.enter_slots(to, &slots),
                 (None, None) => self.lift_all(node, port, &slots),
@@ -45,7 +45,7 @@ impl Graph {
         }
     }
 
-    /// Lets packets of the pool enter a native element, in order; one that is full gets its tasks
+    /// Lets packets of the pool enter a built-in element, in order; one that is full gets its tasks
     /// run first.
     pub(super) fn enter_slots(&mut self, to: End, mut slots: &[u32]) {
         let node = to.instance as usize;
@@ -61,7 +61,8 @@ impl Graph {
         }
     }
 
-    /// The same where several may be of one arrival: tasks run between arrivals.
+    /// Lets packets of the pool enter a built-in element, where several may be of one arrival:
+    /// tasks run between arrivals.
     pub(super) fn enter_arrivals(&mut self, to: End, arrivals: &[&[u32]]) {
         for slots in arrivals {
             if self.room(to.instance as usize) < slots.len() {
@@ -79,15 +80,15 @@ impl Graph {
             recorder.slots_enter(now, node);
         }
         let begun = self.begin_run();
-        self.with_native(node, |native, ctx| native.push_slots(to.port, now, ctx));
+        self.with_builtin(node, |builtin, ctx| builtin.push_slots(to.port, now, ctx));
         self.end_run_of(node, begun);
         self.settle();
         self.move_slots();
     }
 
-    /// Packets that a native element can take without losing one.
+    /// Packets that a built-in element can take without losing one.
     pub(super) fn room(&self, node: usize) -> usize {
-        if let Body::Native(Some(native)) = &self.core.nodes[node].body { native.room() } else { usize::MAX }
+        if let Body::BuiltIn(Some(builtin)) = &self.core.nodes[node].body { builtin.room() } else { usize::MAX }
     }
 
     /// The packet of a slot, which is then free.

@@ -11,11 +11,11 @@
 
 use super::clock::Clock;
 use super::flow::Push;
-use super::meter::{Measured, Meter};
+use super::profiler::{Measured, Profiler};
 use super::timers::Timers;
 use super::together::Shared;
 use super::{
-    Call, Host, Info, Node, Observer, Settings, cut_through, foreign, later, linked, making, native, printing, recorder, singles, straight,
+    Call, Host, Info, Node, Observer, Settings, builtin, cut_through, foreign, later, linked, making, printing, recorder, singles, straight,
 };
 use netil::pool::Pool;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -45,7 +45,7 @@ pub(super) struct Core {
     pub pending: Vec<Push>,
     /// Packets led back.
     pub recirculated: VecDeque<Push>,
-    /// Packets of the pool that native elements have sent: by which output.
+    /// Packets of the pool that built-in elements have sent: by which output.
     pub leaving: VecDeque<(usize, u32, Vec<u32>)>,
     /// Packets of other graphs' parts of states.
     pub foreign: Option<Box<foreign::Foreign>>,
@@ -55,8 +55,8 @@ pub(super) struct Core {
     pub pool: Pool,
     /// What one handler run may spend.
     pub budget: u32,
-    /// A task may find something to do: a packet has come to a native element, or a task has ended
-    /// its turn otherwise than by finding nothing.
+    /// A task may find something to do: a packet has come to a built-in element, or a task has
+    /// ended its turn otherwise than by finding nothing.
     pub restless: bool,
     /// A packet moved since this was last set to false.
     pub moved: bool,
@@ -131,9 +131,9 @@ pub(super) struct Fusion {
 pub(super) struct Watch {
     pub observer: Option<Box<dyn Observer>>,
     pub recorder: Option<Box<recorder::Recorder>>,
-    /// The same while it rests, so that recording takes no more than its share of the time.
+    /// The recorder while it rests, so that recording takes no more than its share of the time.
     pub resting: Option<Box<recorder::Recorder>>,
-    pub meter: Option<Meter>,
+    pub profiler: Option<Profiler>,
 }
 
 /// What is around the run.
@@ -142,7 +142,7 @@ pub(super) struct Outside {
     /// What programs print into.
     pub files: printing::Files,
     /// What devices write.
-    pub devices: native::Devices,
+    pub devices: builtin::Devices,
     /// Nanoseconds of waiting for live devices.
     pub waited: u64,
     /// For a stage among others: more may arrive, no earlier than that.
@@ -151,6 +151,6 @@ pub(super) struct Outside {
 
 impl Outside {
     pub(super) fn new(host: Box<dyn Host>) -> Self {
-        Self { host, files: printing::Files::default(), devices: native::Devices::default(), waited: 0, horizon: None }
+        Self { host, files: printing::Files::default(), devices: builtin::Devices::default(), waited: 0, horizon: None }
     }
 }

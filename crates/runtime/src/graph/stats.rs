@@ -1,7 +1,7 @@
 //! What became of packets, by element.
 
+use super::builtin::DeviceStats;
 use super::linked::Linked;
-use super::native::DeviceStats;
 use super::singles::Singles;
 pub use super::transaction::{Conflict, Transactions};
 use super::{Body, Measured};
@@ -130,7 +130,7 @@ impl super::Graph {
         for (node, ports) in left.chain(self.fusion.singles.as_deref().into_iter().flat_map(Singles::left)) {
             let output = |port: u32| match &self.core.nodes[node].body {
                 Body::Program(program) => program.output_of(port),
-                Body::Native(_) => 0,
+                Body::BuiltIn(_) => 0,
             };
             ports.iter().for_each(|(port, packets)| stats[node].left_many(output(*port), *packets));
         }

@@ -18,9 +18,9 @@
 //! packets are there or an element outside the cluster has had one. [`Graph::leave_straight`] puts
 //! everything where it would be otherwise, before anything else is done with the graph.
 
+use super::builtin::Passage;
+use super::builtin::embedded::{Lent, PacketPort};
 use super::linked::{BURST, SLOTS};
-use super::native::Passage;
-use super::native::embedded::{Lent, PacketPort};
 use super::{Body, Graph};
 use crate::io::LinkType;
 use netil::app::End;
@@ -288,7 +288,7 @@ impl Graph {
     fn suits_straight(&self) -> bool {
         let settings = &self.topology.settings;
         let alone = settings.rings.is_none() && settings.share.is_none() && settings.elsewhere.is_none() && self.core.foreign.is_none();
-        let watched = self.watch.observer.is_some() || self.is_recorded() || self.watch.meter.is_some();
+        let watched = self.watch.observer.is_some() || self.is_recorded() || self.watch.profiler.is_some();
         let changes = self.fusion.later.is_some() || !self.requests.signals.is_empty() || self.fusion.maker.is_some();
         let bursts = self.fusion.linked.as_ref().is_some_and(|linked| linked.takes_bursts() && linked.is_over());
         let empty = settings.ports.values().all(|port| port.waiting()[0] == 0);
@@ -297,7 +297,7 @@ impl Graph {
 
     fn passage(&self, node: usize) -> Option<Passage<'_>> {
         match &self.core.nodes[node].body {
-            Body::Native(native) => native.as_deref()?.cut_through()?.passage(),
+            Body::BuiltIn(builtin) => builtin.as_deref()?.cut_through()?.passage(),
             Body::Program(_) => None,
         }
     }
@@ -318,8 +318,8 @@ impl Graph {
     fn straight_exit(&self, exit: End, copies: bool) -> Option<Exit> {
         let node = exit.instance as usize;
         let passes = match &self.core.nodes[node].body {
-            Body::Native(Some(native)) => {
-                native.queue().is_some_and(|queue| queue.is_empty()) && matches!(self.passage(node), Some(Passage::On))
+            Body::BuiltIn(Some(builtin)) => {
+                builtin.queue().is_some_and(|queue| queue.is_empty()) && matches!(self.passage(node), Some(Passage::On))
             }
             _ => false,
         };

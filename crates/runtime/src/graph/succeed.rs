@@ -22,7 +22,7 @@
 //! take_state). Of several graphs that are stages of one application each is prepared, and takes
 //! its place when all are.
 
-use super::native::Cut;
+use super::builtin::Cut;
 use super::{Body, Factories, Fault, Graph, Host, Node, NodeStats, Settings, printing};
 use netil::app::{Application, Body as Source, Instance};
 use netil::module::{HandlerKind, Module, Table as Declaration};
@@ -91,8 +91,8 @@ impl Graph {
         self.prepare(application, factories, settings).map(|successor| successor.accede(self))
     }
 
-    /// The same, but for its end: this graph can still go on if it gets back what it has lent
-    /// ([`Successor::give_up`]).
+    /// Makes the graph of another application, ready to take the place of this one: this graph can
+    /// still go on if it gets back what it has lent ([`Successor::give_up`]).
     ///
     /// # Errors
     /// As [`Graph::succeed`].
@@ -193,8 +193,8 @@ impl Graph {
         let fits = node.class == instance.class && node.arguments == arguments && (node.inputs.len(), node.outputs.len()) == ports;
         fits && match (&instance.body, &node.body) {
             // The ends of rings are those of the new stages.
-            (Source::Native(_), Body::Native(_)) if node.facts.cut == Some(Cut::End) => false,
-            (Source::Native(_), Body::Native(Some(_))) => same_info || !node.facts.holds_packets,
+            (Source::BuiltIn(_), Body::BuiltIn(_)) if node.facts.cut == Some(Cut::End) => false,
+            (Source::BuiltIn(_), Body::BuiltIn(Some(_))) => same_info || !node.facts.holds_packets,
             (Source::Program(program), Body::Program(own)) => {
                 own.module().is_equal_but_for_name(program.module()) && (same_info || !own.holds())
             }
@@ -265,7 +265,7 @@ impl Graph {
         self.keep_shared(old);
         self.keep_pool(old);
         self.keep_records(old, |before| numbers.get(&before).copied());
-        (self.core.arrivals, self.outside.waited, self.watch.meter) = (old.core.arrivals, old.outside.waited, old.watch.meter.take());
+        (self.core.arrivals, self.outside.waited, self.watch.profiler) = (old.core.arrivals, old.outside.waited, old.watch.profiler.take());
         (self.fusion.made, self.outside.horizon) = (old.fusion.made, old.outside.horizon);
         self.begin_anew(kept);
         succession
@@ -294,9 +294,9 @@ impl Graph {
     /// kept.
     fn keep_pool(&mut self, old: &mut Self) {
         for at in 0..old.core.nodes.len() {
-            old.with_native(at, |native, ctx| {
+            old.with_builtin(at, |builtin, ctx| {
                 let mut slots = Vec::new();
-                native.queue_mut().into_iter().for_each(|queue| queue.drop_slots(&mut slots));
+                builtin.queue_mut().into_iter().for_each(|queue| queue.drop_slots(&mut slots));
                 ctx.pool().give_back(&slots);
             });
         }
@@ -312,7 +312,7 @@ impl Graph {
         (self.topology.tasks, self.topology.sources, self.topology.driver) = (tasks, sources, driver);
         self.find_neighbours();
         for index in (0..self.core.nodes.len()).filter(|index| !kept.contains_key(index)) {
-            self.with_native(index, |native, ctx| native.start(ctx));
+            self.with_builtin(index, |builtin, ctx| builtin.start(ctx));
             self.settle();
         }
     }
@@ -327,8 +327,8 @@ impl Graph {
             (Body::Program(own), Body::Program(its)) => own.take_state(its),
             (own, its) => std::mem::swap(own, its),
         }
-        if let (Body::Native(Some(native)), true) = (&mut self.core.nodes[index].body, self.topology.info != old.topology.info) {
-            native.move_annotations(&old.topology.info, &self.topology.info);
+        if let (Body::BuiltIn(Some(builtin)), true) = (&mut self.core.nodes[index].body, self.topology.info != old.topology.info) {
+            builtin.move_annotations(&old.topology.info, &self.topology.info);
         }
         self.core.timers.note(index, due);
     }
@@ -362,7 +362,7 @@ impl Graph {
     /// Packets that wait in an element.
     fn packets_in(&self, node: usize) -> u64 {
         match &self.core.nodes[node].body {
-            Body::Native(Some(native)) => native.held() as u64,
+            Body::BuiltIn(Some(builtin)) => builtin.held() as u64,
             _ => 0,
         }
     }
@@ -379,11 +379,11 @@ pub(super) struct Roles {
 pub(super) fn roles(nodes: &mut [Node]) -> Roles {
     let mut roles = Roles::default();
     for (index, node) in nodes.iter_mut().enumerate() {
-        let Body::Native(Some(native)) = &mut node.body else { continue };
-        node.task = native.task().map(|task| task.kind());
+        let Body::BuiltIn(Some(builtin)) = &mut node.body else { continue };
+        node.task = builtin.task().map(|task| task.kind());
         roles.tasks.extend(node.task.map(|_| index));
-        roles.sources.extend(native.source().map(|_| index));
-        roles.driver = roles.driver.or(native.driver().map(|_| index));
+        roles.sources.extend(builtin.source().map(|_| index));
+        roles.driver = roles.driver.or(builtin.driver().map(|_| index));
     }
     roles
 }
@@ -399,7 +399,7 @@ pub(super) fn sharing(application: &Application) -> Vec<Vec<(String, u32)>> {
 /// What the configuration says of an element.
 fn arguments(application: &Application, index: usize) -> &[String] {
     match &application.instances[index].body {
-        Source::Native(arguments) => arguments,
+        Source::BuiltIn(arguments) => arguments,
         Source::Program(_) => application.arguments.get(index).map_or(&[], Vec::as_slice),
     }
 }

@@ -14,7 +14,7 @@ mod fields;
 pub(super) use fields::Named;
 
 use super::HandlerError;
-use super::native::{Control, controls};
+use super::builtin::{Control, controls};
 use super::program::Program;
 use netil::app::Layout;
 use netil::module::{Entry, Module, Table as Declaration, TableKind};

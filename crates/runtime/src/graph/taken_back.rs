@@ -10,9 +10,9 @@
 //! Invariant: as for all bursts nobody can tell ([`super::making`]). Only sinks empty the queues,
 //! so that nothing comes back from them.
 
-use super::course::Along;
-use super::native::TaskKind;
-use super::serving::Serving;
+use super::builtin::TaskKind;
+use super::burst_cursor::BurstCursor;
+use super::cluster_context::ClusterContext;
 use super::{Body, Graph};
 use netil::app::End;
 
@@ -79,9 +79,9 @@ impl Graph {
         self.core.pool.enter_again(slots, entry);
         let most = self.with_pool(&mut single.pool, |graph, pool| {
             let (budget, begun) = (graph.core.budget, graph.begin_linked_run());
-            let mut serving = Serving::of_made(graph, &plan, Along::of_several(slots), begun.1);
-            single.cluster.run(slots, budget, pool, &mut serving);
-            let most = serving.along.most;
+            let mut context = ClusterContext::of_made(graph, &plan, BurstCursor::of_several(slots), begun.1);
+            single.cluster.run(slots, budget, pool, &mut context);
+            let most = context.cursor.most;
             graph.end_linked_run(most, begun);
             most
         });
@@ -108,7 +108,7 @@ impl Graph {
 
     /// Whether tasks empty all queues in one turn.
     pub(super) fn queues_are_short(&self) -> bool {
-        let held = |queue: &usize| if let Body::Native(Some(native)) = &self.core.nodes[*queue].body { native.held() } else { 0 };
+        let held = |queue: &usize| if let Body::BuiltIn(Some(builtin)) = &self.core.nodes[*queue].body { builtin.held() } else { 0 };
         self.fusion.maker.as_ref().is_none_or(|maker| maker.emptied().iter().all(|queue| held(queue) <= 1))
     }
 
@@ -126,7 +126,7 @@ impl Graph {
     }
 
     fn tell_taken_back(&mut self, node: usize, packets: u64) {
-        self.with_native(node, |native, _| native.task().into_iter().for_each(|task| task.take_back(packets)));
+        self.with_builtin(node, |builtin, _| builtin.task().into_iter().for_each(|task| task.take_back(packets)));
     }
 
     fn unmake(&mut self, slots: &[u32]) {

@@ -87,7 +87,7 @@ fn octal(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
     at + digits.len()
 }
 
-/// The same as text; what is no UTF-8 is replaced.
+/// A text without its quotes, as a string; what is no UTF-8 is replaced.
 pub(super) fn unquoted(text: &str) -> String {
     String::from_utf8_lossy(&unquote(text)).into_owned()
 }

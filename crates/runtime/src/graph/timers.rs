@@ -41,7 +41,7 @@ struct Node {
 }
 
 /// Where a branch grows: at a node by a digit, or as the root.
-type Place = Option<(usize, usize)>;
+type ChildSlot = Option<(usize, usize)>;
 
 /// Bits of a digit.
 const DIGIT: u32 = 4;
@@ -142,13 +142,13 @@ impl Timers {
         Branch(NODE | number)
     }
 
-    fn branch(&self, place: Place) -> Option<Branch> {
+    fn branch(&self, place: ChildSlot) -> Option<Branch> {
         let Some((number, digit)) = place else { return self.root };
         let node = &self.nodes[number];
         (node.set >> digit & 1 == 1).then(|| node.branches[digit])
     }
 
-    fn put(&mut self, place: Place, branch: Branch) {
+    fn put(&mut self, place: ChildSlot, branch: Branch) {
         let Some((number, digit)) = place else {
             self.root = Some(branch);
             return;

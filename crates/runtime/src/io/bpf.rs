@@ -445,7 +445,7 @@ fn load(insts: &[u8], log: Option<&mut [u8]>) -> io::Result<OwnedFd> {
     arguments.open(PROGRAM_LOAD)
 }
 
-/// The same error with the last lines of what the verifier says.
+/// The error with the last lines of what the verifier says.
 fn explained(insts: &[u8], error: io::Error) -> io::Error {
     let mut log = vec![0; LOG];
     if load(insts, Some(&mut log)).is_ok() {

@@ -40,12 +40,12 @@ pub(crate) fn replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
     part(sum(link, frame), replicas)
 }
 
-/// The same by the addresses of the frame's own IP header, whatever it quotes.
+/// Which of so many replicas has a frame by the addresses of its own IP header, whatever it quotes.
 pub(crate) fn own_replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
     part(behind_link(link, frame).and_then(addresses).map_or(0, added), replicas)
 }
 
-/// The same by one address of the frame's own IP header.
+/// Which of so many replicas has a frame by one address of its own IP header.
 pub(crate) fn end_replica(link: LinkType, frame: &[u8], end: Toward, replicas: usize) -> usize {
     let of = |both: &[u8]| match (end, both.split_at(both.len() / 2)) {
         (Toward::Source, (from, _)) => added(from),
@@ -74,7 +74,7 @@ impl Fields {
     }
 }
 
-/// The same by bytes at some place; those that the frame does not have are 0.
+/// Which of so many replicas has a frame by bytes at some place; those that it does not have are 0.
 pub(crate) fn fields_replica(link: LinkType, frame: &[u8], fields: Fields, replicas: usize) -> usize {
     let from = if fields.header { behind_link(link, frame).unwrap_or_default() } else { frame };
     let byte = |at: usize| from.get(at).map_or(0, |byte| u32::from(*byte));
@@ -86,8 +86,8 @@ pub(crate) fn fields_replica(link: LinkType, frame: &[u8], fields: Fields, repli
     part(sum(fields.at).wrapping_add(fields.other.map_or(0, sum)), replicas)
 }
 
-/// The same by addresses, protocol and ports, where the packet is whole and has ports, in either
-/// order.
+/// Which of so many replicas has a frame by addresses, protocol and ports, where the packet is
+/// whole and has ports, in either order.
 pub(crate) fn tuple_replica(link: LinkType, frame: &[u8], replicas: usize) -> usize {
     let Some(ip) = behind_link(link, frame) else { return 0 };
     part(addresses(ip).map_or(0, added).wrapping_add(connection(ip).unwrap_or(0).wrapping_mul(SPREAD)), replicas)

@@ -39,4 +39,4 @@ pub use capture::{Burst, Capture, Damage, Format, Info, Progress, ReadError, Rea
 pub use flow::sum as flow_number;
 pub use link::LinkType;
 pub use time::{Precision, Resolution, Timestamp};
-pub use write::{Compression, Plan, WriteError, Writer};
+pub use write::{Compression, WriteError, WriteOptions, Writer};

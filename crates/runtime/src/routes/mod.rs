@@ -66,7 +66,7 @@ pub struct Routes {
 
 /// Where a fault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FaultPosition {
     /// A line of text, from 1.
     Line(u64),
     /// A byte, from 0, of what was compressed.
@@ -77,7 +77,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Where.
-    pub place: Place,
+    pub place: FaultPosition,
     /// What is wrong.
     pub what: String,
 }
@@ -85,8 +85,8 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
-            Place::Line(line) => write!(f, "line {line}: {}", self.what),
-            Place::Byte(byte) => write!(f, "byte {byte}: {}", self.what),
+            FaultPosition::Line(line) => write!(f, "line {line}: {}", self.what),
+            FaultPosition::Byte(byte) => write!(f, "byte {byte}: {}", self.what),
         }
     }
 }
@@ -145,12 +145,12 @@ fn octets(address: IpAddr) -> Vec<u8> {
 /// The first fault.
 pub fn read(input: impl Read) -> Result<Routes, Fault> {
     let mut raw = BufReader::with_capacity(BUFFER, input);
-    let magic = raw.fill_buf().map_err(|error| broken(Place::Byte(0), &error))?;
+    let magic = raw.fill_buf().map_err(|error| broken(FaultPosition::Byte(0), &error))?;
     match magic {
         [0x1f, 0x8b, ..] => plain(flate2::bufread::MultiGzDecoder::new(raw)),
         [b'B', b'Z', b'h', ..] => plain(bzip2::bufread::MultiBzDecoder::new(raw)),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            plain(zstd::stream::read::Decoder::with_buffer(raw).map_err(|error| broken(Place::Byte(0), &error))?)
+            plain(zstd::stream::read::Decoder::with_buffer(raw).map_err(|error| broken(FaultPosition::Byte(0), &error))?)
         }
         _ => plain(raw),
     }
@@ -159,7 +159,7 @@ pub fn read(input: impl Read) -> Result<Routes, Fault> {
 /// Reads what is not compressed.
 fn plain(input: impl Read) -> Result<Routes, Fault> {
     let mut input = BufReader::with_capacity(BUFFER, input);
-    let start = input.fill_buf().map_err(|error| broken(Place::Byte(0), &error))?;
+    let start = input.fill_buf().map_err(|error| broken(FaultPosition::Byte(0), &error))?;
     // Text has no zeros; the type of a record begins with one.
     if start.iter().take(12).any(|byte| *byte == 0) { mrt::read(input) } else { lines(input) }
 }
@@ -173,8 +173,8 @@ fn lines(input: impl BufRead) -> Result<Routes, Fault> {
         number += 1;
         line.clear();
         input.set_limit(LINE as u64 + 1);
-        let count = input.read_until(b'\n', &mut line).map_err(|error| broken(Place::Line(number), &error))?;
-        let fault = |what: String| Fault { place: Place::Line(number), what };
+        let count = input.read_until(b'\n', &mut line).map_err(|error| broken(FaultPosition::Line(number), &error))?;
+        let fault = |what: String| Fault { place: FaultPosition::Line(number), what };
         if count == 0 {
             return Ok(reader.routes);
         }
@@ -216,7 +216,7 @@ fn add(routes: &mut Routes, route: Route) -> Result<(), String> {
     Ok(())
 }
 
-fn broken(place: Place, error: &io::Error) -> Fault {
+fn broken(place: FaultPosition, error: &io::Error) -> Fault {
     Fault { place, what: format!("cannot read on: {error}") }
 }
 

@@ -6,7 +6,7 @@
 //! Records of other kinds are stepped over. Only what decides is read: a full table of many peers
 //! has some ten million paths.
 
-use super::{Fault, MOST, Place, Route, Routes, broken};
+use super::{Fault, FaultPosition, MOST, Route, Routes, broken};
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -30,7 +30,7 @@ const EXTENDED: u8 = 0x10;
 pub(super) fn read(mut input: impl Read) -> Result<Routes, Fault> {
     let (mut dump, mut record, mut at, mut tables) = (Dump::default(), Vec::new(), 0, false);
     loop {
-        let fault = |what: &str| Fault { place: Place::Byte(at), what: what.to_owned() };
+        let fault = |what: &str| Fault { place: FaultPosition::Byte(at), what: what.to_owned() };
         fill(&mut input, &mut record, HEAD as u64, at)?;
         match record.len() {
             HEAD => {}
@@ -58,7 +58,7 @@ pub(super) fn read(mut input: impl Read) -> Result<Routes, Fault> {
 /// Reads so many bytes, or fewer at the end.
 fn fill(input: &mut impl Read, bytes: &mut Vec<u8>, count: u64, at: u64) -> Result<(), Fault> {
     bytes.clear();
-    input.take(count).read_to_end(bytes).map(|_| ()).map_err(|error| broken(Place::Byte(at), &error))
+    input.take(count).read_to_end(bytes).map(|_| ()).map_err(|error| broken(FaultPosition::Byte(at), &error))
 }
 
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! What each format says, read as it means it.
 
-use netvm_runtime::io::{Capture, Format, LinkType, Plan, Precision, ReadError, Writer, capture::Damage, synth};
+use netvm_runtime::io::{Capture, Format, LinkType, Precision, ReadError, WriteOptions, Writer, capture::Damage, synth};
 
 use crate::build::{ORDERS, Order, Packet, read_all, read_bytes, read_stream, sample, varied_pcapng};
 
@@ -197,7 +197,7 @@ fn copying_a_pcapng_keeps_names_and_secrets_in_their_places() {
     let path = std::env::temp_dir().join(format!("netvm-secrets-{}.pcapng", std::process::id()));
     let written = |max: usize, bits: u64| {
         let mut capture = Capture::from_bytes([kept.clone(), left_out.clone()].concat()).unwrap();
-        let mut writer = Writer::create(&path, &Plan::for_output(&path, &[])).unwrap();
+        let mut writer = Writer::create(&path, &WriteOptions::for_output(&path, &[])).unwrap();
         while let Some(burst) = capture.next_burst(max).unwrap() {
             writer.write_selected(&burst, &[bits]).unwrap();
         }
@@ -228,7 +228,7 @@ fn secrets_without_end_are_kept_up_to_a_limit() {
 }
 
 pub fn copy(capture: &mut Capture, path: &std::path::Path) {
-    let mut writer = Writer::create(path, &Plan::for_output(path, &[capture.survey().unwrap()])).unwrap();
+    let mut writer = Writer::create(path, &WriteOptions::for_output(path, &[capture.survey().unwrap()])).unwrap();
     while let Some(burst) = capture.next_burst(256).unwrap() {
         writer.write_burst(&burst).unwrap();
     }

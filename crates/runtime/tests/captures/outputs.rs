@@ -5,14 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use netvm_runtime::io::{Capture, Compression, Format, LinkType, Plan, Precision, Timestamp, WriteError, Writer};
+use netvm_runtime::io::{Capture, Compression, Format, LinkType, Precision, Timestamp, WriteError, WriteOptions, Writer};
 
 use crate::build::{Order, read_all, read_bytes, sample, varied_pcapng};
 
 /// A directory for one test.
-struct Place(PathBuf);
+struct TestDirectory(PathBuf);
 
-impl Place {
+impl TestDirectory {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("netvm-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
@@ -25,14 +25,14 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestDirectory {
     fn drop(&mut self) {
         fs::remove_dir_all(&self.0).unwrap();
     }
 }
 
 fn write_some(path: &Path) -> Writer {
-    let mut writer = Writer::create(path, &Plan::for_output(path, &[])).unwrap();
+    let mut writer = Writer::create(path, &WriteOptions::for_output(path, &[])).unwrap();
     let mut capture = Capture::from_bytes(sample(2000)).unwrap();
     while let Some(burst) = capture.next_burst(256).unwrap() {
         writer.write_burst(&burst).unwrap();
@@ -42,14 +42,14 @@ fn write_some(path: &Path) -> Writer {
 
 #[test]
 fn a_writer_that_is_dropped_leaves_nothing() {
-    let place = Place::new("dropped");
+    let place = TestDirectory::new("dropped");
     drop(write_some(&place.0.join("out.pcap")));
     assert!(place.names().is_empty());
 }
 
 #[test]
 fn a_file_has_its_name_when_it_is_finished_and_not_before() {
-    let place = Place::new("finished");
+    let place = TestDirectory::new("finished");
     let path = place.0.join("out.pcap");
     let writer = write_some(&path);
     assert!(!path.exists());
@@ -60,7 +60,7 @@ fn a_file_has_its_name_when_it_is_finished_and_not_before() {
 
 #[test]
 fn what_was_there_stays_until_the_end_and_then_goes_in_one_step() {
-    let place = Place::new("replaced");
+    let place = TestDirectory::new("replaced");
     let (path, link) = (place.0.join("out.pcap"), place.0.join("link.pcap"));
     fs::write(&path, b"before").unwrap();
     std::os::unix::fs::symlink(&path, &link).unwrap();
@@ -73,10 +73,10 @@ fn what_was_there_stays_until_the_end_and_then_goes_in_one_step() {
 
 #[test]
 fn an_output_is_no_input_while_that_is_open() {
-    let place = Place::new("same");
+    let place = TestDirectory::new("same");
     let path = place.0.join("both.pcap");
     fs::write(&path, sample(2000)).unwrap();
-    let plan = Plan::for_output(&path, &[]);
+    let plan = WriteOptions::for_output(&path, &[]);
     let input = Capture::open(&path).unwrap();
     assert!(Writer::create(&path, &plan).err().unwrap().to_string().ends_with("it is an input, and would be lost; write to another file"));
     assert_eq!(fs::read(&path).unwrap(), sample(2000));
@@ -89,7 +89,7 @@ fn an_output_is_no_input_while_that_is_open() {
 
 #[test]
 fn a_full_device_is_an_error_and_stays_one() {
-    let plan = Plan::for_output("x.pcap", &[]);
+    let plan = WriteOptions::for_output("x.pcap", &[]);
     let mut writer = Writer::create("/dev/full", &plan).unwrap();
     writer.write_packet(LinkType::EN10MB, Timestamp::from_micros(1, 0), 1, b"x").unwrap();
     let error = writer.flush().unwrap_err();
@@ -104,22 +104,22 @@ fn a_full_device_is_an_error_and_stays_one() {
 fn a_reader_that_went_away_is_told_from_other_failures() {
     let (reader, pipe) = io::pipe().unwrap();
     drop(reader);
-    let mut writer = Writer::to_writer(pipe, &Plan::for_output("-", &[])).unwrap();
+    let mut writer = Writer::to_writer(pipe, &WriteOptions::for_output("-", &[])).unwrap();
     writer.write_packet(LinkType::EN10MB, Timestamp::from_micros(1, 0), 1, b"x").unwrap();
     assert!(writer.flush().unwrap_err().is_broken_pipe());
 }
 
 #[test]
 fn an_output_that_cannot_be_is_refused_at_once() {
-    let place = Place::new("refused");
+    let place = TestDirectory::new("refused");
     let missing = place.0.join("no/such/directory.pcap");
-    assert!(matches!(Writer::create(&missing, &Plan::for_output(&missing, &[])), Err(WriteError::Io { .. })));
-    assert!(Writer::create(&place.0, &Plan::for_output(&place.0, &[])).is_err());
+    assert!(matches!(Writer::create(&missing, &WriteOptions::for_output(&missing, &[])), Err(WriteError::Io { .. })));
+    assert!(Writer::create(&place.0, &WriteOptions::for_output(&place.0, &[])).is_err());
 }
 
 #[test]
 fn names_say_what_people_expect_of_them() {
-    let plan = |name: &str| Plan::for_output(name, &[]);
+    let plan = |name: &str| WriteOptions::for_output(name, &[]);
     assert_eq!((plan("a.pcap").format, plan("a.pcap").compression), (Format::Pcap, Compression::None));
     assert_eq!((plan("a.pcapng").format, plan("A.PCAPNG").format), (Format::Pcapng, Format::Pcapng));
     assert_eq!((plan("a.pcapng.zst").format, plan("a.pcapng.zst").compression), (Format::Pcapng, Compression::Zstd));
@@ -131,18 +131,18 @@ fn names_say_what_people_expect_of_them() {
 fn inputs_decide_format_and_precision() {
     let info = |bytes: Vec<u8>| Capture::from_bytes(bytes).unwrap().info();
     let nanos = Order::Big.pcap(0xa1b2_3c4d, (2, 4), 100, 1);
-    let plan = Plan::for_output("a.pcap", &[info(sample(0)), info(nanos.clone())]);
+    let plan = WriteOptions::for_output("a.pcap", &[info(sample(0)), info(nanos.clone())]);
     assert_eq!((plan.format, plan.precision, plan.snaplen), (Format::Pcap, Precision::Nano, 262_144));
     let raw = Order::Big.pcap(0xa1b2_c3d4, (2, 4), 100, 101);
-    assert_eq!(Plan::for_output("a.pcap", &[info(raw), info(nanos)]).format, Format::Pcapng);
+    assert_eq!(WriteOptions::for_output("a.pcap", &[info(raw), info(nanos)]).format, Format::Pcapng);
 }
 
 #[test]
 fn an_output_without_packets_is_a_capture() {
-    let place = Place::new("empty");
+    let place = TestDirectory::new("empty");
     for name in ["a.pcap", "a.pcapng", "a.pcap.gz", "a.pcapng.zst"] {
         let path = place.0.join(name);
-        Writer::create(&path, &Plan::for_output(&path, &[])).unwrap().finish().unwrap();
+        Writer::create(&path, &WriteOptions::for_output(&path, &[])).unwrap().finish().unwrap();
         let mut capture = Capture::open(&path).unwrap();
         assert_eq!(capture.info().link_types, [LinkType::EN10MB], "{name}");
         assert!(capture.next_burst(1).unwrap().is_none());
@@ -153,9 +153,9 @@ fn an_output_without_packets_is_a_capture() {
 fn selected_packets_are_written_and_no_others() {
     let mut capture = Capture::from_bytes(sample(300)).unwrap();
     let all = read_bytes(&sample(300)).0;
-    let place = Place::new("selected");
+    let place = TestDirectory::new("selected");
     let path = place.0.join("a.pcap");
-    let mut writer = Writer::create(&path, &Plan::for_output(&path, &[capture.info()])).unwrap();
+    let mut writer = Writer::create(&path, &WriteOptions::for_output(&path, &[capture.info()])).unwrap();
     let burst = capture.next_burst(300).unwrap().unwrap();
     // Bits past the last packet are ignored.
     writer.write_selected(&burst, &[0b101, 0, 1 << 63, 0, 1 << 43 | 1 << 60]).unwrap();
@@ -166,19 +166,19 @@ fn selected_packets_are_written_and_no_others() {
 
 #[test]
 fn a_pcap_refuses_what_it_cannot_hold() {
-    let mut writer = Writer::to_writer(io::sink(), &Plan::for_output("-", &[])).unwrap();
+    let mut writer = Writer::to_writer(io::sink(), &WriteOptions::for_output("-", &[])).unwrap();
     writer.write_packet(LinkType::RAW, Timestamp::from_micros(1, 0), 1, b"x").unwrap();
     let mixed = writer.write_packet(LinkType::EN10MB, Timestamp::from_micros(1, 0), 1, b"x").unwrap_err();
     assert_eq!(mixed.to_string(), "a pcap has one link type, but EN10MB follows RAW; name the output .pcapng");
     for time in [Timestamp::from_micros(-1, 0), Timestamp::from_micros(1 << 32, 0)] {
-        let mut writer = Writer::to_writer(io::sink(), &Plan::for_output("-", &[])).unwrap();
+        let mut writer = Writer::to_writer(io::sink(), &WriteOptions::for_output("-", &[])).unwrap();
         assert!(matches!(writer.write_packet(LinkType::RAW, time, 1, b"x"), Err(WriteError::Timestamp(_))));
     }
 }
 
 #[test]
 fn captures_of_different_kinds_go_into_one_pcapng() {
-    let place = Place::new("joined");
+    let place = TestDirectory::new("joined");
     let path = place.0.join("all.pcapng");
     let inputs = [
         sample(5),
@@ -186,7 +186,7 @@ fn captures_of_different_kinds_go_into_one_pcapng() {
         [Order::Big.pcap(0xa1b2_3c4d, (2, 4), 100, 101), Order::Big.record((1, 2), (1, 1), b"x")].concat(),
         sample(2),
     ];
-    let mut writer = Writer::create(&path, &Plan::for_output(&path, &[])).unwrap();
+    let mut writer = Writer::create(&path, &WriteOptions::for_output(&path, &[])).unwrap();
     for input in &inputs {
         let mut capture = Capture::from_bytes(input.clone()).unwrap();
         while let Some(burst) = capture.next_burst(2).unwrap() {

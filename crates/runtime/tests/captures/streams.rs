@@ -6,13 +6,13 @@ use std::{
     process::{Command, Stdio},
 };
 
-use netvm_runtime::io::{Capture, Compression, Format, Plan, Progress, ReadError, Writer, capture::Damage};
+use netvm_runtime::io::{Capture, Compression, Format, Progress, ReadError, WriteOptions, Writer, capture::Damage};
 
 use crate::build::{read_bytes, sample, varied_pcapng};
 
 /// Bytes compressed as the ending of a name asks for.
 pub fn compressed(name: &str, bytes: &[u8]) -> Vec<u8> {
-    match Plan::for_output(name, &[]).compression {
+    match WriteOptions::for_output(name, &[]).compression {
         Compression::Gzip => {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
             encoder.write_all(bytes).unwrap();
@@ -84,7 +84,7 @@ fn a_compressed_pipe_pauses_as_well() {
     for format in [Format::Pcap, Format::Pcapng] {
         for compression in [Compression::Gzip, Compression::Zstd] {
             let (reader, pipe_writer) = pipe().unwrap();
-            let plan = Plan { format, compression, ..Plan::for_output("x", &[]) };
+            let plan = WriteOptions { format, compression, ..WriteOptions::for_output("x", &[]) };
             let mut writer = Writer::to_writer(pipe_writer, &plan).unwrap();
             let mut input = Capture::from_bytes(sample(40)).unwrap();
             writer.write_burst(&input.next_burst(10).unwrap().unwrap()).unwrap();

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use netvm_runtime::io::{Capture, Format, Plan, Writer};
+use netvm_runtime::io::{Capture, Format, WriteOptions, Writer};
 
 use crate::build::read_all;
 
@@ -49,7 +49,7 @@ fn copies_are_byte_for_byte_the_same() {
     let place = std::env::temp_dir().join(format!("netvm-tcpdump-{}.pcap", std::process::id()));
     for path in captures() {
         let mut capture = Capture::open(&path).unwrap();
-        let plan = Plan { format: Format::Pcap, ..Plan::for_output(&place, &[capture.info()]) };
+        let plan = WriteOptions { format: Format::Pcap, ..WriteOptions::for_output(&place, &[capture.info()]) };
         if capture.info().format == Format::Pcapng {
             continue;
         }

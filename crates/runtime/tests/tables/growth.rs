@@ -17,7 +17,8 @@ fn slots(table: &mut dyn netil::tables::Table) -> u64 {
     table.parts().unwrap().head[layout::head::BUCKETS]
 }
 
-/// The same of one with so many entries that has grown as far as it will.
+/// Slots among which the keys' first ones are, of a table with so many entries that has grown as
+/// far as it will.
 fn grown(declaration: &Declaration, entries: u64) -> u64 {
     let mut table = filled(declaration, entries);
     (0..10_000).for_each(|_| table.tidy());

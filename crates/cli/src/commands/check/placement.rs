@@ -24,7 +24,7 @@ pub(super) fn kept(application: &netvm::application::Application) -> Vec<Item> {
     placement.map_or_else(|_| Vec::new(), |placement| lines(application, &placement))
 }
 
-/// The same of a placement.
+/// What packets change or read, and how the replicas of a placement have it.
 pub(super) fn lines(application: &netvm::application::Application, placement: &Placement) -> Vec<Item> {
     placement.items(application.application())
 }

@@ -6,7 +6,7 @@
 use super::{Client, ENDED};
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
-use netvm::application::native;
+use netvm::application::builtin;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const NAP: Duration = Duration::from_millis(50);
 const QUIET: u32 = 3;
 /// Whether elements of a class give packets.
 fn is_source(class: &str) -> bool {
-    let facts = native::facts(class);
+    let facts = builtin::facts(class);
     facts.reads.is_some() || facts.makes
 }
 

@@ -43,7 +43,7 @@ pub(super) struct LiveArgs {
 
     /// Capture only packets that come in, or only those that are sent
     #[arg(short = 'Q', long, value_enum, value_name = "DIRECTION", default_value = "inout", hide_default_value = true)]
-    direction: Way,
+    direction: CaptureDirection,
 
     /// Memory for packets that wait in the kernel, in KiB
     #[arg(short = 'B', long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
@@ -63,7 +63,7 @@ const HOST: &str = "host";
 const TIMES: [&str; 6] = [HOST, "host_lowprec", "host_hiprec", "host_hiprec_unsynced", "adapter", "adapter_unsynced"];
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Way {
+enum CaptureDirection {
     In,
     Out,
     Inout,
@@ -136,9 +136,9 @@ impl Live {
             buffer: args.buffer_size.map(|kib| kib as usize * 1024),
             immediate: args.immediate_mode,
             direction: match args.direction {
-                Way::In => Direction::In,
-                Way::Out => Direction::Out,
-                Way::Inout => Direction::Both,
+                CaptureDirection::In => Direction::In,
+                CaptureDirection::Out => Direction::Out,
+                CaptureDirection::Inout => Direction::Both,
             },
             link_type,
         };
@@ -159,7 +159,7 @@ impl Live {
         Ok(())
     }
 
-    /// The same on one line, for whoever asks meanwhile.
+    /// Tells how many packets there were on one line, for whoever asks meanwhile.
     pub(super) fn so_far(&self, captured: u64) -> Outcome {
         failure::eprint_lossy(&format!("netvm: {}", self.counts(captured)?.join(", ")));
         Ok(())

@@ -26,7 +26,7 @@ pub(super) struct Look {
     /// Show each packet in hexadecimal; twice with its link-layer header
     #[arg(short = 'x', action = ArgAction::Count)]
     hex: u8,
-    /// The same, and as text
+    /// Show each packet in hexadecimal and as text; twice with its link-layer header
     #[arg(short = 'X', action = ArgAction::Count)]
     hex_text: u8,
     /// Show each packet as text; twice with its link-layer header

@@ -20,7 +20,7 @@ use look::Look;
 use netvm::frontends::pcap_filter::classic::Form;
 use netvm::io::{Burst, Capture, LinkType, Reading};
 use netvm::netil::exec::Selection;
-use netvm::{Ahead, Filter};
+use netvm::{Filter, ParallelFilter};
 use report::{Totals, report};
 use rotate::RotateArgs;
 use sink::Sink;
@@ -299,7 +299,7 @@ impl Consumer for Work {
     }
 
     fn ahead(&mut self, _: usize, capture: &mut Capture, watch: &mut Watch<'_>) -> Outcome<Flow> {
-        let (filter, ahead) = (self.filter.another()?, Ahead { threads: self.threads, reading: self.reading });
+        let (filter, ahead) = (self.filter.another()?, ParallelFilter { threads: self.threads, reading: self.reading });
         let flow = ahead.run(&filter, capture, |burst, selection, end| match self.take(burst, selection) {
             Ok(Flow::More) if watch.at(end) => ControlFlow::Continue(()),
             Ok(_) => ControlFlow::Break(Ok(Flow::Enough)),

@@ -12,7 +12,7 @@ use crate::failure::{self, Failure, Outcome};
 use crate::input::Flow;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use netvm::io::{Burst, Plan, Writer};
+use netvm::io::{Burst, WriteOptions, Writer};
 use netvm::netil::exec::Selection;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ const MAX_COMMANDS: usize = 1024;
 pub(super) struct Output {
     args: RotateArgs,
     name: PathBuf,
-    plan: Plan,
+    plan: WriteOptions,
     /// Files have their names from the beginning, and the clock is this machine's.
     live: bool,
     every_packet: bool,
@@ -66,7 +66,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(args: &RotateArgs, name: &Path, plan: Plan, live: bool, every_packet: bool) -> Outcome<Self> {
+    pub(super) fn new(args: &RotateArgs, name: &Path, plan: WriteOptions, live: bool, every_packet: bool) -> Outcome<Self> {
         let args = args.clone();
         if args.files.is_some() && args.size.is_none() && args.seconds.is_none() {
             return Err(Failure::usage("-W counts files of -C or -G, and there is neither"));

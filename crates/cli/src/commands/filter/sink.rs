@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{Flow, Inputs};
 use crate::out::Out;
 use crate::print::{Ends, Packet, Printer, Style, TimeForm, Zone};
-use netvm::io::{Burst, Plan};
+use netvm::io::{Burst, WriteOptions};
 use netvm::netil::exec::Selection;
 use serde::Serialize;
 use std::net::IpAddr;
@@ -74,7 +74,7 @@ impl Sink {
                 return Err(Failure::usage("--print and -w - would both write to standard output"));
             }
             Some(path) => {
-                let plan = Plan::for_output(path, &inputs.survey()?);
+                let plan = WriteOptions::for_output(path, &inputs.survey()?);
                 Some(Output::new(&args.rotate, path, plan, args.live.interface.is_some(), args.look.packet_buffered)?)
             }
             None => None,

@@ -129,7 +129,7 @@ pub(super) fn run_text(args: &Args, file: Option<&Path>, text: &str, first: impl
     }
     if args.explain_place {
         failure::eprint_lossy("all elements are on one thread, as there is no --place; with --place rtc:2 they would be");
-        cores::explain(args, &application, &cores::Place::Replicas(2))?;
+        cores::explain(args, &application, &cores::ReplicaPlacement::Replicas(2))?;
     }
     let begun = Instant::now();
     let pending = server.as_ref().map(Server::pending);
@@ -194,7 +194,8 @@ pub(crate) fn drive(graph: &mut Graph, signals: &Signals, server: Option<Server>
     drive_replaceable(graph, signals, server, None)
 }
 
-/// The same, where another version of the configuration may take its place.
+/// Runs to the end or to a signal, and completes outputs; by a recipe another version of the
+/// configuration may take its place. False if something was damaged.
 fn drive_replaceable(graph: &mut Graph, signals: &Signals, mut server: Option<Server>, recipe: Option<&Recipe>) -> bool {
     let mut bar = Progress::new(true);
     graph.start();

@@ -21,7 +21,7 @@ pub(crate) fn open_with(asked: Vec<(String, Door)>, application: &Application, s
     open_all(asked, None, application, settings)
 }
 
-/// The same, and tells statistics at an address.
+/// Opens these, and those of the configuration, and tells statistics at an address.
 fn open_all(
     asked: Vec<(String, Door)>,
     metrics: Option<SocketAddr>,

@@ -17,7 +17,7 @@ const MOST: usize = 256;
 
 /// How many replicas there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ReplicaPlacement {
     /// As many as the load keeps busy, where their number can change; else as many as cores.
     Auto,
     /// So many.
@@ -65,20 +65,20 @@ pub(crate) fn parse_state(text: &str) -> Result<State, String> {
 }
 
 /// `auto`, `pipeline`, `rtc:N`, or a file.
-pub(crate) fn parse(text: &str) -> Result<Place, String> {
+pub(crate) fn parse(text: &str) -> Result<ReplicaPlacement, String> {
     match text.split_once(':') {
-        None if text == "auto" => Ok(Place::Auto),
-        None if text == "pipeline" => Ok(Place::Replicas(1)),
+        None if text == "auto" => Ok(ReplicaPlacement::Auto),
+        None if text == "pipeline" => Ok(ReplicaPlacement::Replicas(1)),
         Some(("rtc", number)) => match number.parse() {
-            Ok(replicas) if (1..=MOST).contains(&replicas) => Ok(Place::Replicas(replicas)),
+            Ok(replicas) if (1..=MOST).contains(&replicas) => Ok(ReplicaPlacement::Replicas(replicas)),
             _ => Err(format!("rtc takes from 1 to {MOST} replicas")),
         },
-        _ if Path::new(text).is_file() => placed::read(Path::new(text), MOST).map(|placed| Place::Written(Arc::new(placed))),
+        _ if Path::new(text).is_file() => placed::read(Path::new(text), MOST).map(|placed| ReplicaPlacement::Written(Arc::new(placed))),
         _ => Err("expected auto, pipeline, rtc:N with the number of replicas, or a file with a placement".to_owned()),
     }
 }
 
-impl Place {
+impl ReplicaPlacement {
     fn replicas(&self) -> usize {
         match self {
             Self::Auto => std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST)),
@@ -116,7 +116,7 @@ impl Place {
 }
 
 /// Which thread each element is on, and why.
-pub(super) fn explain(args: &Args, application: &Application, place: &Place) -> Outcome<Placement> {
+pub(super) fn explain(args: &Args, application: &Application, place: &ReplicaPlacement) -> Outcome<Placement> {
     let placement = args.order.place(application, &args.relax, &args.state, place.in_order()).map_err(|why| match args.order {
         _ if matches!(why, PlacementError::Asked(_)) => Failure::failed(why),
         Kept::Total => Failure::failed(format_args!("this configuration runs on one thread only: {why}")),
@@ -126,7 +126,7 @@ pub(super) fn explain(args: &Args, application: &Application, place: &Place) -> 
     })?;
     place.check(application, &placement)?;
     if args.explain_place {
-        let plans = *place == Place::Auto && placement.keeps_replicas().is_none();
+        let plans = *place == ReplicaPlacement::Auto && placement.keeps_replicas().is_none();
         let replicas = if plans { 1 } else { place.replicas() };
         failure::eprint_lossy(placement.explain(application.application(), Some(replicas)).trim_end());
         if plans {
@@ -138,7 +138,7 @@ pub(super) fn explain(args: &Args, application: &Application, place: &Place) -> 
 
 pub(super) fn run(
     args: &Args,
-    place: &Place,
+    place: &ReplicaPlacement,
     application: &Application,
     (settings, server): (Settings, Option<Server>),
     signals: &Signals,
@@ -146,7 +146,7 @@ pub(super) fn run(
 ) -> Outcome {
     let live = !settings.live.is_empty();
     let placement = explain(args, application, place)?;
-    let plans = *place == Place::Auto && placement.keeps_replicas().is_none();
+    let plans = *place == ReplicaPlacement::Auto && placement.keeps_replicas().is_none();
     let replicas = if plans { 1 } else { place.replicas() };
     let begun = Instant::now();
     let host = Box::new(Terminal::new(signals.clone(), args.json, None));
@@ -167,7 +167,7 @@ pub(super) fn run(
     }
     cores.schedule(application.application()).iter().for_each(failure::warning);
     cores.pin(&args.pin).map_err(|why| Failure::usage(format_args!("--pin: {why}")))?;
-    if let Place::Written(placed) = place {
+    if let ReplicaPlacement::Written(placed) = place {
         let pin = |(thread, core): &(String, usize)| cores.move_thread(thread, Some(*core)).map(|_| ());
         placed.pins.iter().try_for_each(pin).map_err(|why| Failure::usage(format_args!("--place: {why}")))?;
     }
@@ -231,9 +231,9 @@ mod tests {
 
     #[test]
     fn placements_are_read() {
-        assert_eq!(parse("auto"), Ok(Place::Auto));
-        assert_eq!(parse("pipeline"), Ok(Place::Replicas(1)));
-        assert_eq!(parse("rtc:4"), Ok(Place::Replicas(4)));
+        assert_eq!(parse("auto"), Ok(ReplicaPlacement::Auto));
+        assert_eq!(parse("pipeline"), Ok(ReplicaPlacement::Replicas(1)));
+        assert_eq!(parse("rtc:4"), Ok(ReplicaPlacement::Replicas(4)));
         assert_eq!(parse_state("x=shard"), Ok((Some("x".to_owned()), Policy::Shard)));
         assert!(parse_state("fast").unwrap_err().contains("auto, lock, transaction, copies, replicate, affinity, shard"));
         for wrong in ["rtc", "rtc:0", "rtc:x", "rtc:257", "4", ""] {

@@ -5,7 +5,7 @@ use super::{Args, configuration, divided, mapping};
 use crate::commands::xdp::{attach, told};
 use crate::failure::{self, Failure, Outcome};
 use crate::signals::Signals;
-use netvm::application::{Application, Graph, Settings, native};
+use netvm::application::{Application, Graph, Settings, builtin};
 use netvm::engines;
 use netvm::io::bpf;
 use netvm::io::device::Spec;
@@ -82,7 +82,7 @@ fn interfaces(args: &Args, application: &Application) -> Outcome<BTreeMap<String
         return Err(Failure::usage(format_args!("--map {device}: with --target xdp devices are interfaces, dev:IF")));
     }
     let Some(on) = &args.on else { return Ok(named) };
-    let read: Vec<String> = application.devices(&native::READERS).into_iter().filter(|device| !named.contains_key(device)).collect();
+    let read: Vec<String> = application.devices(&builtin::READERS).into_iter().filter(|device| !named.contains_key(device)).collect();
     let [device] = &read[..] else {
         return Err(Failure::usage(format_args!(
             "--on {on}: the configuration reads {} devices; --map DEVICE=dev:IF says which",
@@ -113,7 +113,7 @@ fn end(args: &Args, application: &Application, loaded: &XdpLoaded, seconds: f64)
 
 /// The configuration without packets, for its handlers.
 fn graph(application: &Application) -> Outcome<Graph> {
-    let devices = application.devices(&native::READERS).into_iter();
+    let devices = application.devices(&builtin::READERS).into_iter();
     let replays = devices.map(|device| (device, Arc::default())).collect();
     let settings = Settings { replays, ..Settings::default() };
     let host = Box::new(configuration::Terminal::new(Signals::watch()?, false, None));

@@ -2,7 +2,7 @@
 
 use crate::commands::shared::grouped;
 use crate::failure;
-use netvm::application::{Application, Library, Stats, native};
+use netvm::application::{Application, Library, Stats, builtin};
 use std::collections::BTreeSet;
 
 /// Reasons that are told one by one.
@@ -38,7 +38,7 @@ pub(super) fn warn(application: &Application, stats: &Stats) {
 
 /// Whether elements of a class hand packets on to captures and devices.
 fn writes(class: &str) -> bool {
-    native::facts(class).writes.is_some()
+    builtin::facts(class).writes.is_some()
 }
 
 /// Where packets ended, the most first: dropped for a reason, or in an element without outputs.
@@ -105,7 +105,7 @@ fn marks(application: &Application, library: &Library, at: usize) -> bool {
         |(_, source): (String, String)| ["set_network_header(", "mark_ip(", "check_ip.h"].iter().any(|word| source.contains(word));
     let arguments = application.flat().elements.iter().find(|element| element.name == instance.name).map(|element| &element.arguments);
     library.class(&instance.class).is_some_and(of_source)
-        || native::facts(&instance.class).marks_headers()
+        || builtin::facts(&instance.class).marks_headers()
         || arguments.is_some_and(|all| all.iter().any(|argument| argument.contains("FORCE_IP")))
 }
 

@@ -10,7 +10,7 @@
 //! Left out: captures of other links than Ethernet in memory.
 
 use crate::failure::{Failure, Outcome};
-use netvm::application::{Application, Replay, Settings, native};
+use netvm::application::{Application, Replay, Settings, builtin};
 use netvm::io::device::Spec;
 use netvm::io::{Capture, LinkType};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const KINDS: &str = "dev, gso, xdp, tap, pcap and mem";
 /// the configuration reads the device.
 pub(crate) fn device(map: &str, application: &Application, settings: &mut Settings) -> Outcome {
     let (name, files) = map.split_once('=').ok_or_else(|| Failure::usage(format_args!("expected DEVICE=IN[,OUT], not '{map}'")))?;
-    let (is_read, is_written) = (names(application, &native::READERS, name), names(application, &native::WRITERS, name));
+    let (is_read, is_written) = (names(application, &builtin::READERS, name), names(application, &builtin::WRITERS, name));
     let wrong = |why: &str| Err(Failure::usage(format_args!("--map {map}: {why}")));
     if !is_read && !is_written {
         return wrong(&format!("the configuration has no device '{name}'"));
@@ -117,7 +117,7 @@ fn names(application: &Application, classes: &[&str], device: &str) -> bool {
         name.trim().trim_matches('"') == device
     };
     application.flat().elements.iter().filter(|e| classes.contains(&e.class.as_str())).any(|e| {
-        match native::device_name(&e.name, &e.class, &e.arguments) {
+        match builtin::device_name(&e.name, &e.class, &e.arguments) {
             Some(name) => name == device,
             None => e.arguments.iter().any(of),
         }

@@ -46,11 +46,11 @@ impl Arrival {
 
 /// Captures being merged.
 pub(super) struct Merge {
-    sources: Vec<Source>,
+    sources: Vec<CaptureInput>,
     whole: bool,
 }
 
-struct Source {
+struct CaptureInput {
     port: u32,
     path: PathBuf,
     capture: Capture,
@@ -62,13 +62,13 @@ impl Merge {
     pub(super) fn open(inputs: &[(u32, PathBuf)]) -> Outcome<Self> {
         let source = |(port, path): &(u32, PathBuf)| {
             let capture = input::open(path)?;
-            Ok(Source { port: *port, path: path.clone(), capture, waiting: VecDeque::new(), ended: false })
+            Ok(CaptureInput { port: *port, path: path.clone(), capture, waiting: VecDeque::new(), ended: false })
         };
         Ok(Self { sources: inputs.iter().map(source).collect::<Outcome<_>>()?, whole: true })
     }
 
     pub(super) fn infos(&self) -> Outcome<Vec<Info>> {
-        let survey = |s: &Source| s.capture.survey().map_err(|e| failure::Failure::failed(format_args!("{}: {e}", s.path.display())));
+        let survey = |s: &CaptureInput| s.capture.survey().map_err(|e| failure::Failure::failed(format_args!("{}: {e}", s.path.display())));
         self.sources.iter().map(survey).collect()
     }
 

@@ -208,7 +208,7 @@ pub(crate) struct Args {
     /// as many as there are cores. A file says how many replicas there are, which cores threads
     /// have, and which elements are to be in replicas or in order: docs/cores.md
     #[arg(long, value_name = "auto|rtc:N|pipeline|FILE", value_parser = cores::parse)]
-    place: Option<cores::Place>,
+    place: Option<cores::ReplicaPlacement>,
 
     /// Which order of packets --place keeps. total: that of all packets; the result is that of one
     /// thread. flow: that of the packets between two addresses; each replica then has the whole
@@ -277,8 +277,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_parser = super::shared::optimisation_parser())]
     without: Vec<String>,
 
-    /// The same as JSON on standard output, with what handlers say; what elements print goes to
-    /// standard error then
+    /// Tell what became of the packets as JSON on standard output, with what handlers say; what
+    /// elements print goes to standard error then
     #[arg(long)]
     json: bool,
 }

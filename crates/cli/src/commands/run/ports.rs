@@ -1,7 +1,7 @@
 //! `PORT=FILE`: which capture is at which port.
 
 use crate::failure::{Failure, Outcome};
-use netvm::io::{Info, LinkType, Plan, Precision, Timestamp, Writer};
+use netvm::io::{Info, LinkType, Precision, Timestamp, WriteOptions, Writer};
 use netvm::netil::Verified;
 use netvm::netil::exec::ExchangeBuffer;
 use netvm::netil::module::{Port, PortKind};
@@ -75,7 +75,7 @@ impl Outputs {
             let at = match by_path.get(path) {
                 Some(at) => *at,
                 None => {
-                    outputs.writers.push(Writer::create(path, &Plan::for_output(path, infos))?);
+                    outputs.writers.push(Writer::create(path, &WriteOptions::for_output(path, infos))?);
                     outputs.writers.len() - 1
                 }
             };

@@ -2,7 +2,7 @@
 
 use crate::commands::shared::grouped;
 use netvm::application::report::{busy, node_time, per_packet};
-use netvm::application::{NodeStats, Stats, native};
+use netvm::application::{NodeStats, Stats, builtin};
 use std::fmt::Write as _;
 
 /// The heads of the columns.
@@ -52,7 +52,7 @@ pub(super) fn table(stats: &Stats, seconds: f64) -> String {
 
 /// Packets that sources made: what left elements that nothing comes to, but what they read.
 fn made(stats: &Stats) -> u64 {
-    let reads = |class: &str| native::facts(class).reads.is_some();
+    let reads = |class: &str| builtin::facts(class).reads.is_some();
     let sources = stats.nodes.iter().filter(|(_, class, node)| node.packets == 0 && !reads(class));
     sources.map(|(_, _, node)| node.out.iter().sum::<u64>()).sum()
 }

@@ -21,12 +21,12 @@ pub(super) struct Tally {
     verdict: u64,
     codes: BTreeMap<u32, u64>,
     no_input: u64,
-    traps: HashMap<Trap, Place>,
+    traps: HashMap<Trap, TrapTally>,
 }
 
 /// Traps at one place.
 #[derive(Clone, Copy)]
-struct Place {
+struct TrapTally {
     count: u64,
     /// The first packet: input and number in it; none if a pull handler had none.
     first: Option<(usize, u64)>,
@@ -107,7 +107,7 @@ impl Tally {
             Some(Disposition::Drop(DropReason::NoInput)) => self.no_input += 1,
             Some(Disposition::Trap(trap)) => {
                 let order = self.traps.len();
-                self.traps.entry(trap).or_insert(Place { count: 0, first, order }).count += 1;
+                self.traps.entry(trap).or_insert(TrapTally { count: 0, first, order }).count += 1;
             }
         }
     }
@@ -116,7 +116,7 @@ impl Tally {
         self.traps.values().map(|place| place.count).sum()
     }
 
-    fn places(&self) -> Vec<(&Trap, &Place)> {
+    fn places(&self) -> Vec<(&Trap, &TrapTally)> {
         let mut places: Vec<_> = self.traps.iter().collect();
         places.sort_by_key(|(_, place)| place.order);
         places
@@ -163,7 +163,7 @@ impl Tally {
     }
 
     pub(super) fn json(&self, seconds: f64) -> Json {
-        let trap = |(trap, place): (&Trap, &Place)| JsonTrap {
+        let trap = |(trap, place): (&Trap, &TrapTally)| JsonTrap {
             place: self.program.describe(trap),
             handler: trap.handler.name(),
             instruction: trap.inst,

@@ -4,7 +4,7 @@ use super::{Args, SchemeArg};
 use crate::commands::shared::grouped;
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
-use machine::scheduler::{self, Plan, Report};
+use machine::scheduler::{self, GroupAssignment, Report};
 use machine::{Machine, Trace, stages};
 use serde::Serialize;
 
@@ -37,8 +37,8 @@ pub(super) fn run(args: &Args, machine: &Machine, trace: &Trace, groups: &str) -
     let (packets, elements) = (stages::parts(trace, machine), trace.elements.len());
     let plan = plan(groups, trace, machine, &packets)?;
     let count = args.packets.unwrap_or(packets.len() as u64);
-    let simulate = |plan: &Plan| scheduler::simulate(machine, &packets, plan, by_flow, count).map_err(Failure::failed);
-    let (report, one) = (simulate(&plan)?, simulate(&Plan::completion(elements, 1))?);
+    let simulate = |plan: &GroupAssignment| scheduler::simulate(machine, &packets, plan, by_flow, count).map_err(Failure::failed);
+    let (report, one) = (simulate(&plan)?, simulate(&GroupAssignment::completion(elements, 1))?);
     let names = |elements: &Vec<usize>| elements.iter().map(|n| trace.elements[*n].name.clone()).collect();
     let results = Results {
         machine: machine.name.clone(),
@@ -54,20 +54,20 @@ pub(super) fn run(args: &Args, machine: &Machine, trace: &Trace, groups: &str) -
     out.flush()
 }
 
-fn plan(groups: &str, trace: &Trace, machine: &Machine, packets: &[stages::Parts]) -> Outcome<Plan> {
+fn plan(groups: &str, trace: &Trace, machine: &Machine, packets: &[stages::Parts]) -> Outcome<GroupAssignment> {
     let (elements, cores) = (trace.elements.len(), machine.processor.cores as usize);
     let names: Vec<&str> = trace.elements.iter().map(|element| element.name.split(" :: ").next().unwrap_or_default()).collect();
     match groups {
-        "each" => Ok(Plan::each(elements)),
-        "one" => Ok(Plan::completion(elements, cores)),
+        "each" => Ok(GroupAssignment::each(elements)),
+        "one" => Ok(GroupAssignment::completion(elements, cores)),
         "balanced" => {
             let cycles = stages::by_element(packets, elements, machine);
             let of: Vec<u64> = (0..elements).map(|n| cycles.iter().map(|packet| packet[n]).sum()).collect();
-            Ok(Plan::balanced(&of, cores))
+            Ok(GroupAssignment::balanced(&of, cores))
         }
         file => {
             let text = std::fs::read_to_string(file).map_err(|error| Failure::failed(format_args!("{file}: {error}")))?;
-            Plan::read(&text, &names, machine).map_err(|what| Failure::failed(format_args!("{file}: {what}")))
+            GroupAssignment::read(&text, &names, machine).map_err(|what| Failure::failed(format_args!("{file}: {what}")))
         }
     }
 }

@@ -18,7 +18,7 @@ use clap::ValueEnum;
 use netvm::io::stats::{Interval, Limits, Stats};
 use netvm::io::{Burst, Capture, Reading};
 use netvm::netil::exec::Selection;
-use netvm::{Ahead, Filter};
+use netvm::{Filter, ParallelFilter};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -168,7 +168,7 @@ impl Consumer for Work {
 
     fn ahead(&mut self, _: usize, capture: &mut Capture, watch: &mut Watch<'_>) -> Outcome<Flow> {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(2));
-        let (filter, ahead) = (self.filter.another()?, Ahead { threads, reading: Reading::Quicker });
+        let (filter, ahead) = (self.filter.another()?, ParallelFilter { threads, reading: Reading::Quicker });
         let flow = ahead.run(&filter, capture, |burst, selection, end| {
             self.count(&burst, selection);
             if watch.at(end) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let fits = (SHORTEST..=3600.0).contains(&args.interval);
     let interval = Duration::try_from_secs_f64(args.interval).ok().filter(|_| fits);
     let interval = interval.ok_or_else(|| Failure::usage(format_args!("--interval takes seconds from {SHORTEST} to 3600")))?;
-    let mut source = Source {
+    let mut source = SampleSource {
         client: Client::connect(&socket_of(args.socket.as_ref())?)?,
         before: None,
         #[cfg(feature = "screen")]
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Where samples come from.
-struct Source {
+struct SampleSource {
     client: Client,
     before: Option<Sample>,
     /// The elements that there were, and the queues among them.
@@ -92,7 +92,7 @@ struct Source {
     queues: Option<(Vec<String>, Vec<String>)>,
 }
 
-impl Source {
+impl SampleSource {
     /// Asks for something; what came of it, for people.
     #[cfg(feature = "screen")]
     fn ask(&mut self, request: &serde_json::Value) -> Outcome<Result<serde_json::Value, String>> {
@@ -107,7 +107,7 @@ impl Source {
         Ok(table)
     }
 
-    /// The same, with what waits in queues.
+    /// What happened since it was last asked, with what waits in queues.
     #[cfg(feature = "screen")]
     fn with_depths(&mut self) -> Outcome<Table> {
         let mut table = self.table()?;
@@ -148,7 +148,7 @@ impl Source {
 }
 
 /// Tables one below the other. The first has no rates.
-fn print(args: &Args, source: &mut Source, interval: Duration, signals: &Signals) -> Outcome {
+fn print(args: &Args, source: &mut SampleSource, interval: Duration, signals: &Signals) -> Outcome {
     for number in 1.. {
         let mut table = source.table()?;
         table.sort(args.order);

@@ -3,7 +3,7 @@
 use super::graph::Graph;
 use super::model::{Busy, Order, Row, Table};
 use super::view::{HEAD, cells, contention, port, threads, title};
-use super::{Args, NAP, Source};
+use super::{Args, NAP, SampleSource};
 use crate::failure::Outcome;
 use crate::signals::Signals;
 use ratatui::Frame;
@@ -22,14 +22,14 @@ const SMALL: u16 = 8;
 const FIXED: usize = 3;
 
 /// Until somebody ends it.
-pub(super) fn run(args: &Args, source: &mut Source, interval: Duration, signals: &Signals) -> Outcome {
+pub(super) fn run(args: &Args, source: &mut SampleSource, interval: Duration, signals: &Signals) -> Outcome {
     let mut terminal = ratatui::try_init()?;
     let result = show(args, source, interval, signals, &mut terminal);
     ratatui::restore();
     result
 }
 
-fn show(args: &Args, source: &mut Source, interval: Duration, signals: &Signals, terminal: &mut ratatui::DefaultTerminal) -> Outcome {
+fn show(args: &Args, source: &mut SampleSource, interval: Duration, signals: &Signals, terminal: &mut ratatui::DefaultTerminal) -> Outcome {
     let mut screen = Screen { order: args.order, ..Screen::default() };
     let (mut table, mut tables, mut next) = (source.with_depths()?, 1, Instant::now() + interval);
     loop {
@@ -105,7 +105,7 @@ fn next_core(thread: &Busy, cores: u64) -> u64 {
 
 impl Screen {
     /// Chooses a thread, or changes the run as a key says.
-    fn changes(&mut self, key: KeyEvent, table: &Table, source: &mut Source) -> Outcome {
+    fn changes(&mut self, key: KeyEvent, table: &Table, source: &mut SampleSource) -> Outcome {
         let KeyCode::Char(letter) = key.code else { return Ok(()) };
         if key.kind != KeyEventKind::Press {
             return Ok(());

@@ -1,15 +1,10 @@
-//! Of what the keys are made by which a handler finds entries of tables: for each byte of a key,
-//! which byte of the packet it is.
+//! Of what the keys of tables are made: for each byte of a key, which byte of the packet it is.
 //!
 //! The handler is run on bytes that stand for themselves: a value is a number from a known place
-//! on, or a row of bytes of which each is one of the packet's, known to be none, or unknown. Ways
-//! through the handler are followed one by one, as far as they differ in that, so that a key whose
-//! two ends are exchanged on one way is known as such. The IP header is where the annotation
-//! `network_header` says; what follows it begins behind the length that it states. Too many ways
-//! are none: [`looks`] then says nothing.
+//! on, or a row of bytes of the packet, known ones or unknown. Ways through the handler are followed
+//! one by one: on one a key may have its ends exchanged. Of too many ways [`looks`] says nothing.
 //!
-//! Source: symbolic execution of packet functions as in Maestro (NSDI 2024, section 3.3). Left out:
-//! addresses of IPv6, loops whose number of turns counts, sums and hashes of fields.
+//! Source: Maestro (NSDI 2024, section 3.3). Left out: IPv6, loops that count, hashes of fields.
 
 mod uses;
 
@@ -39,8 +34,7 @@ pub enum Base {
 pub enum Byte {
     /// It is 0.
     Zero,
-    /// No byte of the packet that says where it comes from: constants, lengths, times, parts of
-    /// fields that are no addresses.
+    /// No byte of an address: constants, lengths, times, parts of other fields.
     Plain,
     /// That byte of the packet, as it arrived at the handler.
     Packet(Base, u32),
@@ -55,7 +49,7 @@ pub struct Access {
     pub table: u32,
     /// The key's bytes, the lowest first.
     pub key: Vec<Byte>,
-    /// The protocol of the IP header, where the way to the access tells it.
+    /// The protocol of the IP header, where the way tells it.
     pub protocol: Option<u8>,
     /// The input that the packet came by, where the way tells it and ways are told apart by it.
     pub input: Option<u32>,
@@ -82,16 +76,14 @@ pub struct Looks {
     pub takes: Option<u32>,
 }
 
-/// Ways that are followed at most, and those to one block; from so many on, numbers of one way are
-/// not told from those of others.
+/// Ways that are followed at most, to one block, and those whose numbers are told apart.
 const WAYS: usize = 20_000;
 const WAYS_TO_BLOCK: usize = 96;
 const NUMBERS: usize = 24;
 /// The addresses of the IP header.
 const ADDRESSES: std::ops::Range<i64> = 12..20;
 const PROTOCOL: u32 = 9;
-/// Ethernet's addresses stand first in a frame: whatever is stored there cannot be in an IP header
-/// behind them.
+/// Ethernet's addresses stand first in a frame: what is stored there is in no IP header.
 const ETHERNET: i64 = 12;
 /// The field of info memory that marks the IP header.
 const MARK: &str = "network_header";
@@ -102,7 +94,7 @@ pub fn looks(module: &Module, func: &Func) -> Option<Looks> {
     walked(module, func, None)
 }
 
-/// The same, with ways told apart by the input that packets come by.
+/// Looks at a handler, with ways told apart by the input that packets come by; none if too many.
 pub fn looks_by_input(module: &Module, func: &Func) -> Option<Looks> {
     let port = func.blocks.first()?.params.first().copied()?;
     let inputs = module.all_ports().iter().filter(|(_, port)| port.kind.is_input()).count() as u32;
@@ -593,8 +585,7 @@ fn masked(byte: Byte, mask: u8) -> Byte {
     }
 }
 
-/// Whether a byte says nothing of addresses, neither of those of the packet nor of those in an ICMP
-/// error's.
+/// Whether a byte says nothing of addresses, of the packet's or of those that an ICMP error quotes.
 pub fn is_plain(byte: Byte) -> bool {
     match byte {
         Byte::Zero | Byte::Plain => true,

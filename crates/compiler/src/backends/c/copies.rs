@@ -2,7 +2,7 @@
 
 use crate::cluster::Fusion;
 use crate::cluster::copies::Copies;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use std::fmt::Write as _;
 
 /// The functions that members call.
@@ -10,7 +10,7 @@ pub(super) fn declarations(copies: &Copies) -> String {
     copies.each().fold(String::new(), |mut text, (n, port, way)| {
         let made = match way {
             _ if copies.is_shared(n) => "nv_share",
-            Way::LastExit(_) => "nv_copy_last",
+            LinkTarget::LastExit(_) => "nv_copy_last",
             _ => "nv_copy",
         };
         let [copy, copied] = [maker(n as u32, port), function(n as u32, port)];
@@ -26,11 +26,11 @@ pub(super) fn functions(fusion: &Fusion<'_>) -> String {
         let count = fusion.counters.at(n as u32, port).map(|count| format!("    g->counts[{count}]++;\n")).unwrap_or_default();
         let goes = match way {
             // Which coprocessors were shown the packet is known of one element at a time.
-            Way::Member(to, at) => {
+            LinkTarget::Member(to, at) => {
                 format!("    const uint32_t shown = g->shown;\n    general(g, i, {to}, {at}, 0, 0);\n    g->shown = shown;\n")
             }
-            Way::Exit(exit) | Way::LastExit(exit) => format!("    nv_append(&g->lists[{}], i);\n", fusion.queues.place(exit)),
-            Way::AtOnce => String::new(),
+            LinkTarget::Exit(exit) | LinkTarget::LastExit(exit) => format!("    nv_append(&g->lists[{}], i);\n", fusion.queues.place(exit)),
+            LinkTarget::AtOnce => String::new(),
         };
         let _ = write!(text, "\nstatic void {}(struct nv_graph *g, uint64_t i)\n{{\n{count}{goes}}}\n", function(n as u32, port));
         text

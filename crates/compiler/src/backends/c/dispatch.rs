@@ -8,7 +8,7 @@
 use crate::cluster::Fusion;
 use crate::cluster::dispatch::{all_links, link, numbered, sends_copies, sets_timers};
 use crate::cluster::identical::Identical;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use std::fmt::Write as _;
 
 /// One of several numbers, by an expression that counts them.
@@ -111,13 +111,13 @@ impl Dispatch<'_> {
     /// What follows by one port.
     fn case(&self, n: usize, port: u32, copies: bool) -> String {
         let group = self.identical.of_first(n);
-        let ways: Vec<Way> = group.iter().map(|member| link(self.fusion.members[*member as usize], port)).collect();
+        let ways: Vec<LinkTarget> = group.iter().map(|member| link(self.fusion.members[*member as usize], port)).collect();
         let leaves = format!("nv_end(r, NV_PORT, {}, {port}, 0);", self.which(n));
         let mut text = format!("    case {port}: ");
         if copies {
             let _ = write!(text, "if (g->copies) {{ {leaves} goto at_once; }} ");
         }
-        if ways.contains(&Way::AtOnce) {
+        if ways.contains(&LinkTarget::AtOnce) {
             return text + &format!("{leaves} goto at_once;\n");
         }
         if let Some(counts) = group.iter().map(|member| self.fusion.counters.at(*member, port)).collect::<Option<Vec<u32>>>() {
@@ -134,7 +134,8 @@ impl Dispatch<'_> {
         let called = self.words().called;
         let dropped = self.fusion.dropping.iter().position(|(member, _)| *member == n as u32).filter(|_| !self.slow);
         let queues = &self.fusion.queues;
-        let queue = dropped.map(|at| if let Way::LastExit(_) = ways[0] { Way::LastExit } else { Way::Exit }(queues.dropped(at)));
+        let queue = dropped
+            .map(|at| if let LinkTarget::LastExit(_) = ways[0] { LinkTarget::LastExit } else { LinkTarget::Exit }(queues.dropped(at)));
         let goes = self.goes(&[ways, Vec::from_iter(queue)].concat(), &format!("(r->by - {first}u)"));
         Some(format!(
             "    switch (out) {{\n    case NV_GONE: {called};\n    case NV_ENDED: goto ended;\n    case NV_BY: break;\n    default: r->by = (uint32_t)out;\n    }}\n    {count}{goes}\n"
@@ -142,18 +143,18 @@ impl Dispatch<'_> {
     }
 
     /// Goes on by one of these ways, none of them at once, that all lead to the same.
-    fn goes(&self, ways: &[Way], by: &str) -> String {
+    fn goes(&self, ways: &[LinkTarget], by: &str) -> String {
         let Words { place, done, .. } = self.words();
-        let number = |way: &Way| match way {
-            Way::Member(to, at) => (*to, *at),
-            Way::Exit(exit) | Way::LastExit(exit) => (self.fusion.queues.place(*exit), 0),
-            Way::AtOnce => (0, 0),
+        let number = |way: &LinkTarget| match way {
+            LinkTarget::Member(to, at) => (*to, *at),
+            LinkTarget::Exit(exit) | LinkTarget::LastExit(exit) => (self.fusion.queues.place(*exit), 0),
+            LinkTarget::AtOnce => (0, 0),
         };
         let to: Vec<(u32, u32)> = ways.iter().map(number).collect();
         let queue = || pick(&to.iter().map(|(queue, _)| *queue).collect::<Vec<_>>(), by);
         match ways[0] {
-            Way::Member(member, _) => format!("{} goto at{};", enters(self.identical, &to, by), self.identical.first(member)),
-            Way::LastExit(_) => format!("{place} nv_append(&g->lists[{}], i); {done};", queue()),
+            LinkTarget::Member(member, _) => format!("{} goto at{};", enters(self.identical, &to, by), self.identical.first(member)),
+            LinkTarget::LastExit(_) => format!("{place} nv_append(&g->lists[{}], i); {done};", queue()),
             _ => format!("nv_store(g, r, info, i); nv_append(&g->lists[{}], i); {done};", queue()),
         }
     }

@@ -29,11 +29,11 @@ mod searches;
 mod tables;
 
 use super::{MAX_SIZE, Unsupported, quoted};
-use crate::backends::graph::{Element, Link, Way};
+use crate::backends::graph::{Element, Link, OutputWire};
 use crate::backends::start;
 use crate::mir::{Func, Helper, Op, Site};
 pub use division::Division;
-use division::Plan;
+use division::NodePartition;
 use element::Core;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, State};
@@ -143,7 +143,7 @@ pub fn emit(program: &Verified, func: &Func, language: Language, division: Divis
     }
     let name = if program.module().name.is_empty() { "program" } else { &program.module().name };
     let parts = [Part { n: 0, name, program, func, ways: None, ends: &[], seed: 0, language }];
-    let plan = Plan::of(division, &parts, &[Link::Element(0, 0)]);
+    let plan = NodePartition::of(division, &parts, &[Link::Element(0, 0)]);
     let entry = match plan.nodes[0] {
         0 => "    e0(k, run, info, k->input);\n",
         _ => "    nv_end(k, run, NETVM_GOES, 0, k->input, 0);\n",
@@ -173,7 +173,7 @@ pub fn link(app: &Application<'_>, funcs: &[Func], language: Language) -> Result
             language,
         })
         .collect();
-    let plan = Plan::of(app.division, &parts, &app.entries);
+    let plan = NodePartition::of(app.division, &parts, &app.entries);
     joined(&parts, &plan, &(come(&parts, &app.numbers), &entry(app, &plan)), [&app.inputs, &app.outputs])
 }
 
@@ -189,7 +189,7 @@ fn come(parts: &[Part<'_>], first: &[u64]) -> Option<String> {
 }
 
 /// Where packets go that come in.
-fn entry(app: &Application<'_>, plan: &Plan) -> String {
+fn entry(app: &Application<'_>, plan: &NodePartition) -> String {
     let mut entry = String::from("    switch (k->input) {\n");
     for (n, link) in app.entries.iter().enumerate() {
         let go = match link {
@@ -209,7 +209,7 @@ fn entry(app: &Application<'_>, plan: &Plan) -> String {
 fn round(elements: &[Element<'_>]) -> Option<usize> {
     // Elements from which only elements can be reached that have been taken away are taken away.
     let mut left: Vec<bool> = vec![true; elements.len()];
-    let ways = |n: usize| elements[n].ways.iter().filter(|way: &&Way| !way.again);
+    let ways = |n: usize| elements[n].ways.iter().filter(|way: &&OutputWire| !way.again);
     let leads = |left: &[bool], n: usize| ways(n).any(|way| matches!(way.to, Link::Element(to, _) if left[to]));
     while let Some(n) = (0..elements.len()).find(|n| left[*n] && !leads(&left, *n)) {
         left[n] = false;
@@ -223,7 +223,7 @@ struct Part<'a> {
     name: &'a str,
     program: &'a Verified,
     func: &'a Func,
-    ways: Option<&'a [Way]>,
+    ways: Option<&'a [OutputWire]>,
     ends: &'a [Leave],
     seed: u64,
     language: Language,
@@ -239,7 +239,7 @@ struct Emitted {
 }
 
 impl Part<'_> {
-    fn emit(&self, plan: &Plan, info: u32) -> Result<Emitted, Refused> {
+    fn emit(&self, plan: &NodePartition, info: u32) -> Result<Emitted, Refused> {
         let Self { n, program, func, ways, ends, seed, language, .. } = *self;
         let refused = |why| Refused { element: n, site: None, why };
         let unable = |why| Refused { site: self.searches(), ..refused(why) };
@@ -308,7 +308,12 @@ fn searched(parts: &[Part<'_>], texts: &[Emitted]) -> Result<(String, Vec<u8>), 
 }
 
 /// The file.
-fn joined(parts: &[Part<'_>], plan: &Plan, (come, entry): &(Option<String>, &str), names: [&[String]; 2]) -> Result<Text, Refused> {
+fn joined(
+    parts: &[Part<'_>],
+    plan: &NodePartition,
+    (come, entry): &(Option<String>, &str),
+    names: [&[String]; 2],
+) -> Result<Text, Refused> {
     let mut needs = Needs { kept: plan.kept(), ..Needs::of(parts) };
     let texts = parts.iter().map(|part| part.emit(plan, needs.info)).collect::<Result<Vec<_>, _>>()?;
     let language = parts.first().map_or(Language::C, |part| part.language);
@@ -384,7 +389,7 @@ fn joined(parts: &[Part<'_>], plan: &Plan, (come, entry): &(Option<String>, &str
 }
 
 /// Whether it is one function that may be there twice.
-fn is_small(parts: &[Part<'_>], plan: &Plan) -> bool {
+fn is_small(parts: &[Part<'_>], plan: &NodePartition) -> bool {
     let [part] = parts else { return false };
     part.ways.is_none() && plan.pieces[0].pieces.len() == 1 && part.func.blocks.iter().map(|b| b.ops.len()).sum::<usize>() <= SMALL
 }

@@ -19,7 +19,7 @@ use crate::cluster::tables::access;
 use crate::cluster::{Counters, Fusion, Member, Options, size};
 use crate::mir::{Call, Func};
 use netil::Verified;
-use netil::cluster::Way;
+use netil::cluster::LinkTarget;
 use netil::exec::DropReason;
 use netil::module::Table;
 use netil::{number, pool};
@@ -269,7 +269,7 @@ fn prefetch(fusion: &Fusion<'_>) -> String {
             let group = identical.of_first(n).into_iter();
             let links = group.filter_map(|member| fusion.members[member as usize].links.iter().find(|link| link.0 == *port));
             let to: Vec<(u32, u32)> =
-                links.filter_map(|(_, way)| if let Way::Member(to, at) = way { Some((*to, *at)) } else { None }).collect();
+                links.filter_map(|(_, way)| if let LinkTarget::Member(to, at) = way { Some((*to, *at)) } else { None }).collect();
             if let Some((first, _)) = to.first().filter(|(to, _)| has(*to)) {
                 let enters = enters(identical, &to, &format!("kin{n}"));
                 let _ = writeln!(text, "    case {port}: {enters} goto at{};", identical.first(*first));

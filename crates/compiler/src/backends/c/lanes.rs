@@ -14,7 +14,7 @@ use crate::mir::{Block, Edge, Extent, Func, Op, Order, Terminator, Value};
 use crate::vector::cost::Cost;
 use crate::vector::guards::LEAVE;
 use crate::vector::loads::VectorLoad;
-use crate::vector::plan::Plan;
+use crate::vector::plan::VectorPlan;
 use netil::Module;
 use netil::ops::{BinOp, CmpOp, mask};
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ const ZEROS: u32 = 256;
 
 /// The functions for all widths; `None` where lanes would leave at once.
 pub(super) fn emit(func: &Func, module: &Module, sets: &Sets) -> Option<String> {
-    let plan = Plan::new(func, module)?;
+    let plan = VectorPlan::new(func, module)?;
     let first = plan.loads.first_byte();
     let (values, lengths) = (HashMap::new(), plan.lengths.clone());
     let cost = Cost { func, plan: &plan, machine: Target::LANES.costs };
@@ -88,7 +88,7 @@ const BURST: &str = "
 
 /// Where a value is.
 #[derive(Clone, Debug)]
-enum Place {
+enum LaneOperand {
     Const(u64),
     /// A variable of lanes.
     Lanes(String),
@@ -104,9 +104,9 @@ enum Place {
 
 struct Lanes<'a> {
     func: &'a Func,
-    plan: &'a Plan,
+    plan: &'a VectorPlan,
     cost: Cost<'a>,
-    values: HashMap<Value, Place>,
+    values: HashMap<Value, LaneOperand>,
     /// Packets are at least so long in the blocks written so far.
     lengths: Vec<u32>,
     /// The first so many bytes of every lane's `q` can be read, whatever its packet.
@@ -166,10 +166,10 @@ impl Lanes<'_> {
     fn param(&mut self, param: Value) {
         let place = if self.func.width(param) == 1 {
             self.line(&format!("$m {param:?} = $none();"));
-            Place::Set(format!("{param:?}"))
+            LaneOperand::Set(format!("{param:?}"))
         } else {
             self.line(&format!("$v {param:?} = $all(0);"));
-            Place::Lanes(format!("{param:?}"))
+            LaneOperand::Lanes(format!("{param:?}"))
         };
         self.values.insert(param, place);
     }
@@ -246,14 +246,14 @@ impl Lanes<'_> {
         let place = match &op {
             Op::Proved(..) | Op::Present(_) => return,
             Op::Check(_, extents) => return extents.iter().for_each(|e| self.check(block, e)),
-            Op::Const(c) => Place::Const(*c),
-            Op::PacketLen => Place::Lanes("len".to_owned()),
-            Op::WireLen => Place::Lanes("$load(b->wire_len + i)".to_owned()),
+            Op::Const(c) => LaneOperand::Const(*c),
+            Op::PacketLen => LaneOperand::Lanes("len".to_owned()),
+            Op::WireLen => LaneOperand::Lanes("$load(b->wire_len + i)".to_owned()),
             Op::Load(_, order, ..) => self.load(v, *order),
             Op::Zext(a) if self.func.width(*a) > 1 => self.place(*a),
             Op::Trunc(a) => self.sliced(*a, 0, self.func.width(v)),
             Op::Slice(a, low) => self.sliced(*a, *low, self.func.width(v)),
-            Op::Bin(BinOp::And, a, b) if self.masked(*a, *b).is_some() => self.masked(*a, *b).unwrap_or(Place::Const(0)),
+            Op::Bin(BinOp::And, a, b) if self.masked(*a, *b).is_some() => self.masked(*a, *b).unwrap_or(LaneOperand::Const(0)),
             _ => self.computed(block, v, &op),
         };
         self.values.insert(v, place);
@@ -273,14 +273,14 @@ impl Lanes<'_> {
     }
 
     /// Part of a word, in the byte order of the load.
-    fn load(&mut self, v: Value, order: Order) -> Place {
+    fn load(&mut self, v: Value, order: Order) -> LaneOperand {
         let (number, at) = self.plan.loads.place_of(v);
         let bits = u32::from(self.func.width(v));
         let mask = mask(bits as u16);
         if order == Order::Little || bits == 8 {
-            return Place::Field { word: format!("w{number}"), shift: 8 * at, mask };
+            return LaneOperand::Field { word: format!("w{number}"), shift: 8 * at, mask };
         }
-        Place::Field { word: format!("s{number}"), shift: 32 - 8 * at - bits, mask }
+        LaneOperand::Field { word: format!("s{number}"), shift: 32 - 8 * at - bits, mask }
     }
 
     /// Whether a word is also needed with its bytes in the other order.
@@ -290,32 +290,34 @@ impl Lanes<'_> {
     }
 
     /// A constant mask narrows a field.
-    fn masked(&self, a: Value, b: Value) -> Option<Place> {
-        let (Place::Field { word, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
-        Some(Place::Field { word: word.clone(), shift: *shift, mask: mask & c })
+    fn masked(&self, a: Value, b: Value) -> Option<LaneOperand> {
+        let (LaneOperand::Field { word, shift, mask }, LaneOperand::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else {
+            return None;
+        };
+        Some(LaneOperand::Field { word: word.clone(), shift: *shift, mask: mask & c })
     }
 
-    fn sliced(&mut self, a: Value, low: u16, width: u16) -> Place {
+    fn sliced(&mut self, a: Value, low: u16, width: u16) -> LaneOperand {
         match self.place(a) {
-            Place::Field { word, shift, mask: old } => {
+            LaneOperand::Field { word, shift, mask: old } => {
                 let mask = old >> low & mask(width);
-                Place::Field { word, shift: shift + u32::from(low), mask }
+                LaneOperand::Field { word, shift: shift + u32::from(low), mask }
             }
-            Place::Const(c) => Place::Const(c >> low & mask(width)),
+            LaneOperand::Const(c) => LaneOperand::Const(c >> low & mask(width)),
             _ => {
                 let a = self.lanes(a);
-                Place::Lanes(format!("$and($shr({a}, $all({low})), $all({:#x}))", mask(width)))
+                LaneOperand::Lanes(format!("$and($shr({a}, $all({low})), $all({:#x}))", mask(width)))
             }
         }
     }
 
     /// Values that get a variable.
-    fn computed(&mut self, block: Block, v: Value, op: &Op) -> Place {
+    fn computed(&mut self, block: Block, v: Value, op: &Op) -> LaneOperand {
         let set = self.func.width(v) == 1;
         let text = if set { self.set_of(block, op) } else { self.number_of(v, op) };
         let name = format!("{v:?}");
         self.line(&format!("{} {name} = {text};", if set { "$m" } else { "$v" }));
-        if set { Place::Set(name) } else { Place::Lanes(name) }
+        if set { LaneOperand::Set(name) } else { LaneOperand::Lanes(name) }
     }
 
     fn set_of(&mut self, block: Block, op: &Op) -> String {
@@ -370,7 +372,9 @@ impl Lanes<'_> {
 
     /// A field is compared with a constant where it stands: the constant is shifted instead.
     fn field_is(&self, a: Value, b: Value) -> Option<String> {
-        let (Place::Field { word, shift, mask }, Place::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else { return None };
+        let (LaneOperand::Field { word, shift, mask }, LaneOperand::Const(c)) = (self.values.get(&a)?, self.values.get(&b)?) else {
+            return None;
+        };
         if c & !mask != 0 {
             return Some("$none()".to_owned());
         }
@@ -380,9 +384,9 @@ impl Lanes<'_> {
     }
 
     /// Where a value is.
-    fn place(&mut self, v: Value) -> Place {
+    fn place(&mut self, v: Value) -> LaneOperand {
         self.lacks |= !self.values.contains_key(&v);
-        self.values.get(&v).cloned().unwrap_or(Place::Const(0))
+        self.values.get(&v).cloned().unwrap_or(LaneOperand::Const(0))
     }
 
     fn lacking(&mut self) -> String {
@@ -393,10 +397,10 @@ impl Lanes<'_> {
     /// A number as lanes.
     fn lanes(&mut self, v: Value) -> String {
         match &self.place(v) {
-            Place::Const(c) => format!("$all({c:#x})"),
-            Place::Lanes(name) => name.clone(),
-            Place::Set(name) => format!("$select({name}, $all(1), $all(0))"),
-            Place::Field { word, shift, mask } => {
+            LaneOperand::Const(c) => format!("$all({c:#x})"),
+            LaneOperand::Lanes(name) => name.clone(),
+            LaneOperand::Set(name) => format!("$select({name}, $all(1), $all(0))"),
+            LaneOperand::Field { word, shift, mask } => {
                 let shifted = if *shift == 0 { word.clone() } else { format!("$shr({word}, $all({shift}))") };
                 let rest = u64::from(u32::MAX >> (*shift).min(31));
                 if mask & rest == rest { shifted } else { format!("$and({shifted}, $all({mask:#x}))") }
@@ -407,9 +411,9 @@ impl Lanes<'_> {
     /// One bit as a set of lanes.
     fn set(&mut self, v: Value) -> String {
         match &self.place(v) {
-            Place::Const(0) => "$none()".to_owned(),
-            Place::Const(_) => "$every()".to_owned(),
-            Place::Set(name) => name.clone(),
+            LaneOperand::Const(0) => "$none()".to_owned(),
+            LaneOperand::Const(_) => "$every()".to_owned(),
+            LaneOperand::Set(name) => name.clone(),
             _ => self.lacking(),
         }
     }

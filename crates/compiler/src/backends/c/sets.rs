@@ -2,7 +2,7 @@
 
 use super::Unsupported;
 use crate::mir::{Func, Op};
-use crate::sets::{ALL, Hash, Plan, SOME, Search};
+use crate::sets::{ALL, Hash, MembershipTest, SOME, Search};
 use netil::Module;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,13 +17,13 @@ pub(super) struct Sets {
 
 /// A set: how one value is tested, and how lanes are, if otherwise.
 struct Tested {
-    plan: Plan,
-    for_lanes: Option<Plan>,
+    plan: MembershipTest,
+    for_lanes: Option<MembershipTest>,
     width: u16,
 }
 
 impl Tested {
-    fn by_lanes(&self) -> &Plan {
+    fn by_lanes(&self) -> &MembershipTest {
         self.for_lanes.as_ref().unwrap_or(&self.plan)
     }
 }
@@ -36,7 +36,7 @@ impl Sets {
                 && !sets.contains_key(index)
             {
                 let set = &module.sets[*index as usize];
-                let plan = Plan::choose(set).ok_or_else(|| Unsupported(format!("a set of {} bits", set.width())))?;
+                let plan = MembershipTest::choose(set).ok_or_else(|| Unsupported(format!("a set of {} bits", set.width())))?;
                 let for_lanes = plan.compact(set);
                 sets.insert(*index, Tested { plan, for_lanes, width: set.width() });
             }
@@ -64,8 +64,9 @@ impl Sets {
     /// What lanes need besides: tables that are the same for all widths.
     pub(super) fn for_lanes(&self) -> String {
         let others = self.sets.iter().filter_map(|(index, set)| set.for_lanes.as_ref().map(|plan| (index, plan)));
-        let table =
-            |(index, plan): (&u32, &Plan)| format!("\n/* {} */\n{}", plan.describe(), data(&format!("set{index}_lanes"), plan, false));
+        let table = |(index, plan): (&u32, &MembershipTest)| {
+            format!("\n/* {} */\n{}", plan.describe(), data(&format!("set{index}_lanes"), plan, false))
+        };
         others.map(table).collect()
     }
 
@@ -81,17 +82,17 @@ impl Sets {
 }
 
 /// The tables of a set. Bitmaps are in words of 32 bits, for lanes as well.
-fn data(set: &str, plan: &Plan, wide: bool) -> String {
+fn data(set: &str, plan: &MembershipTest, wide: bool) -> String {
     let ty = if wide { "uint64_t" } else { "uint32_t" };
     match plan {
-        Plan::Compare(_) => String::new(),
-        Plan::Bits { mask, .. } => array("uint32_t", set, "words", &halves(&[*mask])),
-        Plan::Bitmap { words, .. } => array("uint32_t", set, "words", &halves(words)),
-        Plan::Hash(hash) => {
+        MembershipTest::Compare(_) => String::new(),
+        MembershipTest::Bits { mask, .. } => array("uint32_t", set, "words", &halves(&[*mask])),
+        MembershipTest::Bitmap { words, .. } => array("uint32_t", set, "words", &halves(words)),
+        MembershipTest::Hash(hash) => {
             let displace = if hash.displace.is_empty() { String::new() } else { array(ty, set, "displace", &hash.displace) };
             displace + &array(ty, set, "keys", &hash.keys)
         }
-        Plan::Search(s) => {
+        MembershipTest::Search(s) => {
             let states = if wide || s.states.is_empty() { String::new() } else { array("uint32_t", set, "states", &s.states) };
             let index = array("uint32_t", set, "index", &s.index);
             states + &index + &array(ty, set, "lows", &s.lows) + &array(ty, set, "highs", &s.highs)
@@ -121,9 +122,9 @@ fn table(k: &str, set: &str, name: &str, length: usize, index: &str) -> String {
 }
 
 /// The body of the test for one value.
-fn one(set: &str, plan: &Plan, ty: &str) -> String {
+fn one(set: &str, plan: &MembershipTest, ty: &str) -> String {
     match plan {
-        Plan::Compare(ranges) => {
+        MembershipTest::Compare(ranges) => {
             let each = |(low, high): &(u64, u64)| match low == high {
                 true => format!("v == {low:#x}u"),
                 false => format!("v - {low:#x}u <= {:#x}u", high - low),
@@ -131,9 +132,9 @@ fn one(set: &str, plan: &Plan, ty: &str) -> String {
             let tests: Vec<String> = ranges.iter().map(each).collect();
             format!("    (void)v;\n    return {};\n", if tests.is_empty() { "0".to_owned() } else { tests.join(" || ") })
         }
-        Plan::Bits { low, .. } => bit(set, *low, 64, ty),
-        Plan::Bitmap { low, span, .. } => bit(set, *low, *span, ty),
-        Plan::Hash(hash) => {
+        MembershipTest::Bits { low, .. } => bit(set, *low, 64, ty),
+        MembershipTest::Bitmap { low, span, .. } => bit(set, *low, *span, ty),
+        MembershipTest::Hash(hash) => {
             let Hash { multiplier, bucket_shift, slot_shift, displace, .. } = hash;
             let displaced = match displace.is_empty() {
                 true => "v".to_owned(),
@@ -141,7 +142,7 @@ fn one(set: &str, plan: &Plan, ty: &str) -> String {
             };
             format!("    return {set}_keys[({ty})({displaced} * {multiplier:#x}u) >> {slot_shift}] == v;\n")
         }
-        Plan::Search(s) => {
+        MembershipTest::Search(s) => {
             let first = format!("    uint32_t at = {set}_index[v >> {}];\n", s.shift);
             first
                 + &format!("    for (uint32_t step = {}; step > 0; step /= 2)\n", s.step)
@@ -157,9 +158,9 @@ fn bit(set: &str, low: u64, span: u64, ty: &str) -> String {
 }
 
 /// The body of the test for lanes; lanes outside `k` may answer anything.
-fn many(set: &str, plan: &Plan) -> String {
+fn many(set: &str, plan: &MembershipTest) -> String {
     match plan {
-        Plan::Compare(ranges) => {
+        MembershipTest::Compare(ranges) => {
             let each = |(low, high): &(u64, u64)| match low == high {
                 true => format!("$eq(v, $all({low:#x}))"),
                 false => format!("$le($sub(v, $all({low:#x})), $all({:#x}))", high - low),
@@ -167,9 +168,9 @@ fn many(set: &str, plan: &Plan) -> String {
             let any = ranges.iter().map(each).reduce(|a, b| format!("$either({a},\n        {b})"));
             format!("    (void)k, (void)v;\n    return {};\n", any.unwrap_or_else(|| "$none()".to_owned()))
         }
-        Plan::Bits { low, .. } => bits(set, *low, 64),
-        Plan::Bitmap { low, span, .. } => bits(set, *low, *span),
-        Plan::Hash(hash) => {
+        MembershipTest::Bits { low, .. } => bits(set, *low, 64),
+        MembershipTest::Bitmap { low, span, .. } => bits(set, *low, *span),
+        MembershipTest::Hash(hash) => {
             let Hash { multiplier, bucket_shift, slot_shift, displace, keys, .. } = hash;
             let scaled = |v: &str, shift: &u32| format!("$shr($mul({v}, $all({multiplier:#x})), $all({shift}))");
             let displaced = match displace.is_empty() {
@@ -179,7 +180,7 @@ fn many(set: &str, plan: &Plan) -> String {
             let key = table("k", set, "keys", keys.len(), "slot");
             format!("    $v slot = {};\n    return $eq({key}, v);\n", scaled(&displaced, slot_shift))
         }
-        Plan::Search(s) => states(set, s) + &search(set, s),
+        MembershipTest::Search(s) => states(set, s) + &search(set, s),
     }
 }
 

@@ -16,7 +16,7 @@
 use super::layout::{Layout, MEMORY_AT};
 use super::maps::Maps;
 use super::proofs::back_edges;
-use super::select::{self, Exit, Frame, Place, Unit, Way};
+use super::select::{self, Exit, ExitAction, Frame, MirLocation, Unit};
 use super::{Refused, World, needs, optimised, table_maps};
 use crate::Target;
 use crate::mir::cfg::Cfg;
@@ -69,12 +69,12 @@ pub fn divide(program: &Verified, scratch: &[Range<u32>], loops: bool) -> Result
 }
 
 /// What the kernel has no form for.
-fn refused(program: &Verified, func: &Func, scratch: &[Range<u32>]) -> Result<HashMap<Place, Refused>, Refused> {
+fn refused(program: &Verified, func: &Func, scratch: &[Range<u32>]) -> Result<HashMap<MirLocation, Refused>, Refused> {
     let layout = Layout { scratch: scratch.to_vec(), ..Layout::new(program, MEMORY_AT)? };
     let mut maps = Maps::default();
     let tables = table_maps(program, &layout, "", &mut maps, None);
     let frame = Frame { info: layout.info, ..needs(func) };
-    let ways = |exit| Way::Give(if let Exit::Port(port) = exit { port } else { 0 });
+    let ways = |exit| ExitAction::Give(if let Exit::Port(port) = exit { port } else { 0 });
     let unit = Unit { program, func, layout: &layout, ways: &ways, frame, world: World::Kernel, tables: &tables, called: true };
     Ok(select::refused(&unit, &mut maps)?.into_iter().collect())
 }
@@ -179,7 +179,7 @@ fn in_scratch(func: &Func, scratch: &[Range<u32>], (addr, offset, bytes): (Value
 
 /// Where a function is cut.
 struct Cuts<'a> {
-    refused: &'a HashMap<Place, Refused>,
+    refused: &'a HashMap<MirLocation, Refused>,
     scratch: &'a [Range<u32>],
     /// Heads of loops that are handed over.
     heads: Vec<bool>,
@@ -188,7 +188,7 @@ struct Cuts<'a> {
 }
 
 impl<'a> Cuts<'a> {
-    fn new(func: &Func, refused: &'a HashMap<Place, Refused>, scratch: &'a [Range<u32>], loops: bool) -> Self {
+    fn new(func: &Func, refused: &'a HashMap<MirLocation, Refused>, scratch: &'a [Range<u32>], loops: bool) -> Self {
         let cfg = Cfg::new(func);
         let mut heads = vec![false; func.blocks.len()];
         for edge in cfg.order.iter().flat_map(|b| back_edges(func, &cfg, *b)).filter(|_| !loops) {
@@ -207,7 +207,7 @@ impl<'a> Cuts<'a> {
     }
 
     fn refuses_in(&self, func: &Func, b: Block) -> bool {
-        func.block(b).ops.iter().any(|v| self.refused.contains_key(&Place::Op(*v))) || self.refused.contains_key(&Place::End(b))
+        func.block(b).ops.iter().any(|v| self.refused.contains_key(&MirLocation::Op(*v))) || self.refused.contains_key(&MirLocation::End(b))
     }
 
     fn reaches_behind(&self, func: &Func, b: Block) -> bool {
@@ -246,10 +246,10 @@ impl<'a> Cuts<'a> {
             return Some(0);
         }
         let ops = &func.block(b).ops;
-        let mut behind = self.refused.contains_key(&Place::End(b)) || self.reaches_behind(func, b);
-        let mut cut = self.refused.contains_key(&Place::End(b)).then_some(ops.len());
+        let mut behind = self.refused.contains_key(&MirLocation::End(b)) || self.reaches_behind(func, b);
+        let mut cut = self.refused.contains_key(&MirLocation::End(b)).then_some(ops.len());
         for (at, v) in ops.iter().enumerate().rev() {
-            let refused = self.refused.contains_key(&Place::Op(*v));
+            let refused = self.refused.contains_key(&MirLocation::Op(*v));
             if refused || (behind && func.op(*v).is_some_and(|op| self.changes(func, op))) {
                 cut = Some(at);
             }

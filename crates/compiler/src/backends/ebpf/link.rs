@@ -17,7 +17,7 @@ use super::divide::without_dead;
 use super::layout::{INTERFACE_AT, Layout, MEMORY_AT};
 use super::lir::{Cond, End as Ending, FRAME, Inst, Label, RESULT, Reg, Size, Src};
 use super::maps::{Keyed, Kind, Maps};
-use super::select::{Exit, Frame, Unit, Way};
+use super::select::{Exit, ExitAction, Frame, Unit};
 use super::{Action, Divided, Program, Refused, World, allocate, finish, joined, needs, optimised, scratch, select, table_maps};
 use crate::backends::graph::{Element, Link, positions};
 use crate::mir::Func;
@@ -179,8 +179,8 @@ pub fn link(app: &Application<'_>) -> Result<Linked, Wrong> {
     for (n, (element, part)) in app.elements.iter().zip(&parts).enumerate() {
         let code = division.map(|division| DropReason::Program(division.parts[n].code));
         let ways = |exit| match exit {
-            Exit::Drop(reason) if Some(reason) == code => Way::Give(HANDED),
-            exit => Way::Give(given(element, &reasons[n], exit)),
+            Exit::Drop(reason) if Some(reason) == code => ExitAction::Give(HANDED),
+            exit => ExitAction::Give(given(element, &reasons[n], exit)),
         };
         let Part { func, layout } = part;
         let unit =
@@ -293,7 +293,7 @@ impl Main<'_, '_> {
     fn code(&self, maps: &mut Maps) -> Result<super::lir::Code, Refused> {
         let Some(first) = self.app.elements.first() else { return Err(Refused::whole("an application without elements")) };
         let func = Func { kind: HandlerKind::Push, blocks: Vec::new(), values: Vec::new(), module_sets: 0, sets: Vec::new() };
-        let (layout, ways) = (Layout::default(), |_| Way::Action(Action::Drop));
+        let (layout, ways) = (Layout::default(), |_| ExitAction::Action(Action::Drop));
         let unit = Unit {
             program: first.program,
             func: &func,

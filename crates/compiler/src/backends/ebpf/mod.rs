@@ -41,7 +41,7 @@ use layout::Layout;
 use maps::Maps;
 use netil::Verified;
 use netil::module::{Entry, HandlerKind, Table};
-use select::{Exit, Frame, Unit, Way};
+use select::{Exit, ExitAction, Frame, Unit};
 use std::fmt;
 use std::ops::Range;
 
@@ -157,8 +157,8 @@ pub fn compile(program: &Verified, options: &Options) -> Result<Program, Refused
     compile_apart(program, options, &[])
 }
 
-/// The same, with those bytes of data memory on the stack of each run: every run writes them before
-/// it reads them.
+/// The program for XDP, with those bytes of data memory on the stack of each run: every run writes
+/// them before it reads them.
 ///
 /// # Errors
 /// As [`compile`].
@@ -170,7 +170,7 @@ pub fn compile_apart(program: &Verified, options: &Options, scratch: &[Range<u32
     let tables = table_maps(program, &layout, "", &mut maps, None);
     let ways = |exit| {
         let port = |port: u32| options.ports.iter().find(|(p, _)| *p == port).map_or(options.send, |(_, action)| *action);
-        Way::Action(match exit {
+        ExitAction::Action(match exit {
             Exit::Port(number) => port(number),
             Exit::Drop(_) => options.drop,
             Exit::Trap => options.trap,

@@ -44,7 +44,7 @@ pub(super) struct Unit<'a> {
     pub func: &'a Func,
     pub layout: &'a Layout,
     /// What is done with packets.
-    pub ways: &'a dyn Fn(Exit) -> Way,
+    pub ways: &'a dyn Fn(Exit) -> ExitAction,
     pub frame: Frame,
     pub world: World,
     /// By table of the program its map, or why there is none.
@@ -64,7 +64,7 @@ pub(super) enum Exit {
 
 /// What comes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Way {
+pub(super) enum ExitAction {
     Action(Action),
     /// The function gives that number.
     Give(u32),
@@ -98,7 +98,7 @@ fn ready<'a>(unit: &Unit<'a>, maps: &'a mut Maps, cfg: &Cfg) -> Result<Select<'a
 
 /// What of a function the target has no form for: operations, and blocks whose ends it has none
 /// for.
-pub(super) fn refused<'a>(unit: &Unit<'a>, maps: &'a mut Maps) -> Result<Vec<(Place, Refused)>, Refused> {
+pub(super) fn refused<'a>(unit: &Unit<'a>, maps: &'a mut Maps) -> Result<Vec<(MirLocation, Refused)>, Refused> {
     let func = unit.func;
     let cfg = Cfg::new(func);
     let mut s = ready(unit, maps, &cfg)?;
@@ -109,7 +109,7 @@ pub(super) fn refused<'a>(unit: &Unit<'a>, maps: &'a mut Maps) -> Result<Vec<(Pl
 
 /// A place in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum MirLocation {
     Op(Value),
     End(Block),
 }
@@ -217,7 +217,7 @@ pub(super) struct Select<'a> {
     /// The block that is being filled.
     pub at: Label,
     facts: Facts,
-    ways: HashMap<Way, Label>,
+    ways: HashMap<ExitAction, Label>,
     maps: &'a mut Maps,
     pub code: Code,
     /// The packet's first byte, and the one behind its last.
@@ -235,7 +235,7 @@ pub(super) struct Select<'a> {
     /// Whether a block is the head of a loop.
     heads: Vec<bool>,
     /// What was passed over, if that is all that is asked.
-    refused: Option<Vec<(Place, Refused)>>,
+    refused: Option<Vec<(MirLocation, Refused)>>,
 }
 
 impl Select<'_> {
@@ -277,19 +277,19 @@ impl Select<'_> {
         self.facts = self.incoming[b.0 as usize].take().unwrap_or_default();
         for v in &self.func.block(b).ops {
             if let Some(op) = self.func.op(*v) {
-                self.op(*v, op).or_else(|refused| self.pass_over(Place::Op(*v), refused))?;
+                self.op(*v, op).or_else(|refused| self.pass_over(MirLocation::Op(*v), refused))?;
             }
         }
-        self.terminator(b).or_else(|refused| self.pass_over(Place::End(b), refused))
+        self.terminator(b).or_else(|refused| self.pass_over(MirLocation::End(b), refused))
     }
 
     /// Notes what the target has no form for, and goes on as if its values were 0.
-    fn pass_over(&mut self, place: Place, why: Refused) -> Result<(), Refused> {
+    fn pass_over(&mut self, place: MirLocation, why: Refused) -> Result<(), Refused> {
         let Some(refused) = &mut self.refused else { return Err(why) };
         refused.push((place, why));
         match place {
-            Place::Op(v) => self.values[v.0 as usize] = (0..limbs_of(self.func.ty(v))).map(|_| self.constant(0)).collect(),
-            Place::End(b) => {
+            MirLocation::Op(v) => self.values[v.0 as usize] = (0..limbs_of(self.func.ty(v))).map(|_| self.constant(0)).collect(),
+            MirLocation::End(b) => {
                 for edge in self.func.block(b).end.edges() {
                     self.at = self.code.block();
                     self.go(b, edge, &Facts::default());
@@ -409,8 +409,8 @@ impl Select<'_> {
         self.ways.insert(way, label);
         self.at = label;
         match way {
-            Way::Give(number) => self.set(RESULT, number.into()),
-            Way::Action(action) => {
+            ExitAction::Give(number) => self.set(RESULT, number.into()),
+            ExitAction::Action(action) => {
                 if !matches!(action, Action::Drop | Action::Aborted) {
                     self.settle();
                 }

@@ -5,7 +5,7 @@ use super::place::looks_like_place;
 use super::{Checker, Symbol};
 use crate::c::ast::{self, ExprKind, Name};
 use crate::c::builtins::{self, Does, Gives, Own, Row, Takes};
-use crate::c::tree::{Arg, Expr, Kind, Place, PlaceKind, meaning};
+use crate::c::tree::{Arg, Expr, Kind, PlaceExpr, PlaceKind, meaning};
 use crate::c::types::{INT, Type};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
@@ -257,7 +257,7 @@ impl Checker<'_> {
             ExprKind::Unary(ast::UnaryOp::Address, of) if matches!(of.kind, ExprKind::Compound(..)) => {
                 let value = self.expr(of);
                 let (ty, span) = (value.ty.clone(), value.span);
-                let place = Place { kind: PlaceKind::Value(Box::new(value)), ty: ty.clone(), span };
+                let place = PlaceExpr { kind: PlaceKind::Value(Box::new(value)), ty: ty.clone(), span };
                 Expr { kind: Kind::Address(Box::new(place)), ty: if ty.is_error() { ty } else { Type::pointer(ty, true) }, span }
             }
             _ => self.expr(key),
@@ -283,13 +283,13 @@ impl Checker<'_> {
 }
 
 /// The object at an address.
-fn pointed(address: Expr) -> Place {
+fn pointed(address: Expr) -> PlaceExpr {
     let span = address.span;
     match (address.kind, address.ty) {
         (Kind::Address(place), Type::Pointer(to)) if place.ty == *to => *place,
         (kind, ty) => {
             let to = if let Type::Pointer(to) = &ty { (**to).clone() } else { Type::Error };
-            Place { kind: PlaceKind::Deref(Box::new(Expr { kind, ty, span }), None), ty: to, span }
+            PlaceExpr { kind: PlaceKind::Deref(Box::new(Expr { kind, ty, span }), None), ty: to, span }
         }
     }
 }

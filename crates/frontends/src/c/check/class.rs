@@ -4,7 +4,7 @@
 use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name};
 use crate::c::fold::{Nothing, fold};
-use crate::c::tree::{ControlDecl, Expr, Source, Static, TableDecl};
+use crate::c::tree::{ControlBinding, ControlDecl, Expr, Static, TableDecl};
 use crate::c::types::{Type, U32, U64, U128};
 use crate::c::{Config, FlowState, Mode, Param, Preset, TableScope, Value, similar};
 use crate::diagnostics::{Diagnostic, Span};
@@ -411,7 +411,7 @@ impl Checker<'_> {
         self.program.controls.push(control);
     }
 
-    fn control_variable(&mut self, name: &Name, ctype: Option<&Type>) -> Option<Source> {
+    fn control_variable(&mut self, name: &Name, ctype: Option<&Type>) -> Option<ControlBinding> {
         let Some(Symbol::Static(id)) = self.lookup(&name.text).map(|(symbol, _)| symbol.clone()) else {
             match self.lookup(&name.text) {
                 Some((Symbol::Function(_), _)) => {
@@ -424,7 +424,7 @@ impl Checker<'_> {
         };
         let variable = &self.program.statics[id];
         match ctype {
-            Some(ctype) if *ctype == variable.ty => return Some(Source::Static(id)),
+            Some(ctype) if *ctype == variable.ty => return Some(ControlBinding::Static(id)),
             _ if variable.ty.is_error() => {}
             _ => {
                 let fault =
@@ -439,7 +439,7 @@ impl Checker<'_> {
         None
     }
 
-    fn control_call(&mut self, name: &Name, ctype: Option<&Type>, asked: Option<&Type>, write: bool) -> Option<Source> {
+    fn control_call(&mut self, name: &Name, ctype: Option<&Type>, asked: Option<&Type>, write: bool) -> Option<ControlBinding> {
         let Some(Symbol::Function(id)) = self.lookup(&name.text).map(|(symbol, _)| symbol.clone()) else {
             match self.lookup(&name.text) {
                 Some(_) => self.fault(name.span, format!("`{}` is not a function", name.text)),
@@ -455,7 +455,7 @@ impl Checker<'_> {
             (true, Some(ctype)) => params == [ctype],
         };
         if fits {
-            return Some(Source::Call(id));
+            return Some(ControlBinding::Call(id));
         }
         let shape = match (write, ctype) {
             (false, ctype) => {

@@ -6,7 +6,7 @@ use super::place::looks_like_place;
 use crate::c::ast::{self, BinaryOp, ExprKind, UnaryOp};
 use crate::c::fold::{Nothing, fold};
 use crate::c::parse::sign;
-use crate::c::tree::{Binary, Compare, Expr, Kind, Place, PlaceKind, Update, meaning};
+use crate::c::tree::{Binary, Compare, Expr, Kind, PlaceExpr, PlaceKind, Update, meaning};
 use crate::c::types::{INT, Type, U64};
 use crate::diagnostics::Span;
 
@@ -276,7 +276,7 @@ impl Checker<'_> {
         }
     }
 
-    fn update(&mut self, place: Place, binary: Binary, op: BinaryOp, with: Expr, span: Span) -> Expr {
+    fn update(&mut self, place: PlaceExpr, binary: Binary, op: BinaryOp, with: Expr, span: Span) -> Expr {
         let old = Expr { kind: Kind::Load(Box::new(place.clone())), ty: place.ty.clone(), span: place.span };
         let whole = self.compute(binary, op, old, with, span);
         let (Kind::Binary(_, _, with), common) = (whole.kind, whole.ty) else { return Expr::error(span) };

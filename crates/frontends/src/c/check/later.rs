@@ -78,7 +78,7 @@ impl Checker<'_> {
         Some(fault.note(span, "it comes only here").help(help))
     }
 
-    /// The same for the tag of a struct.
+    /// What is wrong with the tag of a struct that is defined further down, if it is.
     pub(super) fn defined_later(&self, name: &Name, span: Span) -> Option<Diagnostic> {
         let defined = *self.later.tags.get(&name.text).filter(|defined| defined.start > span.start)?;
         let fault = Diagnostic::new(span, format!("there is no `struct {}` yet", name.text));

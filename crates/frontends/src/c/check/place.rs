@@ -5,7 +5,7 @@ use super::{Checker, Symbol};
 use crate::c::ast::{self, Arg, ExprKind, Name, UnaryOp};
 use crate::c::builtins;
 use crate::c::similar;
-use crate::c::tree::{Expr, HANDLERS, Kind, Place, PlaceKind, meaning};
+use crate::c::tree::{Expr, HANDLERS, Kind, PlaceExpr, PlaceKind, meaning};
 use crate::c::types::{INT, Type, U8};
 use crate::diagnostics::{Diagnostic, Span};
 use std::sync::Arc;
@@ -23,13 +23,13 @@ fn is_info(callee: &ast::Expr) -> bool {
     matches!(&callee.kind, ExprKind::Name(name) if &*name.text == "info")
 }
 
-fn wrong(span: Span) -> Place {
-    Place { kind: PlaceKind::Value(Box::new(Expr::error(span))), ty: Type::Error, span }
+fn wrong(span: Span) -> PlaceExpr {
+    PlaceExpr { kind: PlaceKind::Value(Box::new(Expr::error(span))), ty: Type::Error, span }
 }
 
 impl Checker<'_> {
     /// An object; a value that is none, as one that can be read only.
-    pub(super) fn place(&mut self, e: &ast::Expr) -> Place {
+    pub(super) fn place(&mut self, e: &ast::Expr) -> PlaceExpr {
         let span = e.span;
         match &e.kind {
             ExprKind::Name(name) => self.variable(name),
@@ -39,14 +39,14 @@ impl Checker<'_> {
             ExprKind::Call(callee, args) if is_info(callee) => self.info(args, span),
             _ => {
                 let value = self.expr(e);
-                Place { ty: value.ty.clone(), kind: PlaceKind::Value(Box::new(value)), span }
+                PlaceExpr { ty: value.ty.clone(), kind: PlaceKind::Value(Box::new(value)), span }
             }
         }
     }
 
-    fn variable(&mut self, name: &Name) -> Place {
+    fn variable(&mut self, name: &Name) -> PlaceExpr {
         let span = name.span;
-        let found = |kind, ty| Place { kind, ty, span };
+        let found = |kind, ty| PlaceExpr { kind, ty, span };
         match self.lookup(&name.text).map(|(symbol, _)| symbol.clone()) {
             Some(Symbol::Local(id)) => {
                 let local = self.current.as_ref().and_then(|current| current.function.locals.get(id));
@@ -74,11 +74,11 @@ impl Checker<'_> {
         }
     }
 
-    fn known_word(&mut self, name: &Name) -> Place {
+    fn known_word(&mut self, name: &Name) -> PlaceExpr {
         let span = name.span;
         if let "NINPUTS" | "NOUTPUTS" = &*name.text {
             let value = Expr { kind: Kind::Ports(&*name.text == "NOUTPUTS"), ty: INT, span };
-            return Place { kind: PlaceKind::Value(Box::new(value)), ty: INT, span };
+            return PlaceExpr { kind: PlaceKind::Value(Box::new(value)), ty: INT, span };
         }
         match self.infos.get(&name.text) {
             Some(_) => self.fault_help(span, format!("`{}` is an info field", name.text), format!("write info({})", name.text)),
@@ -93,20 +93,20 @@ impl Checker<'_> {
         wrong(span)
     }
 
-    fn handler_as_value(&mut self, name: &Name) -> Place {
+    fn handler_as_value(&mut self, name: &Name) -> PlaceExpr {
         let packet = &*name.text == "packet";
         let help = if packet { "the packet's bytes are seen by way of header(T, offset)" } else { "netvm calls it: choose another name" };
         self.fault_help(name.span, format!("`{}` is a handler, not a value", name.text), help);
         wrong(name.span)
     }
 
-    fn info(&mut self, args: &[Arg], span: Span) -> Place {
+    fn info(&mut self, args: &[Arg], span: Span) -> PlaceExpr {
         let [Arg::Expr(ast::Expr { kind: ExprKind::Name(name), .. })] = args else {
             self.fault_help(span, "info wants the name of one info field", "write info(name)");
             return wrong(span);
         };
         if let Some((id, _)) = self.infos.get(&name.text) {
-            return Place { kind: PlaceKind::Info(*id), ty: self.program.infos[*id].1.clone(), span };
+            return PlaceExpr { kind: PlaceKind::Info(*id), ty: self.program.infos[*id].1.clone(), span };
         }
         let fault = Diagnostic::new(name.span, format!("there is no info field `{}`", name.text));
         let fault = fault.help(format!("declare it: INFO(u32, {});", name.text));
@@ -115,12 +115,12 @@ impl Checker<'_> {
         wrong(span)
     }
 
-    fn deref(&mut self, pointer: &ast::Expr, index: Option<Expr>, span: Span) -> Place {
+    fn deref(&mut self, pointer: &ast::Expr, index: Option<Expr>, span: Span) -> PlaceExpr {
         let pointer = self.expr(pointer);
         match &pointer.ty {
             Type::Pointer(to) => {
                 let ty = (**to).clone();
-                Place { kind: PlaceKind::Deref(Box::new(pointer), index.map(Box::new)), ty, span }
+                PlaceExpr { kind: PlaceKind::Deref(Box::new(pointer), index.map(Box::new)), ty, span }
             }
             Type::Error => wrong(span),
             other => {
@@ -131,7 +131,7 @@ impl Checker<'_> {
         }
     }
 
-    fn element(&mut self, of: &ast::Expr, index: &ast::Expr, span: Span) -> Place {
+    fn element(&mut self, of: &ast::Expr, index: &ast::Expr, span: Span) -> PlaceExpr {
         let index = self.expr(index);
         let index = self.arithmetic(index, "[]");
         if !looks_like_place(of) {
@@ -142,11 +142,11 @@ impl Checker<'_> {
             Type::Array(each, count) => {
                 let ty = (**each).clone();
                 self.in_bounds(&index, *count);
-                Place { kind: PlaceKind::Element(Box::new(whole), Box::new(index)), ty, span }
+                PlaceExpr { kind: PlaceKind::Element(Box::new(whole), Box::new(index)), ty, span }
             }
             Type::Pointer(to) => {
                 let ty = (**to).clone();
-                Place { kind: PlaceKind::Deref(Box::new(self.load(whole)), Some(Box::new(index))), ty, span }
+                PlaceExpr { kind: PlaceKind::Deref(Box::new(self.load(whole)), Some(Box::new(index))), ty, span }
             }
             Type::Error => wrong(span),
             other => {
@@ -165,7 +165,7 @@ impl Checker<'_> {
         }
     }
 
-    fn member(&mut self, of: &ast::Expr, name: &Name, arrow: bool, span: Span) -> Place {
+    fn member(&mut self, of: &ast::Expr, name: &Name, arrow: bool, span: Span) -> PlaceExpr {
         let whole = self.place(of);
         let whole = match (&whole.ty, arrow) {
             (Type::Pointer(to), _) => {
@@ -174,7 +174,7 @@ impl Checker<'_> {
                     self.fault_help(span, "this is a pointer, and `.` wants a struct", "write `->`");
                 }
                 let span = whole.span;
-                Place { kind: PlaceKind::Deref(Box::new(self.load(whole)), None), ty, span }
+                PlaceExpr { kind: PlaceKind::Deref(Box::new(self.load(whole)), None), ty, span }
             }
             (Type::Struct(_) | Type::Mac | Type::In6, true) => {
                 self.fault_help(span, "this is no pointer, and `->` wants one", "write `.`");
@@ -185,12 +185,12 @@ impl Checker<'_> {
         self.part(whole, name, span)
     }
 
-    fn part(&mut self, whole: Place, name: &Name, span: Span) -> Place {
+    fn part(&mut self, whole: PlaceExpr, name: &Name, span: Span) -> PlaceExpr {
         match &whole.ty {
             Type::Struct(found) => {
                 if let Some((_, ty, offset)) = found.member(&name.text) {
                     let ty = ty.clone();
-                    return Place { kind: PlaceKind::Member(Box::new(whole), offset), ty, span };
+                    return PlaceExpr { kind: PlaceKind::Member(Box::new(whole), offset), ty, span };
                 }
                 let fault = Diagnostic::new(name.span, format!("{} has no member `{}`", whole.ty, name.text));
                 let fault = similar(fault, &name.text, found.names().into_iter(), "");
@@ -199,7 +199,7 @@ impl Checker<'_> {
             Type::Mac | Type::In6 if &*name.text == "byte" => {
                 // An array of its bytes, as long as it is indexed.
                 let ty = Type::Array(Arc::new(U8), whole.ty.size());
-                return Place { kind: PlaceKind::Member(Box::new(whole), 0), ty, span };
+                return PlaceExpr { kind: PlaceKind::Member(Box::new(whole), 0), ty, span };
             }
             Type::Mac | Type::In6 => {
                 self.fault_help(name.span, format!("{} has no member `{}`", whole.ty, name.text), "its bytes are `byte[i]`")
@@ -214,30 +214,30 @@ impl Checker<'_> {
     }
 
     /// The value of an object; an array is the pointer to its first element.
-    pub(super) fn load(&self, place: Place) -> Expr {
+    pub(super) fn load(&self, place: PlaceExpr) -> Expr {
         let constant = matches!(place.ty, Type::Array(..)) && self.read_only(&place).is_some();
-        let Place { kind, ty, span } = place;
+        let PlaceExpr { kind, ty, span } = place;
         match (ty, kind) {
             (_, PlaceKind::Value(value)) => *value,
             (Type::Error, _) => Expr::error(span),
             (Type::Array(of, count), kind) => {
-                let whole = Place { kind, ty: Type::Array(Arc::clone(&of), count), span };
+                let whole = PlaceExpr { kind, ty: Type::Array(Arc::clone(&of), count), span };
                 Expr { kind: Kind::Address(Box::new(whole)), ty: Type::pointer(of, constant), span }
             }
             (ty, PlaceKind::Element(of, index)) if is_bytes(&of) => Expr { kind: Kind::Load(Box::new(byte(*of, index, span))), ty, span },
-            (ty, kind) => Expr { kind: Kind::Load(Box::new(Place { kind, ty: ty.clone(), span })), ty, span },
+            (ty, kind) => Expr { kind: Kind::Load(Box::new(PlaceExpr { kind, ty: ty.clone(), span })), ty, span },
         }
     }
 
     /// An object that is assigned to, stepped or pointed to.
-    pub(super) fn lvalue(&mut self, e: &ast::Expr, verb: &str) -> Place {
+    pub(super) fn lvalue(&mut self, e: &ast::Expr, verb: &str) -> PlaceExpr {
         if !looks_like_place(e) {
             if !self.expr(e).ty.is_error() {
                 self.fault(e.span, format!("only a variable, a member or an element can be {verb}"));
             }
             return wrong(e.span);
         }
-        let Place { kind, ty, span } = self.place(e);
+        let PlaceExpr { kind, ty, span } = self.place(e);
         match (&ty, kind) {
             (Type::Error, _) => wrong(e.span),
             (_, PlaceKind::Value(_)) => {
@@ -245,12 +245,12 @@ impl Checker<'_> {
                 wrong(e.span)
             }
             (_, PlaceKind::Element(of, index)) if is_bytes(&of) => byte(*of, index, e.span),
-            (_, kind) => Place { kind, ty, span },
+            (_, kind) => PlaceExpr { kind, ty, span },
         }
     }
 
     /// An object that is written to: not a constant.
-    pub(super) fn target(&mut self, e: &ast::Expr) -> Place {
+    pub(super) fn target(&mut self, e: &ast::Expr) -> PlaceExpr {
         let place = self.lvalue(e, "assigned to");
         let Some((what, declared)) = self.read_only(&place) else { return place };
         let fault = Diagnostic::new(e.span, format!("{what} cannot be assigned to"));
@@ -262,7 +262,7 @@ impl Checker<'_> {
     }
 
     /// How to call an object that is not written to, and where it is declared.
-    pub(super) fn read_only(&self, place: &Place) -> Option<(String, Option<Span>)> {
+    pub(super) fn read_only(&self, place: &PlaceExpr) -> Option<(String, Option<Span>)> {
         match &place.kind {
             PlaceKind::Member(of, offset) => constant_member(of, *offset, &place.ty).or_else(|| self.read_only(of)),
             PlaceKind::Element(of, _) | PlaceKind::Byte(of, _) => self.read_only(of),
@@ -300,18 +300,18 @@ impl Checker<'_> {
 }
 
 /// How to call a member that is const.
-fn constant_member(of: &Place, offset: u32, ty: &Type) -> Option<(String, Option<Span>)> {
+fn constant_member(of: &PlaceExpr, offset: u32, ty: &Type) -> Option<(String, Option<Span>)> {
     let Type::Struct(found) = &of.ty else { return None };
     let member = found.members.iter().find(|member| member.offset == offset && member.ctype == *ty)?;
     member.constant.then(|| (format!("the member `{}` is const and", member.name), None))
 }
 
 /// The bytes of a `mac_t` or `in6_t`.
-fn is_bytes(place: &Place) -> bool {
+fn is_bytes(place: &PlaceExpr) -> bool {
     matches!(&place.kind, PlaceKind::Member(of, 0) if matches!(of.ty, Type::Mac | Type::In6))
 }
 
-fn byte(bytes: Place, index: Box<Expr>, span: Span) -> Place {
+fn byte(bytes: PlaceExpr, index: Box<Expr>, span: Span) -> PlaceExpr {
     let PlaceKind::Member(of, _) = bytes.kind else { return bytes };
-    Place { kind: PlaceKind::Byte(of, index), ty: U8, span }
+    PlaceExpr { kind: PlaceKind::Byte(of, index), ty: U8, span }
 }

@@ -5,7 +5,7 @@ use super::flow::Event;
 use super::place::{At, Base, Spot};
 use crate::c::builtins::{Does, Own, Row};
 use crate::c::fold::fold;
-use crate::c::tree::{Arg, Expr, Place};
+use crate::c::tree::{Arg, Expr, PlaceExpr};
 use crate::c::types::Type;
 use crate::click::processing::Kind;
 use crate::diagnostics::Span;
@@ -31,7 +31,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn in_packet(&mut self, op: Op, row: &Row, span: Span) {
-        if op.row().place == table::Place::Packet && self.kind == netil::module::HandlerKind::Init {
+        if op.row().place == table::HandlerScope::Packet && self.kind == netil::module::HandlerKind::Init {
             self.fault(span, format!("`{}` needs a packet, and there is none in init()", row.name));
         }
     }
@@ -145,7 +145,7 @@ impl Lowerer<'_> {
         spot
     }
 
-    fn entry(&mut self, own: Own, table: u32, key: &Place, row: &Row, span: Span) -> Spot {
+    fn entry(&mut self, own: Own, table: u32, key: &PlaceExpr, row: &Row, span: Span) -> Spot {
         self.key(key);
         match own {
             Own::Insert => {

@@ -4,7 +4,7 @@ use super::Lowerer;
 use super::place::{At, Base, Spot};
 use super::pointer::Pointed;
 use crate::c::fold::fold;
-use crate::c::tree::{Binary, Compare, Expr, Kind, Place, PlaceKind, Update};
+use crate::c::tree::{Binary, Compare, Expr, Kind, PlaceExpr, PlaceKind, Update};
 use crate::c::types::Type;
 use crate::diagnostics::Span;
 use netil::table::Op;
@@ -117,7 +117,7 @@ impl Lowerer<'_> {
         if width == 32 { self.code.op(classic) } else { self.code.op1(wide, width.into()) }
     }
 
-    fn load_place(&mut self, place: &Place, ty: &Type) {
+    fn load_place(&mut self, place: &PlaceExpr, ty: &Type) {
         if let PlaceKind::Byte(of, index) = &place.kind {
             return self.load_byte(of, index);
         }
@@ -127,7 +127,7 @@ impl Lowerer<'_> {
     }
 
     /// A byte of an address: in memory itself, or cut out of the whole.
-    fn load_byte(&mut self, of: &Place, index: &Expr) {
+    fn load_byte(&mut self, of: &PlaceExpr, index: &Expr) {
         let spot = self.place(of);
         if matches!(spot.base, Base::Packet(_) | Base::Initialised) {
             let spot = self.indexed_byte(spot, index);
@@ -353,7 +353,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn assign(&mut self, place: &Place, value: &Expr, wanted: bool) {
+    fn assign(&mut self, place: &PlaceExpr, value: &Expr, wanted: bool) {
         match &place.ty {
             Type::Struct(_) => {
                 let to = self.assign_object(place, value);

@@ -50,7 +50,7 @@ use facts::Facts;
 use flow::{View, ViewOf};
 use layout::InfoLayout;
 use netil::module::{HandlerKind, Module};
-use pointer::{PointerVar, Shape};
+use pointer::{PointeeKind, PointerVar};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -180,7 +180,7 @@ struct Lowerer<'a> {
     frames: Vec<Frame>,
     pointers: Vec<PointerVar>,
     /// Kinds of places that pointer variables have, learnt when the handler was made before.
-    learnt: Vec<Vec<Shape>>,
+    learnt: Vec<Vec<PointeeKind>>,
     /// The handler must be made again with what was learnt.
     again: bool,
     views: Vec<ViewOf>,

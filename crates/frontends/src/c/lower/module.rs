@@ -7,7 +7,7 @@
 use super::code::Code;
 use super::flow;
 use super::{Lowered, Lowerer, Storage};
-use crate::c::tree::{self, ControlDecl, Source};
+use crate::c::tree::{self, ControlBinding, ControlDecl};
 use crate::c::types::Type;
 use crate::click::processing::Kind;
 use crate::diagnostics::Span;
@@ -106,11 +106,11 @@ impl Lowerer<'_> {
         for declared in &self.program.controls {
             let ty = shown_as(declared.ty.as_ref(), declared.write);
             match declared.source {
-                Source::Static(id) if self.program.statics[id].is_shared() => {
+                ControlBinding::Static(id) if self.program.statics[id].is_shared() => {
                     calls.push(self.control_call(declared, Runs::Variable(id), ty))
                 }
-                Source::Static(id) => self.control_variable(declared, id, ty),
-                Source::Call(function) => calls.push(self.control_call(declared, Runs::Function(function), ty)),
+                ControlBinding::Static(id) => self.control_variable(declared, id, ty),
+                ControlBinding::Call(function) => calls.push(self.control_call(declared, Runs::Function(function), ty)),
             }
         }
         calls

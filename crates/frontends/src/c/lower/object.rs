@@ -3,7 +3,7 @@
 use super::place::{At, Base, Spot};
 use super::pointer::Pointed;
 use super::{Leaf, Lowerer, MAX_LEAVES, MAX_PARTS, Storage};
-use crate::c::tree::{Expr, Kind, Place};
+use crate::c::tree::{Expr, Kind, PlaceExpr};
 use crate::c::types::Type;
 use crate::diagnostics::Span;
 use netil::table::Op;
@@ -82,7 +82,7 @@ impl Lowerer<'_> {
         result
     }
 
-    pub(super) fn assign_object(&mut self, place: &Place, value: &Expr) -> Spot {
+    pub(super) fn assign_object(&mut self, place: &PlaceExpr, value: &Expr) -> Spot {
         let from = self.object(value);
         let from = self.pin(from);
         let to = self.place(place);
@@ -156,7 +156,7 @@ impl Lowerer<'_> {
 
     /// The key in a place onto the stack: its scalars one after the other, the first most
     /// significant.
-    pub(super) fn key(&mut self, place: &Place) {
+    pub(super) fn key(&mut self, place: &PlaceExpr) {
         let spot = self.place(place);
         let spot = self.pin(spot);
         let size = place.ty.size();

@@ -4,7 +4,7 @@ use super::flow::Event;
 use super::pointer::Pointed;
 use super::{Leaf, Lowerer, Storage, View};
 use crate::c::fold::{Known, fold};
-use crate::c::tree::{Expr, Place, PlaceKind};
+use crate::c::tree::{Expr, PlaceExpr, PlaceKind};
 use crate::c::types::Type;
 use crate::diagnostics::Span;
 use netil::module::HandlerKind;
@@ -76,7 +76,7 @@ impl Spot {
 
 impl Lowerer<'_> {
     /// Finds an object; what is computed of its address is on the stack.
-    pub(super) fn place(&mut self, place: &Place) -> Spot {
+    pub(super) fn place(&mut self, place: &PlaceExpr) -> Spot {
         if !self.enter(place.span) {
             self.leave();
             return Spot::new(Base::Wrong, 0);
@@ -86,7 +86,7 @@ impl Lowerer<'_> {
         spot
     }
 
-    fn found(&mut self, place: &Place) -> Spot {
+    fn found(&mut self, place: &PlaceExpr) -> Spot {
         match &place.kind {
             PlaceKind::Local(id) => self.variable(*id, place),
             PlaceKind::Static(id) => self.static_variable(*id),
@@ -122,7 +122,7 @@ impl Lowerer<'_> {
         Spot::new(base, self.static_address(id))
     }
 
-    fn variable(&mut self, id: usize, place: &Place) -> Spot {
+    fn variable(&mut self, id: usize, place: &PlaceExpr) -> Spot {
         match self.frame().vars.get(id).cloned().flatten() {
             Some(Storage::Leaves(leaves)) => Spot::new(Base::Leaves(leaves), 0),
             Some(Storage::Memory(address)) => Spot::new(Base::Data, address),
@@ -230,7 +230,7 @@ impl Lowerer<'_> {
 
     /// A byte of an address in packet or initialised data; elsewhere loads and stores are made of
     /// the whole.
-    fn byte(&mut self, of: &Place, index: &Expr) -> Spot {
+    fn byte(&mut self, of: &PlaceExpr, index: &Expr) -> Spot {
         let spot = self.place(of);
         match spot.base {
             Base::Packet(_) | Base::Initialised => self.indexed(spot, index, 1, None),
@@ -538,7 +538,7 @@ fn leaf(leaves: &[Leaf], spot: &Spot, ty: &Type) -> Option<u32> {
 }
 
 /// The pointer that leads to a place.
-fn behind(place: &Place) -> Option<&Expr> {
+fn behind(place: &PlaceExpr) -> Option<&Expr> {
     match &place.kind {
         PlaceKind::Deref(pointer, _) => Some(pointer),
         PlaceKind::Member(of, _) | PlaceKind::Element(of, _) | PlaceKind::Byte(of, _) => behind(of),

@@ -9,7 +9,7 @@ use super::flow::{Event, ViewOf};
 use super::place::{At, Base, Either, Spot};
 use super::{Lowerer, Storage, View};
 use crate::c::fold::fold;
-use crate::c::tree::{Expr, Kind, Place, PlaceKind};
+use crate::c::tree::{Expr, Kind, PlaceExpr, PlaceKind};
 use crate::diagnostics::{Diagnostic, Span};
 use netil::module::{Inst, entry_type};
 use netil::table::Op;
@@ -23,7 +23,7 @@ pub(super) enum Pointed {
 
 /// A kind of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum PointeeKind {
     Packet,
     Data,
     Shared,
@@ -51,14 +51,14 @@ pub(super) struct PointerVar {
 
 #[derive(Clone, Copy, Debug)]
 struct Alternative {
-    shape: Shape,
+    shape: PointeeKind,
     /// The offset or the entry.
     local: u32,
     view: Option<View>,
 }
 
 impl PointerVar {
-    pub(super) fn shapes(&self) -> Vec<Shape> {
+    pub(super) fn shapes(&self) -> Vec<PointeeKind> {
         self.kinds.iter().map(|kind| kind.shape).collect()
     }
 }
@@ -67,22 +67,22 @@ impl Alternative {
     fn spot(self) -> Spot {
         let offset = |base| Spot { base, at: At::Local(self.local), offset: 0 };
         match self.shape {
-            Shape::Packet => offset(Base::Packet(self.view)),
-            Shape::Data => offset(Base::Data),
-            Shape::Shared => offset(Base::Shared),
-            Shape::Initialised => offset(Base::Initialised),
-            Shape::Entry(table, at) => Spot::new(Base::Entry { table, local: self.local, view: self.view, array: None }, at),
+            PointeeKind::Packet => offset(Base::Packet(self.view)),
+            PointeeKind::Data => offset(Base::Data),
+            PointeeKind::Shared => offset(Base::Shared),
+            PointeeKind::Initialised => offset(Base::Initialised),
+            PointeeKind::Entry(table, at) => Spot::new(Base::Entry { table, local: self.local, view: self.view, array: None }, at),
         }
     }
 }
 
-fn shape(spot: &Spot) -> Option<Shape> {
+fn shape(spot: &Spot) -> Option<PointeeKind> {
     match spot.base {
-        Base::Packet(_) => Some(Shape::Packet),
-        Base::Data => Some(Shape::Data),
-        Base::Shared => Some(Shape::Shared),
-        Base::Initialised => Some(Shape::Initialised),
-        Base::Entry { table, array: None, .. } if spot.at == At::None => Some(Shape::Entry(table, spot.offset)),
+        Base::Packet(_) => Some(PointeeKind::Packet),
+        Base::Data => Some(PointeeKind::Data),
+        Base::Shared => Some(PointeeKind::Shared),
+        Base::Initialised => Some(PointeeKind::Initialised),
+        Base::Entry { table, array: None, .. } if spot.at == At::None => Some(PointeeKind::Entry(table, spot.offset)),
         _ => None,
     }
 }
@@ -162,7 +162,7 @@ impl Lowerer<'_> {
     }
 
     /// The number of the variable that a place is.
-    pub(super) fn pointer_variable(&mut self, place: &Place) -> Option<usize> {
+    pub(super) fn pointer_variable(&mut self, place: &PlaceExpr) -> Option<usize> {
         match &place.kind {
             PlaceKind::Local(id) => match self.frame().vars.get(*id)? {
                 Some(Storage::Pointer(id)) => Some(*id),
@@ -252,7 +252,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn assign_shape(&mut self, id: usize, shape: Shape, spot: &Spot, span: Span) {
+    fn assign_shape(&mut self, id: usize, shape: PointeeKind, spot: &Spot, span: Span) {
         let n = match self.pointers[id].kinds.iter().position(|kind| kind.shape == shape) {
             Some(n) => n,
             None => self.first_of_kind(id, shape, span),
@@ -287,7 +287,7 @@ impl Lowerer<'_> {
     }
 
     /// A variable is given a place of a kind that it has not had.
-    fn first_of_kind(&mut self, id: usize, shape: Shape, span: Span) -> usize {
+    fn first_of_kind(&mut self, id: usize, shape: PointeeKind, span: Span) -> usize {
         let first = self.pointers[id].kinds.is_empty();
         if first {
             self.pointers[id].bound = span;
@@ -300,12 +300,12 @@ impl Lowerer<'_> {
         self.pointers[id].kinds.len() - 1
     }
 
-    fn add_kind(&mut self, id: usize, shape: Shape) {
+    fn add_kind(&mut self, id: usize, shape: PointeeKind) {
         let (name, frame) = (self.pointers[id].name.clone(), self.pointers[id].frame);
         let (ty, view) = match shape {
-            Shape::Packet => (32, Some(self.new_view(&name, None))),
-            Shape::Data | Shape::Shared | Shape::Initialised => (32, None),
-            Shape::Entry(table, _) => (entry_type(table), Some(self.new_view(&name, Some(table)))),
+            PointeeKind::Packet => (32, Some(self.new_view(&name, None))),
+            PointeeKind::Data | PointeeKind::Shared | PointeeKind::Initialised => (32, None),
+            PointeeKind::Entry(table, _) => (entry_type(table), Some(self.new_view(&name, Some(table)))),
         };
         let local = self.own_in(frame, ty);
         self.pointers[id].kinds.push(Alternative { shape, local, view });
@@ -314,7 +314,7 @@ impl Lowerer<'_> {
     /// Where 0 was assigned before it was known what the variable points to.
     fn patch_nulls(&mut self, id: usize, span: Span) {
         let nulls = std::mem::take(&mut self.pointers[id].nulls);
-        let Some(Alternative { shape: Shape::Entry(table, _), local, .. }) = self.pointers[id].kinds.first().copied() else {
+        let Some(Alternative { shape: PointeeKind::Entry(table, _), local, .. }) = self.pointers[id].kinds.first().copied() else {
             if !nulls.is_empty() {
                 self.only_entries(span);
             }
@@ -351,10 +351,10 @@ impl Lowerer<'_> {
             self.code.op(Op::Nop);
             return self.code.op(Op::Nop);
         }
-        let entry = var.kinds.iter().position(|kind| matches!(kind.shape, Shape::Entry(..)));
+        let entry = var.kinds.iter().position(|kind| matches!(kind.shape, PointeeKind::Entry(..)));
         let Some(n) = entry else { return self.only_entries(span) };
         let kind = self.pointers[id].kinds[n];
-        if let Shape::Entry(table, _) = kind.shape {
+        if let PointeeKind::Entry(table, _) = kind.shape {
             self.code.op1(Op::TNone, table);
         }
         self.defined(id, n);
@@ -403,7 +403,7 @@ impl Lowerer<'_> {
     /// A variable holds no entry of a table, or of any.
     fn hold_none(&mut self, id: usize, only: Option<u32>) {
         for kind in self.pointers[id].kinds.clone() {
-            if let Shape::Entry(table, _) = kind.shape
+            if let PointeeKind::Entry(table, _) = kind.shape
                 && only.is_none_or(|only| only == table)
             {
                 self.code.op1(Op::TNone, table);

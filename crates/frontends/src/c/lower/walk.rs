@@ -12,7 +12,7 @@ use super::call::Ready;
 use super::flow::Event;
 use super::place::{Base, Spot};
 use super::pointer::Pointed;
-use crate::c::tree::{Place, TableDecl};
+use crate::c::tree::{PlaceExpr, TableDecl};
 use crate::c::types::Type;
 use crate::c::{TableScope, fold::fold};
 use crate::diagnostics::{Diagnostic, Span};
@@ -189,7 +189,7 @@ impl Lowerer<'_> {
 
     /// `table_next(table, &key)`: the key to its place if there is one, and on the stack whether
     /// there is.
-    pub(super) fn table_next(&mut self, table: u32, place: &Place) {
+    pub(super) fn table_next(&mut self, table: u32, place: &PlaceExpr) {
         let spot = self.place(place);
         let spot = self.pin(spot);
         let end = self.code.label();

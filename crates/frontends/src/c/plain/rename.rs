@@ -13,7 +13,7 @@ const HANDLER: [&str; 5] = ["READ", "WRITE", "READ_CALL", "READ_WITH", "WRITE_CA
 
 /// The tokens of an item with new names.
 pub(super) fn renamed(tokens: &[Token], called: &dyn Fn(&str) -> Option<String>) -> Vec<Token> {
-    let (mut all, mut place, mut at) = (Vec::with_capacity(tokens.len()), Place::default(), 0);
+    let (mut all, mut place, mut at) = (Vec::with_capacity(tokens.len()), TokenContext::default(), 0);
     while let Some(token) = tokens.get(at) {
         place.enter(tokens, at);
         let (new, length) = match dropped(&tokens[at..]) {
@@ -37,14 +37,14 @@ fn dropped(tokens: &[Token]) -> Option<&str> {
 
 /// Where a token stands.
 #[derive(Default)]
-struct Place {
+struct TokenContext {
     /// The braces around it: whether each holds members of a structure.
     braces: Vec<bool>,
     /// How many brackets are around it.
     brackets: usize,
 }
 
-impl Place {
+impl TokenContext {
     fn enter(&mut self, tokens: &[Token], at: usize) {
         let token = &tokens[at];
         if token.is("{") {

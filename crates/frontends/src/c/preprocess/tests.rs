@@ -29,7 +29,7 @@ fn ours(text: &str) -> Result<Vec<String>, String> {
 /// What our header brings comes before that name.
 const HEADER: &str = "#include <netvm.h>\nBEGINS\n";
 
-/// The same by the compiler.
+/// What the compiler makes of a text; none if it fails.
 fn theirs(text: &str) -> Option<Vec<String>> {
     let mut command = Command::new("cc");
     command.args(["-E", "-P", "-undef", "-std=c11", "-w", "-D__NETVM__=1", "-"]);

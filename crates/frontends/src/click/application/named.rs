@@ -13,12 +13,12 @@ enum Is {
 }
 
 /// An argument that is an address: its place, and its keyword.
-type Place = (usize, &'static str, Is);
+type AddressArg = (usize, &'static str, Is);
 
 /// Classes, and which of their arguments are addresses.
-const ADDRESSES: &[(&str, &[Place])] =
+const ADDRESSES: &[(&str, &[AddressArg])] =
     &[("ICMPPingSource", &[(0, "SRC", Is::Ip), (1, "DST", Is::Ip)]), ("FastUDPSource", FAST_UDP), ("FastUDPFlows", FAST_UDP)];
-const FAST_UDP: &[Place] = &[(3, "SRCETH", Is::Ethernet), (4, "SRCIP", Is::Ip), (6, "DSTETH", Is::Ethernet), (7, "DSTIP", Is::Ip)];
+const FAST_UDP: &[AddressArg] = &[(3, "SRCETH", Is::Ethernet), (4, "SRCIP", Is::Ip), (6, "DSTETH", Is::Ethernet), (7, "DSTIP", Is::Ip)];
 
 /// The arguments of an element, and the names that it knows.
 pub(super) fn arguments(element: &Element, names: &Scope<'_>) -> Vec<String> {

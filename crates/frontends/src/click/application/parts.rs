@@ -4,7 +4,7 @@
 use super::{Classes, Faults, Graph, Known, Maker, Names, cycles, in_configuration, instance, processing};
 use crate::c;
 use crate::click::graph::Connection;
-use crate::click::processing::{Kinds, Shape};
+use crate::click::processing::{Kinds, PortSpec};
 use crate::diagnostics::Diagnostics;
 use crate::diagnostics::Sources;
 
@@ -50,7 +50,7 @@ pub fn parts(graph: &Graph, classes: &dyn Classes, sources: &Sources) -> Result<
     let mut maker = Maker { graph, classes, sources, faults: Vec::new(), parts: Vec::new() };
     let known = maker.describe();
     maker.end()?;
-    let shapes: Vec<Shape<'_>> = graph.elements.iter().map(|element| known[element.class.as_str()].shape()).collect();
+    let shapes: Vec<PortSpec<'_>> = graph.elements.iter().map(|element| known[element.class.as_str()].shape()).collect();
     let in_text = |Diagnostics(faults)| in_configuration(sources, faults);
     let kinds = processing::kinds(graph, &shapes).map_err(in_text)?;
     let back = cycles::recirculations(graph, &shapes, &kinds).map_err(in_text)?;

@@ -162,7 +162,8 @@ impl Scopes<'_> {
         }
     }
 
-    /// The same of variables; one that is another element's need not say the initial value again.
+    /// What is not alike of variables, and elements that would have one by two names; a variable
+    /// that is another element's need not say the initial value again.
     fn check_variables(&self, group: &[At], modules: &Modules, wrong: &mut Wrong) {
         let first = group.iter().copied().find(|at| self.key(*at).is_some()).unwrap_or(group[0]);
         let mut seen = BTreeSet::new();

@@ -14,14 +14,14 @@ fn elements() -> PathBuf {
 }
 
 impl Classes for Library {
-    fn native(&self, class: &str) -> Option<Shape<'static>> {
+    fn builtin(&self, class: &str) -> Option<PortSpec<'static>> {
         let (ports, processing) = match class {
             "InfiniteSource" => ("0/1", "a/a"),
             "Queue" => ("1/1", "h/l"),
             "Unqueue" => ("1/1", "l/h"),
             _ => return None,
         };
-        Some(Shape { ports, processing, flow: "" })
+        Some(PortSpec { ports, processing, flow: "" })
     }
 
     fn source(&self, class: &str) -> Option<(String, String)> {
@@ -44,16 +44,16 @@ fn library() -> Library {
 }
 
 fn made(text: &str) -> (Application, Facts) {
-    read(Source { name: "t.click", text }, &BTreeMap::new(), &library()).unwrap_or_else(|faults| panic!("{}", faults.render(false)))
+    read(SourceFile { name: "t.click", text }, &BTreeMap::new(), &library()).unwrap_or_else(|faults| panic!("{}", faults.render(false)))
 }
 
 fn faults(text: &str) -> String {
-    read(Source { name: "t.click", text }, &BTreeMap::new(), &library()).unwrap_err().render(false)
+    read(SourceFile { name: "t.click", text }, &BTreeMap::new(), &library()).unwrap_err().render(false)
 }
 
 fn module<'a>(application: &'a Application, name: &str) -> &'a Module {
     let instance = application.instances.iter().find(|instance| instance.name == name).unwrap();
-    instance.program().unwrap_or_else(|| panic!("{name} is native")).module()
+    instance.program().unwrap_or_else(|| panic!("{name} is built in")).module()
 }
 
 #[test]
@@ -133,14 +133,14 @@ fn what_is_wrong_with_a_class_is_drawn_in_its_file() {
     files.insert("Late", "#include <netvm.h>\nELEMENT(Late, \"1/1\", \"a/a\");\nCONFIG(QUUX, q);\nvoid packet(int port) { emit(q()); }\n");
     let library = Library { files };
     let text = "i :: Idle -> w :: Wrong -> v :: Wrong -> Discard; Idle -> Late -> Discard";
-    let found = read(Source { name: "t.click", text }, &BTreeMap::new(), &library).unwrap_err();
+    let found = read(SourceFile { name: "t.click", text }, &BTreeMap::new(), &library).unwrap_err();
     let drawn = found.render(false);
     assert!(drawn.contains("Wrong.c:3:30") && drawn.contains("`w` is of this class") && drawn.contains("t.click:1"), "{drawn}");
     assert_eq!(drawn.matches("Wrong.c:3").count(), 1, "{drawn}");
     let library = Library {
         files: BTreeMap::from([("Uni", "#include <netvm.h>\nELEMENT(Uno, \"1/1\", \"a/a\");\nvoid packet(int port) { emit(0); }\n")]),
     };
-    let drawn = read(Source { name: "t.click", text: "Idle -> Uni -> Discard" }, &BTreeMap::new(), &library).unwrap_err().render(false);
+    let drawn = read(SourceFile { name: "t.click", text: "Idle -> Uni -> Discard" }, &BTreeMap::new(), &library).unwrap_err().render(false);
     assert!(drawn.contains("this is the file of `Uni`, and it declares the class `Uno`") && drawn.contains("Uni.c:2:9"), "{drawn}");
 }
 
@@ -149,7 +149,7 @@ fn a_syntax_that_there_is_not_is_told() {
     let late = "#include <netvm.h>\nELEMENT(Late, \"1/1\", \"a/a\");\nCONFIG(QUUX, q);\nvoid packet(int port) { emit(q()); }\n";
     let library = Library { files: BTreeMap::from([("Late", late)]) };
     let text = "Idle -> Late(1) -> Discard";
-    let found = read(Source { name: "t.click", text }, &BTreeMap::new(), &library).unwrap_err();
+    let found = read(SourceFile { name: "t.click", text }, &BTreeMap::new(), &library).unwrap_err();
     assert!(found.to_string().contains("its class asks for the syntax QUUX, which there is not"), "{found}");
 }
 
@@ -158,7 +158,7 @@ fn more_routes_than_a_table_has_room_for_are_refused() {
     let text = "#include <netvm.h>\nELEMENT(Small, \"1/-\", \"h/h\");\nstruct route { be32 gateway; u32 port; };\nTABLE_PREFIX(routes, be32, struct route, 2);\nCONFIG(IP_ROUTES, routes);\nvoid push(int port) { emit(0); }\n";
     let library = Library { files: BTreeMap::from([("Small", text)]) };
     let text = "Idle -> Small(1.0.0.0/8 0, 2.0.0.0/8 0, 3.0.0.0/8 0) -> Discard";
-    let found = read(Source { name: "t.click", text }, &BTreeMap::new(), &library).unwrap_err();
+    let found = read(SourceFile { name: "t.click", text }, &BTreeMap::new(), &library).unwrap_err();
     assert!(found.to_string().contains("3 entries for the table `routes`, which has room for 2"), "{found}");
 }
 
@@ -193,8 +193,8 @@ fn a_hundred_elements_take_little_time() {
 struct WithRoutes;
 
 impl Classes for WithRoutes {
-    fn native(&self, class: &str) -> Option<Shape<'static>> {
-        library().native(class)
+    fn builtin(&self, class: &str) -> Option<PortSpec<'static>> {
+        library().builtin(class)
     }
 
     fn source(&self, class: &str) -> Option<(String, String)> {
@@ -226,7 +226,7 @@ impl Classes for WithRoutes {
 
 #[test]
 fn routes_come_from_files() {
-    let read = |text: &str| read(Source { name: "t.click", text }, &BTreeMap::new(), &WithRoutes);
+    let read = |text: &str| read(SourceFile { name: "t.click", text }, &BTreeMap::new(), &WithRoutes);
     let after = " i :: InfiniteSource -> r; r[0] -> Discard; r[1] -> Discard;";
     let entries = |class: &str, arguments: &str| {
         let (application, _) = read(&format!("r :: {class}({arguments});{after}")).unwrap_or_else(|f| panic!("{}", f.render(false)));

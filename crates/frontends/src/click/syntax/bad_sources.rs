@@ -4,29 +4,29 @@
 //! Sources that are bad in this way are 0.0.0.0 and 255.255.255.255, too. Source: Click's manual of
 //! CheckIPHeader.
 
-use super::whole::{Job, Written};
+use super::configuration::{Generated, Request};
 use super::{ArgumentError, address, integer, list};
 use crate::click::arguments::{Type, Value};
 
 /// Writes the constants `NAME_given` and `NAME_offset`, and the addresses as
 /// `static const be32 NAME[]`.
-pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    let (addresses, offset) = match job.arguments {
+pub(super) fn write(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    let (addresses, offset) = match request.arguments {
         [] => (None, None),
         [one] if number(one).is_ok() => (None, Some(one)),
         [addresses] => (Some(addresses), None),
         [addresses, offset] => (Some(addresses), Some(offset)),
         [_, _, more, ..] => return Err(vec![ArgumentError::new(format!("too many arguments: `{more}`"))]),
     };
-    let name = job.name;
+    let name = request.name;
     let of = |text: &String| number(text).map_err(|_| ArgumentError::new(format!("`{text}` is not an offset")));
     let start = offset.map(of).transpose();
-    let listed = addresses.map_or(Ok(Vec::new()), |text| sources(text, job));
+    let listed = addresses.map_or(Ok(Vec::new()), |text| sources(text, request));
     match (start, listed) {
         (Ok(start), Ok(sources)) => {
             let (given, offset) = (u8::from(start.is_some()), start.unwrap_or(0));
             let array = list::array(name, &Type::Big(32), &sources).map_err(|wrong| vec![wrong])?;
-            Ok(Written::source(format!("enum {{ {name}_given = {given}, {name}_offset = {offset} }};\n{array}")))
+            Ok(Generated::source(format!("enum {{ {name}_given = {given}, {name}_offset = {offset} }};\n{array}")))
         }
         (start, listed) => Err(start.err().into_iter().chain(listed.err()).collect()),
     }
@@ -38,12 +38,12 @@ fn number(text: &str) -> Result<i32, ()> {
 }
 
 /// The addresses of a list, and those that are always bad beside them.
-fn sources(text: &str, job: &Job<'_>) -> Result<Vec<Value>, ArgumentError> {
+fn sources(text: &str, request: &Request<'_>) -> Result<Vec<Value>, ArgumentError> {
     let read = |word: &String| {
-        address::parse(word, &job.names)
+        address::parse(word, &request.names)
             .ok_or_else(|| ArgumentError::new(format!("`{text}` is neither an offset nor a list of IP addresses")))
     };
-    let words = Job::words(text);
+    let words = Request::words(text);
     let addresses = words.iter().map(read).chain([Ok(0), Ok(u32::MAX)]);
     addresses.map(|address| address.map(|address| Value::Bytes(address.to_be_bytes().to_vec()))).collect()
 }

@@ -1,56 +1,56 @@
 //! Lists of values of one type, as C arrays.
 
-use super::whole::{Job, Written};
+use super::configuration::{Generated, Request};
 use super::{ArgumentError, Reading, Syntax};
 use crate::click::arguments::{Type, Value};
 use crate::click::config::unquote;
 use std::fmt::Write as _;
 
 /// Writes `static const TYPE NAME[]` and `enum { NAME_count }` of the arguments.
-pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    let ty = job.ty.ok_or_else(|| vec![ArgumentError::new("a list has a type")])?;
-    source(job, ty, &values(job, ty)?)
+pub(super) fn write(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    let ty = request.ty.ok_or_else(|| vec![ArgumentError::new("a list has a type")])?;
+    source(request, ty, &values(request, ty)?)
 }
 
-/// The same of numbers that rise, one for each output but the last.
-pub(super) fn rising(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
+/// Writes an array of numbers that rise, one for each output but the last.
+pub(super) fn rising(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
     let ty = Type::Integer { bits: 32, signed: false };
-    rises(job, &ty, Syntax::of(&ty))
+    rises(request, &ty, Syntax::of(&ty))
 }
 
-/// The same of bandwidths, in bytes a second.
-pub(super) fn rising_bandwidths(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
+/// Writes an array of bandwidths that rise, in bytes a second, one for each output but the last.
+pub(super) fn rising_bandwidths(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
     let bandwidth = Syntax::named("BANDWIDTH").ok_or_else(|| vec![ArgumentError::new("there are no bandwidths")])?;
-    rises(job, &Type::Integer { bits: 64, signed: false }, bandwidth)
+    rises(request, &Type::Integer { bits: 64, signed: false }, bandwidth)
 }
 
-fn rises(job: &Job<'_>, ty: &Type, syntax: &Syntax) -> Result<Written, Vec<ArgumentError>> {
-    let values = read(job, ty, syntax)?;
+fn rises(request: &Request<'_>, ty: &Type, syntax: &Syntax) -> Result<Generated, Vec<ArgumentError>> {
+    let values = read(request, ty, syntax)?;
     let falls = |pair: &[(&Value, &String)]| matches!((pair[0].0, pair[1].0), (Value::Int(one), Value::Int(next)) if next <= one);
-    let all: Vec<_> = values.iter().zip(job.arguments).collect();
+    let all: Vec<_> = values.iter().zip(request.arguments).collect();
     let below = |pair: &[(&Value, &String)]| ArgumentError::new(format!("`{}` is not above `{}` before it", pair[1].1, pair[0].1));
     let mut faults: Vec<ArgumentError> = all.windows(2).filter(|pair| falls(pair)).map(below).collect();
-    if values.len() + 1 != job.outputs as usize {
-        let what = format!("{} numbers for {} outputs: each but the last needs one", values.len(), job.outputs);
+    if values.len() + 1 != request.outputs as usize {
+        let what = format!("{} numbers for {} outputs: each but the last needs one", values.len(), request.outputs);
         faults.push(ArgumentError::new(what));
     }
-    if faults.is_empty() { source(job, ty, &values) } else { Err(faults) }
+    if faults.is_empty() { source(request, ty, &values) } else { Err(faults) }
 }
 
-fn values(job: &Job<'_>, ty: &Type) -> Result<Vec<Value>, Vec<ArgumentError>> {
-    read(job, ty, Syntax::of(ty))
+fn values(request: &Request<'_>, ty: &Type) -> Result<Vec<Value>, Vec<ArgumentError>> {
+    read(request, ty, Syntax::of(ty))
 }
 
-fn read(job: &Job<'_>, ty: &Type, syntax: &Syntax) -> Result<Vec<Value>, Vec<ArgumentError>> {
-    job.each(|_, argument| {
+fn read(request: &Request<'_>, ty: &Type, syntax: &Syntax) -> Result<Vec<Value>, Vec<ArgumentError>> {
+    request.each(|_, argument| {
         let bytes = unquote(argument);
         let text = String::from_utf8_lossy(&bytes);
-        syntax.read(&text, &Reading { ty, names: &job.names })
+        syntax.read(&text, &Reading { ty, names: &request.names })
     })
 }
 
-fn source(job: &Job<'_>, ty: &Type, values: &[Value]) -> Result<Written, Vec<ArgumentError>> {
-    array(job.name, ty, values).map(Written::source).map_err(|wrong| vec![wrong])
+fn source(request: &Request<'_>, ty: &Type, values: &[Value]) -> Result<Generated, Vec<ArgumentError>> {
+    array(request.name, ty, values).map(Generated::source).map_err(|wrong| vec![wrong])
 }
 
 /// An array of values; one zero stands in an empty one, since C has none without elements.

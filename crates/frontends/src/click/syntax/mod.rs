@@ -11,6 +11,7 @@ mod address;
 mod annotation;
 mod bad_sources;
 mod boolean;
+pub mod configuration;
 mod decimal;
 mod error;
 mod ethernet;
@@ -26,7 +27,6 @@ mod rewriters;
 mod routes;
 mod strings;
 mod text;
-pub mod whole;
 mod words;
 
 pub use error::ArgumentError;

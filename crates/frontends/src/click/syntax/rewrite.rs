@@ -17,7 +17,7 @@
 
 mod mapper;
 
-use super::whole::{Job, Written};
+use super::configuration::{Generated, Request};
 use super::{ArgumentError, address, integer, prefix, routes};
 use crate::click::arguments::Value;
 use std::fmt::Write as _;
@@ -36,61 +36,61 @@ struct Pattern {
 }
 
 /// How the fields of a pattern are read.
-type Fields = fn(&Job<'_>, &[&str]) -> Result<Pattern, ArgumentError>;
+type Fields = fn(&Request<'_>, &[&str]) -> Result<Pattern, ArgumentError>;
 
 /// Patterns of addresses and ports.
-pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    specifications(job, pattern, true)
+pub(super) fn write(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    specifications(request, pattern, true)
 }
 
 /// Patterns of source addresses.
-pub(super) fn write_addresses(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    specifications(job, addresses, false)
+pub(super) fn write_addresses(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    specifications(request, addresses, false)
 }
 
 /// Patterns of source and destination addresses.
-pub(super) fn write_pairs(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    specifications(job, pairs, false)
+pub(super) fn write_pairs(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    specifications(request, pairs, false)
 }
 
 /// Patterns of addresses and identifiers.
-pub(super) fn write_pings(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    specifications(job, pings, false)
+pub(super) fn write_pings(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    specifications(request, pings, false)
 }
 
 /// Writes `static const struct rewrite_spec NAME[]` and `enum { NAME_count }`.
-fn specifications(job: &Job<'_>, fields: Fields, mapped: bool) -> Result<Written, Vec<ArgumentError>> {
-    let (given, wanted) = (job.arguments.len(), job.inputs as usize);
+fn specifications(request: &Request<'_>, fields: Fields, mapped: bool) -> Result<Generated, Vec<ArgumentError>> {
+    let (given, wanted) = (request.arguments.len(), request.inputs as usize);
     if given != wanted {
         return Err(vec![ArgumentError::new(format!("{given} specifications for {wanted} inputs: each input needs one"))]);
     }
     let mut patterns = Vec::new();
     let read = |(n, argument): (usize, &String)| {
-        row(job, argument, fields, mapped, &mut patterns).map_err(|wrong| ArgumentError::new(format!("input spec {n}: {wrong}")))
+        row(request, argument, fields, mapped, &mut patterns).map_err(|wrong| ArgumentError::new(format!("input spec {n}: {wrong}")))
     };
-    let (rows, faults): (Vec<_>, Vec<_>) = job.arguments.iter().enumerate().map(read).partition(Result::is_ok);
+    let (rows, faults): (Vec<_>, Vec<_>) = request.arguments.iter().enumerate().map(read).partition(Result::is_ok);
     if !faults.is_empty() {
         return Err(faults.into_iter().filter_map(Result::err).collect());
     }
     let rows: Vec<Vec<String>> = rows.into_iter().flatten().collect();
-    let choices = choices(job, &rows);
-    let name = job.name;
+    let choices = choices(request, &rows);
+    let name = request.name;
     let mut source = format!("enum {{ {name}_count = {given} }};\nstatic const struct rewrite_spec {name}[] = {{\n");
     for row in rows.iter().filter_map(|rows| rows.first()) {
         let _ = writeln!(source, "    {{ {row} }},");
     }
-    Ok(Written::source(source + "};\n" + &choices?))
+    Ok(Generated::source(source + "};\n" + &choices?))
 }
 
 /// What mappers choose from: `NAME_choices[]`, and for each input `NAME_mappers[]`, where its part
 /// of them begins, how many there are, and `NAME_nodes[]`, by which sources are spread over them.
-fn choices(job: &Job<'_>, rows: &[Vec<String>]) -> Result<String, Vec<ArgumentError>> {
-    let name = job.name;
+fn choices(request: &Request<'_>, rows: &[Vec<String>]) -> Result<String, Vec<ArgumentError>> {
+    let name = request.name;
     let (mut choices, mut mappers, mut nodes) = (Vec::new(), String::new(), Vec::new());
-    for (argument, rows) in job.arguments.iter().zip(rows) {
+    for (argument, rows) in request.arguments.iter().zip(rows) {
         let first = nodes.len();
         if rows.len() > 1 {
-            nodes.extend(mapper::nodes(job, argument).map_err(|wrong| vec![wrong])?);
+            nodes.extend(mapper::nodes(request, argument).map_err(|wrong| vec![wrong])?);
         }
         let count = if rows.len() > 1 { rows.len() - 1 } else { 0 };
         let _ = writeln!(mappers, "    {{ {}, {count}, {first}, {} }},", choices.len(), nodes.len() - first);
@@ -119,41 +119,48 @@ fn choices(job: &Job<'_>, rows: &[Vec<String>]) -> Result<String, Vec<ArgumentEr
 
 /// What a mapper's own arguments are: patterns of addresses and ports. Nothing is made of them here
 /// but their number.
-pub(super) fn write_mapper(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
+pub(super) fn write_mapper(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
     let mut patterns = Vec::new();
-    let all = if job.arguments.first().is_some_and(|first| mapper::is_seed(first)) { &job.arguments[1..] } else { job.arguments };
+    let all =
+        if request.arguments.first().is_some_and(|first| mapper::is_seed(first)) { &request.arguments[1..] } else { request.arguments };
     if all.is_empty() {
         return Err(vec![ArgumentError::new("no patterns given")]);
     }
     // Outputs are those of the rewriter, which looks whether it has them.
-    let job = Job { outputs: u32::MAX, ..*job };
-    let mut read = |argument: &String| mapper::choice(&job, argument, job.arguments.len() > all.len(), pattern, &mut patterns);
+    let request = Request { outputs: u32::MAX, ..*request };
+    let mut read = |argument: &String| mapper::choice(&request, argument, request.arguments.len() > all.len(), pattern, &mut patterns);
     let faults: Vec<ArgumentError> = all.iter().filter_map(|argument| read(argument).err()).collect();
     match faults.is_empty() {
-        true => Ok(Written::source(format!("enum {{ {}_count = {} }};\n", job.name, all.len()))),
+        true => Ok(Generated::source(format!("enum {{ {}_count = {} }};\n", request.name, all.len()))),
         false => Err(faults),
     }
 }
 
 /// One specification as an initialiser; patterns that are the same have the same number. Behind
 /// that of a mapper, those that it chooses from.
-fn row(job: &Job<'_>, argument: &str, fields: Fields, mapped: bool, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, ArgumentError> {
-    let words = Job::words(argument);
+fn row(
+    request: &Request<'_>,
+    argument: &str,
+    fields: Fields,
+    mapped: bool,
+    patterns: &mut Vec<Pattern>,
+) -> Result<Vec<String>, ArgumentError> {
+    let words = Request::words(argument);
     if let [name] = &words[..]
-        && let Some(arguments) = job.names.mapper(name)
+        && let Some(arguments) = request.names.mapper(name)
     {
         if !mapped {
             return Err(ArgumentError::new(format!("`{name}` has patterns of addresses and ports, which this class does not take")));
         }
-        return mapper::rows(job, arguments, fields, patterns);
+        return mapper::rows(request, arguments, fields, patterns);
     }
-    single(job, argument, fields, patterns).map(|row| vec![row])
+    single(request, argument, fields, patterns).map(|row| vec![row])
 }
 
-fn single(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern>) -> Result<String, ArgumentError> {
-    let words = Job::words(argument);
+fn single(request: &Request<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Pattern>) -> Result<String, ArgumentError> {
+    let words = Request::words(argument);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let output = |text: &str| match routes::output(job, text)? {
+    let output = |text: &str| match routes::output(request, text)? {
         Value::Int(number) => Ok::<u64, ArgumentError>(number),
         _ => Err(ArgumentError::new("an output is a number")),
     };
@@ -163,8 +170,8 @@ fn single(job: &Job<'_>, argument: &str, fields: Fields, patterns: &mut Vec<Patt
         ["pass" | "passthrough" | "nochange", to] => Ok(initialiser("PASS", output(to)?, 0, Pattern::default(), 0)),
         ["keep", forward, reply] => Ok(initialiser("KEEP", output(forward)?, output(reply)?, Pattern::default(), 0)),
         ["pattern", ref given @ .., forward, reply] => {
-            let words = if let [name] = *given { named(job, name)? } else { given.iter().map(|word| (*word).to_owned()).collect() };
-            let pattern = fields(job, &words.iter().map(String::as_str).collect::<Vec<_>>())?;
+            let words = if let [name] = *given { named(request, name)? } else { given.iter().map(|word| (*word).to_owned()).collect() };
+            let pattern = fields(request, &words.iter().map(String::as_str).collect::<Vec<_>>())?;
             let number = patterns.iter().position(|known| *known == pattern).unwrap_or(patterns.len());
             if number == patterns.len() {
                 patterns.push(pattern);
@@ -183,41 +190,41 @@ fn initialiser(kind: &str, forward: u64, reply: u64, pattern: Pattern, number: u
 }
 
 /// The fields of the pattern that has that name.
-fn named(job: &Job<'_>, name: &str) -> Result<Vec<String>, ArgumentError> {
-    let pattern = job.names.pattern(name).ok_or_else(|| ArgumentError::new(format!("there is no pattern `{name}`")))?;
+fn named(request: &Request<'_>, name: &str) -> Result<Vec<String>, ArgumentError> {
+    let pattern = request.names.pattern(name).ok_or_else(|| ArgumentError::new(format!("there is no pattern `{name}`")))?;
     Ok(pattern.split_ascii_whitespace().map(str::to_owned).collect())
 }
 
 /// `SADDR SPORT DADDR DPORT`.
-fn pattern(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
+fn pattern(request: &Request<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
     let [saddr, sport, daddr, dport] = *fields else { return Err(ArgumentError::new("a pattern is SADDR SPORT DADDR DPORT")) };
-    let saddr = host(job, saddr, "source")?;
+    let saddr = host(request, saddr, "source")?;
     let (range, sequential, random) = choice(sport);
     let ports = match range {
         "-" if range == sport => Some((0, 0)),
         range => ports(range),
     };
     let sport = ports.ok_or("bad source port")?;
-    let daddr = host(job, daddr, "destination")?;
+    let daddr = host(request, daddr, "destination")?;
     let dport = if dport == "-" { 0 } else { port(dport).ok_or("bad destination port")? };
     Ok(Pattern { saddr, daddr, sport, dport, sequential, random, ..Pattern::default() })
 }
 
-fn host(job: &Job<'_>, text: &str, what: &str) -> Result<u32, ArgumentError> {
+fn host(request: &Request<'_>, text: &str, what: &str) -> Result<u32, ArgumentError> {
     match text {
         "-" => Ok(0),
-        text => address::parse(text, &job.names).ok_or_else(|| ArgumentError::new(format!("bad {what} address"))),
+        text => address::parse(text, &request.names).ok_or_else(|| ArgumentError::new(format!("bad {what} address"))),
     }
 }
 
 /// `SADDR DADDR IDENT`, or a pattern of ports, of which the source port is the identifier.
-fn pings(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
+fn pings(request: &Request<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
     let [saddr, daddr, ident] = match *fields {
         [saddr, daddr, ident] => [saddr, daddr, ident],
-        [_, _, _, _] => return Ok(Pattern { dport: 0, ..pattern(job, fields)? }),
+        [_, _, _, _] => return Ok(Pattern { dport: 0, ..pattern(request, fields)? }),
         _ => return Err(ArgumentError::new("a pattern is SADDR DADDR IDENT")),
     };
-    let (saddr, daddr) = (host(job, saddr, "source")?, host(job, daddr, "destination")?);
+    let (saddr, daddr) = (host(request, saddr, "source")?, host(request, daddr, "destination")?);
     let (range, sequential, random) = choice(ident);
     let sport = if range == "-" && range == ident { Some((0, 0)) } else { identifiers(range) };
     Ok(Pattern { saddr, daddr, sport: sport.ok_or("bad identifier")?, sequential, random, ..Pattern::default() })
@@ -240,38 +247,38 @@ fn choice(text: &str) -> (&str, bool, bool) {
 }
 
 /// `SADDR -`.
-fn addresses(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
+fn addresses(request: &Request<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
     match *fields {
-        [saddr, "-"] => sources(job, saddr),
-        [saddr, _, _, _] => pattern(job, fields).and_then(|_| sources(job, saddr)),
+        [saddr, "-"] => sources(request, saddr),
+        [saddr, _, _, _] => pattern(request, fields).and_then(|_| sources(request, saddr)),
         _ => Err(ArgumentError::new("a pattern is SADDR -, or - -")),
     }
 }
 
 /// `SADDR DADDR`.
-fn pairs(job: &Job<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
+fn pairs(request: &Request<'_>, fields: &[&str]) -> Result<Pattern, ArgumentError> {
     match *fields {
-        [saddr, daddr] => Ok(Pattern { daddr: host(job, daddr, "destination")?, ..sources(job, saddr)? }),
-        [saddr, _, daddr, _] => pattern(job, fields).and_then(|_| pairs(job, &[saddr, daddr])),
+        [saddr, daddr] => Ok(Pattern { daddr: host(request, daddr, "destination")?, ..sources(request, saddr)? }),
+        [saddr, _, daddr, _] => pattern(request, fields).and_then(|_| pairs(request, &[saddr, daddr])),
         _ => Err(ArgumentError::new("a pattern is SADDR DADDR")),
     }
 }
 
 /// An address, a range or `-`: the first and the last source address.
-fn sources(job: &Job<'_>, text: &str) -> Result<Pattern, ArgumentError> {
+fn sources(request: &Request<'_>, text: &str) -> Result<Pattern, ArgumentError> {
     if text == "-" {
         return Ok(Pattern::default());
     }
     let (range, sequential, random) = choice(text);
-    let two = range.split_once('-').map(|(first, last)| address::parse(first, &job.names).zip(address::parse(last, &job.names)));
-    let two = two.unwrap_or_else(|| within(range, job)).filter(|(first, last)| first <= last);
+    let two = range.split_once('-').map(|(first, last)| address::parse(first, &request.names).zip(address::parse(last, &request.names)));
+    let two = two.unwrap_or_else(|| within(range, request)).filter(|(first, last)| first <= last);
     let (saddr, saddr_last) = two.ok_or("bad source address")?;
     Ok(Pattern { saddr, saddr_last, sequential, random, ..Pattern::default() })
 }
 
 /// An address, or those of a prefix.
-fn within(text: &str, job: &Job<'_>) -> Option<(u32, u32)> {
-    let (address, mask) = prefix::parse(text, true, &job.names)?;
+fn within(text: &str, request: &Request<'_>) -> Option<(u32, u32)> {
+    let (address, mask) = prefix::parse(text, true, &request.names)?;
     let (first, last) = (address & mask, address | !mask);
     match (last - first, mask.leading_ones() == mask.count_ones()) {
         (_, false) => None,

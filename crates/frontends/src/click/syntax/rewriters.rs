@@ -6,7 +6,7 @@
 //!
 //! Source: Click's manual of ICMPRewriter.
 
-use super::whole::{Job, Written};
+use super::configuration::{Generated, Request};
 use super::{ArgumentError, integer};
 use crate::click::arguments::keyword;
 use std::fmt::Write as _;
@@ -23,9 +23,9 @@ const QUADRUPLES: [(&str, &str, &str); 2] = [("brief", "quadruple", "take_quadru
 const ADDRESSES: [(&str, &str, &str); 2] = [("inner", "replies.saddr", "take_source"), ("outer", "replies.daddr", "take_destination")];
 
 /// Writes the tables and `static bool NAME_find(void)`.
-pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    let maps = maps(job).map_err(|wrong| vec![wrong])?;
-    let name = job.name;
+pub(super) fn write(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    let maps = maps(request).map_err(|wrong| vec![wrong])?;
+    let name = request.name;
     let (mut tables, mut asked, mut seen) = (String::new(), String::new(), Vec::new());
     for (element, first) in &maps {
         if seen.contains(&element) {
@@ -33,7 +33,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
         }
         let n = seen.len();
         seen.push(element);
-        let (key, value, those) = match job.names.class(element) {
+        let (key, value, those) = match request.names.class(element) {
             Some(OF_ADDRESSES) => ("be32", "struct mapped", ADDRESSES),
             Some(OF_ANY_PROTOCOL) => ("struct flow", "struct mapping", QUADRUPLES),
             _ => ("struct flow", "struct mapping", FLOWS),
@@ -45,31 +45,31 @@ pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
         }
     }
     let says = i32::from(maps.iter().any(|(_, first)| *first >= 0));
-    Ok(Written::source(format!(
+    Ok(Generated::source(format!(
         "enum {{ {name}_say_outputs = {says} }};\n{tables}static bool {name}_find(void)\n{{\n{asked}    return false;\n}}\n"
     )))
 }
 
 /// Elements, and what their outputs are counted from; -1: it makes no difference.
-fn maps(job: &Job<'_>) -> Result<Vec<(String, i64)>, ArgumentError> {
-    let [argument] = job.arguments else { return Err(ArgumentError::new("expected MAPS: the names of rewriters")) };
+fn maps(request: &Request<'_>) -> Result<Vec<(String, i64)>, ArgumentError> {
+    let [argument] = request.arguments else { return Err(ArgumentError::new("expected MAPS: the names of rewriters")) };
     let list = keyword(argument).filter(|(word, _)| *word == "MAPS").map_or(argument.as_str(), |(_, list)| list);
-    let words = Job::words(list);
+    let words = Request::words(list);
     if words.is_empty() {
         return Err(ArgumentError::new("no IP rewriters supplied"));
     }
-    words.into_iter().map(|word| map(job, &word)).collect()
+    words.into_iter().map(|word| map(request, &word)).collect()
 }
 
-fn map(job: &Job<'_>, word: &str) -> Result<(String, i64), ArgumentError> {
+fn map(request: &Request<'_>, word: &str) -> Result<(String, i64), ArgumentError> {
     let (element, first) = match word.split_once(':') {
         Some((element, first)) => (element, integer::parse(first, 0).ok().and_then(|first| u32::try_from(first).ok()).map(i64::from)),
         None => (word, Some(-1)),
     };
     let first = first
-        .filter(|first| *first < i64::from(job.outputs))
+        .filter(|first| *first < i64::from(request.outputs))
         .ok_or_else(|| ArgumentError::new(format!("`{word}`: there is no such output")))?;
-    match job.names.class(element) {
+    match request.names.class(element) {
         Some(_) => Ok((element.to_owned(), first)),
         None => Err(ArgumentError::new(format!("`{word}` is no IP rewriter: there is no such element"))),
     }

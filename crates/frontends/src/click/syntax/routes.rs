@@ -4,41 +4,41 @@
 //!
 //! Source: Click's manuals of RadixIPLookup, LookupIP6Route and ARPResponder.
 
-use super::whole::{Job, Row, Written};
+use super::configuration::{Generated, Request, Row};
 use super::{ArgumentError, address, ethernet, integer, prefix};
 use crate::click::arguments::Value;
 use std::collections::HashMap;
 
 /// `ADDR/MASK [GATEWAY] OUTPUT`, for a table of prefixes.
-pub(super) fn ip(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    entries(job.each(|_, argument| route(job, argument))?.into_iter().map(|(row, _)| row))
+pub(super) fn ip(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    entries(request.each(|_, argument| route(request, argument))?.into_iter().map(|(row, _)| row))
 }
 
-/// The same for a table of ranges: longer prefixes have higher priorities.
-pub(super) fn range(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    entries(job.each(|_, argument| route(job, argument))?.into_iter().map(|(row, bits)| {
+/// `ADDR/MASK [GATEWAY] OUTPUT`, for a table of ranges: longer prefixes have higher priorities.
+pub(super) fn range(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    entries(request.each(|_, argument| route(request, argument))?.into_iter().map(|(row, bits)| {
         let last = row.key.iter().zip(&row.mask).map(|(key, mask)| key | !mask).collect();
         Row { mask: last, priority: bits, ..row }
     }))
 }
 
 /// `ADDR/LENGTH [GATEWAY] OUTPUT` with IPv6 addresses.
-pub(super) fn ip6(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    entries(job.each(|_, argument| route6(job, argument))?.into_iter())
+pub(super) fn ip6(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    entries(request.each(|_, argument| route6(request, argument))?.into_iter())
 }
 
 /// `IP/MASK… ETHERNET`
-pub(super) fn arp(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    entries(job.each(|_, argument| answers(job, argument))?.into_iter().flatten())
+pub(super) fn arp(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    entries(request.each(|_, argument| answers(request, argument))?.into_iter().flatten())
 }
 
-/// The same of IPv6.
-pub(super) fn neighbours(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    entries(job.each(|_, argument| answers_ip6(job, argument))?.into_iter().flatten())
+/// `IP/LENGTH… ETHERNET` with IPv6 addresses.
+pub(super) fn neighbours(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    entries(request.each(|_, argument| answers_ip6(request, argument))?.into_iter().flatten())
 }
 
 /// The last row of each key and mask, in the order of their first.
-fn entries(rows: impl Iterator<Item = Row>) -> Result<Written, Vec<ArgumentError>> {
+fn entries(rows: impl Iterator<Item = Row>) -> Result<Generated, Vec<ArgumentError>> {
     let (mut all, mut known) = (Vec::<Row>::new(), HashMap::new());
     for row in rows {
         let at = *known.entry((row.key.clone(), row.mask.clone())).or_insert(all.len());
@@ -48,12 +48,12 @@ fn entries(rows: impl Iterator<Item = Row>) -> Result<Written, Vec<ArgumentError
             all[at] = row;
         }
     }
-    Ok(Written { rows: all, ..Written::default() })
+    Ok(Generated { rows: all, ..Generated::default() })
 }
 
 /// A route and the length of its prefix.
-fn route(job: &Job<'_>, argument: &str) -> Result<(Row, u32), ArgumentError> {
-    let words = Job::words(argument);
+fn route(request: &Request<'_>, argument: &str) -> Result<(Row, u32), ArgumentError> {
+    let words = Request::words(argument);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (prefix, gateway, output) = match words[..] {
         [prefix, output] => (prefix, "-", output),
@@ -61,21 +61,21 @@ fn route(job: &Job<'_>, argument: &str) -> Result<(Row, u32), ArgumentError> {
         _ => return Err(ArgumentError::new("expected `ADDR/MASK [GATEWAY] OUTPUT`")),
     };
     let (address, mask) =
-        prefix::parse(prefix, true, &job.names).ok_or_else(|| ArgumentError::new(format!("`{prefix}` is not an IP prefix")))?;
+        prefix::parse(prefix, true, &request.names).ok_or_else(|| ArgumentError::new(format!("`{prefix}` is not an IP prefix")))?;
     if mask.leading_ones() != mask.count_ones() {
         return Err(ArgumentError::new(format!("the mask of `{prefix}` is not a prefix")));
     }
     let gateway = match gateway {
         "-" => 0,
-        named => address::parse(named, &job.names).ok_or_else(|| ArgumentError::new(format!("`{named}` is not an IP address")))?,
+        named => address::parse(named, &request.names).ok_or_else(|| ArgumentError::new(format!("`{named}` is not an IP address")))?,
     };
-    let values = vec![("gateway", Value::Bytes(gateway.to_be_bytes().to_vec())), ("port", self::output(job, output)?)];
+    let values = vec![("gateway", Value::Bytes(gateway.to_be_bytes().to_vec())), ("port", self::output(request, output)?)];
     let row = Row { key: (address & mask).to_be_bytes().to_vec(), mask: mask.to_be_bytes().to_vec(), priority: 0, values };
     Ok((row, mask.leading_ones()))
 }
 
-fn route6(job: &Job<'_>, argument: &str) -> Result<Row, ArgumentError> {
-    let words = Job::words(argument);
+fn route6(request: &Request<'_>, argument: &str) -> Result<Row, ArgumentError> {
+    let words = Request::words(argument);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (prefix, gateway, output) = match words[..] {
         [prefix, output] => (prefix, "::", output),
@@ -83,23 +83,23 @@ fn route6(job: &Job<'_>, argument: &str) -> Result<Row, ArgumentError> {
         _ => return Err(ArgumentError::new("expected `ADDR/LENGTH [GATEWAY] OUTPUT`")),
     };
     let (address, mask) =
-        prefix::parse_ip6(prefix, &job.names).ok_or_else(|| ArgumentError::new(format!("`{prefix}` is not an IPv6 prefix")))?;
+        prefix::parse_ip6(prefix, &request.names).ok_or_else(|| ArgumentError::new(format!("`{prefix}` is not an IPv6 prefix")))?;
     let gateway =
-        address::parse_ip6(gateway, &job.names).ok_or_else(|| ArgumentError::new(format!("`{gateway}` is not an IPv6 address")))?;
-    let values = vec![("gateway", Value::Bytes(gateway.to_be_bytes().to_vec())), ("port", self::output(job, output)?)];
+        address::parse_ip6(gateway, &request.names).ok_or_else(|| ArgumentError::new(format!("`{gateway}` is not an IPv6 address")))?;
+    let values = vec![("gateway", Value::Bytes(gateway.to_be_bytes().to_vec())), ("port", self::output(request, output)?)];
     Ok(Row { key: (address & mask).to_be_bytes().to_vec(), mask: mask.to_be_bytes().to_vec(), priority: 0, values })
 }
 
 /// The number of an output that there is.
-pub(super) fn output(job: &Job<'_>, text: &str) -> Result<Value, ArgumentError> {
+pub(super) fn output(request: &Request<'_>, text: &str) -> Result<Value, ArgumentError> {
     let number = integer::parse(text, 0).map_err(|_| ArgumentError::new(format!("`{text}` is not an output's number")))?;
-    let there = (0..i128::from(job.outputs)).contains(&number);
+    let there = (0..i128::from(request.outputs)).contains(&number);
     if there { Ok(Value::Int(number as u64)) } else { Err(ArgumentError::new(format!("there is no output {number}"))) }
 }
 
 /// Addresses and prefixes with the Ethernet address that they have in common; a name may be both.
-fn answers(job: &Job<'_>, argument: &str) -> Result<Vec<Row>, ArgumentError> {
-    let (prefixes, ethernet) = answer(job, argument, |word| prefix::parse(word, true, &job.names))?;
+fn answers(request: &Request<'_>, argument: &str) -> Result<Vec<Row>, ArgumentError> {
+    let (prefixes, ethernet) = answer(request, argument, |word| prefix::parse(word, true, &request.names))?;
     if prefixes.iter().any(|(_, mask)| mask.leading_ones() != mask.count_ones()) {
         return Err(ArgumentError::new("a mask is not a prefix"));
     }
@@ -107,9 +107,10 @@ fn answers(job: &Job<'_>, argument: &str) -> Result<Vec<Row>, ArgumentError> {
     Ok(prefixes.into_iter().map(row).collect())
 }
 
-/// The same of IPv6.
-fn answers_ip6(job: &Job<'_>, argument: &str) -> Result<Vec<Row>, ArgumentError> {
-    let (prefixes, ethernet) = answer(job, argument, |word| prefix::parse_ip6(word, &job.names))?;
+/// IPv6 addresses and prefixes with the Ethernet address that they have in common; a name may be
+/// both.
+fn answers_ip6(request: &Request<'_>, argument: &str) -> Result<Vec<Row>, ArgumentError> {
+    let (prefixes, ethernet) = answer(request, argument, |word| prefix::parse_ip6(word, &request.names))?;
     let row = |(address, mask): (u128, u128)| entry((address & mask).to_be_bytes().to_vec(), mask.to_be_bytes().to_vec(), ethernet);
     Ok(prefixes.into_iter().map(row).collect())
 }
@@ -118,13 +119,13 @@ fn entry(key: Vec<u8>, mask: Vec<u8>, ethernet: [u8; 6]) -> Row {
     Row { key, mask, priority: 0, values: vec![("", Value::Bytes(ethernet.to_vec()))] }
 }
 
-fn answer<T>(job: &Job<'_>, argument: &str, parse: impl Fn(&str) -> Option<T>) -> Result<(Vec<T>, [u8; 6]), ArgumentError> {
-    let words = Job::words(argument);
+fn answer<T>(request: &Request<'_>, argument: &str, parse: impl Fn(&str) -> Option<T>) -> Result<(Vec<T>, [u8; 6]), ArgumentError> {
+    let words = Request::words(argument);
     let (mut prefixes, mut ethernet) = (Vec::new(), None);
     for word in &words {
         if let Some(prefix) = parse(word) {
             prefixes.push(prefix);
-        } else if let Some(address) = ethernet::parse(word, &job.names) {
+        } else if let Some(address) = ethernet::parse(word, &request.names) {
             if ethernet.replace(address).is_some() {
                 return Err(ArgumentError::new("more than one Ethernet address"));
             }
@@ -132,7 +133,7 @@ fn answer<T>(job: &Job<'_>, argument: &str, parse: impl Fn(&str) -> Option<T>) -
             return Err(ArgumentError::new(format!("`{word}` is neither an IP prefix nor an Ethernet address{}", address::remedy(word))));
         }
     }
-    let ethernet = ethernet.or_else(|| words.iter().find_map(|word| ethernet::parse(word, &job.names)));
+    let ethernet = ethernet.or_else(|| words.iter().find_map(|word| ethernet::parse(word, &request.names)));
     let ethernet = ethernet.ok_or("an Ethernet address is missing")?;
     if prefixes.is_empty() {
         return Err(ArgumentError::new("an IP prefix is missing"));

@@ -1,7 +1,7 @@
 //! Texts to search packets for, as what STRINGS declares.
 
 use super::ArgumentError;
-use super::whole::{Job, Written};
+use super::configuration::{Generated, Request};
 use crate::click::config::unquote;
 use std::fmt::Write as _;
 
@@ -9,13 +9,13 @@ use std::fmt::Write as _;
 const MOST: usize = 4096;
 
 /// Writes `STRINGS(NAME, …)` and `enum { NAME_count }`.
-pub(super) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    let (name, count) = (job.name, job.arguments.len());
+pub(super) fn write(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    let (name, count) = (request.name, request.arguments.len());
     if count == 0 || count > MOST {
         return Err(vec![ArgumentError::new(format!("expected 1 to {MOST} texts"))]);
     }
-    let texts = job.each(|_, argument| literal(&unquote(argument)))?;
-    Ok(Written::source(format!("enum {{ {name}_count = {count} }};\nSTRINGS({name}, {});\n", texts.join(", "))))
+    let texts = request.each(|_, argument| literal(&unquote(argument)))?;
+    Ok(Generated::source(format!("enum {{ {name}_count = {count} }};\nSTRINGS({name}, {});\n", texts.join(", "))))
 }
 
 /// A literal of C: what is not a letter or a digit as three octal digits, which no byte behind them

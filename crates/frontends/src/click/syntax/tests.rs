@@ -151,13 +151,13 @@ fn nonsense_does_no_harm() {
 }
 
 /// What a syntax of whole lists writes for an element with two inputs and three outputs.
-fn whole(syntax: &str, ty: Option<&Type>, source: &str) -> Result<whole::Written, Vec<String>> {
+fn whole(syntax: &str, ty: Option<&Type>, source: &str) -> Result<configuration::Generated, Vec<String>> {
     let info = "AddressInfo(here 10.0.0.1/8 00:00:00:00:00:07); IPRewriterPatterns(nat 1.0.0.1 1024-65535# - -); ";
     let graph = flatten(&format!("{info} x :: X({source})"), &BTreeMap::new()).unwrap();
     let (names, _) = Names::of(&graph);
     let arguments = &graph.elements.iter().find(|element| element.name == "x").unwrap().arguments;
-    let job = whole::Job { name: "list", arguments, names: names.at("x"), outputs: 3, inputs: 2, ty };
-    whole::Whole::named(syntax).unwrap().write(&job).map_err(|all| all.iter().map(ToString::to_string).collect())
+    let request = configuration::Request { name: "list", arguments, names: names.at("x"), outputs: 3, inputs: 2, ty };
+    configuration::ConfigurationSyntax::named(syntax).unwrap().write(&request).map_err(|all| all.iter().map(ToString::to_string).collect())
 }
 
 fn rows(syntax: &str, source: &str) -> Vec<String> {
@@ -168,7 +168,8 @@ fn rows(syntax: &str, source: &str) -> Vec<String> {
         Value::Text(text) => text.clone(),
         Value::Texts(texts) => texts.join(" "),
     };
-    let values = |row: &whole::Row| row.values.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect::<Vec<_>>().join(" ");
+    let values =
+        |row: &configuration::Row| row.values.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect::<Vec<_>>().join(" ");
     written.rows.iter().map(|row| format!("{:?} {:?} {} {}", row.key, row.mask, row.priority, values(row))).collect()
 }
 
@@ -365,8 +366,9 @@ fn nonsense_lists_do_no_harm() {
         let arguments: Vec<String> =
             (0..next(4)).map(|_| (0..next(8)).map(|_| words[next(words.len())]).collect::<Vec<_>>().join(" ")).collect();
         let ty = [U32, Type::Mac, Type::Prefix6, Type::Text][next(4)];
-        let job = whole::Job { name: "list", arguments: &arguments, names: names.at("x"), outputs: 2, inputs: 2, ty: Some(&ty) };
-        let _ = whole::WHOLES[next(whole::WHOLES.len())].write(&job);
+        let request =
+            configuration::Request { name: "list", arguments: &arguments, names: names.at("x"), outputs: 2, inputs: 2, ty: Some(&ty) };
+        let _ = configuration::CONFIGURATIONS[next(configuration::CONFIGURATIONS.len())].write(&request);
     }
 }
 

@@ -6,7 +6,7 @@
 //! table's length, far below the default budget.)
 //!
 //! - A length check asks at once for all bytes without which no way from there can accept
-//!   ([`plan::Plan::needs`]).
+//!   ([`plan::DataflowFacts::needs`]).
 //! - A value that a later block needs on every way to it is kept in a local instead of being loaded
 //!   again.
 //! - Blocks are laid out in the order of the graph, so that most fall through to their successor.
@@ -25,7 +25,7 @@ use netil::set::{Range, Set};
 use netil::table::Op;
 
 use self::emit::Known;
-use self::plan::Plan;
+use self::plan::DataflowFacts;
 pub(super) use self::plan::header_len;
 use super::graph::{Graph, Target};
 use super::ir::{Cmp, Field, Ir, SetId, Slot, Test, TupleId, ValueId};
@@ -42,7 +42,7 @@ pub(crate) fn generate(ir: &Ir, graph: &Graph, source: &str) -> Module {
 
 /// A place in the code: the end of a block, or one inside it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum BranchTarget {
     Target(Target),
     Inside(usize),
 }
@@ -50,7 +50,7 @@ enum Place {
 struct Code<'g> {
     ir: &'g Ir,
     graph: &'g Graph,
-    plan: Plan,
+    plan: DataflowFacts,
     insts: Vec<Inst>,
     depth: u32,
     deepest: u32,
@@ -60,7 +60,7 @@ struct Code<'g> {
     slots: Vec<u32>,
     last: Option<u32>,
     /// Branches to be aimed.
-    branches: Vec<(usize, Place)>,
+    branches: Vec<(usize, BranchTarget)>,
     block_at: Vec<u32>,
     accept_at: u32,
     reject_at: u32,
@@ -79,7 +79,7 @@ impl<'g> Code<'g> {
         Code {
             ir,
             graph,
-            plan: Plan::new(ir, graph),
+            plan: DataflowFacts::new(ir, graph),
             insts: Vec::new(),
             depth: 1,
             deepest: 1,
@@ -228,16 +228,16 @@ impl<'g> Code<'g> {
     /// not.
     fn branch(&mut self, ops: (Op, Op), pops: i32, (yes, no): (Target, Target), next: Option<Target>) {
         if Some(yes) == next {
-            self.branch_to(ops.1, Place::Target(no), -pops);
+            self.branch_to(ops.1, BranchTarget::Target(no), -pops);
         } else {
-            self.branch_to(ops.0, Place::Target(yes), -pops);
+            self.branch_to(ops.0, BranchTarget::Target(yes), -pops);
             self.jump(no, next);
         }
     }
 
     fn jump(&mut self, target: Target, next: Option<Target>) {
         if next != Some(target) {
-            self.branch_to(Op::JumpW, Place::Target(target), 0);
+            self.branch_to(Op::JumpW, BranchTarget::Target(target), 0);
         }
     }
 
@@ -264,12 +264,12 @@ impl<'g> Code<'g> {
         }
     }
 
-    fn index_of(&self, place: Place) -> u32 {
+    fn index_of(&self, place: BranchTarget) -> u32 {
         match place {
-            Place::Target(Target::Accept) => self.accept_at,
-            Place::Target(Target::Reject) => self.reject_at,
-            Place::Target(Target::Block(id)) => self.block_at[id as usize],
-            Place::Inside(index) => self.inside_at[index],
+            BranchTarget::Target(Target::Accept) => self.accept_at,
+            BranchTarget::Target(Target::Reject) => self.reject_at,
+            BranchTarget::Target(Target::Block(id)) => self.block_at[id as usize],
+            BranchTarget::Inside(index) => self.inside_at[index],
         }
     }
 
@@ -349,13 +349,13 @@ impl Code<'_> {
         self.inst(Inst { op, imm: [width.into(), 0, 0], extra: Extra::None }, effect);
     }
 
-    fn branch_to(&mut self, op: Op, place: Place, effect: i32) {
+    fn branch_to(&mut self, op: Op, place: BranchTarget, effect: i32) {
         self.branches.push((self.insts.len(), place));
         self.op(op, effect);
     }
 
     fn reject_if(&mut self, op: Op, pops: i32) {
-        self.branch_to(op, Place::Target(Target::Reject), -pops);
+        self.branch_to(op, BranchTarget::Target(Target::Reject), -pops);
     }
 
     fn new_local(&mut self) -> u32 {

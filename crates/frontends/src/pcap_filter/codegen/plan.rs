@@ -11,16 +11,16 @@ use super::super::reads::{operands, reads};
 /// Values remembered at most on the way to a block.
 const MAX_REMEMBERED: usize = 48;
 
-pub(super) struct Plan {
+pub(super) struct DataflowFacts {
     /// For each block: if fewer bytes are captured, every way from it rejects.
     pub needs: Vec<u32>,
     /// Values that some block finds evaluated on every way to it.
     pub reused: HashSet<ValueId>,
 }
 
-impl Plan {
-    pub(super) fn new(ir: &Ir, graph: &Graph) -> Plan {
-        Plan { needs: needs(ir, graph), reused: if ir.uses_last { HashSet::new() } else { reused(ir, graph) } }
+impl DataflowFacts {
+    pub(super) fn new(ir: &Ir, graph: &Graph) -> DataflowFacts {
+        DataflowFacts { needs: needs(ir, graph), reused: if ir.uses_last { HashSet::new() } else { reused(ir, graph) } }
     }
 }
 

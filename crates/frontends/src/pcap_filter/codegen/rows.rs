@@ -14,7 +14,7 @@ use super::super::ast::Join;
 use super::super::graph::Target;
 use super::super::ir::{Cmp, IrId, List, ListId, ListShape, Node, Test};
 use super::emit::Known;
-use super::{Code, Place};
+use super::{BranchTarget, Code};
 
 impl Code<'_> {
     pub(super) fn rows(&mut self, id: ListId, yes: Target, no: Target, next: Option<Target>) {
@@ -32,9 +32,9 @@ impl Code<'_> {
             if list.shapes.len() > 1 {
                 self.row_word(row, 0);
                 self.push(number);
-                self.branch_to(Op::JCmpNeq, Place::Inside(other), -2);
+                self.branch_to(Op::JCmpNeq, BranchTarget::Inside(other), -2);
             }
-            self.row_node(shape.template, (shape, row), Place::Target(yes), Place::Inside(on));
+            self.row_node(shape.template, (shape, row), BranchTarget::Target(yes), BranchTarget::Inside(on));
             self.here_is(other);
         }
         self.here_is(on);
@@ -44,7 +44,7 @@ impl Code<'_> {
         self.op(Op::Dup, 1);
         self.store(row);
         self.push(u32::try_from(self.data.len()).unwrap_or(u32::MAX));
-        self.branch_to(Op::JCmpL, Place::Inside(again), -2);
+        self.branch_to(Op::JCmpL, BranchTarget::Inside(again), -2);
         self.known = Known::default();
         self.jump(no, next);
     }
@@ -84,7 +84,7 @@ impl Code<'_> {
 
     /// Goes to `yes` if the node holds for the row, else to `no`. Recursion is as deep as the
     /// parser allows.
-    fn row_node(&mut self, id: IrId, at: (&ListShape, u32), yes: Place, no: Place) {
+    fn row_node(&mut self, id: IrId, at: (&ListShape, u32), yes: BranchTarget, no: BranchTarget) {
         match self.ir.node(id) {
             Node::Elem(_) => self.row_elem(id, at, yes, no),
             Node::Test(test) => self.row_test(self.ir.test(test), yes, no),
@@ -93,9 +93,9 @@ impl Code<'_> {
                 let ir = self.ir;
                 let links = ir.links(rest);
                 let entries: Vec<usize> = links.iter().map(|_| self.new_place()).collect();
-                let way = |from: usize, join: Join, end: Place| {
+                let way = |from: usize, join: Join, end: BranchTarget| {
                     let found = links.iter().enumerate().skip(from).find(|(_, link)| link.0 == join);
-                    found.map_or(end, |(i, _)| Place::Inside(entries[i]))
+                    found.map_or(end, |(i, _)| BranchTarget::Inside(entries[i]))
                 };
                 self.row_node(first, at, way(0, Join::And, yes), way(0, Join::Or, no));
                 for (i, &(_, node)) in links.iter().enumerate() {
@@ -107,7 +107,7 @@ impl Code<'_> {
         }
     }
 
-    fn row_elem(&mut self, id: IrId, (shape, row): (&ListShape, u32), yes: Place, no: Place) {
+    fn row_elem(&mut self, id: IrId, (shape, row): (&ListShape, u32), yes: BranchTarget, no: BranchTarget) {
         let ir = self.ir;
         let mut offset = 4;
         for &elem in &shape.elems {
@@ -130,10 +130,10 @@ impl Code<'_> {
         self.branch_to(Op::JumpW, yes, 0);
     }
 
-    fn row_test(&mut self, test: Test, yes: Place, no: Place) {
+    fn row_test(&mut self, test: Test, yes: BranchTarget, no: BranchTarget) {
         self.known = Known::default();
         if !self.checks(test, u32::MAX) {
-            return self.branch_to(Op::JumpW, Place::Target(Target::Reject), 0);
+            return self.branch_to(Op::JumpW, BranchTarget::Target(Target::Reject), 0);
         }
         match test {
             Test::Cmp(lhs, cmp, rhs) => {

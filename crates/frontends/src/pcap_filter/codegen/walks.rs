@@ -5,7 +5,7 @@ use netil::table::Op;
 
 use super::super::graph::Target;
 use super::super::ir::{Field, Geneve, Protochain, Scan, ScanId};
-use super::{Code, Place};
+use super::{BranchTarget, Code};
 
 const AUTHENTICATION: u32 = 51;
 const NO_NEXT: u32 = 59;
@@ -28,16 +28,16 @@ impl Code<'_> {
         self.start_walk(chain, &walk);
         let again = self.new_place();
         self.here_is(again);
-        self.branch_if_proto(&walk, chain.wanted, Place::Target(yes));
+        self.branch_if_proto(&walk, chain.wanted, BranchTarget::Target(yes));
         if chain.wanted != NO_NEXT {
-            self.branch_if_proto(&walk, NO_NEXT, Place::Target(no));
+            self.branch_if_proto(&walk, NO_NEXT, BranchTarget::Target(no));
         }
         if chain.v6 {
             let (extension, other) = (self.new_place(), self.new_place());
             for proto in EXTENSIONS.into_iter().filter(|&p| p != chain.wanted) {
-                self.branch_if_proto(&walk, proto, Place::Inside(extension));
+                self.branch_if_proto(&walk, proto, BranchTarget::Inside(extension));
             }
-            self.branch_to(Op::JumpW, Place::Inside(other), 0);
+            self.branch_to(Op::JumpW, BranchTarget::Inside(other), 0);
             self.here_is(extension);
             self.advance(chain, &walk, (1, 8), true, again);
             self.here_is(other);
@@ -47,7 +47,7 @@ impl Code<'_> {
         }
         self.load(walk.proto);
         self.push(AUTHENTICATION);
-        self.branch_to(Op::JCmpNeq, Place::Target(no), -2);
+        self.branch_to(Op::JCmpNeq, BranchTarget::Target(no), -2);
         self.advance(chain, &walk, (2, 4), false, again);
     }
 
@@ -74,7 +74,7 @@ impl Code<'_> {
         self.store(walk.steps);
     }
 
-    fn branch_if_proto(&mut self, walk: &Walk, proto: u32, place: Place) {
+    fn branch_if_proto(&mut self, walk: &Walk, proto: u32, place: BranchTarget) {
         self.load(walk.proto);
         self.push(proto);
         self.branch_to(Op::JCmpEq, place, -2);
@@ -105,8 +105,8 @@ impl Code<'_> {
         self.op(Op::Dec1, 0);
         self.op(Op::Dup, 1);
         self.store(walk.steps);
-        self.branch_to(Op::JNe, Place::Inside(again), -1);
-        self.branch_to(Op::JumpW, Place::Target(Target::Reject), 0);
+        self.branch_to(Op::JNe, BranchTarget::Inside(again), -1);
+        self.branch_to(Op::JumpW, BranchTarget::Target(Target::Reject), 0);
     }
 
     fn header_byte(&mut self, chain: Protochain, walk: &Walk, offset: u32) {
@@ -135,7 +135,7 @@ impl Code<'_> {
         self.op(Op::Dup, 1);
         self.store(row);
         self.push(u32::try_from(self.data.len()).unwrap_or(u32::MAX));
-        self.branch_to(Op::JCmpL, Place::Inside(again), -2);
+        self.branch_to(Op::JCmpL, BranchTarget::Inside(again), -2);
         self.jump(no, next);
     }
 
@@ -152,9 +152,9 @@ impl Code<'_> {
             self.table_word(row, 16 + 4 * i);
             self.op(Op::And, -1);
             self.table_word(row, 4 * i);
-            self.branch_to(Op::JCmpNeq, Place::Inside(differs), -2);
+            self.branch_to(Op::JCmpNeq, BranchTarget::Inside(differs), -2);
         }
-        self.branch_to(Op::JumpW, Place::Target(yes), 0);
+        self.branch_to(Op::JumpW, BranchTarget::Target(yes), 0);
         self.here_is(differs);
     }
 
@@ -223,7 +223,7 @@ impl Code<'_> {
         self.op(Op::Add, -1);
         self.op(Op::UpLoad16, 0);
         self.push(TRANSPARENT_ETHERNET);
-        self.branch_to(Op::JCmpNeq, Place::Inside(bare), -2);
+        self.branch_to(Op::JCmpNeq, BranchTarget::Inside(bare), -2);
         self.op(Op::Dup, 1);
         self.push(12);
         self.op(Op::Add, -1);

@@ -41,7 +41,7 @@ const NETWORK: [(Field, Name); 9] = [
     (ip6::SRC, Name::Ipv6Src),
     (ip6::DST, Name::Ipv6Dst),
 ];
-/// The same of headers of transports, all of which begin with ports.
+/// Fields of headers of transports, all of which begin with ports.
 const PORTS: [(Field, Name); 2] = [(udp::SPORT, Name::PortSrc), (udp::DPORT, Name::PortDst)];
 
 fn find(names: &[(Field, Name)], offset: u32, bytes: u8) -> Name {

@@ -99,7 +99,7 @@ impl Ir {
         }
     }
 
-    /// The same test, constants included.
+    /// True if both are the same test, constants included.
     fn same(&self, a: IrId, b: IrId) -> bool {
         let key = |id| {
             let mut key = Vec::new();

@@ -42,7 +42,7 @@ mod tuples;
 
 use std::collections::{HashMap, HashSet};
 
-use self::shape::Shape;
+use self::shape::TermSummary;
 use super::ast::Join;
 #[cfg(doc)]
 use super::ir::Elem;
@@ -161,7 +161,7 @@ impl Merger<'_> {
         }
     }
 
-    fn shapes(&mut self, bodies: &[IrId]) -> (Vec<Term>, Vec<Shape>) {
+    fn shapes(&mut self, bodies: &[IrId]) -> (Vec<Term>, Vec<TermSummary>) {
         let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
         let mut shapes = Vec::new();
         let mut key = Vec::new();
@@ -170,7 +170,7 @@ impl Merger<'_> {
             self.ir.shape_key(id, &mut key);
             let shape = known.get(&key).copied().unwrap_or_else(|| {
                 known.insert(key.clone(), shapes.len());
-                shapes.push(Shape::of(self.ir, id));
+                shapes.push(TermSummary::of(self.ir, id));
                 shapes.len() - 1
             });
             Term { id, shape }
@@ -179,7 +179,7 @@ impl Merger<'_> {
     }
 
     /// Takes a term and all those after it that are like it or like one before; gives their number.
-    fn stretch(&mut self, terms: &[Term], shapes: &[Shape], seen: &mut HashSet<usize>, out: &mut Vec<IrId>) -> usize {
+    fn stretch(&mut self, terms: &[Term], shapes: &[TermSummary], seen: &mut HashSet<usize>, out: &mut Vec<IrId>) -> usize {
         let first = terms[0];
         if !shapes[first.shape].decides {
             out.push(self.node(first.id, false));
@@ -208,7 +208,7 @@ impl Merger<'_> {
 
     /// Takes a term with IPv6 addresses and those like it: all of the chain if the other terms do
     /// not matter to it, else those right behind it.
-    fn neighbours(&mut self, terms: &[Term], shapes: &[Shape], seen: &mut HashSet<usize>, out: &mut Vec<IrId>) -> usize {
+    fn neighbours(&mut self, terms: &[Term], shapes: &[TermSummary], seen: &mut HashSet<usize>, out: &mut Vec<IrId>) -> usize {
         let own = terms[0].shape;
         if seen.contains(&own) {
             return 1;

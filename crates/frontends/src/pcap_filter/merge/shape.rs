@@ -5,7 +5,7 @@ use super::super::ir::{Cmp, Elem, ElemId, Field, Ir, IrId, Node, Test, Value, Va
 use super::super::reads::{divides, greatest, operands, reads};
 
 /// What merging asks of a term.
-pub(super) struct Shape {
+pub(super) struct TermSummary {
     /// Once an element holds, the term holds: none is under `not`, none has an `and` after it.
     pub decides: bool,
     pub elems: usize,
@@ -14,14 +14,14 @@ pub(super) struct Shape {
     entry: Option<(ValueId, Vec<u32>)>,
 }
 
-impl Shape {
-    pub(super) fn of(ir: &Ir, id: IrId) -> Shape {
+impl TermSummary {
+    pub(super) fn of(ir: &Ir, id: IrId) -> TermSummary {
         let elems = ir.elems(id);
-        Shape { decides: ir.decides(id), elems: elems.len(), stepwise: elems.iter().any(|elem| elem.stepwise), entry: ir.entry(id) }
+        TermSummary { decides: ir.decides(id), elems: elems.len(), stepwise: elems.iter().any(|elem| elem.stepwise), entry: ir.entry(id) }
     }
 
     /// On any packet one of the two terms is false after its first look.
-    pub(super) fn excludes(&self, other: &Shape) -> bool {
+    pub(super) fn excludes(&self, other: &TermSummary) -> bool {
         match (&self.entry, &other.entry) {
             (Some((a, own)), Some((b, theirs))) => a == b && own.iter().all(|c| !theirs.contains(c)),
             _ => false,

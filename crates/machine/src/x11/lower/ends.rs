@@ -6,7 +6,7 @@
 
 use super::{Bit, Lower, Op, Val};
 use crate::x11::Refused;
-use crate::x11::code::{BEFORE, Change, Move, Place, Src};
+use crate::x11::code::{BEFORE, Change, Move, MoveOperand, Src};
 use compiler::mir::{Helper, Value};
 use netil::exec::TrapKind;
 use netil::table::Space;
@@ -85,7 +85,7 @@ impl Lower<'_> {
     }
 
     /// A length, as it is now.
-    pub(super) fn length(&mut self, from: Place) -> Src {
+    pub(super) fn length(&mut self, from: MoveOperand) -> Src {
         let pinned = self.stored.moves();
         self.moved(from, LONGEST, pinned)
     }
@@ -105,7 +105,7 @@ impl Lower<'_> {
             return self.refuse("an end of the packet that moves by a computed number of bytes");
         };
         let site = self.site.unwrap_or(0);
-        let len = self.length(Place::Len);
+        let len = self.length(MoveOperand::Len);
         let (wrong, kind) = match change {
             Change::Pull | Change::Trim => (self.less(&[len], &[Src::Imm(bytes)], false), TrapKind::OutOfBounds(Space::Packet)),
             Change::Push | Change::Grow => (self.less(&[Src::Imm(LONGEST - bytes)], &[len], false), TrapKind::NoRoom),
@@ -114,19 +114,19 @@ impl Lower<'_> {
         };
         self.trap_if(wrong, kind, site, Vec::new());
         self.count(change, bytes)?;
-        self.push(Op::Move(Move { guard: None, to: Place::End(change), from: Place::Imm(bytes) }), true);
+        self.push(Op::Move(Move { guard: None, to: MoveOperand::End(change), from: MoveOperand::Imm(bytes) }), true);
         Ok(Val::None)
     }
 
     /// Takes a computed number of bytes away at the tail, which moves no place.
     fn trim(&mut self, bytes: Value) -> Result<Val, Refused> {
-        let (words, len) = (self.words_of(bytes), self.length(Place::Len));
+        let (words, len) = (self.words_of(bytes), self.length(MoveOperand::Len));
         let mut have = vec![len];
         have.resize(words.len(), Src::Imm(0));
         let wrong = self.less(&have, &words, false);
         self.trap_if(wrong, TrapKind::OutOfBounds(Space::Packet), self.site.unwrap_or(0), Vec::new());
         let from = super::place(words.first().copied().unwrap_or(Src::Imm(0)));
-        self.push(Op::Move(Move { guard: None, to: Place::End(Change::Trim), from }), true);
+        self.push(Op::Move(Move { guard: None, to: MoveOperand::End(Change::Trim), from }), true);
         Ok(Val::None)
     }
 

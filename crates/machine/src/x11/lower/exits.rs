@@ -3,7 +3,7 @@
 
 use super::{Bit, DONE, End, Link, Lower, Op, Step, Val};
 use crate::x11::Refused;
-use crate::x11::code::{Access, If, Move, Place, Src, Verdict};
+use crate::x11::code::{Access, If, Move, MoveOperand, Src, Verdict};
 use compiler::mir::{Edge, Terminator, Value};
 use netil::exec::DropReason;
 use std::ops::Range;
@@ -68,7 +68,7 @@ impl Lower<'_> {
     }
 
     pub(super) fn verdict(&mut self, verdict: Verdict, guard: Option<If>) -> usize {
-        self.push(Op::Move(Move { guard, to: Place::Out(verdict), from: Place::Imm(0) }), true);
+        self.push(Op::Move(Move { guard, to: MoveOperand::Out(verdict), from: MoveOperand::Imm(0) }), true);
         DONE
     }
 
@@ -155,7 +155,7 @@ impl Lower<'_> {
         let in_turn = (first..).zip(&out).all(|(next, port)| next == *port);
         let (true, [Src::Reg(low), ..]) = (in_turn, key) else { return None };
         let Bit::Is(is) = self.less(key, &[Src::Imm(count), Src::Imm(0)], false) else { return None };
-        self.push(Op::Move(Move { guard: Some(is), to: Place::OutBy(first), from: Place::Reg(*low) }), true);
+        self.push(Op::Move(Move { guard: Some(is), to: MoveOperand::OutBy(first), from: MoveOperand::Reg(*low) }), true);
         let other = self.way(default, Some(If { holds: !is.holds, ..is }), false);
         Some(if other == DONE { End::Jump(DONE) } else { End::Branch(is, DONE, other) })
     }
@@ -171,18 +171,18 @@ impl Lower<'_> {
     /// Where every way out says where to, the most common of these is said once, at the beginning;
     /// among equals the first, from which others take the least time.
     pub(super) fn usual(&mut self) {
-        let verdict = |step: &Step| if let Op::Move(Move { to: Place::Out(verdict), .. }) = step.op { Some(verdict) } else { None };
+        let verdict = |step: &Step| if let Op::Move(Move { to: MoveOperand::Out(verdict), .. }) = step.op { Some(verdict) } else { None };
         let all: Vec<Verdict> = self.out.steps.iter().filter_map(verdict).collect();
         let times = |verdict: &Verdict| all.iter().filter(|other| *other == verdict).count();
         let Some(usual) = all.iter().rev().copied().max_by_key(times).filter(|usual| self.silent == 0 && times(usual) > 1) else { return };
         // A register that nobody reads: what is not needed is removed later.
-        let nowhere = Op::Move(Move { guard: None, to: Place::Reg(self.out.regs), from: Place::Imm(0) });
+        let nowhere = Op::Move(Move { guard: None, to: MoveOperand::Reg(self.out.regs), from: MoveOperand::Imm(0) });
         self.out.regs += 1;
         self.out.steps.iter_mut().filter(|step| verdict(step) == Some(usual)).for_each(|step| step.op = nowhere.clone());
         self.out.steps.iter_mut().filter_map(|step| step.after.as_mut()).for_each(|after| *after += 1);
         self.out.usual = Some(self.out.regs);
         self.out.regs += 1;
-        let op = Op::Move(Move { guard: None, to: Place::Out(usual), from: Place::Imm(0) });
+        let op = Op::Move(Move { guard: None, to: MoveOperand::Out(usual), from: MoveOperand::Imm(0) });
         self.out.steps.insert(0, Step { op, home: self.codes[0].first, pinned: false, after: None, below: None, fixed: false });
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Bit, Code, Lower, Op, Val};
 use crate::x11::Refused;
-use crate::x11::code::{Access, AluOp, Memory, Move, Offset, Place, Span, Src, Store};
+use crate::x11::code::{Access, AluOp, Memory, Move, MoveOperand, Offset, Span, Src, Store};
 use compiler::mir::{Extent, Func, Op as Mir, Order, Value};
 use netil::exec::TrapKind;
 use netil::ops::BinOp;
@@ -202,28 +202,31 @@ impl Lower<'_> {
         while left > at {
             let have = left - at;
             if left % 2 != 0 && have > 1 {
-                let low = self.moved(Place::Packet(left as u16 - 1, 1), 0xff, pinned);
-                let high = self.moved(Place::Packet(left as u16 - 2, 1), 0xff, pinned);
+                let low = self.moved(MoveOperand::Packet(left as u16 - 1, 1), 0xff, pinned);
+                let high = self.moved(MoveOperand::Packet(left as u16 - 2, 1), 0xff, pinned);
                 words.push(self.joined(high, low));
                 left -= 2;
             } else if have >= 4 {
                 let (high, low) = (self.reg(0xffff), self.reg(0xffff));
                 self.out.pairs.push(high);
-                self.push(Op::Move(Move { guard: None, to: Place::Pair(high), from: Place::Packet(left as u16 - 4, 4) }), pinned);
+                self.push(
+                    Op::Move(Move { guard: None, to: MoveOperand::Pair(high), from: MoveOperand::Packet(left as u16 - 4, 4) }),
+                    pinned,
+                );
                 words.extend([Src::Reg(low), Src::Reg(high)]);
                 left -= 4;
             } else {
                 let n = have.min(2);
-                words.push(self.moved(Place::Packet((left - n) as u16, n as u8), if n == 1 { 0xff } else { 0xffff }, pinned));
+                words.push(self.moved(MoveOperand::Packet((left - n) as u16, n as u8), if n == 1 { 0xff } else { 0xffff }, pinned));
                 left -= n;
             }
         }
         Ok(words)
     }
 
-    pub(super) fn moved(&mut self, from: Place, mask: u16, pinned: bool) -> Src {
+    pub(super) fn moved(&mut self, from: MoveOperand, mask: u16, pinned: bool) -> Src {
         let reg = self.reg(mask);
-        self.push(Op::Move(Move { guard: None, to: Place::Reg(reg), from }), pinned);
+        self.push(Op::Move(Move { guard: None, to: MoveOperand::Reg(reg), from }), pinned);
         Src::Reg(reg)
     }
 
@@ -280,7 +283,7 @@ impl Lower<'_> {
         let parts: Vec<(u32, u32)> = (0..bytes).step_by(2).map(part).collect();
         Ok(parts
             .into_iter()
-            .map(|(at, n)| self.moved(Place::Info(at as u16, n as u8), if n == 1 { 0xff } else { 0xffff }, pinned))
+            .map(|(at, n)| self.moved(MoveOperand::Info(at as u16, n as u8), if n == 1 { 0xff } else { 0xffff }, pinned))
             .collect())
     }
 
@@ -347,7 +350,7 @@ impl Lower<'_> {
                 self.told(at + offset, bytes, &words);
                 for (n, word) in words.into_iter().enumerate() {
                     let at = at + offset + 2 * n as u32;
-                    let to = Place::Info(at as u16, (bytes - 2 * n as u32).min(2) as u8);
+                    let to = MoveOperand::Info(at as u16, (bytes - 2 * n as u32).min(2) as u8);
                     self.push(Op::Move(Move { guard: None, to, from: super::place(word) }), true);
                 }
                 Ok(())
@@ -369,7 +372,7 @@ impl Lower<'_> {
             let n = (left - at).min(2);
             left -= n;
             let put = |l: &mut Self, at: i32, n: u8, from: Src| {
-                l.push(Op::Move(Move { guard: None, to: Place::Packet(at as u16, n), from: super::place(from) }), true);
+                l.push(Op::Move(Move { guard: None, to: MoveOperand::Packet(at as u16, n), from: super::place(from) }), true);
             };
             if n == 2 && left % 2 != 0 {
                 let high = self.shifted(AluOp::Shr, *word, 8);
@@ -401,7 +404,7 @@ impl Lower<'_> {
             }
             (Some(ends), None) => {
                 let most = ends.iter().map(|(end, _)| *end).max().unwrap_or(0);
-                let len = self.length(Place::Len);
+                let len = self.length(MoveOperand::Len);
                 let short = if most > 0xffff { Bit::Const(true) } else { self.less(&[len], &[Src::Imm(most as u16)], false) };
                 let site = ends.first().map_or(0, |(_, site)| *site);
                 self.trap_if(short, kind, site, ends.into_iter().map(|(end, site)| (end.min(u64::from(u32::MAX)) as u32, site)).collect());
@@ -418,7 +421,7 @@ impl Lower<'_> {
         let end = self.sum(&addr, &split(extent.end()), false);
         let limit = match size {
             Some(size) => split(size.into()),
-            None => [self.length(Place::Len), ZERO, ZERO],
+            None => [self.length(MoveOperand::Len), ZERO, ZERO],
         };
         let outside = self.less(&limit, &end, false);
         self.trap_if(outside, kind, extent.site, Vec::new());

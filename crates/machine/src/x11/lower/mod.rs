@@ -22,7 +22,7 @@ mod sums;
 mod tables;
 mod words;
 
-use super::code::{Access, Alu, AluOp, Branch, FlagOp, If, Move, Offset, Place, Reg, Src, Target, Trap};
+use super::code::{Access, Alu, AluOp, Branch, FlagOp, If, Move, MoveOperand, Offset, Reg, Src, Target, Trap};
 use super::{Machine, Refused};
 use compiler::mir::cfg::Cfg;
 use compiler::mir::{Block, Func, Op as Mir, Order, Terminator, Type, Value};
@@ -183,7 +183,7 @@ pub(super) fn lower(elements: &[Element<'_>], entry: Option<u32>, machine: &Mach
     };
     l.block = l.codes[0].first;
     let port = entry.map_or_else(
-        || vec![l.loaded(Place::Port, 0xffff), Src::Imm(0)],
+        || vec![l.loaded(MoveOperand::Port, 0xffff), Src::Imm(0)],
         |port| vec![Src::Imm(port as u16), Src::Imm((port >> 16) as u16)],
     );
     l.incoming.insert(l.block, vec![(DONE, vec![Val::Words(port)])]);
@@ -336,7 +336,7 @@ impl<'a> Lower<'a> {
         let reg = self.reg(mask);
         for (from, src) in all {
             self.block = from;
-            self.push(Op::Move(Move { guard: None, to: Place::Reg(reg), from: place(src) }), true);
+            self.push(Op::Move(Move { guard: None, to: MoveOperand::Reg(reg), from: place(src) }), true);
         }
         self.block = here;
         Src::Reg(reg)
@@ -390,8 +390,8 @@ impl<'a> Lower<'a> {
                 Val::None
             }
             Mir::Proved(..) | Mir::Budget(..) | Mir::Present(_) => Val::None,
-            Mir::PacketLen => Val::Words(vec![self.length(Place::Len), Src::Imm(0)]),
-            Mir::WireLen => Val::Words(vec![self.length(Place::WireLen), Src::Imm(0)]),
+            Mir::PacketLen => Val::Words(vec![self.length(MoveOperand::Len), Src::Imm(0)]),
+            Mir::WireLen => Val::Words(vec![self.length(MoveOperand::WireLen), Src::Imm(0)]),
             Mir::SetHas(set, v) => {
                 let set = self.code().func.set(self.code().program.module(), *set).clone();
                 let key = self.words_of(*v);
@@ -407,9 +407,9 @@ impl<'a> Lower<'a> {
         })
     }
 
-    fn loaded(&mut self, from: Place, mask: u16) -> Src {
+    fn loaded(&mut self, from: MoveOperand, mask: u16) -> Src {
         let reg = self.reg(mask);
-        self.push(Op::Move(Move { guard: None, to: Place::Reg(reg), from }), false);
+        self.push(Op::Move(Move { guard: None, to: MoveOperand::Reg(reg), from }), false);
         Src::Reg(reg)
     }
 
@@ -470,9 +470,9 @@ fn code_first(codes: &[Code<'_>], element: usize) -> usize {
 }
 
 /// A constant or register to move.
-fn place(src: Src) -> Place {
+fn place(src: Src) -> MoveOperand {
     match src {
-        Src::Reg(reg) => Place::Reg(reg),
-        Src::Imm(value) => Place::Imm(value),
+        Src::Reg(reg) => MoveOperand::Reg(reg),
+        Src::Imm(value) => MoveOperand::Imm(value),
     }
 }

@@ -8,7 +8,7 @@
 
 use super::{Bit, Lower, Op, Val};
 use crate::x11::Refused;
-use crate::x11::code::{AluOp, If, Move, Place, Src};
+use crate::x11::code::{AluOp, If, Move, MoveOperand, Src};
 use compiler::mir::{Helper, Value};
 use netil::exec::TrapKind;
 use netil::table::Space;
@@ -88,7 +88,7 @@ impl Lower<'_> {
         let mut len = len.to_vec();
         len.resize(2, ZERO);
         let end = self.sum(&len, &[Src::Imm(at), ZERO], false);
-        let packet = self.length(Place::Len);
+        let packet = self.length(MoveOperand::Len);
         let outside = self.less(&[packet, ZERO], &end, false);
         self.trap_if(outside, TrapKind::OutOfBounds(Space::Packet), self.site.unwrap_or(0), Vec::new());
     }
@@ -132,12 +132,12 @@ impl Lower<'_> {
         let (to, words) = if bytes == 4 {
             let low = self.reg(0xffff);
             self.out.pairs.push(first);
-            (Place::Pair(first), vec![Src::Reg(low), Src::Reg(first)])
+            (MoveOperand::Pair(first), vec![Src::Reg(low), Src::Reg(first)])
         } else {
-            (Place::Reg(first), vec![Src::Reg(first)])
+            (MoveOperand::Reg(first), vec![Src::Reg(first)])
         };
-        let zeros = self.push(Op::Move(Move { guard: None, to, from: Place::Imm(0) }), false);
-        let from = Place::Packet(place as u16, bytes as u8);
+        let zeros = self.push(Op::Move(Move { guard: None, to, from: MoveOperand::Imm(0) }), false);
+        let from = MoveOperand::Packet(place as u16, bytes as u8);
         let moved = self.push(Op::Move(Move { guard: Some(guard), to, from }), pinned);
         self.out.steps[moved].after = Some(zeros);
         Ok(words)

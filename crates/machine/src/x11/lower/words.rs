@@ -5,7 +5,7 @@
 
 use super::{Bit, Lower, Val, place};
 use crate::x11::Refused;
-use crate::x11::code::{Alu, AluOp, Flag, FlagOp, If, Move, Place, Src};
+use crate::x11::code::{Alu, AluOp, Flag, FlagOp, If, Move, MoveOperand, Src};
 use compiler::mir::{Op as Mir, Value};
 use netil::ops::{BinOp, CmpOp, UnOp};
 
@@ -438,7 +438,7 @@ impl Lower<'_> {
 
     pub(super) fn chosen(&mut self, guard: If, x: Src, y: Src) -> Src {
         let reg = self.reg(self.mask(x) | self.mask(y));
-        let to = Place::Reg(reg);
+        let to = MoveOperand::Reg(reg);
         let first = self.push(super::Op::Move(Move { guard: None, to, from: place(y) }), false);
         let second = self.push(super::Op::Move(Move { guard: Some(guard), to, from: place(x) }), false);
         self.out.steps[second].after = Some(first);

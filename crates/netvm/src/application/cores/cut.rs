@@ -6,7 +6,7 @@
 
 use super::placement::{Placement, Stage};
 use netil::app::{Application, Body, End, Instance, Wire};
-use runtime::graph::native;
+use runtime::graph::builtin;
 use runtime::graph::ring::{ABSENT, FROM_RING, TO_RING, behind};
 
 /// One stage's application, and its ends of rings.
@@ -96,7 +96,7 @@ fn groups(application: &Application, placement: &Placement, into_rest: &[End]) -
 fn is_looked_at(application: &Application, end: End) -> bool {
     let looks = |at: u32| match &application.instances[at as usize] {
         Instance { body: Body::Program(_), .. } => true,
-        Instance { class, .. } => native::facts(class).looks_at_annotations,
+        Instance { class, .. } => builtin::facts(class).looks_at_annotations,
     };
     behind(application, end.instance).into_iter().any(looks)
 }
@@ -115,7 +115,7 @@ fn only(application: &Application, placement: &Placement, stage: Stage) -> Appli
     part.numbered = application.keeps_numbers();
     let inside = |instance: u32| placement.stages[instance as usize] == stage;
     for (_, instance) in part.instances.iter_mut().enumerate().filter(|(at, _)| !inside(*at as u32)) {
-        (instance.class, instance.body) = (ABSENT.to_owned(), Body::Native(Vec::new()));
+        (instance.class, instance.body) = (ABSENT.to_owned(), Body::BuiltIn(Vec::new()));
     }
     part.wires.retain(|wire| inside(wire.from.instance) && inside(wire.to.instance));
     part.shared.retain(|list| list.iter().all(|table| inside(table.instance)));
@@ -126,7 +126,7 @@ fn only(application: &Application, placement: &Placement, stage: Stage) -> Appli
 
 fn add(part: &mut Application, class: &str, arguments: Vec<String>) -> usize {
     let name = format!("{class}@{}", part.instances.len());
-    part.instances.push(Instance { name, class: class.to_owned(), body: Body::Native(arguments) });
+    part.instances.push(Instance { name, class: class.to_owned(), body: Body::BuiltIn(arguments) });
     part.arguments.resize(part.instances.len(), Vec::new());
     part.instances.len() - 1
 }

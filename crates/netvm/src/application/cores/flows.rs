@@ -137,7 +137,7 @@ pub(super) fn part(application: &app::Application, placement: &Placement, first:
     application.apart = transacting.chain(placement.seldom.iter().chain(&placement.apart).copied()).collect();
     readers::place(&mut application, &placement.readers);
     for at in placement.of(Stage::Rest).filter(|_| !first) {
-        (application.instances[at].class, application.instances[at].body) = (ABSENT.to_owned(), Body::Native(Vec::new()));
+        (application.instances[at].class, application.instances[at].body) = (ABSENT.to_owned(), Body::BuiltIn(Vec::new()));
     }
     Part { application, from: None, to: Vec::new() }
 }

@@ -26,7 +26,7 @@ pub(super) enum Request {
     Go,
     Read(String, String, Sender<Result<String, HandlerError>>),
     Write(String, String, Sender<Result<(), HandlerError>>),
-    /// The same when all replicas do.
+    /// A handler's write that all replicas do between the same two packets.
     Agree(Agreed),
     /// The data memory of an element.
     Memory(String, Sender<Option<Vec<u8>>>),

@@ -59,7 +59,7 @@ pub use error::{ChangeError, PlacementError};
 pub use placement::{Order, Placement, Stage};
 pub use policy::{Policies, Policy};
 pub(crate) use renew::New;
-pub use renew::Place;
+pub use renew::PlacementFn;
 pub use report::{Item, Sort};
 pub use runtime::graph::ring::Flow;
 pub(crate) use threads::is_called;

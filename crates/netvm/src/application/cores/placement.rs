@@ -17,7 +17,7 @@
 //! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE
 //! paper, section 3 (stages).
 
-use super::super::order::{Counters, Exempt, Place, first_trace};
+use super::super::order::{Counters, Exempt, MemoryLocation, first_trace};
 use super::super::scratch::Scratch;
 use super::super::searches::Searches;
 use super::by::By;
@@ -33,7 +33,7 @@ use netil::Verified;
 use netil::app::{Application, Body, ByPort, Instance, Toward, Variable};
 use netil::module::{Handler, HandlerKind, Inst};
 use netil::table::{Op as Instruction, Space};
-use runtime::graph::native;
+use runtime::graph::builtin;
 use runtime::graph::ring::Flow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -108,8 +108,8 @@ impl Placement {
         Self::total(application, relax, &Policies::default())
     }
 
-    /// The same; `policies` name elements that may be in replicas although they must see all
-    /// packets ([`Policy::Replicate`]).
+    /// Places an application; `policies` name elements that may be in replicas although they must
+    /// see all packets ([`Policy::Replicate`]).
     ///
     /// # Errors
     /// Also a policy that is for another order; a name that there is not.
@@ -117,7 +117,7 @@ impl Placement {
         Self::total_but(application, relax, policies, &[])
     }
 
-    /// The same; elements and classes of `in_order` are not in replicas, although they might be.
+    /// Places an application; elements and classes of `in_order` are kept out of replicas.
     ///
     /// # Errors
     /// Those of [`Placement::total`].
@@ -336,10 +336,10 @@ fn stage_by_flow(
         return alone("prints into a file");
     }
     let Body::Program(program) = &instance.body else {
-        return match native::facts(&instance.class).shared {
-            native::Shared::Own => Ok((Stage::Replica, None)),
-            native::Shared::First => Ok((Stage::Rest, None)),
-            native::Shared::Never => alone("must see the packets of all flows"),
+        return match builtin::facts(&instance.class).shared {
+            builtin::Shared::Own => Ok((Stage::Replica, None)),
+            builtin::Shared::First => Ok((Stage::Rest, None)),
+            builtin::Shared::Never => alone("must see the packets of all flows"),
         };
     };
     if divided.is(at) {
@@ -410,17 +410,17 @@ fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) ->
 /// Whether a class of sources gives packets as captures have them, so that each of several graphs
 /// may have one.
 fn gives_captures(class: &str) -> bool {
-    let facts = native::facts(class);
-    facts.reads.is_some() && facts.shared == native::Shared::Own
+    let facts = builtin::facts(class);
+    facts.reads.is_some() && facts.shared == builtin::Shared::Own
 }
 
 pub(super) fn is_source(instance: &Instance) -> bool {
-    matches!(instance.body, Body::Native(_)) && gives_captures(&instance.class)
+    matches!(instance.body, Body::BuiltIn(_)) && gives_captures(&instance.class)
 }
 
 /// Whether a source calls handlers.
 fn calls(instance: &Instance) -> bool {
-    let Body::Native(arguments) = &instance.body else { return false };
+    let Body::BuiltIn(arguments) = &instance.body else { return false };
     arguments.iter().any(|argument| argument.trim_start().starts_with("END_CALL"))
 }
 
@@ -428,8 +428,8 @@ fn calls(instance: &Instance) -> bool {
 /// the end and then for nothing.
 fn watched(application: &Application) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    for instance in application.instances.iter().filter(|instance| native::facts(&instance.class).calls_handlers) {
-        let Body::Native(arguments) = &instance.body else { continue };
+    for instance in application.instances.iter().filter(|instance| builtin::facts(&instance.class).calls_handlers) {
+        let Body::BuiltIn(arguments) = &instance.body else { continue };
         let waits = |step: &&String| ["wait", "pause", "goto", "loop"].iter().any(|word| step.trim_start().starts_with(word));
         let is_end = |step: &String| matches!(step.trim(), "wait" | "wait_stop" | "pause");
         if arguments.first().is_some_and(is_end) && arguments.iter().filter(waits).count() == 1 {
@@ -505,8 +505,8 @@ fn cannot_be_replayed(application: &Application, at: usize, instance: &Instance)
 /// Why an element must see all packets in their order; none if it need not.
 pub(super) fn keeps(application: &Application, (at, instance): (usize, &Instance), relaxed: bool, by_flow: bool) -> Option<String> {
     match &instance.body {
-        Body::Native(_) if native::facts(&instance.class).ends && !behind_pull(application, at) => None,
-        Body::Native(_) => Some(format!("{} is an element of the runtime", instance.class)),
+        Body::BuiltIn(_) if builtin::facts(&instance.class).ends && !behind_pull(application, at) => None,
+        Body::BuiltIn(_) => Some(format!("{} is an element of the runtime", instance.class)),
         Body::Program(program) => {
             if application.shares(at as u32) {
                 return Some(TOGETHER.to_owned());
@@ -521,7 +521,7 @@ fn behind_pull(application: &Application, at: usize) -> bool {
     let before = application.wires.iter().filter(|wire| wire.to.instance as usize == at).map(|wire| wire.from.instance);
     let pulled = |from: u32| match &application.instances[from as usize].body {
         Body::Program(program) => program.module().handler(HandlerKind::Push).is_none(),
-        Body::Native(_) => !gives_captures(&application.instances[from as usize].class),
+        Body::BuiltIn(_) => !gives_captures(&application.instances[from as usize].class),
     };
     before.into_iter().any(pulled)
 }
@@ -560,7 +560,8 @@ fn variables(application: &Application, at: usize) -> &[Variable] {
 /// The variable that an access is to, with its name.
 fn accessed(program: &Verified, func: &Func, access: Value, variables: &[Variable]) -> String {
     let place = Counters::of(program, func).place(access).filter(|place| place.space == Space::Data);
-    let holds = |variable: &&Variable, place: &Place| (variable.at.into()..u64::from(variable.at + variable.len)).contains(&place.at.low);
+    let holds =
+        |variable: &&Variable, place: &MemoryLocation| (variable.at.into()..u64::from(variable.at + variable.len)).contains(&place.at.low);
     let named = place.and_then(|place| variables.iter().find(|variable| holds(variable, &place)));
     named.map_or("a variable".to_owned(), |variable| format!("variable `{}`", variable.name))
 }

@@ -39,7 +39,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Says where the elements of a version run.
-pub type Place = Box<dyn Fn(&Application) -> Result<Placement, PlacementError> + Send + Sync>;
+pub type PlacementFn = Box<dyn Fn(&Application) -> Result<Placement, PlacementError> + Send + Sync>;
 
 /// How long threads may take until they rest, and to make their parts.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// How another version is made.
 pub(crate) struct Renewal {
     recipe: Recipe,
-    place: Place,
+    place: PlacementFn,
     /// Packets are recorded: versions have room for their numbers.
     records: AtomicBool,
 }
@@ -199,7 +199,7 @@ impl Epochs {
 
 impl Cores {
     /// Lets other versions of the configuration take its place ([`Cores::replace`]).
-    pub fn renew_by(&mut self, recipe: Recipe, place: Place) {
+    pub fn renew_by(&mut self, recipe: Recipe, place: PlacementFn) {
         let records = AtomicBool::new(self.rest.is_recorded());
         self.renewal = Some(Arc::new(Renewal { recipe, place, records }));
     }
@@ -232,7 +232,8 @@ impl Cores {
         self.renewal()?.prepare(version, false)
     }
 
-    /// The same as [`Cores::replace`] of a version that was prepared.
+    /// Puts a version that was prepared in the place of the one that runs, as [`Cores::replace`]
+    /// does.
     ///
     /// # Errors
     /// Why this run cannot be replaced by it, or elements that cannot be made; then it goes on as

@@ -113,13 +113,13 @@ fn slice(middle: &Part, elements: &BTreeSet<usize>) -> Part {
         match &application.instances[at].body {
             _ if !inside.contains(&at) => {
                 let instance = &mut application.instances[at];
-                (instance.class, instance.body) = (ABSENT.to_owned(), Body::Native(Vec::new()));
+                (instance.class, instance.body) = (ABSENT.to_owned(), Body::BuiltIn(Vec::new()));
             }
             Body::Program(program) => {
                 let program = without(program, |port| is_wired(&application, at, port));
                 application.instances[at].body = Body::Program(program);
             }
-            Body::Native(_) => {}
+            Body::BuiltIn(_) => {}
         }
     }
     application.files.retain(|(at, _)| inside.contains(&(*at as usize)));

@@ -2,7 +2,7 @@
 //! packets change or read, what it is, on which line that is decided, and what would make it
 //! cheaper.
 
-use super::super::order::{Counters, Place, Range};
+use super::super::order::{Counters, MemoryLocation, Range};
 use super::super::scratch::Scratch;
 use super::error::PlacementError;
 use super::keyed::{self, Verdict};
@@ -254,12 +254,17 @@ impl Seen<'_> {
         let counters = Counters::of(self.program, self.func);
         let (sums, scratch) = (counters.sums(self.func), Scratch::of(self.program));
         let found = |variable: &Variable| {
-            let accesses: Vec<(bool, Option<Place>)> =
+            let accesses: Vec<(bool, Option<MemoryLocation>)> =
                 accesses(&counters, self.func).filter(|(_, place)| place.is_none_or(|place| reaches(&place, variable))).collect();
             if accesses.is_empty() {
                 return None;
             }
-            let whole = Place { space: Space::Data, order: compiler::mir::Order::Little, bytes: variable.len.into(), at: one(variable.at) };
+            let whole = MemoryLocation {
+                space: Space::Data,
+                order: compiler::mir::Order::Little,
+                bytes: variable.len.into(),
+                at: one(variable.at),
+            };
             let sort = match () {
                 () if !accesses.iter().any(|(stores, _)| *stores) => Sort::ReadOnly,
                 () if scratch.holds(&whole) => Sort::Scratch,
@@ -294,7 +299,7 @@ fn ops(func: &Func) -> impl Iterator<Item = (Value, &Op)> {
 }
 
 /// Accesses to data memory: whether each stores, and where, if that is known.
-fn accesses<'a>(counters: &'a Counters, func: &'a Func) -> impl Iterator<Item = (bool, Option<Place>)> + 'a {
+fn accesses<'a>(counters: &'a Counters, func: &'a Func) -> impl Iterator<Item = (bool, Option<MemoryLocation>)> + 'a {
     ops(func).filter_map(|(value, op)| match op {
         Op::Load(Space::Data, ..) => Some((false, counters.place(value))),
         Op::Store(Space::Data, ..) => Some((true, counters.place(value))),
@@ -304,7 +309,7 @@ fn accesses<'a>(counters: &'a Counters, func: &'a Func) -> impl Iterator<Item = 
     })
 }
 
-fn reaches(place: &Place, variable: &Variable) -> bool {
+fn reaches(place: &MemoryLocation, variable: &Variable) -> bool {
     place.at.low < u64::from(variable.at + variable.len) && u64::from(variable.at) < place.at.high.saturating_add(place.bytes)
 }
 

@@ -33,7 +33,7 @@ pub(super) fn home(gauge: &Arc<Gauge>, alike: bool) -> Home {
 /// Elements with their cores.
 fn wanted(application: &Application) -> Vec<(String, usize)> {
     let of = |instance: &Instance| match &instance.body {
-        Body::Native(arguments) if instance.class == "StaticThreadSched" => arguments.clone(),
+        Body::BuiltIn(arguments) if instance.class == "StaticThreadSched" => arguments.clone(),
         _ => Vec::new(),
     };
     let pair = |argument: String| {

@@ -156,7 +156,7 @@ impl Workers {
         self.wait_with(application, placement, Bases::default())
     }
 
-    /// The same; `bases`: what handlers said before there were packets.
+    /// Waits until all graphs are made; `bases`: what handlers said before there were packets.
     pub(super) fn wait_with(self, application: &app::Application, placement: &Placement, mut bases: Bases) -> Result<Begun, Vec<Fault>> {
         let mut faults = Vec::new();
         for (ready, worker) in self.ready.iter().zip(&self.workers) {

@@ -21,7 +21,7 @@ impl ScenarioError {
         Self::Refused(why.to_string())
     }
 
-    /// The same with other words.
+    /// This error with other words.
     pub(super) fn map(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
             Self::Refused(text) => Self::Refused(words(text)),

@@ -239,7 +239,8 @@ pub fn wrong_checksum(frame: &[u8]) -> Option<String> {
     wrong_in_ip(frame.get(14..)?)
 }
 
-/// The same for an IPv4 packet.
+/// What is wrong with an IPv4 packet's checksums: its header's, and those of TCP, UDP, ICMP in
+/// whole packets.
 pub fn wrong_in_ip(packet: &[u8]) -> Option<String> {
     let header = usize::from(packet.first()? & 15) * 4;
     let length = usize::from(u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]));

@@ -2,10 +2,10 @@
 
 use super::{Call, Config, ScenarioError};
 use crate::application::{
-    Application, Cores, Fault, Graph, HandlerError, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell, native,
+    Application, Cores, Fault, Graph, HandlerError, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell, builtin,
 };
 use crate::engines::{self, EngineInfo};
-use crate::io::{Capture, Format, LinkType, Plan, Timestamp, Writer};
+use crate::io::{Capture, Format, LinkType, Timestamp, WriteOptions, Writer};
 use crate::sync::lock;
 use netil::{Engine, Verified};
 use std::collections::BTreeMap;
@@ -82,8 +82,8 @@ pub fn run(job: &Job<'_>, engine: &EngineInfo, engines: engines::Settings, folde
     })
 }
 
-/// The same with elements on engines that somebody else makes, one packet at a time: see
-/// [`Application::start_with`].
+/// Runs a job in a folder with elements on engines that somebody else makes, one packet at a time:
+/// see [`Application::start_with`].
 ///
 /// # Errors
 /// As [`run`].
@@ -99,8 +99,8 @@ pub fn run_watched(
     })
 }
 
-/// The same on several threads, with so many replicas, and policies for elements that must see all
-/// packets.
+/// Runs a job in a folder on several threads, with so many replicas, and policies for elements that
+/// must see all packets.
 ///
 /// # Errors
 /// As [`run`], and if it cannot be placed.
@@ -119,7 +119,8 @@ pub fn run_on(
     })
 }
 
-/// The same, where only the order of the packets of each flow is kept.
+/// Runs a job in a folder on several threads, where only the order of the packets of each flow is
+/// kept.
 ///
 /// # Errors
 /// As [`run_on`].
@@ -310,11 +311,11 @@ fn application(job: &Job<'_>, folder: &Path) -> Result<Application, ScenarioErro
 /// Captures for the devices of a configuration: those read, with what comes in, and those written.
 fn devices(job: &Job<'_>, application: &Application, folder: &Path) -> Result<Settings, ScenarioError> {
     let mut settings = Settings { within: Some(folder.to_owned()), ..Settings::default() };
-    let written = named(application, &native::WRITERS);
-    for device in named(application, &native::READERS).iter().chain(&written) {
+    let written = named(application, &builtin::WRITERS);
+    for device in named(application, &builtin::READERS).iter().chain(&written) {
         super::plain(device)?;
     }
-    for device in named(application, &native::READERS) {
+    for device in named(application, &builtin::READERS) {
         let file = folder.join(format!("{device}-in.pcap"));
         write(&file, job.inputs.get(&device).unwrap_or(&Packets::new()))?;
         settings.devices.insert(device, file);
@@ -331,14 +332,14 @@ fn named(application: &Application, classes: &[&str]) -> Vec<String> {
     let elements = application.flat().elements.iter().filter(|element| classes.contains(&element.class.as_str()));
     let names = elements.filter_map(|element| {
         let first = || element.arguments.first().map(|name| name.trim().to_owned());
-        native::device_name(&element.name, &element.class, &element.arguments).or_else(first)
+        builtin::device_name(&element.name, &element.class, &element.arguments).or_else(first)
     });
     names.filter(|name| !name.is_empty()).collect()
 }
 
 fn write(file: &Path, packets: &Packets) -> Result<(), ScenarioError> {
     let failed = |error: &dyn std::fmt::Display| ScenarioError::File(format!("{}: {error}", file.display()));
-    let plan = Plan { format: Format::Pcap, link_type: LinkType::EN10MB, ..Plan::for_output("in.pcap", &[]) };
+    let plan = WriteOptions { format: Format::Pcap, link_type: LinkType::EN10MB, ..WriteOptions::for_output("in.pcap", &[]) };
     let mut writer = Writer::create(file, &plan).map_err(|error| failed(&error))?;
     for (time, bytes) in packets {
         let time = Timestamp::from_nanos((time / 1_000_000_000) as i64, (time % 1_000_000_000) as u32);
@@ -366,5 +367,5 @@ pub fn inputs_of(config: &Path, parameters: &BTreeMap<String, String>) -> Result
     let (files, inputs) = (BTreeMap::new(), BTreeMap::new());
     let job =
         Job { config: &config, parameters, elements: &[], files: &files, inputs, captures: Vec::new(), texts: Vec::new(), calls: &[] };
-    Ok(named(&application(&job, Path::new(""))?, &native::READERS))
+    Ok(named(&application(&job, Path::new(""))?, &builtin::READERS))
 }

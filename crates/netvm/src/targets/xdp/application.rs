@@ -15,7 +15,7 @@ use netil::app::{Application, Body, Instance, port_number};
 use netil::exec::DropReason;
 use netil::module::{HandlerKind, TableKind};
 use runtime::coproc::tables::is_written;
-use runtime::graph::{ElementError, Fault, NodeStats, Stats, native};
+use runtime::graph::{ElementError, Fault, NodeStats, Stats, builtin};
 use runtime::io::bpf;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -166,7 +166,7 @@ impl Making<'_> {
 
     fn end(&self, class: &str, device: &str) -> Result<Option<Fate>, ElementError> {
         Ok(match class {
-            class if native::facts(class).ends => Some(Fate::Action(Action::Drop)),
+            class if builtin::facts(class).ends => Some(Fate::Action(Action::Drop)),
             "ToHost" => Some(Fate::Action(Action::Pass)),
             "ToDevice" => Some(Fate::Action(Action::Redirect(self.interface(device)?))),
             _ => None,
@@ -295,7 +295,7 @@ impl XdpApplication {
     /// The device of a ToDevice or FromDevice, by the element's name.
     pub fn device_of(&self, element: &str) -> String {
         let instance = self.application.instances.iter().find(|instance| instance.name == element);
-        let Some(Instance { name, class, body: Body::Native(arguments) }) = instance else { return String::new() };
+        let Some(Instance { name, class, body: Body::BuiltIn(arguments) }) = instance else { return String::new() };
         device(name, class, arguments)
     }
 
@@ -309,7 +309,7 @@ impl XdpApplication {
         self.division.as_ref()
     }
 
-    /// The same for people; and how many elements the kernel runs wholly or in part.
+    /// How many elements the kernel runs wholly or in part, and what a process runs, for people.
     pub fn handed_rows(&self) -> (usize, Vec<HandedRow>) {
         (self.instances.len(), self.division.as_ref().map_or_else(Vec::new, |handed| handed.rows(&self.application)))
     }

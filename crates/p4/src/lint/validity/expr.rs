@@ -227,7 +227,7 @@ impl Walk<'_> {
     }
 
     /// The place of a scalar of which facts are kept.
-    fn plain(&self, e: &Expr) -> Option<super::Place> {
+    fn plain(&self, e: &Expr) -> Option<super::FieldPath> {
         self.place(e).filter(|_| !matches!(e.ty, Type::Struct(..) | Type::Stack(..) | Type::Tuple(_)))
     }
 }

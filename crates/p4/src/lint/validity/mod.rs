@@ -21,7 +21,7 @@ use crate::hir::{BlockId, Callee, Expr, ExprKind, InstId, Next, ParamInfo, Progr
 use crate::lower::arch::{self, HEADERS, METADATA, OTHER};
 use frontends::diagnostics::Diagnostic;
 use report::Reports;
-use state::{Passed, Place, Ways, joined};
+use state::{FieldPath, Passed, Ways, joined};
 use std::collections::{HashMap, HashSet};
 
 /// Ways through statements, until it is given up.
@@ -31,12 +31,12 @@ const DEEP: usize = 64;
 
 struct Walk<'a> {
     program: &'a Program,
-    bindings: HashMap<VarId, Option<Place>>,
+    bindings: HashMap<VarId, Option<FieldPath>>,
     /// Arguments of constructors.
     objects: HashMap<VarId, Expr>,
-    headers: HashMap<Place, u32>,
+    headers: HashMap<FieldPath, u32>,
     /// Variables that have places of their own; a declaration has the same one each time.
-    own: HashMap<VarId, Place>,
+    own: HashMap<VarId, FieldPath>,
     roots: u32,
     /// Those that are 0 at first.
     zero: HashSet<u32>,
@@ -48,7 +48,7 @@ struct Walk<'a> {
     /// Entries decide whether this is reached.
     unsure: bool,
     /// Headers whose validity entries know.
-    known_to_keys: HashSet<Place>,
+    known_to_keys: HashSet<FieldPath>,
     depth: usize,
     work: usize,
     reports: Reports,
@@ -86,7 +86,7 @@ impl Walk<'_> {
         let shared = [HEADERS, METADATA].map(|_| self.new_root());
         self.zero.insert(shared[usize::from(METADATA)][0]);
         self.parsed.insert(shared[usize::from(HEADERS)][0]);
-        let mut ways = vec![state::Way::default()];
+        let mut ways = vec![state::ExecutionPath::default()];
         for (part, roles) in chain {
             let (inst, block) = blocks[*part];
             for (param, role) in self.program.blocks[block].params.iter().zip(*roles) {
@@ -100,13 +100,13 @@ impl Walk<'_> {
         }
     }
 
-    fn new_root(&mut self) -> Place {
+    fn new_root(&mut self) -> FieldPath {
         self.roots += 1;
         vec![self.roots]
     }
 
     /// The place of a variable that is declared or a parameter that is a copy.
-    fn own(&mut self, var: VarId) -> Place {
+    fn own(&mut self, var: VarId) -> FieldPath {
         if let Some(place) = self.own.get(&var) {
             return place.clone();
         }
@@ -135,13 +135,13 @@ impl Walk<'_> {
         self.program.aggregate(ty) == Some(Aggregate::Header)
     }
 
-    fn header(&mut self, place: &Place) -> u32 {
+    fn header(&mut self, place: &FieldPath) -> u32 {
         let next = self.headers.len() as u32;
         *self.headers.entry(place.clone()).or_insert(next)
     }
 
     /// The place that an expression names, of what is followed.
-    fn place(&self, e: &Expr) -> Option<Place> {
+    fn place(&self, e: &Expr) -> Option<FieldPath> {
         match &e.kind {
             ExprKind::Var(var) => self.bindings.get(var).cloned().flatten(),
             ExprKind::Member(of, n) if matches!(of.ty, Type::Struct(..)) => {
@@ -154,7 +154,7 @@ impl Walk<'_> {
     }
 
     /// All headers of a value of that type, with their places relative to it.
-    fn headers_in(&self, ty: &Type, at: Place, out: &mut Vec<Place>) {
+    fn headers_in(&self, ty: &Type, at: FieldPath, out: &mut Vec<FieldPath>) {
         let Type::Struct(id, args) = ty else { return };
         if self.is_header(ty) {
             return out.push(at);
@@ -165,7 +165,7 @@ impl Walk<'_> {
     }
 
     /// Makes all headers of a place invalid, and forgets what it holds.
-    fn cleared(&mut self, place: &Place, ty: &Type, ways: &mut Ways) {
+    fn cleared(&mut self, place: &FieldPath, ty: &Type, ways: &mut Ways) {
         let mut all = Vec::new();
         self.headers_in(ty, place.clone(), &mut all);
         let all: Vec<u32> = all.iter().map(|place| self.header(place)).collect();

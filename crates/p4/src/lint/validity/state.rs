@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// A variable and members in it.
-pub(super) type Place = Vec<u32>;
+pub(super) type FieldPath = Vec<u32>;
 
 /// The most ways that are told apart at one point.
 const MOST: usize = 64;
@@ -49,7 +49,7 @@ pub(super) enum Passed {
 
 /// One way.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Way {
+pub(super) struct ExecutionPath {
     /// Shared by ways that came apart and did not learn more.
     pub known: Rc<Known>,
     pub step: Option<Rc<Step>>,
@@ -60,10 +60,10 @@ pub(super) struct Way {
 pub(super) struct Known {
     /// Headers that are valid.
     valid: BTreeSet<u32>,
-    facts: BTreeMap<Place, Fact>,
+    facts: BTreeMap<FieldPath, Fact>,
 }
 
-pub(super) type Ways = Vec<Way>;
+pub(super) type Ways = Vec<ExecutionPath>;
 
 impl Known {
     /// How much is known.
@@ -72,7 +72,7 @@ impl Known {
     }
 }
 
-impl Way {
+impl ExecutionPath {
     pub fn is_valid(&self, header: u32) -> bool {
         self.known.valid.contains(&header)
     }
@@ -89,7 +89,7 @@ impl Way {
     }
 
     /// What is known of a place. Variables in `zero` are 0 at first.
-    pub fn fact(&self, place: &Place, zero: &HashSet<u32>) -> Option<Fact> {
+    pub fn fact(&self, place: &FieldPath, zero: &HashSet<u32>) -> Option<Fact> {
         if let Some(fact) = self.known.facts.get(place) {
             return Some(fact.clone()).filter(|fact| *fact != Fact::Open);
         }
@@ -98,7 +98,7 @@ impl Way {
     }
 
     /// Forgets what is known of a place and what is in it.
-    pub fn forget(&mut self, place: &Place, zero: &HashSet<u32>) {
+    pub fn forget(&mut self, place: &FieldPath, zero: &HashSet<u32>) {
         let zero = zero.contains(&place[0]);
         if !zero && !self.known.facts.keys().any(|known| known.starts_with(place)) {
             return;
@@ -111,7 +111,7 @@ impl Way {
     }
 
     /// Whether a place has a value, if that is known.
-    pub fn has(&self, place: &Place, value: &BigInt, zero: &HashSet<u32>) -> Option<bool> {
+    pub fn has(&self, place: &FieldPath, value: &BigInt, zero: &HashSet<u32>) -> Option<bool> {
         match self.fact(place, zero)? {
             Fact::Is(known) => Some(known == *value),
             Fact::Not(others) => others.contains(value).then_some(false),
@@ -120,7 +120,7 @@ impl Way {
     }
 
     /// Learns that a place has, or has not, a value.
-    pub fn learn(&mut self, place: &Place, value: &BigInt, has: bool, zero: &HashSet<u32>) {
+    pub fn learn(&mut self, place: &FieldPath, value: &BigInt, has: bool, zero: &HashSet<u32>) {
         let fact = match (has, self.fact(place, zero)) {
             (true, _) => Fact::Is(value.clone()),
             (false, Some(Fact::Not(mut others))) => {
@@ -133,8 +133,8 @@ impl Way {
     }
 
     /// Copies what is known of one place to another.
-    pub fn copy(&mut self, to: &Place, from: &Place, zero: &HashSet<u32>) {
-        let known: Vec<(Place, Fact)> = self
+    pub fn copy(&mut self, to: &FieldPath, from: &FieldPath, zero: &HashSet<u32>) {
+        let known: Vec<(FieldPath, Fact)> = self
             .known
             .facts
             .iter()
@@ -176,7 +176,7 @@ pub(super) fn joined(ways: Ways) -> Ways {
     out
 }
 
-fn merge(into: &mut BTreeMap<Place, Fact>, other: &BTreeMap<Place, Fact>) {
+fn merge(into: &mut BTreeMap<FieldPath, Fact>, other: &BTreeMap<FieldPath, Fact>) {
     for place in other.keys() {
         into.entry(place.clone()).or_insert(Fact::Open);
     }

@@ -1,6 +1,6 @@
 //! Statements, tables and actions: from the ways that lead there to those that lead on.
 
-use super::state::{Passed, Place, Ways, joined};
+use super::state::{FieldPath, Passed, Ways, joined};
 use super::{DEEP, Walk};
 use crate::ast::Dir;
 use crate::hir::{Builtin, Callee, Expr, ExprKind, FnId, Stmt, StmtKind, TableId, VarId};
@@ -112,7 +112,7 @@ impl Walk<'_> {
     }
 
     /// Takes the value of an expression, which was read, as that of a place.
-    pub(super) fn assign(&mut self, to: &Place, value: &Expr, ways: &mut Ways) {
+    pub(super) fn assign(&mut self, to: &FieldPath, value: &Expr, ways: &mut Ways) {
         if let Some(from) = self.place(value) {
             let mut headers = Vec::new();
             self.headers_in(&value.ty, Vec::new(), &mut headers);
@@ -142,14 +142,14 @@ impl Walk<'_> {
         }
     }
 
-    fn all_valid(&mut self, place: &Place, ty: &crate::hir::Type, ways: &mut Ways) {
+    fn all_valid(&mut self, place: &FieldPath, ty: &crate::hir::Type, ways: &mut Ways) {
         let mut headers = Vec::new();
         self.headers_in(ty, place.clone(), &mut headers);
         let ids: Vec<u32> = headers.iter().map(|place| self.header(place)).collect();
         ways.iter_mut().for_each(|way| ids.iter().for_each(|id| way.set_valid(*id, true)));
     }
 
-    fn validity_into(&mut self, to: &Place, object: &Expr, ways: &mut Ways) {
+    fn validity_into(&mut self, to: &FieldPath, object: &Expr, ways: &mut Ways) {
         if let Some(place) = self.place(object).filter(|_| self.is_header(&object.ty)) {
             let id = self.header(&place);
             for way in ways.iter_mut() {
@@ -204,7 +204,7 @@ impl Walk<'_> {
             ExprKind::Call { callee: Callee::Builtin(Builtin::IsValid, object), .. } => self.place(object),
             _ => None,
         });
-        let tested: Vec<Place> = tested.collect();
+        let tested: Vec<FieldPath> = tested.collect();
         self.known_to_keys.extend(tested);
         table.keys.iter().for_each(|key| self.read(&key.value, &mut ways));
         self.unsure |= !table.keys.is_empty();

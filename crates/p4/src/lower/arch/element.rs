@@ -19,7 +19,7 @@ use super::v1model::{DROP_PORT, PATHS};
 use super::{Lower, Lowered, Parts, fault};
 use crate::hir::Expr;
 use crate::lower::code::LabelId;
-use crate::lower::place::Place;
+use crate::lower::place::StorageLocation;
 use crate::pipeline::{Pipeline, Saved, info};
 use frontends::diagnostics::Span;
 use netil::module::{Label, Port, PortKind, TableKind, entry_type};
@@ -195,7 +195,7 @@ impl Lower<'_> {
     }
 
     /// From the arrival to the end of ingress.
-    fn arrive_element(&mut self, parts: &Parts, port: u32, headers: &Place, metadata: &Place) -> Lowered<()> {
+    fn arrive_element(&mut self, parts: &Parts, port: u32, headers: &StorageLocation, metadata: &StorageLocation) -> Lowered<()> {
         let time = self.element.map_or(0, |element| element.time);
         self.clear(headers, parts.span)?;
         self.clear(metadata, parts.span)?;
@@ -322,7 +322,14 @@ impl Lower<'_> {
     }
 
     /// From egress to the output.
-    fn leave_element(&mut self, parts: &Parts, outputs: u32, copies: Option<&Copies>, headers: &Place, metadata: &Place) -> Lowered<()> {
+    fn leave_element(
+        &mut self,
+        parts: &Parts,
+        outputs: u32,
+        copies: Option<&Copies>,
+        headers: &StorageLocation,
+        metadata: &StorageLocation,
+    ) -> Lowered<()> {
         let (standard, time) = (self.standard.clone(), self.element.map_or(0, |element| element.time));
         self.code.push(0);
         self.code.set(self.out_len);

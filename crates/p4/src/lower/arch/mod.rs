@@ -15,7 +15,7 @@ pub(super) use element::{Element, Needs};
 pub(super) use v1model::Asked;
 
 use super::externs::Args;
-use super::place::{Leaf, Place};
+use super::place::{Leaf, StorageLocation};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Callee, Expr, ExprKind, InstId, Program, Type, TypeInfo};
 use crate::pipeline::{Paths, Pipeline, Saved};
@@ -71,7 +71,7 @@ pub(super) enum Called {
     /// It gives no value.
     Done,
     /// Where its value is.
-    Value(Place),
+    Value(StorageLocation),
 }
 
 /// The parsers and controls of a package, in the order of its arguments; those of packages in it
@@ -137,7 +137,7 @@ impl Lower<'_> {
     }
 
     /// A field of a struct by its name, if it has one.
-    fn field_of(&self, of: &Place, name: &str) -> Lowered<Option<(Place, Leaf)>> {
+    fn field_of(&self, of: &StorageLocation, name: &str) -> Lowered<Option<(StorageLocation, Leaf)>> {
         let Type::Struct(id, args) = &of.ty else { return Ok(None) };
         let Some(at) = self.program.fields(*id, args).iter().position(|f| &*f.name == name) else { return Ok(None) };
         let place = self.member(of, at, Span::default())?;
@@ -146,7 +146,7 @@ impl Lower<'_> {
     }
 
     /// Takes a value of that width as a field of a struct; one that the struct lacks is dropped.
-    pub(super) fn set_field(&mut self, of: &Place, name: &str, width: u16) -> Lowered<()> {
+    pub(super) fn set_field(&mut self, of: &StorageLocation, name: &str, width: u16) -> Lowered<()> {
         match self.field_of(of, name)? {
             Some((place, leaf)) => {
                 self.code.resize(width, leaf.width());
@@ -158,7 +158,7 @@ impl Lower<'_> {
     }
 
     /// Pushes a field of a struct; its width.
-    pub(super) fn get_field(&mut self, of: &Place, name: &str) -> Lowered<u16> {
+    pub(super) fn get_field(&mut self, of: &StorageLocation, name: &str) -> Lowered<u16> {
         match self.field_of(of, name)? {
             Some((place, leaf)) => {
                 self.load_leaf(&place, 0, leaf);
@@ -169,7 +169,7 @@ impl Lower<'_> {
     }
 
     /// Takes a number in info memory as a field of a struct.
-    pub(super) fn set_from_info(&mut self, of: &Place, name: &str, at: u32, width: u16) -> Lowered<()> {
+    pub(super) fn set_from_info(&mut self, of: &StorageLocation, name: &str, at: u32, width: u16) -> Lowered<()> {
         self.code.push(at);
         self.code.w(Op::WiLoad, width);
         self.set_field(of, name, width)
@@ -195,7 +195,7 @@ impl Lower<'_> {
     }
 
     /// One of the package's parts, its parameters at those places.
-    pub(super) fn run_block(&mut self, parts: &Parts, n: usize, places: &[Option<&Place>]) -> Lowered<()> {
+    pub(super) fn run_block(&mut self, parts: &Parts, n: usize, places: &[Option<&StorageLocation>]) -> Lowered<()> {
         let (inst, block) = parts.blocks[n];
         let info = &self.program.blocks[block];
         for (param, place) in info.params.iter().zip(places) {

@@ -13,7 +13,7 @@
 use super::{Architecture, HEADERS, METADATA, OTHER, Parts, psa_objects};
 use crate::hir::Type;
 use crate::lower::kept::Half as Part;
-use crate::lower::place::Place;
+use crate::lower::place::StorageLocation;
 use crate::lower::{Lower, Lowered, fault};
 use crate::pipeline::{DROP, Paths, Saved, info, ports};
 use netil::table::Op;
@@ -61,11 +61,11 @@ const RECIRCULATE: u32 = 4;
 
 /// One half: its places, and the parts that have them.
 struct Half {
-    headers: Place,
-    metadata: Place,
-    parser: Place,
-    input: Place,
-    output: Place,
+    headers: StorageLocation,
+    metadata: StorageLocation,
+    parser: StorageLocation,
+    input: StorageLocation,
+    output: StorageLocation,
     /// The number of its parser among the parts; control and deparser come behind it.
     first: usize,
 }
@@ -124,7 +124,7 @@ fn paths(l: &Lower<'_>, half: &Half) -> Lowered<Paths> {
 }
 
 impl Lower<'_> {
-    fn psa_ingress(&mut self, parts: &Parts, half: &Half, travelling: &[Place]) -> Lowered<()> {
+    fn psa_ingress(&mut self, parts: &Parts, half: &Half, travelling: &[StorageLocation]) -> Lowered<()> {
         let [normal, clone, _, resubmit, recirculate] = travelling else { return Ok(()) };
         // What packets do next is in metadata, which may be anything.
         (self.half, self.comes_round, self.mirrors) = (Part::Ingress, true, true);
@@ -143,7 +143,7 @@ impl Lower<'_> {
     }
 
     /// What both halves begin with: the parser, and what the control is told of its packet.
-    fn start_half(&mut self, parts: &Parts, half: &Half, facts: &[(&str, u32)], parameters: &[&Place]) -> Lowered<()> {
+    fn start_half(&mut self, parts: &Parts, half: &Half, facts: &[(&str, u32)], parameters: &[&StorageLocation]) -> Lowered<()> {
         let Half { headers, metadata, parser, input, output, first } = half;
         for place in [headers, metadata, parser, input, output] {
             self.clear(place, parts.span)?;
@@ -163,14 +163,14 @@ impl Lower<'_> {
     }
 
     /// Whether a program asks for something: a number of 32 bits.
-    fn flag(&mut self, output: &Place, name: &str) -> Lowered<()> {
+    fn flag(&mut self, output: &StorageLocation, name: &str) -> Lowered<()> {
         let width = self.get_field(output, name)?;
         self.code.resize(width, 32);
         Ok(())
     }
 
     /// Tells the replication engine what ingress decided.
-    fn decide(&mut self, output: &Place) -> Lowered<()> {
+    fn decide(&mut self, output: &StorageLocation) -> Lowered<()> {
         let kept = |l: &mut Self, name: &str, otherwise: u32, at: u32| -> Lowered<()> {
             l.flag(output, "drop")?;
             l.code.push(otherwise);
@@ -205,7 +205,7 @@ impl Lower<'_> {
     }
 
     /// Pushes the session of a clone as the replication engine is told of it.
-    fn session(&mut self, output: &Place) -> Lowered<()> {
+    fn session(&mut self, output: &StorageLocation) -> Lowered<()> {
         let width = self.get_field(output, "clone_session_id")?;
         self.code.resize(width, 32);
         self.code.push(info::SESSION_ASKED);
@@ -213,7 +213,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn psa_egress(&mut self, parts: &Parts, half: &Half, travelling: &[Place], saved: &Saved) -> Lowered<()> {
+    fn psa_egress(&mut self, parts: &Parts, half: &Half, travelling: &[StorageLocation], saved: &Saved) -> Lowered<()> {
         let [normal, ingress_clone, egress_clone, _, recirculate] = travelling else { return Ok(()) };
         self.half = Part::Egress;
         self.restore(saved, false);
@@ -237,7 +237,7 @@ impl Lower<'_> {
     }
 
     /// What follows egress: a clone, a drop, recirculation, or sending.
-    fn leave(&mut self, parts: &Parts, output: &Place) -> Lowered<()> {
+    fn leave(&mut self, parts: &Parts, output: &StorageLocation) -> Lowered<()> {
         let (no_clone, stays, out) = (self.code.label(), self.code.label(), self.code.label());
         self.flag(output, "clone")?;
         self.code.branch(Op::JEq, no_clone);

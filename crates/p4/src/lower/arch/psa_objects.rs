@@ -10,7 +10,7 @@
 use super::{Called, psa};
 use crate::hir::{Expr, ExprKind, InstId, Type};
 use crate::lower::externs::{Args, arg};
-use crate::lower::place::{Leaf, Place};
+use crate::lower::place::{Leaf, StorageLocation};
 use crate::lower::{Lower, Lowered, fault, meter};
 use crate::pipeline::ArrayKind;
 use netil::table::Op;
@@ -198,7 +198,7 @@ impl Lower<'_> {
 
     /// A value with zeros in front of it up to whole bytes, as BMv2's psa_switch hashes it;
     /// simple_switch has them behind it.
-    fn whole_bytes(&mut self, data: Place, call: &Expr) -> Lowered<Place> {
+    fn whole_bytes(&mut self, data: StorageLocation, call: &Expr) -> Lowered<StorageLocation> {
         let bits: u32 = self.leaves(&data.ty, call.span)?.into_iter().map(|leaf| leaf.bits()).sum();
         if bits.is_multiple_of(8) {
             return Ok(data);

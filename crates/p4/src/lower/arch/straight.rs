@@ -10,7 +10,7 @@ use super::Parts;
 use super::v1model::{DROP_PORT, PATHS};
 use crate::lower::code::LabelId;
 use crate::lower::kept::Half;
-use crate::lower::place::Place;
+use crate::lower::place::StorageLocation;
 use crate::lower::{Lower, Lowered};
 use crate::pipeline::{Saved, info, ports};
 use netil::table::Op;
@@ -20,7 +20,7 @@ use std::ops::Range;
 pub(super) const MOST: usize = 20_000;
 
 /// Where packets go.
-pub(super) struct Way {
+pub(super) struct StraightPath {
     /// Whether there is a straight way.
     pub can: bool,
     pub straight: LabelId,
@@ -44,7 +44,14 @@ impl Lower<'_> {
     }
 
     /// The straight way, from ingress to the port.
-    pub(super) fn v1_straight(&mut self, parts: &Parts, way: &Way, saved: &Saved, headers: &Place, metadata: &Place) -> Lowered<()> {
+    pub(super) fn v1_straight(
+        &mut self,
+        parts: &Parts,
+        way: &StraightPath,
+        saved: &Saved,
+        headers: &StorageLocation,
+        metadata: &StorageLocation,
+    ) -> Lowered<()> {
         self.code.bind(way.straight);
         if !way.can {
             self.code.jump(way.queued);

@@ -10,7 +10,7 @@ use super::{Architecture, Called, HEADERS, METADATA, OTHER, Parts};
 use crate::hir::{Expr, Type};
 use crate::lower::externs::{Args, arg};
 use crate::lower::kept::Half;
-use crate::lower::place::Place;
+use crate::lower::place::StorageLocation;
 use crate::lower::{Lower, Lowered, fault};
 use crate::pipeline::{ArrayKind, DROP, Paths, Saved, info, ports};
 use netil::table::Op;
@@ -89,7 +89,7 @@ fn lower(l: &mut Lower<'_>, parts: &Parts) -> Lowered<(Saved, Paths)> {
     l.v1_egress(parts, &saved, &headers, &metadata)?;
     if let Some(straight) = straight {
         let can = l.code.len() - start.0 <= super::straight::MOST && l.crcs.len() == start.1 && !l.draws;
-        l.v1_straight(parts, &super::straight::Way { can, straight, queued, ingress }, &saved, &headers, &metadata)?;
+        l.v1_straight(parts, &super::straight::StraightPath { can, straight, queued, ingress }, &saved, &headers, &metadata)?;
     }
     Ok((saved, PATHS))
 }
@@ -141,7 +141,14 @@ fn method(l: &mut Lower<'_>, object: &Expr, (class, name): (&str, &str), args: A
 }
 
 impl Lower<'_> {
-    fn v1_ingress(&mut self, parts: &Parts, queued: usize, saved: &Saved, headers: &Place, metadata: &Place) -> Lowered<()> {
+    fn v1_ingress(
+        &mut self,
+        parts: &Parts,
+        queued: usize,
+        saved: &Saved,
+        headers: &StorageLocation,
+        metadata: &StorageLocation,
+    ) -> Lowered<()> {
         let (span, standard) = (parts.span, self.standard.clone());
         self.clear(headers, span)?;
         self.restore(saved, true);
@@ -169,7 +176,7 @@ impl Lower<'_> {
         self.run_block(parts, 2, &[Some(headers), Some(metadata), Some(&standard)])
     }
 
-    fn v1_egress(&mut self, parts: &Parts, saved: &Saved, headers: &Place, metadata: &Place) -> Lowered<()> {
+    fn v1_egress(&mut self, parts: &Parts, saved: &Saved, headers: &StorageLocation, metadata: &StorageLocation) -> Lowered<()> {
         let standard = self.standard.clone();
         self.half = Half::Egress;
         self.restore(saved, false);
@@ -198,7 +205,13 @@ impl Lower<'_> {
     }
 
     /// Egress and what is behind it; drops the packet, or goes on with its bytes as they leave.
-    pub(super) fn v1_egress_blocks(&mut self, parts: &Parts, saved: &Saved, headers: &Place, metadata: &Place) -> Lowered<()> {
+    pub(super) fn v1_egress_blocks(
+        &mut self,
+        parts: &Parts,
+        saved: &Saved,
+        headers: &StorageLocation,
+        metadata: &StorageLocation,
+    ) -> Lowered<()> {
         let standard = self.standard.clone();
         self.code.push(0);
         self.set_field(&standard, "egress_spec", 32)?;
@@ -287,7 +300,7 @@ impl Lower<'_> {
     }
 
     /// The place of the bytes that headers add to the packet's length behind ingress.
-    pub(super) fn track_length(&mut self, parts: &Parts) -> Lowered<Place> {
+    pub(super) fn track_length(&mut self, parts: &Parts) -> Lowered<StorageLocation> {
         let grown = self.new_place(&Type::Bit(32), parts.span)?;
         self.grown = Some(grown.base);
         Ok(grown)

@@ -159,7 +159,7 @@ mod tests {
                     all.iter_mut().filter(|end| **end <= now).for_each(|end| *end = NEVER);
                     tree.raise(block, all.iter().copied().min().unwrap());
                 }
-                // The same again, later than all.
+                // A slot gets an end later than all others.
                 let slot = random.within(0, slots as u64) as usize;
                 ends[slot] = now + 301;
                 tree.put(slot, ends[slot]);

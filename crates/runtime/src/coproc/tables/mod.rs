@@ -35,8 +35,8 @@ pub fn make(declaration: &Declaration, seed: u64) -> Box<dyn Table> {
     make_for(declaration, seed, true)
 }
 
-/// The same; where no program writes into the table's values ([`is_written`]), equal ones share
-/// their memory.
+/// A table as declared; where no program writes into the table's values ([`is_written`]), equal
+/// ones share their memory.
 pub fn make_for(declaration: &Declaration, seed: u64, written: bool) -> Box<dyn Table> {
     match declaration.kind {
         TableKind::Exact => Box::new(Exact::new(declaration, seed)),

@@ -215,7 +215,8 @@ impl Paths {
         self.fill(slots, level, &routes)
     }
 
-    /// The same for what is below a slot, whose new word it gives.
+    /// Makes what is below a slot mean what it should now that a route has come, gone, or got
+    /// another handle, and gives the slot's new word.
     fn change(&mut self, word: u32, depth: u32, route: Prefix) -> Option<u32> {
         let region = (cut(route.0, 8 * depth), 8 * depth);
         let ends = {

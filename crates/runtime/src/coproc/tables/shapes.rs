@@ -35,7 +35,7 @@ pub struct Shapes {
 const WORST: u32 = u32::MAX;
 
 /// A mask and where its slots are.
-struct Shape {
+struct MaskTable {
     mask: [u64; 2],
     begin: usize,
     last: usize,
@@ -62,7 +62,7 @@ impl Shapes {
             let at = *places.entry(&rule.mask).or_insert(n);
             if at == n {
                 let slots = room(counts[&rule.mask[..]]);
-                all.begin(n, &Shape { mask: halves(&rule.mask), begin, last: slots - 1, least: order });
+                all.begin(n, &MaskTable { mask: halves(&rule.mask), begin, last: slots - 1, least: order });
                 begin += slots * layout.stride();
             }
             all.orders[*handle as usize] = order;
@@ -71,14 +71,14 @@ impl Shapes {
         Some(all)
     }
 
-    fn begin(&mut self, n: usize, shape: &Shape) {
+    fn begin(&mut self, n: usize, shape: &MaskTable) {
         let words = [shape.mask[0], shape.mask[1], shape.begin as u64, shape.last as u64, shape.least.into()];
         let place = &mut self.index[n * shapes::STRIDE..][..shapes::STRIDE];
         place.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
     }
 
-    fn shapes(&self) -> impl Iterator<Item = Shape> {
-        self.index.chunks_exact(shapes::STRIDE).map(|at| Shape {
+    fn shapes(&self) -> impl Iterator<Item = MaskTable> {
+        self.index.chunks_exact(shapes::STRIDE).map(|at| MaskTable {
             mask: [word(at, 0), word(at, 8)],
             begin: word(at, 16) as usize,
             last: word(at, 24) as usize,
@@ -103,7 +103,7 @@ impl Shapes {
     }
 
     /// The slot of a masked key, with order and handle if it has one.
-    fn slot(&self, shape: &Shape, key: [u64; 2]) -> (usize, Option<(u32, u32)>) {
+    fn slot(&self, shape: &MaskTable, key: [u64; 2]) -> (usize, Option<(u32, u32)>) {
         let (limbs, stride) = (self.layout.limbs, self.layout.stride());
         let hash = layout::hash([self.head[shapes::SEED0], self.head[shapes::SEED1]], &key[..limbs]);
         let slots = &self.slots[shape.begin..][..(shape.last + 1) * stride];

@@ -45,7 +45,7 @@ pub struct Trie {
 
 /// Where a slot is.
 #[derive(Clone, Copy)]
-struct Place {
+struct SlotAddress {
     level: usize,
     slot: usize,
 }
@@ -98,7 +98,7 @@ impl Trie {
         if self.is_wide() { trie::DEEPER_WIDE } else { trie::DEEPER }
     }
 
-    fn get(&self, at: Place) -> u32 {
+    fn get(&self, at: SlotAddress) -> u32 {
         let area = &self.slots[at.level];
         if self.is_wide() {
             return area[at.slot * 4..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
@@ -106,7 +106,7 @@ impl Trie {
         area[at.slot * 2..].first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes).into())
     }
 
-    fn set(&mut self, at: Place, value: u32) {
+    fn set(&mut self, at: SlotAddress, value: u32) {
         let wide = self.is_wide();
         let area = &mut self.slots[at.level];
         // Sizes that are known when this is compiled are stores and no calls; a short prefix covers
@@ -118,7 +118,7 @@ impl Trie {
         }
     }
 
-    fn length(&self, at: Place) -> u32 {
+    fn length(&self, at: SlotAddress) -> u32 {
         self.lengths[at.level][at.slot].into()
     }
 
@@ -129,10 +129,10 @@ impl Trie {
 
     fn look_up(&self, key: u32) -> u32 {
         let mut below = self.key_bits - self.root_bits;
-        let mut value = self.get(Place { level: 0, slot: (key >> below) as usize });
+        let mut value = self.get(SlotAddress { level: 0, slot: (key >> below) as usize });
         while let Some(group) = self.group(value) {
             below -= 8;
-            value = self.get(Place { level: 1, slot: group + (key >> below) as usize % GROUP });
+            value = self.get(SlotAddress { level: 1, slot: group + (key >> below) as usize % GROUP });
         }
         if value == 0 { self.head[trie::DEFAULT] as u32 } else { value }
     }
@@ -140,19 +140,19 @@ impl Trie {
     /// Paints over what a prefix covers. The path to it is there.
     fn paint(&mut self, prefix: u32, length: u32, paint: &Paint) {
         let mut below = self.key_bits - self.root_bits;
-        let mut place = Place { level: 0, slot: (prefix >> below) as usize };
+        let mut place = SlotAddress { level: 0, slot: (prefix >> below) as usize };
         while length > self.key_bits - below {
             let Some(group) = self.group(self.get(place)) else { return };
             below -= 8;
-            place = Place { level: 1, slot: group + (prefix >> below) as usize % GROUP };
+            place = SlotAddress { level: 1, slot: group + (prefix >> below) as usize % GROUP };
         }
         let count = 1 << (self.key_bits - below - length);
-        (place.slot..place.slot + count).for_each(|slot| self.paint_slot(Place { slot, ..place }, paint));
+        (place.slot..place.slot + count).for_each(|slot| self.paint_slot(SlotAddress { slot, ..place }, paint));
     }
 
-    fn paint_slot(&mut self, at: Place, paint: &Paint) {
+    fn paint_slot(&mut self, at: SlotAddress, paint: &Paint) {
         if let Some(group) = self.group(self.get(at)) {
-            (group..group + GROUP).for_each(|slot| self.paint_slot(Place { level: 1, slot }, paint));
+            (group..group + GROUP).for_each(|slot| self.paint_slot(SlotAddress { level: 1, slot }, paint));
         } else if paint.over.contains(&self.length(at)) {
             self.set(at, paint.handle);
             self.lengths[at.level][at.slot] = paint.length as u8;
@@ -163,7 +163,7 @@ impl Trie {
     /// that it is needed.
     fn make_path(&mut self, prefix: u32, length: u32) {
         let mut below = self.key_bits - self.root_bits;
-        let mut place = Place { level: 0, slot: (prefix >> below) as usize };
+        let mut place = SlotAddress { level: 0, slot: (prefix >> below) as usize };
         while length > self.key_bits - below {
             let group = match self.group(self.get(place)) {
                 Some(group) => group,
@@ -171,12 +171,12 @@ impl Trie {
             };
             self.members[group / GROUP] += 1;
             below -= 8;
-            place = Place { level: 1, slot: group + (prefix >> below) as usize % GROUP };
+            place = SlotAddress { level: 1, slot: group + (prefix >> below) as usize % GROUP };
         }
     }
 
     /// A group in the place of a slot, which means what the slot meant.
-    fn make_group(&mut self, at: Place) -> usize {
+    fn make_group(&mut self, at: SlotAddress) -> usize {
         let number = self.free.pop().unwrap_or_else(|| {
             self.members.push(0);
             self.members.len() as u32 - 1
@@ -184,7 +184,7 @@ impl Trie {
         let (value, length) = (self.get(at), self.length(at));
         let first = number as usize * GROUP;
         for slot in first..first + GROUP {
-            self.set(Place { level: 1, slot }, value);
+            self.set(SlotAddress { level: 1, slot }, value);
             self.lengths[1][slot] = length as u8;
         }
         self.set(at, self.deeper() | number);
@@ -193,9 +193,9 @@ impl Trie {
 
     /// Goes down to a prefix that is no longer there; on the way back the groups that nothing needs
     /// any more go.
-    fn drop_path(&mut self, at: Place, prefix: u32, length: u32, below: u32) {
+    fn drop_path(&mut self, at: SlotAddress, prefix: u32, length: u32, below: u32) {
         let Some(group) = self.group(self.get(at)).filter(|_| length > self.key_bits - below) else { return };
-        let next = Place { level: 1, slot: group + (prefix >> (below - 8)) as usize % GROUP };
+        let next = SlotAddress { level: 1, slot: group + (prefix >> (below - 8)) as usize % GROUP };
         self.drop_path(next, prefix, length, below - 8);
         self.members[group / GROUP] -= 1;
         if self.members[group / GROUP] == 0 {
@@ -216,7 +216,7 @@ impl Trie {
                 let value = u32::from(bytes[0]) | u32::from(bytes[1]) << 8;
                 let flag = if value & trie::DEEPER == 0 { 0 } else { trie::DEEPER | trie::DEEPER_WIDE };
                 if value != 0 {
-                    self.set(Place { level, slot }, value ^ flag);
+                    self.set(SlotAddress { level, slot }, value ^ flag);
                 }
             }
         }
@@ -305,7 +305,7 @@ impl Table for Trie {
             _ => self.paint(prefix, length, &Paint { over: length..length + 1, handle: cover, length: covering }),
         }
         let below = self.key_bits - self.root_bits;
-        self.drop_path(Place { level: 0, slot: (prefix >> below) as usize }, prefix, length, below);
+        self.drop_path(SlotAddress { level: 0, slot: (prefix >> below) as usize }, prefix, length, below);
         self.values.leave(handle);
         true
     }

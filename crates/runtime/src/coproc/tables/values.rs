@@ -95,7 +95,7 @@ impl Values {
         self.is_used(handle).then(|| &self.area[self.range(handle)])
     }
 
-    /// The same for writing.
+    /// The value for writing, if there is an entry of that handle.
     pub fn get_mut(&mut self, handle: u32) -> Option<&mut [u8]> {
         let range = self.is_used(handle).then(|| self.range(handle))?;
         Some(&mut self.area[range])

@@ -199,14 +199,15 @@ impl Entry {
         }
     }
 
-    /// The same of a packet that is bytes, in a copy of them.
+    /// A copy of the entry, for a batch with a copy of the bytes; `None` if its packet is not
+    /// bytes.
     fn copied(&self) -> Option<Self> {
         Some(Self { number: self.number, lane: self.lane, what: self.what.copied()? })
     }
 }
 
 impl What {
-    /// The same of a packet that is bytes.
+    /// A copy of what says where a packet's bytes are; `None` if the packet is not bytes.
     fn copied(&self) -> Option<Self> {
         match *self {
             Self::Bytes { at, len, wire_len, time_ns, link } => Some(Self::Bytes { at, len, wire_len, time_ns, link }),

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const EPOCH: u32 = 3072;
 /// Arrivals that follow each other and go to one replica where any may have them.
 const RUN: u32 = 64;
-/// The same where all replicas have all packets: as many as go through elements at once.
+/// Arrivals that follow each other and belong to one replica where all replicas have all packets:
+/// as many as go through elements at once.
 pub(super) const OWN_RUN: u32 = 256;
 
 /// Which replica has a packet.
@@ -25,17 +26,17 @@ pub enum Flow {
     /// All packets between two addresses have the same, whichever comes first (`io::flow` says
     /// how).
     Addresses,
-    /// The same by the addresses of the packet's own IP header, which is another replica for ICMP
-    /// errors.
+    /// All packets between two addresses of their own IP headers have one replica, which is another
+    /// one for ICMP errors.
     Own,
-    /// The same for the packets from one address.
+    /// All packets from one address have the same replica.
     Source,
-    /// The same for the packets to one address.
+    /// All packets to one address have the same replica.
     Destination,
-    /// The same for packets whose bytes are the same there.
+    /// All packets whose bytes are equal in these fields have the same replica.
     Fields(Fields),
-    /// The same for the packets of one connection, either way: addresses, protocol and ports.
-    /// Fragments go by the others.
+    /// All packets of one connection, either way, have the same replica: addresses, protocol and
+    /// ports. Fragments go by the others.
     Tuple,
     /// All have it. One of them, by its number, runs it; the others only do again what it does to
     /// state.

@@ -1,7 +1,7 @@
 //! The ends of connections between stages: elements that the runtime puts where an application is
 //! cut. No configuration can name them.
 
-use super::super::native::{Ctx, Cut, Facts, Native, NativeClass, Setup, Source};
+use super::super::builtin::{BuiltIn, BuiltInClass, Ctx, Cut, Facts, Setup, Source};
 use super::super::{ElementError, Packet, packet};
 use super::ABSENT;
 use super::batch::{Batch, Entry, Inbox, Plain, Taken, What};
@@ -48,9 +48,9 @@ pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The classes of elements where an application is cut. They are none that configurations can name.
-pub(in super::super) static CLASSES: [&NativeClass; 3] = [&FROM, &TO, &AWAY];
+pub(in super::super) static CLASSES: [&BuiltInClass; 3] = [&FROM, &TO, &AWAY];
 
-static FROM: NativeClass = NativeClass {
+static FROM: BuiltInClass = BuiltInClass {
     name: FROM_RING,
     ports: "0/-",
     processing: "a/a",
@@ -60,7 +60,7 @@ static FROM: NativeClass = NativeClass {
     make: |setup| Ok(Box::new(FromRing { rings: rings(setup)? })),
 };
 
-static TO: NativeClass = NativeClass {
+static TO: BuiltInClass = BuiltInClass {
     name: TO_RING,
     ports: "-/0",
     processing: "a/a",
@@ -72,7 +72,7 @@ static TO: NativeClass = NativeClass {
     },
 };
 
-static AWAY: NativeClass = NativeClass {
+static AWAY: BuiltInClass = BuiltInClass {
     name: ABSENT,
     ports: "-/-",
     processing: "a/a",
@@ -89,7 +89,7 @@ fn rings(setup: &Setup<'_>) -> Result<Rings, ElementError> {
 /// What stands for an element of another stage.
 struct Absent;
 
-impl Native for Absent {}
+impl BuiltIn for Absent {}
 
 struct FromRing {
     rings: Rings,
@@ -121,7 +121,7 @@ impl FromRing {
     }
 }
 
-impl Native for FromRing {
+impl BuiltIn for FromRing {
     fn source(&mut self) -> Option<&mut dyn Source> {
         Some(self)
     }
@@ -205,7 +205,8 @@ fn put(inbox: &Inbox, first: usize, lane: u16, (most, until): (usize, u64), slot
     (slots.len() - before, last)
 }
 
-/// The same of packets with their annotations.
+/// Puts packets with their annotations that follow each other on one lane into the pool: how many,
+/// and when the last one came.
 fn put_kept(inbox: &Inbox, first: usize, lane: u16, (most, until): (usize, u64), slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> (usize, u64) {
     let (before, mut last) = (slots.len(), 0);
     for place in first..first + most {
@@ -261,7 +262,7 @@ impl ToRing {
     }
 }
 
-impl Native for ToRing {
+impl BuiltIn for ToRing {
     fn push(&mut self, port: u32, mut packet: Packet, ctx: &mut Ctx<'_>) {
         let lane = self.lane(port);
         let recorded = ctx.number_of(&packet);

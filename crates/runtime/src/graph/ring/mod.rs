@@ -28,7 +28,7 @@ pub use dispatch::{Dispatcher, Fields, Flow, Handover};
 pub(super) use ends::CLASSES;
 pub use ends::{FROM_RING, Rings, TO_RING};
 
-use super::native::Cut;
+use super::builtin::Cut;
 use super::{Graph, HandlerError};
 use netil::app::{Application, Body, End};
 use netil::cluster::{Cluster, Host, Plan};
@@ -157,8 +157,8 @@ impl Graph {
     pub fn gather(&mut self, application: &Application, source: usize) -> bool {
         let wires = application.wires.iter().filter(|wire| wire.from.instance as usize == source);
         let lanes: Vec<End> = wires.map(|wire| wire.to).collect();
-        let is_native = |end: &End| matches!(application.instances[end.instance as usize].body, Body::Native(_));
-        if !lanes.iter().all(is_native) || !are_apart(application, &lanes) {
+        let is_builtin = |end: &End| matches!(application.instances[end.instance as usize].body, Body::BuiltIn(_));
+        if !lanes.iter().all(is_builtin) || !are_apart(application, &lanes) {
             return false;
         }
         let entries: HashMap<_, _> = lanes.iter().zip(0..).map(|(end, lane)| ((end.instance as usize, end.port), lane)).collect();

@@ -3,7 +3,7 @@
 //! Single quotes keep text as it is; what is put in between double quotes is escaped, so that it
 //! stays there. A name that nothing is called stays as it stands.
 
-use super::super::native::Ctx;
+use super::super::builtin::Ctx;
 use super::super::text;
 use super::Script;
 

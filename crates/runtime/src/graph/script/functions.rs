@@ -3,7 +3,7 @@
 //! Numbers are whole (64 bits) where all arguments are, else with fractions. Random numbers are of
 //! the run's seed.
 
-use super::super::native::Ctx;
+use super::super::builtin::Ctx;
 use super::super::{HandlerError, text};
 use super::Script;
 

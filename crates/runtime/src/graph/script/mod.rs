@@ -10,7 +10,7 @@ mod functions;
 pub(super) use functions::NAMES;
 
 use super::HandlerError;
-use super::native::Ctx;
+use super::builtin::Ctx;
 use super::{ElementError, Stream, text};
 use crate::io::claims::Claim;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const MAX_JUMPS: u32 = 1000;
 enum Insn {
     /// Sets a variable, with a layer of quotes taken off or not.
     Set(String, String, bool),
-    /// The same, once, when the script is made.
+    /// Sets a variable once, when the script is made, with a layer of quotes taken off or not.
     Init(String, String, bool),
     /// Text or a handler, a line feed behind it or not, unquoted or not.
     Print(String, bool, bool),

@@ -66,7 +66,7 @@ pub(super) fn fields(text: &str) -> (Vec<Field>, Result<(), ElementError>) {
     (fields, unknown)
 }
 
-/// The same of arguments, where one that is none is a fault.
+/// The fields that arguments name; a name that is no field is an error.
 pub(super) fn known_fields(text: &str) -> Result<Vec<Field>, ElementError> {
     let (fields, unknown) = fields(text);
     unknown.map(|()| fields)

@@ -1,4 +1,4 @@
-//! Native elements, with good and bad arguments.
+//! BuiltIn elements, with good and bad arguments.
 
 use super::*;
 

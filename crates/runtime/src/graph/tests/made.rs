@@ -190,7 +190,7 @@ fn between_turns_nobody_can_tell_bursts() {
 
 /// A graph without programs needs no cluster.
 #[test]
-fn native_elements_alone_take_bursts() {
+fn builtin_elements_alone_take_bursts() {
     let text = "s :: InfiniteSource(LIMIT 5000)\n q :: Queue(50)\n u :: Unqueue\n d :: Discard\n s -> q -> u -> d";
     let (mut graph, _) = run_of(text, &[], None, false);
     let handlers = ["d.count", "q.length", "q.drops", "q.highwater_length"];

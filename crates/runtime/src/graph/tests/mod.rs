@@ -1,4 +1,4 @@
-//! Graphs of native elements and of programs in NetIL's assembler.
+//! Graphs of built-in elements and of programs in NetIL's assembler.
 
 mod captures;
 mod elements;
@@ -53,7 +53,7 @@ fn instance(name: &str, text: &str, programs: &[(&str, &str)]) -> Instance {
     let (class, arguments) = text.split_once('(').map_or((text, ""), |(class, rest)| (class, rest.strip_suffix(')').unwrap()));
     let body = match programs.iter().find(|(known, _)| *known == class) {
         Some((_, source)) => Body::Program(program(source)),
-        None => Body::Native(arguments.split('|').map(|a| a.trim().to_owned()).filter(|a| !a.is_empty()).collect()),
+        None => Body::BuiltIn(arguments.split('|').map(|a| a.trim().to_owned()).filter(|a| !a.is_empty()).collect()),
     };
     Instance { name: name.to_owned(), class: class.to_owned(), body }
 }
@@ -109,13 +109,13 @@ fn run(app: &Application) -> (Graph, Console) {
     panic!("the run does not end");
 }
 
-/// Runs a graph of native elements; what handlers say then.
+/// Runs a graph of built-in elements; what handlers say then.
 fn handlers(text: &str, wanted: &[&str]) -> Vec<String> {
     let (mut graph, _) = run(&application(text, &[]));
     wanted.iter().map(|handler| graph.read(handler, "", None).unwrap()).collect()
 }
 
-/// Why a graph of native elements cannot be made.
+/// Why a graph of built-in elements cannot be made.
 fn refusal(text: &str) -> String {
     graph(&application(text, &[]), Settings::default()).err().unwrap_or_else(|| panic!("{text} is accepted"))
 }

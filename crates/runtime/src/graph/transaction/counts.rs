@@ -28,7 +28,7 @@ pub(in super::super) struct Counts {
     aborts: AtomicU64,
     /// Runs with the lock behind transactions that conflicted.
     locked: AtomicU64,
-    places: Mutex<BTreeMap<Place, u64>>,
+    places: Mutex<BTreeMap<ConflictSite, u64>>,
 }
 
 /// How a key is asked for.
@@ -41,7 +41,7 @@ pub(super) enum Asked {
 
 /// Where runs conflict.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ConflictSite {
     /// The first byte of data memory that is another.
     Memory(usize),
     /// A table, the key in limbs, and how that was first asked for.
@@ -81,11 +81,11 @@ pub struct Conflict {
 }
 
 impl Counts {
-    pub(super) fn conflicts(&self, place: Place) {
+    pub(super) fn conflicts(&self, place: ConflictSite) {
         self.aborts.fetch_add(1, Ordering::Relaxed);
         let mut places = lock(&self.places);
         let place = match place {
-            Place::Entry(table, ..) if places.len() >= MOST_PLACES && !places.contains_key(&place) => Place::Other(table),
+            ConflictSite::Entry(table, ..) if places.len() >= MOST_PLACES && !places.contains_key(&place) => ConflictSite::Other(table),
             place => place,
         };
         *places.entry(place).or_default() += 1;
@@ -129,7 +129,7 @@ impl Counts {
     }
 }
 
-impl Place {
+impl ConflictSite {
     fn told(&self, count: u64, program: &Module, variables: &[Variable]) -> Conflict {
         let table = |at: usize| program.tables.get(at).map_or("?", |table| table.name.as_str()).to_owned();
         let conflict = |about: String, lines| Conflict { about, key: None, full: false, lines, count };

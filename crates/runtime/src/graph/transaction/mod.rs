@@ -30,7 +30,7 @@ pub use counts::{Conflict, Transactions};
 use super::Packet;
 use super::program::{Ended, Program};
 use super::share::{Memory, Slot, Sum};
-use counts::{Asked, Place};
+use counts::{Asked, ConflictSite};
 use netil::exec::State;
 use netil::module::Entry;
 use netil::tables::{Full, Table};
@@ -118,13 +118,13 @@ impl View {
     }
 
     /// The first key whose entry is not what it was, if there is one.
-    fn conflict(&self, table: &mut dyn Table, now: u64) -> Option<Place> {
+    fn conflict(&self, table: &mut dyn Table, now: u64) -> Option<ConflictSite> {
         let differs = |key: &&Key| {
             let (handle, value) = read(table, &key.limbs, now);
             let copy = &self.copies[key.copy];
             value != copy.was || (!self.exact && handle != copy.handle)
         };
-        self.keys.iter().find(differs).map(|key| Place::Entry(self.table, key.limbs.clone(), key.asked))
+        self.keys.iter().find(differs).map(|key| ConflictSite::Entry(self.table, key.limbs.clone(), key.asked))
     }
 
     /// The keys of entries that the run has made, and when.
@@ -160,7 +160,7 @@ impl View {
 }
 
 /// Makes the entries that a run has made. If a table has no room for one, none is made.
-fn make_room(views: &[&mut View], tables: &mut [Box<dyn Table>]) -> Result<(), Place> {
+fn make_room(views: &[&mut View], tables: &mut [Box<dyn Table>]) -> Result<(), ConflictSite> {
     let mut made: Vec<(usize, &[u64], u64)> = Vec::new();
     for view in views {
         for (key, now) in view.made() {
@@ -169,7 +169,7 @@ fn make_room(views: &[&mut View], tables: &mut [Box<dyn Table>]) -> Result<(), P
                 for (table, key, now) in made {
                     tables[table].delete(key, now);
                 }
-                return Err(Place::Full(view.table));
+                return Err(ConflictSite::Full(view.table));
             }
             made.push((view.table, key, now));
         }
@@ -287,11 +287,11 @@ impl Begun {
     }
 
     /// A run ends: what it changed is written, unless what it read is not so any more.
-    fn commit(&self, state: &mut State, slot: &Slot, memory: &Memory, now: u64) -> Result<(), Place> {
+    fn commit(&self, state: &mut State, slot: &Slot, memory: &Memory, now: u64) -> Result<(), ConflictSite> {
         let mut shared = slot.lock();
         let shared = &mut **shared;
         if let Some(at) = changed(&self.data, &shared.data, memory) {
-            return Err(Place::Memory(at));
+            return Err(ConflictSite::Memory(at));
         }
         let (views, tables) = (views(state).collect::<Vec<_>>(), &mut shared.tables);
         for view in &views {
@@ -375,7 +375,7 @@ impl Program {
                     break;
                 }
                 Err(place) => {
-                    let full = matches!(place, Place::Full(_));
+                    let full = matches!(place, ConflictSite::Full(_));
                     slot.counts.conflicts(place);
                     self.undo(packet, &kept);
                     if full {
@@ -485,7 +485,7 @@ mod tests {
                         assert_eq!(seen, wanted, "{seed} {round}");
                         commits += 1;
                     }
-                    Err(Place::Full(_)) => full += 1,
+                    Err(ConflictSite::Full(_)) => full += 1,
                     Err(_) => conflicts += 1,
                 }
                 assert_eq!(entries(slot.lock().tables[0].as_ref(), now), entries(&plain, now), "{seed} {round}");
@@ -513,7 +513,7 @@ mod tests {
         assert_eq!(run(3, 1, &|_| {}), Ok(()));
         assert_eq!(run(4, 1, &|state| (state.data[0], state.data[7]) = (255, 1)), Ok(()));
         assert_eq!(slot.lock().data, [3, 1, 0, 0, 0, 7, 18, 1, 2, 0]);
-        assert_eq!(run(4, 1, &|state| state.data[9] = 1), Err(Place::Memory(9)));
+        assert_eq!(run(4, 1, &|state| state.data[9] = 1), Err(ConflictSite::Memory(9)));
         assert_eq!(slot.lock().data, [3, 1, 0, 0, 0, 7, 18, 1, 2, 1]);
     }
 
@@ -529,8 +529,8 @@ mod tests {
         let module = netil::Module { tables: vec![declaration(4)], push: Some(push), ..netil::Module::default() };
         let variables = [Variable { name: "next".into(), at: 8, len: 4 }];
         let counts = Counts::default();
-        let key = |n: u64| Place::Entry(0, Box::new([n]), Asked::Found);
-        for place in [key(5), Place::Memory(9), key(5), Place::Full(0), key(5), Place::Memory(9)] {
+        let key = |n: u64| ConflictSite::Entry(0, Box::new([n]), Asked::Found);
+        for place in [key(5), ConflictSite::Memory(9), key(5), ConflictSite::Full(0), key(5), ConflictSite::Memory(9)] {
             counts.conflicts(place);
         }
         let told = counts.told(&module, &variables);

@@ -166,7 +166,7 @@ struct Zstd {
     decoder: raw::Decoder<'static>,
     /// Whether the last frame was taken in to its end, and handed on.
     between: bool,
-    place: Place,
+    place: FramePosition,
     /// What was taken in of the present header.
     header: Vec<u8>,
     /// Bytes that the frame still has to give, by its header.
@@ -175,7 +175,7 @@ struct Zstd {
 
 /// Where in a frame the next byte of input is.
 #[derive(Clone, Copy)]
-enum Place {
+enum FramePosition {
     FrameHeader,
     BlockHeader,
     /// In a block, `left` bytes before its end.
@@ -191,7 +191,7 @@ enum Place {
 impl Zstd {
     fn new() -> io::Result<Self> {
         let decoder = raw::Decoder::new()?;
-        Ok(Self { decoder, between: true, place: Place::FrameHeader, header: Vec::new(), content: 0 })
+        Ok(Self { decoder, between: true, place: FramePosition::FrameHeader, header: Vec::new(), content: 0 })
     }
 
     /// How much input may go in at once. Of a raw block zstd hands on any part, but nothing of a
@@ -199,11 +199,11 @@ impl Zstd {
     /// more was announced.
     fn most(&self) -> usize {
         match self.place {
-            Place::FrameHeader => 1,
-            Place::BlockHeader => BLOCK_HEADER - self.header.len(),
-            Place::Block { left, raw: true, .. } => usize::try_from(self.content).unwrap_or(usize::MAX).min(left - 1).max(1),
-            Place::Block { left, .. } => left,
-            Place::Rest => usize::MAX,
+            FramePosition::FrameHeader => 1,
+            FramePosition::BlockHeader => BLOCK_HEADER - self.header.len(),
+            FramePosition::Block { left, raw: true, .. } => usize::try_from(self.content).unwrap_or(usize::MAX).min(left - 1).max(1),
+            FramePosition::Block { left, .. } => left,
+            FramePosition::Rest => usize::MAX,
         }
     }
 
@@ -215,7 +215,7 @@ impl Zstd {
         let hint = hint.map_err(|error| error.to_string())?;
         self.between = hint == 0;
         let used = buffer.pos();
-        self.place = if self.between { Place::FrameHeader } else { self.after(input.get(..used).unwrap_or_default(), hint) };
+        self.place = if self.between { FramePosition::FrameHeader } else { self.after(input.get(..used).unwrap_or_default(), hint) };
         if self.between {
             self.header.clear();
         }
@@ -223,39 +223,39 @@ impl Zstd {
     }
 
     /// The place behind what was taken in.
-    fn after(&mut self, taken: &[u8], hint: usize) -> Place {
+    fn after(&mut self, taken: &[u8], hint: usize) -> FramePosition {
         match self.place {
-            Place::FrameHeader => self.after_frame_header(taken, hint),
-            Place::BlockHeader => self.after_block_header(taken),
-            Place::Block { left, raw, last } => Place::in_block(left - taken.len(), raw, last),
-            Place::Rest => Place::Rest,
+            FramePosition::FrameHeader => self.after_frame_header(taken, hint),
+            FramePosition::BlockHeader => self.after_block_header(taken),
+            FramePosition::Block { left, raw, last } => FramePosition::in_block(left - taken.len(), raw, last),
+            FramePosition::Rest => FramePosition::Rest,
         }
     }
 
     /// zstd asks for no more than a block's header once it has the whole of the frame's.
-    fn after_frame_header(&mut self, taken: &[u8], hint: usize) -> Place {
+    fn after_frame_header(&mut self, taken: &[u8], hint: usize) -> FramePosition {
         self.header.extend_from_slice(taken);
         if self.header.len() == 4 && self.header[1] == SKIPPABLE {
             self.header.clear();
-            return Place::Rest;
+            return FramePosition::Rest;
         }
         if hint > BLOCK_HEADER {
-            return Place::FrameHeader;
+            return FramePosition::FrameHeader;
         }
         self.content = zstd_safe::get_frame_content_size(&self.header).ok().flatten().unwrap_or(u64::MAX);
         self.header.clear();
-        Place::BlockHeader
+        FramePosition::BlockHeader
     }
 
     /// One bit tells the last block, two its kind, 21 its size; a repeated byte is one byte
     /// whatever the size.
-    fn after_block_header(&mut self, taken: &[u8]) -> Place {
+    fn after_block_header(&mut self, taken: &[u8]) -> FramePosition {
         self.header.extend_from_slice(taken);
-        let [a, b, c] = self.header[..] else { return Place::BlockHeader };
+        let [a, b, c] = self.header[..] else { return FramePosition::BlockHeader };
         self.header.clear();
         let fields = u32::from_le_bytes([a, b, c, 0]);
         let (last, kind, size) = (fields & 1 == 1, fields >> 1 & 3, (fields >> 3) as usize);
-        Place::in_block(if kind == 1 { 1 } else { size }, kind == 0, last)
+        FramePosition::in_block(if kind == 1 { 1 } else { size }, kind == 0, last)
     }
 
     /// Hands on what is left of the last block.
@@ -268,7 +268,7 @@ impl Zstd {
     }
 }
 
-impl Place {
+impl FramePosition {
     fn in_block(left: usize, raw: bool, last: bool) -> Self {
         match (left, last) {
             (0, true) => Self::Rest,

@@ -54,7 +54,7 @@ pub use split::{Group, Reading, Split};
 
 use self::{
     decode::Corrupt,
-    source::{Refill, Region, Source},
+    source::{ByteSource, Refill, Region},
 };
 use super::claims::Claim;
 use super::{LinkType, Precision, Timestamp};
@@ -64,7 +64,7 @@ pub const MAX_BURST: usize = 4096;
 
 /// An open capture.
 pub struct Capture {
-    source: Source,
+    source: ByteSource,
     parser: Parser,
     /// Bytes of the burst that was handed on last.
     taken: usize,
@@ -183,19 +183,19 @@ impl Capture {
 
     fn from_file(file: File, at: u64) -> Result<Self, ReadError> {
         let claim = Claim::to_read(&file);
-        let Some(region) = Region::of(&file, at)? else { return Self::begin(Source::pipe(file)?) };
-        let capture = Self::begin(Source::region(region.clone())?)?;
+        let Some(region) = Region::of(&file, at)? else { return Self::begin(ByteSource::pipe(file)?) };
+        let capture = Self::begin(ByteSource::region(region.clone())?)?;
         Ok(Self { again: Some(region), _claim: Some(claim), ..capture })
     }
 
     /// Reads a capture that is already in memory, without a buffer between.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, ReadError> {
-        Self::begin(Source::memory(bytes)?)
+        Self::begin(ByteSource::memory(bytes)?)
     }
 
     /// Reads a capture from any reader, which is asked for more only when no whole packet is left.
     pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Self, ReadError> {
-        Self::begin(Source::reader(reader)?)
+        Self::begin(ByteSource::reader(reader)?)
     }
 
     /// The next packets, at most `max` (and [`MAX_BURST`]), waiting for them if need be; `None` at
@@ -263,7 +263,7 @@ impl Capture {
     pub fn survey(&self) -> Result<Info, ReadError> {
         let mut info = self.info();
         let Some(region) = self.again.as_ref().filter(|_| !info.complete) else { return Ok(info) };
-        let mut other = Self::begin(Source::region(region.clone())?)?;
+        let mut other = Self::begin(ByteSource::region(region.clone())?)?;
         let mut noted = (0, 0);
         while let Ok(Some(_)) = other.next_burst(MAX_BURST) {
             other.note_new(&mut noted, &mut info);
@@ -297,7 +297,7 @@ impl Capture {
     /// more packets were read. Nothing happens where there is no [`Capture::split`].
     pub fn skip_to(&mut self, offset: u64, packets: u64) {
         if let Some(file) = self.again.as_ref().filter(|_| self.source.is_plain()) {
-            self.source = Source::rest(file.clone(), offset);
+            self.source = ByteSource::rest(file.clone(), offset);
             (self.taken, self.last, self.packets) = (0, 0, self.packets + packets);
         }
     }
@@ -313,7 +313,7 @@ impl Capture {
         self.packets
     }
 
-    fn begin(mut source: Source) -> Result<Self, ReadError> {
+    fn begin(mut source: ByteSource) -> Result<Self, ReadError> {
         let parser = Parser::choose(&mut source)?;
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -408,7 +408,7 @@ impl Capture {
 
 impl Parser {
     /// Reads the first bytes and, of a classic pcap, the file header.
-    fn choose(source: &mut Source) -> Result<Self, ReadError> {
+    fn choose(source: &mut ByteSource) -> Result<Self, ReadError> {
         let magic = match head::<4>(source)? {
             Ok(magic) => magic,
             Err(0) => return Err(ReadError::Empty),
@@ -427,7 +427,7 @@ impl Parser {
 
     /// The block type of a section header is a line break in any convention: only the byte order
     /// mark tells.
-    fn choose_pcapng(source: &mut Source) -> Result<Self, ReadError> {
+    fn choose_pcapng(source: &mut ByteSource) -> Result<Self, ReadError> {
         let header = head::<12>(source)?.map_err(|got| broken(0, Damage::FileHeaderCut(got)))?;
         let mark = pcap::u32_at(&header, 8, false);
         if mark == BYTE_ORDER || mark.swap_bytes() == BYTE_ORDER {
@@ -482,7 +482,7 @@ impl<'a> Spans<'a> {
 }
 
 /// The first `N` bytes of a source, waiting for them; otherwise how many there are.
-fn head<const N: usize>(source: &mut Source) -> Result<Result<[u8; N], u64>, ReadError> {
+fn head<const N: usize>(source: &mut ByteSource) -> Result<Result<[u8; N], u64>, ReadError> {
     loop {
         if let Some(bytes) = source.bytes().first_chunk() {
             return Ok(Ok(*bytes));

@@ -191,7 +191,7 @@ impl Pcap {
         }
     }
 
-    /// The same in nanoseconds since the epoch.
+    /// A record's time in nanoseconds since the epoch.
     #[inline(always)]
     pub(super) fn time_ns(&self, record: &[u8]) -> u64 {
         let part = u64::from(self.field(record, 4));

@@ -3,7 +3,7 @@
 //! A capture that is read for its packets keeps no such places: they are found by reading the file
 //! once more, as far as somebody asks. So who does not ask pays nothing.
 
-use super::source::{Region, Source};
+use super::source::{ByteSource, Region};
 use super::{Capture, Found, MAX_BURST, ReadError};
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ impl Capture {
 
 impl Places {
     fn of(file: &Region) -> Result<Self, ReadError> {
-        Ok(Self { file: file.clone(), walk: Capture::begin(Source::region(file.clone())?)?, last: None })
+        Ok(Self { file: file.clone(), walk: Capture::begin(ByteSource::region(file.clone())?)?, last: None })
     }
 
     /// Where the packet of that number lies in the uncompressed file, from 0 on, with its record or

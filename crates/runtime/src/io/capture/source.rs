@@ -32,7 +32,7 @@ use crate::io::sys::mapped::Mapping;
 const BUFFER: usize = 256 << 10;
 
 /// Bytes not yet consumed, and a way to more.
-pub(super) enum Source {
+pub(super) enum ByteSource {
     Memory { bytes: Vec<u8>, at: usize },
     Stream(Stream),
 }
@@ -70,7 +70,7 @@ pub(super) struct Region {
     at: u64,
 }
 
-impl Source {
+impl ByteSource {
     /// A regular file.
     pub(super) fn region(region: Region) -> io::Result<Self> {
         let total = region.size()?;
@@ -117,7 +117,7 @@ impl Source {
         }
     }
 
-    /// Bytes before [`Source::bytes`].
+    /// Bytes before [`ByteSource::bytes`].
     pub(super) fn offset(&self) -> u64 {
         match self {
             Self::Memory { at, .. } => *at as u64,

@@ -38,8 +38,8 @@ const MAPPED: usize = 4 << 20;
 const COPIED: usize = 512 << 10;
 /// Stretches of a mapped group: as many misses as a processor core has under way at once.
 const MANY: usize = 16;
-/// The same where the processor's own prefetching finds the records, as long as it need not follow
-/// more than a few walks.
+/// Stretches of a mapped group where the processor's own prefetching finds the records, as long as
+/// it need not follow more than a few walks.
 const FEW: usize = 4;
 /// Records of fewer bytes on average are found by it.
 const SHORT: usize = 256;

@@ -50,7 +50,7 @@ const NO_ROOM: Duration = Duration::from_millis(1);
 pub enum Spec {
     /// An interface of the system: `dev:NAME`.
     Interface(String),
-    /// The same, with segments that the system has merged left whole: `gso:NAME`.
+    /// An interface of the system, with segments that it has merged left whole: `gso:NAME`.
     Segments(String),
     /// A TAP interface, made if there is none of that name: `tap:NAME`.
     Tap(String),

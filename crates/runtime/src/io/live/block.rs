@@ -16,7 +16,7 @@ const HEADER: usize = ADDRESS + 20;
 const ADDRESS: usize = 48;
 /// Where a frame has its VLAN tags: after the two addresses.
 const TAGS: usize = 12;
-/// The same of a cooked header of version 1: before the protocol.
+/// Where a cooked header of version 1 has its VLAN tags: before the protocol.
 const COOKED_TAGS: usize = 14;
 /// Bytes of the longest cooked header, that of version 2.
 const COOKED: usize = 20;
@@ -47,7 +47,8 @@ pub(super) enum Form {
     Plain,
     /// A header made here of what the kernel tells (LINUX_SLL), before what it gives.
     Cooked,
-    /// The same with the interface's number (LINUX_SLL2).
+    /// A header made here of what the kernel tells, with the interface's number (LINUX_SLL2),
+    /// before what it gives.
     Cooked2,
 }
 

@@ -428,7 +428,7 @@ fn number16(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u16::from_be_bytes(*chunk))
 }
 
-/// The same of four bytes.
+/// A number of four bytes in network order; 0 where there is none, which callers have ruled out.
 fn number32(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u32::from_be_bytes(*chunk))
 }

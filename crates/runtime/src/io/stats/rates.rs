@@ -82,8 +82,8 @@ impl Rates {
         }
     }
 
-    /// The same in about so many intervals from the first packet to the last, if their length may
-    /// be chosen: 1, 2 or 5 times a power of ten.
+    /// The amounts in about so many intervals from the first packet to the last, if their length
+    /// may be chosen: 1, 2 or 5 times a power of ten.
     pub fn fitted(mut self, intervals: i64) -> Self {
         self.keep();
         let span = |rates: &Self| match (rates.rows.keys().next(), rates.rows.keys().next_back()) {

@@ -95,7 +95,7 @@ impl Counts {
         }
     }
 
-    /// The same seen from the other end.
+    /// The flow's counts as seen from the other end.
     pub(super) fn turned(self) -> Self {
         Self { there: self.back, back: self.there, begun_back: !self.begun_back, ..self }
     }

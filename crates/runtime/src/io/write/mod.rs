@@ -1,4 +1,4 @@
-//! Writing captures: a [`Plan`] says what, [`Writer`] does it.
+//! Writing captures: a [`WriteOptions`] says what, [`Writer`] does it.
 //!
 //! - A file is complete or absent: it gets its name in [`Writer::finish`] and not before, whatever
 //!   happens. Pipes, devices and standard output are written directly. After a failed write nothing
@@ -10,10 +10,10 @@
 //! - Classic pcap is written in this machine's byte order; a pcapng that is copied keeps its own.
 //!
 //! ```
-//! use netvm_runtime::io::{LinkType, Plan, Timestamp, Writer};
+//! use netvm_runtime::io::{LinkType, Timestamp, WriteOptions, Writer};
 //!
 //! let path = std::env::temp_dir().join(format!("netvm-doc-{}.pcap", std::process::id()));
-//! let mut writer = Writer::create(&path, &Plan::for_output(&path, &[]))?;
+//! let mut writer = Writer::create(&path, &WriteOptions::for_output(&path, &[]))?;
 //! writer.write_packet(LinkType::EN10MB, Timestamp::from_micros(7, 1), 60, b"abc")?;
 //! assert!(!path.exists());
 //! writer.finish()?;
@@ -57,7 +57,7 @@ pub enum Compression {
 
 /// What an output is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct WriteOptions {
     /// The format.
     pub format: Format,
     /// The compression around it.
@@ -72,7 +72,7 @@ pub struct Plan {
     pub fcs: u32,
 }
 
-impl Plan {
+impl WriteOptions {
     /// What people expect of an output of this name with packets of these inputs: pcapng if the
     /// name ends in `.pcapng` or the inputs mix link types, else classic pcap in the finest
     /// precision among them; compressed if the name ends (after that) in `.gz` or `.zst`.
@@ -111,7 +111,7 @@ impl Compression {
 /// An output being written. Dropped without [`Writer::finish`], a file is as if it had never been.
 pub struct Writer {
     sink: Sink,
-    plan: Plan,
+    plan: WriteOptions,
     body: Body,
     packets: u64,
     failed: bool,
@@ -144,13 +144,13 @@ pub struct Written {
 
 impl Writer {
     /// Opens an output: a file, a pipe, a device, or standard output for `-`.
-    pub fn create(path: impl AsRef<Path>, plan: &Plan) -> Result<Self, WriteError> {
+    pub fn create(path: impl AsRef<Path>, plan: &WriteOptions) -> Result<Self, WriteError> {
         Ok(Self::with(Sink::create(path.as_ref(), plan.compression)?, plan))
     }
 
     /// Opens an output that has its name, and a header, from the beginning: other programs may read
     /// it while it grows. What was in a file of that name is gone.
-    pub fn create_growing(path: impl AsRef<Path>, plan: &Plan) -> Result<Self, WriteError> {
+    pub fn create_growing(path: impl AsRef<Path>, plan: &WriteOptions) -> Result<Self, WriteError> {
         let mut writer = Self::with(Sink::create_growing(path.as_ref(), plan.compression)?, plan);
         writer.guarded(|writer| match &mut writer.body {
             Body::Unbegun => writer.begin(plan.precision, plan.link_type),
@@ -169,7 +169,7 @@ impl Writer {
     }
 
     /// Writes to any writer, called `-` in errors.
-    pub fn to_writer(writer: impl Write + Send + 'static, plan: &Plan) -> Result<Self, WriteError> {
+    pub fn to_writer(writer: impl Write + Send + 'static, plan: &WriteOptions) -> Result<Self, WriteError> {
         let target = Target::Other(Box::new(writer));
         Ok(Self::with(Sink::over(target, "-".into(), plan.compression)?, plan))
     }
@@ -210,8 +210,8 @@ impl Writer {
         self.guarded(|writer| writer.sink.flush().map_err(|source| writer.sink.error(source)))
     }
 
-    /// The same of a growing file, if a second has passed since the last time, or a megabyte was
-    /// written.
+    /// Passes on everything written so far to a growing file, if a second has passed since the last
+    /// time, or a megabyte was written.
     pub fn flush_due(&mut self) -> Result<(), WriteError> {
         if self.failed { Ok(()) } else { self.guarded(Self::flush_if_due) }
     }
@@ -224,7 +224,7 @@ impl Writer {
     /// Ends the output and, if it is a file, puts it in its place. An output without packets is a
     /// capture without packets.
     pub fn finish(mut self) -> Result<Written, WriteError> {
-        let Plan { precision, link_type, snaplen, .. } = self.plan;
+        let WriteOptions { precision, link_type, snaplen, .. } = self.plan;
         self.guarded(|writer| match &mut writer.body {
             Body::Unbegun => writer.begin(precision, link_type),
             Body::Ng(ng @ Ng::Nothing) => ng.interface(&mut writer.sink, link_type, precision, snaplen).map(drop),
@@ -235,7 +235,7 @@ impl Writer {
         self.sink.finish().map(|bytes| Written { packets, bytes })
     }
 
-    fn with(sink: Sink, plan: &Plan) -> Self {
+    fn with(sink: Sink, plan: &WriteOptions) -> Self {
         let body = match plan.format {
             Format::Pcap => Body::Unbegun,
             Format::Pcapng => Body::Ng(Ng::default()),

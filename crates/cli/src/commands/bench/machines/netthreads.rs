@@ -167,8 +167,8 @@ pub(super) fn figures(sources: &Path, seconds: f64) -> Outcome<Vec<Figure>> {
     Ok(vec![gains, commits, accesses, sections, conflicts])
 }
 
-/// The same with as many loads and stores in each section as the paper counts, of words that no
-/// other packet of that time touches: the fragment's own place in the array of its message, and the
+/// Work with as many loads and stores in each section as the paper counts, of words that no other
+/// packet of that time touches: the fragment's own place in the array of its message, and the
 /// thread's stack, which transactions watch as well.
 fn longer(work: &[Work], accesses: [f64; 4]) -> Vec<Work> {
     let counts = [accesses[0] as u64, accesses[2] as u64];
@@ -192,7 +192,7 @@ fn longer(work: &[Work], accesses: [f64; 4]) -> Vec<Work> {
     (0..).zip(work).map(one).collect()
 }
 
-/// The same with a mutex of the packet's flow in the place of the element's.
+/// Work with a mutex of the packet's flow in the place of the element's.
 fn by_flow(work: &[Work], machine: &Machine) -> Vec<Work> {
     let mut work = work.to_vec();
     for packet in &mut work {

@@ -11,7 +11,7 @@ use crate::commands::simulate::observed::Observed;
 use crate::failure::{Failure, Outcome};
 use machine::description::{self, Search};
 use machine::figure::Figure;
-use machine::scheduler::{self, Plan};
+use machine::scheduler::{self, GroupAssignment};
 use machine::stages::{self, Parts};
 use machine::{Machine, Trace};
 use std::path::Path;
@@ -63,7 +63,7 @@ fn chain(folder: &Folder, sources: &Path) -> Outcome<machine::Trace> {
 }
 
 /// Cycles of so many cores for all packets.
-fn cycles(machine: &Machine, packets: &[Parts], plan: &Plan, by_flow: bool) -> Outcome<f64> {
+fn cycles(machine: &Machine, packets: &[Parts], plan: &GroupAssignment, by_flow: bool) -> Outcome<f64> {
     let report = scheduler::simulate(machine, packets, plan, by_flow, packets.len() as u64).map_err(Failure::failed)?;
     Ok(report.cycles as f64)
 }
@@ -71,7 +71,7 @@ fn cycles(machine: &Machine, packets: &[Parts], plan: &Plan, by_flow: bool) -> O
 /// How much of a core's time is searching, with the DFA unit and in software.
 fn share(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
     let mut figure = super::figure("octeon-search", "NetVM, table 1: time spent in string matching", "%", &["ours", "paper"]);
-    let one = Plan::completion(trace.elements.len(), 1);
+    let one = GroupAssignment::completion(trace.elements.len(), 1);
     let all = |machine: &Machine| cycles(machine, &stages::parts(trace, machine), &one, false);
     let without = all(&Machine { search: None, ..machine.clone() })?;
     // In software each byte is a load of the automaton's row and a few instructions.
@@ -89,8 +89,8 @@ fn share(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
 
 fn speedup(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
     let (packets, elements) = (stages::parts(trace, machine), trace.elements.len());
-    let one = cycles(machine, &packets, &Plan::completion(elements, 1), false)?;
-    let against = |plan: &Plan, by_flow: bool| cycles(machine, &packets, plan, by_flow).map(|cycles| Some(one / cycles));
+    let one = cycles(machine, &packets, &GroupAssignment::completion(elements, 1), false)?;
+    let against = |plan: &GroupAssignment, by_flow: bool| cycles(machine, &packets, plan, by_flow).map(|cycles| Some(one / cycles));
     let mut figure = Figure {
         name: "octeon-cores",
         title: format!("NetVM, figure 14(c): {CORES} cores against one"),
@@ -100,11 +100,11 @@ fn speedup(machine: &Machine, trace: &Trace) -> Outcome<Figure> {
     };
     let cost = stages::by_element(&packets, elements, machine);
     let of: Vec<u64> = (0..elements).map(|n| cost.iter().map(|packet| packet[n]).sum()).collect();
-    figure.row("an element a core", vec![against(&Plan::each(elements), false)?, Some(1.55)]);
-    figure.row("pipeline, balanced", vec![against(&Plan::balanced(&of, CORES), false)?, None]);
-    figure.row("pipeline, balanced, by flow", vec![against(&Plan::balanced(&of, CORES), true)?, None]);
-    figure.row("run to completion", vec![against(&Plan::completion(elements, CORES), false)?, None]);
-    figure.row("run to completion, by flow", vec![against(&Plan::completion(elements, CORES), true)?, None]);
+    figure.row("an element a core", vec![against(&GroupAssignment::each(elements), false)?, Some(1.55)]);
+    figure.row("pipeline, balanced", vec![against(&GroupAssignment::balanced(&of, CORES), false)?, None]);
+    figure.row("pipeline, balanced, by flow", vec![against(&GroupAssignment::balanced(&of, CORES), true)?, None]);
+    figure.row("run to completion", vec![against(&GroupAssignment::completion(elements, CORES), false)?, None]);
+    figure.row("run to completion, by flow", vec![against(&GroupAssignment::completion(elements, CORES), true)?, None]);
     let (slowest, total) = (of.iter().copied().max().unwrap_or(0), of.iter().sum::<u64>().max(1));
     figure.row("slowest element, part of the time", vec![Some(slowest as f64 / total as f64), Some(0.6)]);
     Ok(figure)

@@ -40,7 +40,7 @@ const ROOM_BEFORE: u32 = 128;
 
 /// What is in which node.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct NodePartition {
     /// By element its handler in pieces.
     pub pieces: Vec<Pieces>,
     /// By unit its element and piece: first the elements' first pieces, then the others.
@@ -51,7 +51,7 @@ pub(super) struct Plan {
     pub notes: Vec<String>,
 }
 
-impl Plan {
+impl NodePartition {
     /// All in one node.
     pub fn single(parts: &[Part<'_>]) -> Self {
         let pieces = parts.iter().map(|part| Pieces::whole(part.func)).collect();
@@ -140,7 +140,7 @@ impl<'a> Groups<'a> {
     }
 
     /// Puts together what must be.
-    fn settle(mut self) -> Plan {
+    fn settle(mut self) -> NodePartition {
         loop {
             let (plan, nodes) = self.planned();
             match nodes.disordered() {
@@ -150,8 +150,8 @@ impl<'a> Groups<'a> {
         }
     }
 
-    fn planned(&self) -> (Plan, Nodes) {
-        let mut plan = Plan::default();
+    fn planned(&self) -> (NodePartition, Nodes) {
+        let mut plan = NodePartition::default();
         for (n, part) in self.parts.iter().enumerate() {
             let (pieces, why) = if self.whole[n] { (Pieces::whole(part.func), None) } else { Pieces::of(part.func, self.room) };
             plan.notes.extend(why.map(|why| format!("{} is not divided further: {why}", part.name)));
@@ -163,7 +163,7 @@ impl<'a> Groups<'a> {
         (plan, nodes)
     }
 
-    fn nodes(&self, plan: &Plan) -> Nodes {
+    fn nodes(&self, plan: &NodePartition) -> Nodes {
         let node = |at: usize, (element, piece): (usize, usize)| 1 + if piece == 0 { self.group[element] } else { at };
         let of: Vec<usize> = plan.units.iter().enumerate().map(|(at, unit)| node(at, *unit)).collect();
         let (mut to, mut keeps) = (vec![BTreeSet::new(); plan.units.len() + 1], vec![false; plan.units.len() + 1]);
@@ -180,7 +180,7 @@ impl<'a> Groups<'a> {
         Nodes { of, to, keeps }
     }
 
-    fn join(&mut self, plan: &Plan, nodes: &Nodes, wrong: usize, together: &BTreeSet<usize>) {
+    fn join(&mut self, plan: &NodePartition, nodes: &Nodes, wrong: usize, together: &BTreeSet<usize>) {
         let element = nodes.of.iter().position(|node| *node == wrong).map_or("", |unit| self.parts[plan.units[unit].0].name);
         self.notes.push(format!("{} nodes are one: {element} keeps something, and would have packets in another order", together.len()));
         let elements: BTreeSet<usize> =
@@ -197,7 +197,7 @@ impl<'a> Groups<'a> {
 
     /// Numbers nodes in the order in which packets come to them. What is reached from devices alone
     /// is where packets come in.
-    fn numbered(&self, mut plan: Plan, nodes: &Nodes) -> Plan {
+    fn numbered(&self, mut plan: NodePartition, nodes: &Nodes) -> NodePartition {
         let position = positions(self.parts, self.entries);
         let before = nodes.before();
         let mut first: BTreeMap<usize, (usize, usize)> = BTreeMap::new();

@@ -5,9 +5,9 @@ use super::super::calls::store;
 use super::super::scalar::{Frame, Scalar, ctype};
 use super::super::{Unsupported, sets, with_sets};
 use super::cuts::{self, BUDGET, Pieces};
-use super::division::Plan;
+use super::division::NodePartition;
 use super::{Leave, MOST_STATE, array, opencl, searches, tables};
-use crate::backends::graph::{Link, Way};
+use crate::backends::graph::{Link, OutputWire};
 use crate::mir::{Block, Func, Helper, Op, Order, Site, Value};
 use netil::copro::CoproError;
 use netil::exec::{DropReason, EXCEPTIONS, MAX_COPIED, MAX_COPIES, State, TrapKind};
@@ -25,10 +25,10 @@ pub(super) struct Core<'a> {
     pub module: &'a Module,
     pub shared: u32,
     /// Where its ports lead; where a program is alone, packets leave by each.
-    pub ways: Option<&'a [Way]>,
+    pub ways: Option<&'a [OutputWire]>,
     pub ends: &'a [Leave],
     /// What is in which node.
-    pub plan: &'a Plan,
+    pub plan: &'a NodePartition,
     /// Bytes of info memory, behind which lies what packets take along from node to node.
     pub info: u32,
     /// The piece that is being written.

@@ -8,7 +8,7 @@
 //!
 //! Source: the vectors and nodes of the PVPP paper, sections 2 and 3.2.
 
-use super::division::Plan;
+use super::division::NodePartition;
 use super::{Emitted, Part, element, quoted};
 use crate::mir::{Func, Helper, Op};
 use netil::table::Space;
@@ -119,7 +119,7 @@ pub(super) fn keeps(op: &Op) -> bool {
 }
 
 /// The nodes.
-pub(super) fn nodes(texts: &[Emitted], parts: &[Part<'_>], plan: &Plan) -> Vec<Node> {
+pub(super) fn nodes(texts: &[Emitted], parts: &[Part<'_>], plan: &NodePartition) -> Vec<Node> {
     let count = plan.nodes.iter().max().map_or(1, |last| last + 1);
     let common = || COMMON.iter().map(|name| (*name).to_owned()).collect();
     let none = || COMMON.iter().map(|_| (usize::MAX, None)).collect();
@@ -143,7 +143,7 @@ pub(super) fn nodes(texts: &[Emitted], parts: &[Part<'_>], plan: &Plan) -> Vec<N
 }
 
 /// What a node is called by its first element or piece.
-fn named(part: &Part<'_>, plan: &Plan, piece: usize) -> String {
+fn named(part: &Part<'_>, plan: &NodePartition, piece: usize) -> String {
     let table = plan.pieces[part.n].pieces[piece].table.and_then(|table| part.program.module().tables.get(table as usize));
     table.map_or_else(|| part.name.to_owned(), |table| format!("{}-{}", part.name, table.name))
 }
@@ -177,7 +177,7 @@ pub(super) fn arrive(info: u32, small: bool) -> String {
 }
 
 /// How packets go on in each node, and the node of each element and piece.
-pub(super) fn resume(nodes: &[Node], plan: &Plan) -> String {
+pub(super) fn resume(nodes: &[Node], plan: &NodePartition) -> String {
     let mut text = format!("\nNV_INLINE void nv_resume(uint32_t node{}\n{{\n", element::PARAMETERS.replace('(', ", "));
     text += "#ifdef NV_NUMBER_AT\n    r->number = nv_le(info + NV_NUMBER_AT, 8);\n#endif\n    switch (node) {\n";
     for (n, node) in nodes.iter().enumerate().skip(1) {
@@ -195,7 +195,7 @@ pub(super) fn resume(nodes: &[Node], plan: &Plan) -> String {
 
 /// What the queues of groups are made of: how many there are, which keep something from packet to
 /// packet, and what an entry takes along.
-pub(super) fn groups(nodes: &[Node], plan: &Plan, needs: Needs) -> String {
+pub(super) fn groups(nodes: &[Node], plan: &NodePartition, needs: Needs) -> String {
     let atomic = |node: &Node| u32::from(node.units.iter().any(|(element, piece, _)| plan.pieces[*element].keeps(*piece)));
     let all: Vec<String> = nodes.iter().map(|node| atomic(node).to_string()).collect();
     let (count, bytes) = (nodes.len(), needs.info + needs.kept + 1);

@@ -5,7 +5,7 @@ use super::super::Refused;
 use super::super::lir::{Alu, Cond, End, Inst, Label, Reg, Size, Src};
 use super::Select;
 use crate::mir::Value;
-use crate::sets::{Hash, Plan, Search};
+use crate::sets::{Hash, MembershipTest, Search};
 use netil::set::{Range, Set};
 
 /// The most ranges of wide values: each takes some instructions.
@@ -16,21 +16,21 @@ impl Select<'_> {
     pub fn member(&mut self, set: u32, v: Value, yes: Label, no: Label) -> Result<(), Refused> {
         let module = self.program.module();
         let set = self.func.set(module, set);
-        let Some(plan) = Plan::choose(set) else { return self.member_wide(set, v, yes, no) };
+        let Some(plan) = MembershipTest::choose(set) else { return self.member_wide(set, v, yes, no) };
         let (v, wide) = (self.reg(v), set.width() > 32);
         match &plan {
-            Plan::Compare(ranges) => {
+            MembershipTest::Compare(ranges) => {
                 let ranges: Vec<(u64, u64, Label)> = ranges.iter().map(|(low, high)| (*low, *high, yes)).collect();
                 self.search(v, wide, &ranges, no);
             }
-            Plan::Bits { low, mask } => {
+            MembershipTest::Bits { low, mask } => {
                 let at = self.less(v, wide, *low);
                 self.inside(at, wide, 64, no);
                 let mask = self.constant(*mask);
                 self.alu(Alu::Rsh, true, mask, Src::Reg(at));
                 self.branch(Cond::Set, true, mask, Src::Imm(1), yes, no);
             }
-            Plan::Bitmap { low, span, words } => {
+            MembershipTest::Bitmap { low, span, words } => {
                 let at = self.less(v, wide, *low);
                 let at = self.kept(at);
                 self.inside(at, wide, *span, no);
@@ -39,8 +39,8 @@ impl Select<'_> {
                 self.alu(Alu::Rsh, true, word, Src::Reg(at));
                 self.branch(Cond::Set, true, word, Src::Imm(1), yes, no);
             }
-            Plan::Hash(hash) => self.hashed(hash, v, wide, yes, no),
-            Plan::Search(search) => self.searched(search, v, wide, yes, no),
+            MembershipTest::Hash(hash) => self.hashed(hash, v, wide, yes, no),
+            MembershipTest::Search(search) => self.searched(search, v, wide, yes, no),
         }
         Ok(())
     }

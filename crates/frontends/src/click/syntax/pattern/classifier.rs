@@ -8,16 +8,16 @@ use super::formula::{Area, Formula};
 use super::{emit, program};
 use crate::click::config::unquote;
 use crate::click::syntax::ArgumentError;
-use crate::click::syntax::whole::{Job, Written};
+use crate::click::syntax::configuration::{Generated, Request};
 
 /// Offsets are smaller than this: no packet is longer.
 const FARTHEST: u32 = 1 << 24;
 
 /// Writes the function of a list of patterns, one for each output.
-pub(in crate::click::syntax) fn write(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    job.one_for_each_output()?;
-    let rules = job.each(|n, argument| Ok((pattern(&String::from_utf8_lossy(&unquote(argument)))?, n as i64)))?;
-    Ok(program::with(emit::function(job.name, &rules), job.name, &rules))
+pub(in crate::click::syntax) fn write(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    request.one_for_each_output()?;
+    let rules = request.each(|n, argument| Ok((pattern(&String::from_utf8_lossy(&unquote(argument)))?, n as i64)))?;
+    Ok(program::with(emit::function(request.name, &rules), request.name, &rules))
 }
 
 pub(super) fn pattern(text: &str) -> Result<Formula, ArgumentError> {

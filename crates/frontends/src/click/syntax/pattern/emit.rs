@@ -14,7 +14,7 @@ use super::fields::{Known, constant, has, has_bytes, header_field, output, read_
 use super::formula::{Area, Fact, Field, Formula, IP_HEADER, Op, Rule, Test, fact, informed};
 use super::table::{self, LEAST, TABLES, Tabled};
 use super::writer::Writer;
-use crate::click::syntax::whole::Written;
+use crate::click::syntax::configuration::Generated;
 use std::collections::{BTreeMap, HashMap};
 
 /// Deeper than that, blocks are no longer divided.
@@ -23,12 +23,12 @@ const DEPTH: usize = 24;
 const CONDITIONS: usize = 12;
 
 /// Writes `static int NAME(void)`, and what it needs with names that begin with it.
-pub(in crate::click) fn function(name: &str, rules: &[Rule]) -> Written {
+pub(in crate::click) fn function(name: &str, rules: &[Rule]) -> Generated {
     with_tables(name, rules, LEAST)
 }
 
-/// The same with tables for so many patterns in a row.
-pub(super) fn with_tables(name: &str, rules: &[Rule], least: usize) -> Written {
+/// Writes `static int NAME(void)` with tables for so many patterns in a row, and what it needs.
+pub(super) fn with_tables(name: &str, rules: &[Rule], least: usize) -> Generated {
     let mut rules: Vec<Rule> = rules.iter().map(|(formula, output)| (informed(formula.clone()), *output)).collect();
     if let Some(last) = rules.iter().position(|(formula, _)| *formula == Formula::Is(true)) {
         rules.truncate(last + 1);
@@ -47,7 +47,7 @@ pub(super) fn with_tables(name: &str, rules: &[Rule], least: usize) -> Written {
         writer.line(1, "return -1;");
     }
     writer.text.push_str("}\n");
-    Written { source: helpers + &writer.tables + &writer.text, rows: Vec::new(), entries: writer.entries }
+    Generated { source: helpers + &writer.tables + &writer.text, rows: Vec::new(), entries: writer.entries }
 }
 
 /// What a set of patterns reads.

@@ -151,7 +151,7 @@ impl Formula {
         }
     }
 
-    /// The same with less in it: constants are gone, and so are lists in lists of their kind.
+    /// This formula with less in it: constants are gone, and so are lists in lists of their kind.
     pub(in crate::click) fn simple(self) -> Self {
         match self {
             Self::Test(test) => simple_test(test),
@@ -171,7 +171,7 @@ impl Formula {
         }
     }
 
-    /// The same where a fact is known, which includes that the field's bytes are there.
+    /// This formula where a fact is known, which includes that the field's bytes are there.
     pub(super) fn given(&self, fact: &Fact) -> Self {
         match self {
             Self::Test(test) if test.field == fact.field && test.mask & !fact.mask == 0 => Self::Is(test.passes(fact.value)),

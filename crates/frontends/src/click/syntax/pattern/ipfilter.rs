@@ -18,23 +18,23 @@ use super::primitive::{Data, Ends, Mask, Primitive, Relation};
 use super::program;
 use super::words::{self, Bits, Kind, Named, Protocol};
 use crate::click::config::unquote;
-use crate::click::syntax::whole::{Job, Written};
+use crate::click::syntax::configuration::{Generated, Request};
 use crate::click::syntax::{ArgumentError, Scope, address, ethernet, integer, port, prefix};
 
 /// How deeply patterns may be nested.
 const DEPTH: usize = 50;
 
 /// Writes the function of patterns with an output for each.
-pub(in crate::click::syntax) fn classifier(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    job.one_for_each_output()?;
-    let rules = job.each(|n, argument| Ok((pattern(&words_of(&text(argument)), &job.names)?, n as i64)))?;
-    Ok(program::with(emit::function(job.name, &rules), job.name, &rules))
+pub(in crate::click::syntax) fn classifier(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    request.one_for_each_output()?;
+    let rules = request.each(|n, argument| Ok((pattern(&words_of(&text(argument)), &request.names)?, n as i64)))?;
+    Ok(program::with(emit::function(request.name, &rules), request.name, &rules))
 }
 
 /// Writes the function of patterns behind actions.
-pub(in crate::click::syntax) fn filter(job: &Job<'_>) -> Result<Written, Vec<ArgumentError>> {
-    let rules = job.each(|_, argument| rule(&text(argument), job))?;
-    Ok(program::with(emit::function(job.name, &rules), job.name, &rules))
+pub(in crate::click::syntax) fn filter(request: &Request<'_>) -> Result<Generated, Vec<ArgumentError>> {
+    let rules = request.each(|_, argument| rule(&text(argument), request))?;
+    Ok(program::with(emit::function(request.name, &rules), request.name, &rules))
 }
 
 fn text(argument: &str) -> String {
@@ -42,23 +42,23 @@ fn text(argument: &str) -> String {
 }
 
 /// `ACTION PATTERN`
-fn rule(text: &str, job: &Job<'_>) -> Result<Rule, ArgumentError> {
+fn rule(text: &str, request: &Request<'_>) -> Result<Rule, ArgumentError> {
     let words = words_of(text);
     let Some((action, rest)) = words.split_first() else { return Err(ArgumentError::new("an action and a pattern are missing")) };
     let output = match *action {
         "deny" | "drop" => -1,
-        "allow" if job.outputs == 0 => return Err(ArgumentError::new("`allow` means output 0, and there is none")),
+        "allow" if request.outputs == 0 => return Err(ArgumentError::new("`allow` means output 0, and there is none")),
         "allow" => 0,
         number => {
             let output = integer::parse(number, 0)
                 .map_err(|_| ArgumentError::new(format!("`{number}` is not an action: allow, deny, drop or an output's number")))?;
-            if !(0..i128::from(job.outputs)).contains(&output) {
+            if !(0..i128::from(request.outputs)).contains(&output) {
                 return Err(ArgumentError::new(format!("there is no output {output}")));
             }
             output
         }
     };
-    Ok((pattern(rest, &job.names)?, output as i64))
+    Ok((pattern(rest, &request.names)?, output as i64))
 }
 
 /// A whole pattern.

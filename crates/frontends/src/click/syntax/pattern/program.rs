@@ -11,7 +11,7 @@
 //! Source: Click's manual of Classifier, and what its handler shows.
 
 use super::formula::{Formula, Op, Rule, Test};
-use crate::click::syntax::whole::Written;
+use crate::click::syntax::configuration::Generated;
 use std::fmt::Write as _;
 
 /// As many steps are shown.
@@ -51,7 +51,7 @@ struct Program {
 }
 
 /// The function of patterns, and one that prints their program.
-pub(super) fn with(mut written: Written, name: &str, rules: &[Rule]) -> Written {
+pub(super) fn with(mut written: Generated, name: &str, rules: &[Rule]) -> Generated {
     written.source += &function(name, rules);
     written
 }

@@ -4,9 +4,9 @@
 use super::emit;
 use super::formula::Rule;
 use super::{classifier, ipfilter, table};
-use crate::c::{self, Instance, Source};
+use crate::c::{self, Instance, SourceFile};
 use crate::click::processing::Kind;
-use crate::click::syntax::whole::Written;
+use crate::click::syntax::configuration::Generated;
 use crate::click::syntax::{ArgumentError, Names};
 use netil::Interpreter;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
@@ -113,7 +113,7 @@ pub(super) fn expected(rules: &[Rule], (bytes, at): &Packet) -> i64 {
 }
 
 /// C that gives tables their entries.
-fn filled(written: &Written) -> String {
+fn filled(written: &Generated) -> String {
     let escaped = |bytes: &[u8]| bytes.iter().map(|byte| format!("\\{byte:03o}")).collect::<String>();
     let mut text = String::new();
     for (table, entries) in &written.entries {
@@ -140,7 +140,7 @@ fn agree(lists: &[(String, Vec<Rule>)], packets: &[Packet]) -> [usize; 3] {
     let of = |(n, (_, rules)): (usize, &(String, Vec<Rule>))| {
         least.iter().map(|least| emit::with_tables(&format!("p{n}_{least}"), rules, *least)).collect::<Vec<_>>()
     };
-    let all: Vec<Written> = lists.iter().enumerate().flat_map(of).collect();
+    let all: Vec<Generated> = lists.iter().enumerate().flat_map(of).collect();
     let text: String = all.iter().map(|written| &written.source[..]).collect();
     let names: Vec<String> = (0..lists.len()).flat_map(|n| least.map(|least| format!("p{n}_{least}"))).collect();
     let Some(found) = run((&text, &all.iter().map(filled).collect::<String>()), &names, packets) else { return [1; 3] };
@@ -322,10 +322,10 @@ fn interpreted(rules: &[Rule], least: usize, packets: &[Packet]) -> Vec<i64> {
     let click = concat!(env!("CARGO_MANIFEST_DIR"), "/../../elements/include/click.h");
     let click = std::fs::read_to_string(click).unwrap();
     let outputs = rules.iter().map(|(_, output)| *output as usize + 1).max().unwrap_or(0);
-    let Written { source: generated, entries, .. } = emit::with_tables("classify", rules, least);
+    let Generated { source: generated, entries, .. } = emit::with_tables("classify", rules, least);
     let instance = Instance { inputs: vec![Kind::Push], outputs: vec![Kind::Push; outputs], generated, entries, ..Instance::default() };
     let mut info = c::InfoLayout::default();
-    let compiled = c::compile(Source { name: "Sorted.c", text: CLASS }, &|_| Some(click.clone()), &instance, &mut info);
+    let compiled = c::compile(SourceFile { name: "Sorted.c", text: CLASS }, &|_| Some(click.clone()), &instance, &mut info);
     let module = compiled.unwrap_or_else(|faults| panic!("{}", faults.render(false))).module;
     let module = netil::module::Module { info_size: info.size(), info_fields: info.fields, ..module };
     let program = Arc::new(netil::verify(module).unwrap_or_else(|wrong| panic!("{wrong:?}")));

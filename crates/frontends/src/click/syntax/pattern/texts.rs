@@ -6,17 +6,17 @@ use super::formula::Rule;
 use super::table;
 use super::tests::{PRIMITIVES, Random, ip};
 use crate::click::syntax::Names;
-use crate::click::syntax::whole::{Job, Whole, Written};
+use crate::click::syntax::configuration::{ConfigurationSyntax, Generated, Request};
 
 fn write(syntax: &str, arguments: &[&str], outputs: u32) -> Result<String, Vec<String>> {
-    let source = |written: Written| written.source.split("static void classify_program").next().unwrap_or_default().to_owned();
+    let source = |written: Generated| written.source.split("static void classify_program").next().unwrap_or_default().to_owned();
     written(syntax, arguments, outputs).map(source)
 }
 
-fn written(syntax: &str, arguments: &[&str], outputs: u32) -> Result<Written, Vec<String>> {
+fn written(syntax: &str, arguments: &[&str], outputs: u32) -> Result<Generated, Vec<String>> {
     let (names, arguments) = (Names::default(), arguments.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
-    let job = Job { name: "classify", arguments: &arguments, names: names.at("x"), outputs, inputs: 1, ty: None };
-    Whole::named(syntax).unwrap().write(&job).map_err(|all| all.iter().map(ToString::to_string).collect())
+    let request = Request { name: "classify", arguments: &arguments, names: names.at("x"), outputs, inputs: 1, ty: None };
+    ConfigurationSyntax::named(syntax).unwrap().write(&request).map_err(|all| all.iter().map(ToString::to_string).collect())
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn tables_are_asked_for_what_differs() {
     let rule = |n: usize| format!("{} src net 10.{n}.0.0/16 && udp && dst port {}", ["allow", "deny"][n % 2], 1000 + n);
     let rules: Vec<String> = (0..100).map(rule).chain(["allow src 10.0.0.1 or dst 10.0.0.0/30".to_owned()]).collect();
     let of = |rules: &[String]| written("IPFILTER", &rules.iter().map(String::as_str).collect::<Vec<_>>(), 1).unwrap();
-    let Written { source, entries, .. } = of(&rules[..100]);
+    let Generated { source, entries, .. } = of(&rules[..100]);
     let expected = "
     if (rest >= 4 && ip->protocol == 0x11 && (ntohs(ip->fragment) & 0x1fff) == 0) {
         struct classify_rules1 key1;
@@ -164,7 +164,7 @@ fn tables_are_asked_for_what_differs() {
     );
     assert_eq!((&last.key[..], last.priority, &last.value[..]), (&[0x0a63_0000_044b][..], 1, &[255; 4][..]));
     // One that asks for less: what the others ask is in the key.
-    let Written { source, entries, .. } = of(&rules);
+    let Generated { source, entries, .. } = of(&rules);
     assert!(
         source.contains("key1.is0 = (ip->protocol == 0x11) | ((ntohs(ip->fragment) & 0x1fff) == 0) << 1 | (rest >= 4) << 2 | "),
         "{source}"
@@ -176,7 +176,7 @@ fn tables_are_asked_for_what_differs() {
     more.extend((0..5).map(|n| format!("allow src port {n}")));
     more.push("deny not src port 5 and not dst port 7".to_owned());
     more.extend((0..70).map(|n| format!("allow dst host 11.0.0.{n}")));
-    let Written { source, entries, .. } = of(&more);
+    let Generated { source, entries, .. } = of(&more);
     assert!(source.find("!(").unwrap() < source.find("classify_rules2, &key2").unwrap(), "{source}");
     assert_eq!(entries.values().map(Vec::len).collect::<Vec<_>>(), [112, 70]);
 }

@@ -40,7 +40,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The same in parentheses where it has `&&`, `||` or a comparison beside others.
+    /// A condition in parentheses where it has `&&`, `||` or a comparison beside others.
     fn closed(&self, formula: &Formula, known: Known) -> String {
         let text = self.condition(formula, known);
         let open = match formula {

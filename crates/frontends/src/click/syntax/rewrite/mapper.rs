@@ -9,7 +9,7 @@
 //! Source: Click's manuals; Karger et al., Consistent Hashing and Random Trees (STOC 1997); for the
 //! numbers the documentation of `random(3)`.
 
-use super::{Fields, Job, Pattern, initialiser, integer, single};
+use super::{Fields, Pattern, Request, initialiser, integer, single};
 use crate::click::syntax::ArgumentError;
 
 /// Places of all patterns on the circle, at most.
@@ -21,7 +21,7 @@ pub(super) fn is_seed(argument: &str) -> bool {
 }
 
 fn seed(argument: &str) -> Option<(usize, i32)> {
-    match &Job::words(argument)[..] {
+    match &Request::words(argument)[..] {
         [nodes, seed] => {
             let number = |text: &str| integer::parse(text, 0).ok();
             let nodes = number(nodes).and_then(|nodes| usize::try_from(nodes).ok()).filter(|nodes| *nodes > 0);
@@ -39,13 +39,13 @@ fn id_of(word: &str) -> Option<u16> {
 
 /// A pattern, with an identifier behind it or not; as it would be an input of a rewriter.
 pub(super) fn choice(
-    job: &Job<'_>,
+    request: &Request<'_>,
     argument: &str,
     identified: bool,
     fields: Fields,
     patterns: &mut Vec<Pattern>,
 ) -> Result<(String, u16), ArgumentError> {
-    let mut words = Job::words(argument);
+    let mut words = Request::words(argument);
     let mut id = 0;
     if identified {
         id = words
@@ -56,30 +56,35 @@ pub(super) fn choice(
     if words.first().is_none_or(|word| word != "pattern") {
         words.insert(0, "pattern".to_owned());
     }
-    single(job, &words.join(" "), fields, patterns).map(|row| (row, id))
+    single(request, &words.join(" "), fields, patterns).map(|row| (row, id))
 }
 
 /// The row of an input with a mapper, and those that it chooses from.
-pub(super) fn rows(job: &Job<'_>, arguments: &[String], fields: Fields, patterns: &mut Vec<Pattern>) -> Result<Vec<String>, ArgumentError> {
+pub(super) fn rows(
+    request: &Request<'_>,
+    arguments: &[String],
+    fields: Fields,
+    patterns: &mut Vec<Pattern>,
+) -> Result<Vec<String>, ArgumentError> {
     let identified = arguments.first().is_some_and(|first| is_seed(first));
     let given = &arguments[usize::from(identified)..];
     // As in Click, a mapper may name outputs that this rewriter has not: flows that it sends there
     // are dropped.
-    let job = &Job { outputs: u32::MAX, ..*job };
+    let request = &Request { outputs: u32::MAX, ..*request };
     let mut rows = vec![initialiser("PATTERN", 0, 0, Pattern::default(), 0)];
     for argument in given {
-        rows.push(choice(job, argument, identified, fields, patterns)?.0);
+        rows.push(choice(request, argument, identified, fields, patterns)?.0);
     }
     if rows.len() == 1 { Err(ArgumentError::new("the mapper has no patterns")) } else { Ok(rows) }
 }
 
 /// Places on the circle and the patterns that they are of, from the lowest on, the one for hashes
 /// behind all first; none if patterns are taken in turn.
-pub(super) fn nodes(job: &Job<'_>, argument: &str) -> Result<Vec<(u32, u16)>, ArgumentError> {
-    let words = Job::words(argument);
-    let arguments = words.first().and_then(|name| job.names.mapper(name)).unwrap_or_default();
+pub(super) fn nodes(request: &Request<'_>, argument: &str) -> Result<Vec<(u32, u16)>, ArgumentError> {
+    let words = Request::words(argument);
+    let arguments = words.first().and_then(|name| request.names.mapper(name)).unwrap_or_default();
     let Some((places, seed)) = arguments.first().and_then(|first| seed(first)) else { return Ok(Vec::new()) };
-    let ids: Vec<u16> = arguments[1..].iter().filter_map(|argument| id_of(Job::words(argument).last()?)).collect();
+    let ids: Vec<u16> = arguments[1..].iter().filter_map(|argument| id_of(Request::words(argument).last()?)).collect();
     if ids.len().saturating_mul(places) > MOST_NODES {
         return Err(ArgumentError::new(format!("the mapper has more than {MOST_NODES} places for its patterns")));
     }

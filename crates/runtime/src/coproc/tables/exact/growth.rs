@@ -15,18 +15,18 @@ use netil::layout::{DEAD, FREE, PROBES, head};
 /// twice as many taken a translator of 56,000 flows takes 24.2 ns a packet, with this 22.6, a
 /// switch of 4,096 stations 14.3 and 13.2.
 const TAKEN: usize = 15;
-/// The same while the slots have no more bytes than [`ROOMY`].
+/// Of a hundred slots how many may be taken while the slots have fewer bytes than [`ROOMY`].
 const TAKEN_IF_SMALL: usize = 6;
 /// What stays in the second-level cache. So many bytes of slots each table may have, whatever its
 /// capacity.
 const ROOMY: usize = 2 << 20;
-/// The same as [`TAKEN`] for a table that can grow no more.
+/// Of a hundred slots how many may be taken in a table that can grow no more.
 const TAKEN_AT_MOST: usize = 40;
 /// Buckets that it splits at most.
 pub(super) const SPLITS: usize = 32;
-/// The same between bursts, and for each entry put in meanwhile [`SPLITS`] more, so that growth
-/// comes to its end soon: until then nobody can foretell whether a key's bucket has been split (a
-/// switch: 10 ns a packet).
+/// Buckets that it splits at most between bursts, and for each entry put in meanwhile [`SPLITS`]
+/// more, so that growth comes to its end soon: until then nobody can foretell whether a key's
+/// bucket has been split (a switch: 10 ns a packet).
 const TIDIED: usize = 512;
 /// How much fuller than that a table may be until the end of a burst.
 const CROWDED: usize = 2;

@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 pub(super) const KIND: u8 = 68;
 /// Each time has an address with it.
 const WITH: u8 = 1;
-/// The same, and the addresses were given before.
+/// Each time has an address with it, and the addresses were given before.
 const GIVEN: u8 = 3;
 /// The bit that says that a time is not in milliseconds since midnight.
 const OTHER: u32 = 1 << 31;
