@@ -33,7 +33,7 @@ const PRIVATE: &[&str] = &[
 ];
 /// Where [`PRIVATE`] holds.
 const TERMS: &[&str] = &["crates/compiler/src", "crates/jit/src", "crates/aot/src"];
-/// The same kind of words, which files and types of no crate are named after.
+/// Such words, which files and types of no crate are named after.
 const PRIVATE_EVERYWHERE: &[&str] =
     &["course", "along", "turns", "merging", "around", "serving", "taker", "board", "whole", "ahead", "native"];
 /// Names that say too little for a type: each is the name of one at most.

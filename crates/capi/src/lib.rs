@@ -71,7 +71,7 @@ structures! {
         cost: u32,
         /// Handed to `make`.
         context: *mut c_void,
-        /// Each program that uses the coprocessor has its own unit, which one thread uses at a time.
+        /// Each program that uses the coprocessor has its own unit, for one thread at a time.
         make: coprocessor::Make,
         /// Null if there is nothing to initialise: data are then good.
         init: coprocessor::Init,
@@ -109,7 +109,7 @@ structures! {
         tag: u64,
     }
 
-    /// A stage for `netvm_pipeline_stage`: a function, or a configuration. All but `context` is copied.
+    /// A stage for `netvm_pipeline_stage`: a function or a configuration, copied but for `context`.
     struct StageOf as "netvm_stage" {
         /// Its name.
         name: *const c_char,
@@ -295,7 +295,7 @@ functions! {
     }
 
     /// Runs all packets that have come, and timers that are due at that time or the last packet's,
-    /// whichever is later; 0: the last packet's. 1 if the run has ended, 0 if not, negative: failure.
+    /// whichever is later; 0: the last packet's. 1: the run has ended, 0: not, negative: failure.
     fn netvm_application_run(application: *mut Running, until: u64) -> c_int {
         // SAFETY: null, or an application that is this thread's for the call.
         unsafe { application.as_mut() }.map_or(NETVM_ARGUMENT, |application| application.run(until))

@@ -46,7 +46,7 @@ const PACKETS: u64 = 12;
 const ALL_PREFETCHED: cluster::Options =
     cluster::Options { prefetch_above: 0, function: usize::MAX, short_bursts: false, silent_stores: true, numbers: false };
 
-/// Lookups in large tables are prefetched, members have functions of their own, nothing is left out.
+/// Lookups in large tables are prefetched, members have their own functions, nothing is left out.
 const SOME_PREFETCHED: cluster::Options =
     cluster::Options { prefetch_above: 4096, function: 0, short_bursts: true, silent_stores: false, numbers: true };
 

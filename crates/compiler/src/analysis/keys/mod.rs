@@ -1,7 +1,7 @@
 //! Of what the keys of tables are made: for each byte of a key, which byte of the packet it is.
 //!
 //! The handler is run on bytes that stand for themselves: a value is a number from a known place
-//! on, or a row of bytes of the packet, known ones or unknown. Ways through the handler are followed
+//! on, or a row of bytes of the packet, known or unknown. Ways through the handler are followed
 //! one by one: on one a key may have its ends exchanged. Of too many ways [`looks`] says nothing.
 //!
 //! Source: Maestro (NSDI 2024, section 3.3). Left out: IPv6, loops that count, hashes of fields.

@@ -1,7 +1,7 @@
 //! FromDump, FromDevice, PollDevice: packets of captures.
 //!
-//! Pushed packets arrive in the order of their times, those of all captures merged, and make the time
-//! of the run; with TIMING they arrive by the run's clock. Pulled packets come as they are asked for.
+//! Pushed packets arrive in the order of their times, of all captures merged, and make the time of
+//! the run; with TIMING they arrive by the run's clock. Pulled packets come as they are asked for.
 
 use super::super::{Args, ElementError, HandlerError, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
