@@ -487,7 +487,7 @@ impl Graph {
                 let task = self.topology.tasks[index];
                 worked |= !self.is_maker(task) && self.task(task);
             }
-            worked |= self.due_timers();
+            worked |= self.requests.stops == 0 && !self.requests.ended && self.due_timers();
         }
         self.core.restless |= self.fusion.maker.is_some();
     }
