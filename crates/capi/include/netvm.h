@@ -123,11 +123,12 @@ typedef struct netvm_packet {
     const uint8_t *data;
     /* Their number. */
     uint32_t len;
-    /* The number of bytes it had on the wire, for len, greater and less; 0 says that it was captured whole. */
+    /* How many bytes it had on the wire, for len, greater, less; 0: all were captured. */
     uint32_t wire_len;
 } netvm_packet;
 
-/* A coprocessor for netvm_coprocessor_register: what programs may ask of it, and who answers. All of it is copied but context. */
+/* A coprocessor for netvm_coprocessor_register: what programs may ask of it, and who
+ * answers. All of it is copied but context. */
 typedef struct netvm_coprocessor {
     /* Its name in programs, such as .use_coprocessor NAME. */
     const char *name;
@@ -143,7 +144,7 @@ typedef struct netvm_coprocessor {
     uint32_t cost;
     /* Handed to make. */
     void *context;
-    /* Each program that uses the coprocessor has a unit of its own, which one thread uses at a time. */
+    /* Each program that uses the coprocessor has its own unit, for one thread at a time. */
     netvm_unit_make make;
     /* Null if there is nothing to initialise: data are then good. */
     netvm_unit_init init;
@@ -153,13 +154,15 @@ typedef struct netvm_coprocessor {
     netvm_unit_free free;
 } netvm_coprocessor;
 
-/* What an operation of a coprocessor sees, for reading and for the time of the call. Fields may be added behind the last one. */
+/* What an operation of a coprocessor sees, for reading and for the time of the call. Fields
+ * may be added behind the last one. */
 typedef struct netvm_views {
     /* The packet; null if the program did not show it. */
     const uint8_t *packet;
     /* Its length. */
     size_t packet_len;
-    /* The packet's annotations, as many bytes as the program declares (.info_size); null if the program did not show the packet. */
+    /* The packet's annotations, as many bytes as the program declares (.info_size); null if
+     * the program did not show the packet. */
     const uint8_t *info;
     /* Their number. */
     size_t info_len;
@@ -179,12 +182,12 @@ typedef struct netvm_item {
     uint64_t tag;
 } netvm_item;
 
-/* A stage for netvm_pipeline_stage: a function, or a configuration of elements. All of it is copied but context. */
+/* A stage for netvm_pipeline_stage: a function or a configuration, copied but for context. */
 typedef struct netvm_stage {
     /* Its name. */
     const char *name;
-    /* The names of the stages that it sends to, which have been registered: its outputs, from 0. Nothing of a configuration, whose
-     * devices say it: ToDevice(c) sends to the stage c. */
+    /* The names of the stages that it sends to, which have been registered: its outputs, from
+     * 0. Nothing of a configuration, whose devices say it: ToDevice(c) sends to the stage c. */
     const char *const *to;
     /* Their number. */
     uint32_t to_count;
@@ -192,11 +195,12 @@ typedef struct netvm_stage {
     uint32_t replicas;
     /* If more than replicas, their number may change up to this while packets flow. */
     uint32_t most;
-    /* Tells the flow of a packet: packets of one flow come to one replica, in order. Null: those between the same two IP addresses. */
+    /* Tells the flow of a packet: packets of one flow come to one replica, in order. Null:
+     * those between the same two IP addresses. */
     netvm_stage_flow flow;
     /* Handed to make and flow. */
     void *context;
-    /* Makes the unit of a replica, in its thread; null if run gets the context itself, in all replicas. */
+    /* Makes the unit of a replica, in its thread; null if run gets the context itself. */
     netvm_stage_make make;
     /* The work; null of a configuration. */
     netvm_stage_run run;
@@ -229,60 +233,70 @@ typedef struct netvm_counts {
 /* The version of the library, such as "0.1.0"; not to be freed. */
 const char *netvm_version(void);
 
-/* Compiles an expression for packets of a link type (DLT, such as 1 for Ethernet) and puts the filter into *filter, to be freed
- * by netvm_filter_free. engine is the name of an engine (interp, jit, aot), or null for the one that suits.
+/* Compiles an expression for packets of a link type (DLT, such as 1 for Ethernet) and puts the
+ * filter into *filter, to be freed by netvm_filter_free. engine is the name of an engine
+ * (interp, jit, aot), or null for the one that suits.
  *
- * On failure *filter is null, and *error what is wrong, in lines for people that end with a newline, to be freed by
- * netvm_string_free. On success *error is null. error itself may be null. */
+ * On failure *filter is null, and *error what is wrong, in lines for people that end with
+ * a newline, to be freed by netvm_string_free. On success *error is null. error itself
+ * may be null. */
 int netvm_filter_compile(const char *expression, uint32_t link_type, const char *engine, netvm_filter **filter, char **error);
 
-/* Makes the same filter for another thread and puts it into *other, to be freed by netvm_filter_free like the first, in
- * any order. *error is as in netvm_filter_compile. */
+/* Makes the same filter for another thread and puts it into *other, to be freed by
+ * netvm_filter_free like the first, in any order. *error is as in netvm_filter_compile. */
 int netvm_filter_another(const netvm_filter *filter, netvm_filter **other, char **error);
 
-/* Selects packets of a burst: bit i % 64 of words[i / 64] is set if packet i matches, and clear if not. words has room for
- * NETVM_WORDS(count) words; what is in them before does not matter, and bits past the last packet are clear afterwards. If the
- * function fails, the words say nothing. Both arrays may be null if count is 0. Some hundred packets at a time are best. */
+/* Selects packets of a burst: bit i % 64 of words[i / 64] is set if packet i matches, and
+ * clear if not. words has room for NETVM_WORDS(count) words; what is in them before does
+ * not matter, and bits past the last packet are clear afterwards. If the function fails, the
+ * words say nothing. Both arrays may be null if count is 0. Some hundred packets at a time
+ * are best. */
 int netvm_filter_select(netvm_filter *filter, const netvm_packet *packets, size_t count, uint64_t *words);
 
 /* 1 if the packet matches, 0 if not, negative on failure. */
 int netvm_filter_matches(netvm_filter *filter, const netvm_packet *packet);
 
-/* What runs the filter at the moment, in words, such as "jit", to be freed by netvm_string_free; null if filter is null. */
+/* What runs the filter at the moment, in words, such as "jit", to be freed by
+ * netvm_string_free; null if filter is null. */
 char *netvm_filter_detail(const netvm_filter *filter);
 
 /* Frees a filter; null is allowed. */
 void netvm_filter_free(netvm_filter *filter);
 
-/* Lets NetIL programs, also those that are elements (NetIL(FILE)), use a coprocessor of the caller's, as long as the process lives.
- * At most 64 can be registered, and names differ. *error is as in netvm_filter_compile. */
+/* Lets NetIL programs, also those that are elements (NetIL(FILE)), use a coprocessor of the
+ * caller's, as long as the process lives. At most 64 can be registered, and names differ.
+ * *error is as in netvm_filter_compile. */
 int netvm_coprocessor_register(const netvm_coprocessor *coprocessor, char **error);
 
-/* The same for a coprocessor whose operations see more than the packet: invoke runs them in place of the structure's, which may be null. */
+/* Registers a coprocessor as netvm_coprocessor_register does, but its operations see more
+ * than the packet: invoke runs them in place of the structure's, which may be null. */
 int netvm_coprocessor_register_views(const netvm_coprocessor *coprocessor, netvm_unit_invoke_views invoke, char **error);
 
-/* Reads a configuration of elements in Click's language and puts what runs it into *application, to be freed by
- * netvm_application_free. Its devices are queues: packets for FromDevice(NAME) come by netvm_application_push, those that
- * ToDevice(NAME) sends are taken by netvm_application_take. engine and *error are as in netvm_filter_compile. An
- * application is for one thread at a time. */
+/* Reads a configuration of elements in Click's language and puts what runs it into
+ * *application, to be freed by netvm_application_free. Its devices are queues: packets for
+ * FromDevice(NAME) come by netvm_application_push, those that ToDevice(NAME) sends are
+ * taken by netvm_application_take. engine and *error are as in netvm_filter_compile.
+ * An application is for one thread at a time. */
 int netvm_application_open(const char *configuration, const char *engine, netvm_application **application, char **error);
 
-/* Lets packets come by a device, in order; they wait for netvm_application_run. times has when each comes, in nanoseconds
- * since 1970; a time before that of an earlier packet is that packet's, and times may be null. How many packets were taken,
- * fewer than count if the queue is full; negative on failure. Nothing of the packets is kept by reference. */
+/* Lets packets come by a device, in order; they wait for netvm_application_run. times has
+ * when each comes, in nanoseconds since 1970; a time before that of an earlier packet is that
+ * packet's, and times may be null. How many packets were taken, fewer than count if the
+ * queue is full; negative on failure. Nothing of the packets is kept by reference. */
 int netvm_application_push(netvm_application *application, const char *device, const netvm_packet *packets, const uint64_t *times, size_t count);
 
-/* Runs all packets that have come, and timers that are due at that time or the last packet's, whichever is later; 0 stands for
- * the last packet's. 1 if an element has ended the run, 0 if not, negative on failure. */
+/* Runs all packets that have come, and timers that are due at that time or the last packet's,
+ * whichever is later; 0: the last packet's. 1: the run has ended, 0: not, negative: failure. */
 int netvm_application_run(netvm_application *application, uint64_t until);
 
-/* Takes packets that were sent by a device, in order, as many as there is room for: count packets, and size bytes at room
- * into which packets[i].data points then. times, which may be null, gets when each came. How many were taken, negative on
- * failure; a packet has 65,535 bytes at most. */
+/* Takes packets that were sent by a device, in order, as many as there is room for: count
+ * packets, and size bytes at room into which packets[i].data points then. times, which
+ * may be null, gets when each came. How many were taken, negative on failure; a packet has
+ * 65,535 bytes at most. */
 int netvm_application_take(netvm_application *application, const char *device, uint8_t *room, size_t size, netvm_packet *packets, uint64_t *times, size_t count);
 
-/* What a handler such as "counter.count" says, asked about a text that may be null; *text gets it, or what is wrong, to be freed
- * by netvm_string_free. */
+/* What a handler such as "counter.count" says, asked about a text that may be null; *text
+ * gets it, or what is wrong, to be freed by netvm_string_free. */
 int netvm_application_read(netvm_application *application, const char *handler, const char *argument, char **text);
 
 /* Writes a handler; *error is as in netvm_filter_compile. */
@@ -291,28 +305,31 @@ int netvm_application_write(netvm_application *application, const char *handler,
 /* Frees an application; null is allowed. */
 void netvm_application_free(netvm_application *application);
 
-/* Makes a pipeline without stages, to be freed by netvm_pipeline_free. It is for one thread at a time. */
+/* Makes a pipeline without stages, freed by netvm_pipeline_free: for one thread at a time. */
 int netvm_pipeline_open(netvm_pipeline **pipeline, char **error);
 
-/* Registers a stage with the queue before it; stages are registered from the last to the first. *error is as in
- * netvm_filter_compile, also below. */
+/* Registers a stage with the queue before it; stages are registered from the last to the
+ * first. *error is as in netvm_filter_compile, also below. */
 int netvm_pipeline_stage(netvm_pipeline *pipeline, const netvm_stage *stage, char **error);
 
-/* Registers an input, which sends to so many stages; function is called by a thread of its own, with context. */
+/* Registers an input, which sends to so many stages; a thread calls function with context. */
 int netvm_pipeline_input(netvm_pipeline *pipeline, const char *name, const char *const *to, uint32_t to_count, netvm_input_run function, void *context, char **error);
 
-/* Begins a thread for each input and each replica, and lets packets flow when all are ready. A pipeline starts once. */
+/* Begins a thread for each input and replica; packets flow when all are ready. It starts once. */
 int netvm_pipeline_start(netvm_pipeline *pipeline, char **error);
 
-/* Lets an input (replica 0) or a replica of a stage run on one core only, or on any if core is negative, while packets flow. For
- * how many nanoseconds it did nothing else comes to *pause, which may be null. */
+/* Lets an input (replica 0) or a replica of a stage run on one core only, or on any if core
+ * is negative, while packets flow. For how many nanoseconds it did nothing else comes to
+ * *pause, which may be null. */
 int netvm_pipeline_move(const netvm_pipeline *pipeline, const char *stage, uint32_t replica, int core, uint64_t *pause, char **error);
 
-/* So many replicas of a stage get packets from now on. For that the inputs wait until nothing is on the way, for *pause nanoseconds. */
+/* So many replicas of a stage get packets from now on. For that the inputs wait until nothing
+ * is on the way, for *pause nanoseconds. */
 int netvm_pipeline_replicas(const netvm_pipeline *pipeline, const char *stage, uint32_t replicas, uint64_t *pause, char **error);
 
-/* Packets for a stage go to its replicas by that function, with context, from now on; null: by their two IP addresses. For that the inputs wait
- * until nothing is on the way, for *pause nanoseconds. What replicas keep of flows stays where it is. */
+/* Packets for a stage go to its replicas by that function, with context, from now on; null:
+ * by their two IP addresses. For that the inputs wait until nothing is on the way, for
+ * *pause nanoseconds. What replicas keep of flows stays where it is. */
 int netvm_pipeline_flow(const netvm_pipeline *pipeline, const char *stage, netvm_stage_flow flow, void *context, uint64_t *pause, char **error);
 
 /* What there is to say of an input (replica 0) or a replica of a stage. */
@@ -330,19 +347,19 @@ int netvm_pipeline_stop(const netvm_pipeline *pipeline);
 /* 1 if everything has gone through, 0 if not, negative on failure. */
 int netvm_pipeline_has_ended(const netvm_pipeline *pipeline);
 
-/* Waits until everything has gone through, which it does when all inputs have ended. Then the pipeline still tells its counts, and
- * nothing else. */
+/* Waits until everything has gone through, which it does when all inputs have ended. Then the
+ * pipeline still tells its counts, and nothing else. */
 int netvm_pipeline_wait(netvm_pipeline *pipeline, char **error);
 
 /* Asks a pipeline to end, waits for that and frees it; null is allowed. */
 void netvm_pipeline_free(netvm_pipeline *pipeline);
 
-/* Sends a packet of the burst that a stage was called with, by its place, as it is then; its bytes are copied. Waits as long as there
- * is no room. */
+/* Sends a packet of the burst that a stage was called with, by its place, as it is then; its
+ * bytes are copied. Waits as long as there is no room. */
 int netvm_outlets_forward(netvm_outlets *outlets, uint32_t output, size_t index);
 
-/* Sends all packets of the burst that a stage was called with, as they are then. To a single replica they are not copied. The burst
- * is empty afterwards. */
+/* Sends all packets of the burst that a stage was called with, as they are then. To a single
+ * replica they are not copied. The burst is empty afterwards. */
 int netvm_outlets_forward_all(netvm_outlets *outlets, uint32_t output);
 
 /* Sends a packet of the caller's memory, which is copied. */
