@@ -53,7 +53,7 @@ use std::time::Instant;
 /// without a filter and filtered later gives, VLAN tags in their place. Where it can the kernel
 /// drops what the filter does not want before it is copied.
 #[derive(clap::Args)]
-#[command(next_line_help = false, verbatim_doc_comment, disable_version_flag = true, after_help = EXAMPLES)]
+#[command(next_line_help = false, disable_version_flag = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     expression: Expression,

@@ -35,7 +35,7 @@ use std::path::PathBuf;
 /// is told as "others". Nothing is looked up: addresses are numbers, but for names in the file of
 /// --hosts.
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     expression: Expression,
