@@ -56,14 +56,17 @@ pub const ALL: &[(&str, Stage, &str)] = &[
     ("p4", Stage::P4, "of a program in BMv2's JSON, the P4 program that it is read as"),
 ];
 
-/// The stage with that name; `mir:PASS` is MIR after that pass, and `native` is what `standalone`
-/// was called before.
+/// What the stage with that name was called before; [`find`] knows it by that as well.
+pub fn former(name: &str) -> Option<&'static str> {
+    (name == "standalone").then_some("native")
+}
+
+/// The stage with that name, or that was called so before; `mir:PASS` is MIR after that pass.
 pub fn find(name: &str) -> Option<Stage> {
     if let Some(pass) = name.strip_prefix("mir:") {
         return passes::ALL.iter().find(|p| p.name == pass).map(|p| Stage::MirAfter(p.name));
     }
-    let name = if name == "native" { "standalone" } else { name };
-    ALL.iter().find(|(n, ..)| *n == name).map(|(_, stage, _)| *stage)
+    ALL.iter().find(|(n, ..)| *n == name || former(n) == Some(name)).map(|(_, stage, _)| *stage)
 }
 
 /// The program at a stage: all its handlers, one after the other.

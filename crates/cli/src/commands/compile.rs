@@ -13,11 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a stage was called before.
-fn former(name: &str) -> Option<&'static str> {
-    (name == "standalone").then_some("native")
-}
-
 /// Show a program or a filter at any stage on its way to machine code
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true).args(["file", "filter"]))]
@@ -72,7 +67,7 @@ pub(crate) struct Args {
 }
 
 fn stage_parser() -> impl clap::builder::TypedValueParser<Value = Stage> {
-    let values = emit::ALL.iter().map(|(name, _, help)| PossibleValue::new(name).aliases(former(name)).help(help));
+    let values = emit::ALL.iter().map(|(name, _, help)| PossibleValue::new(name).aliases(emit::former(name)).help(help));
     let after = passes::ALL.iter().map(|pass| PossibleValue::new(format!("mir:{}", pass.name)).hide(true));
     PossibleValuesParser::new(values.chain(after)).map(|name| emit::find(&name).unwrap_or(Stage::Netil))
 }
