@@ -6,12 +6,11 @@
 //!
 //! Source: NetVM paper, section 3.1.2 (exchange buffers).
 
-use crate::exec::TrapKind;
+use crate::limits::MAX_PACKET;
 use crate::number;
 use crate::table::Space;
+use crate::trap::TrapKind;
 
-/// The longest packet that a program may make, in bytes.
-pub const MAX_PACKET: u32 = 65_535;
 /// Free bytes before and after a packet that a program may change.
 pub const ROOM: usize = 128;
 /// Bytes pulled from a packet's head that can be brought back.

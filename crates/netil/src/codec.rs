@@ -30,6 +30,7 @@
 mod decode;
 mod encode;
 mod error;
+mod reader;
 mod tables;
 
 pub use error::{DecodeError, DecodeReason, EncodeError, EncodeReason};

@@ -54,7 +54,7 @@ pub(crate) use foreign::Made;
 pub use library::Library;
 use ready::Ready;
 pub use replace::{Prepared, Recipe, Replaced, Version};
-pub use runtime::graph::builtin::embedded::Lent;
+pub use runtime::graph::builtin::packet_port::Lent;
 pub use runtime::graph::{
     Described, DeviceStats, ElementError, Fault, Graph, HandlerError, Host, NodeStats, Replay, Settings, Stats, Stream, Succession, builtin,
 };

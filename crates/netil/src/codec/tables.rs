@@ -1,7 +1,7 @@
 //! Tables, controls and the types of locals.
 
-use super::decode::{Reader, Result, error, width};
 use super::encode::{Writer, length, value};
+use super::reader::{Reader, Result, error, width};
 use super::{DecodeReason, EncodeError};
 use crate::module::{Control, ControlType, ENTRY, Entry, MAX_TABLES, Table, TableKind};
 use crate::wide;

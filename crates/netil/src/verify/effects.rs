@@ -2,7 +2,7 @@
 //! a path.
 
 use super::Reason;
-use super::error::type_name;
+use super::error::{ENDED, type_name};
 use crate::module::{ENTRY, Extra, Handler, Inst, Module, entry_type, slots};
 use crate::table::{Effect, Op, Sem, Slot, Space};
 use std::ops::RangeInclusive;
@@ -25,9 +25,6 @@ pub(super) struct PathState {
 
 const I32: u16 = 32;
 const I64: u16 = 64;
-
-/// Marks the type of a reference to an entry that has ended.
-pub(super) const ENDED: u16 = 0x4000;
 
 impl PathState {
     pub fn push(&mut self, width: u16) {

@@ -1,6 +1,5 @@
 //! What the verifier says: which instruction, near which label, on which line, and why.
 
-use super::effects::ENDED;
 use crate::module::{HandlerKind, Module, as_entry};
 use crate::table::Space;
 use std::fmt;
@@ -131,6 +130,9 @@ fn declared_by(space: Space) -> &'static str {
 fn types([top, second]: [u16; 2]) -> String {
     if second == 0 { type_name(top) } else { format!("{} on {}", type_name(top), type_name(second)) }
 }
+
+/// Marks the type of a reference to an entry that has ended.
+pub(super) const ENDED: u16 = 0x4000;
 
 /// A type in words.
 pub(super) fn type_name(ty: u16) -> String {

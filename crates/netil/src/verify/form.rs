@@ -5,7 +5,7 @@ use super::tables;
 use super::{Limits, Reason, VerifyError};
 use crate::copro::{MAX_COPROCESSORS, MAX_OPERATIONS, MAX_REGISTERS};
 use crate::event::TIMERS;
-use crate::exec::EXCEPTIONS;
+use crate::limits::EXCEPTIONS;
 use crate::module::{Extra, Handler, HandlerKind, Inst, MAX_TABLES, Module, as_entry};
 use crate::set::Set;
 use crate::table::{HandlerScope, Imm, Op, Sem};

@@ -249,13 +249,13 @@ impl Verified {
     }
 
     /// A trap in words: kind, NetPE, handler, instruction, nearest label and source line.
-    pub fn describe(&self, trap: &crate::exec::Trap) -> String {
+    pub fn describe(&self, trap: &crate::trap::Trap) -> String {
         self.describe_of(if self.module.name.is_empty() { "netpe" } else { &self.module.name }, trap)
     }
 
     /// A trap in words, with the name of the element that runs the program: several may have it in
     /// common.
-    pub fn describe_of(&self, element: &str, trap: &crate::exec::Trap) -> String {
+    pub fn describe_of(&self, element: &str, trap: &crate::trap::Trap) -> String {
         format!("{element}: {}: {}", trap.kind, error::place(&self.module, trap.handler, trap.inst))
     }
 }

@@ -19,7 +19,7 @@
 use super::{Application, Graph, Host, Settings, Stream, builtin};
 use crate::Error;
 use crate::engines::{self, EngineInfo};
-use runtime::graph::builtin::embedded::{Batch, Lent, MOST, PacketPort};
+use runtime::graph::builtin::packet_port::{Batch, Lent, MOST, PacketPort};
 use std::sync::Arc;
 
 /// A host that prints nothing, for programs that do not care what elements print.

@@ -2,9 +2,9 @@
 //! that leave them.
 
 use super::burst_cursor::BurstCursor;
+use super::ended::Ended as How;
 use super::flow::MAX_WAY_COPIES;
 use super::profiler::Begun;
-use super::program::Ended as How;
 use super::recorder::note_ends;
 use super::slots::lift;
 use super::{Body, Graph, Packet, Push};

@@ -18,8 +18,9 @@
 //! log (F. Schneider, ACM Computing Surveys 22(4), 1990).
 
 use super::Graph;
+use super::lock::lock;
 use super::program::Program;
-use super::share::{Slot, lock};
+use super::share::Slot;
 use netil::exec::State;
 use netil::module::Entry;
 use netil::tables::{Full, Table};

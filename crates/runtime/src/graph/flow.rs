@@ -5,9 +5,9 @@
 //! before the packet that was pulled.
 
 use super::builtin::Ctx;
-use super::program::Ended;
+use super::ended::Ended;
+use super::packet_source::Before;
 use super::share::Slot;
-use super::together::{Together, exchange};
 use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet};
 use crate::io::LinkType;
 use netil::exec::{ExchangeBuffer, PacketSource, State};
@@ -21,13 +21,6 @@ const TOO_OFTEN: &str = "led back too often";
 /// to an arrival of which something leaves it at once.
 pub(super) const MAX_WAY_COPIES: u32 = 1 << 16;
 const TOO_MANY: &str = "too many copies of one packet";
-
-/// A packet about to enter an element.
-pub(super) struct Push {
-    pub(super) node: usize,
-    pub(super) port: u32,
-    pub(super) packet: Packet,
-}
 
 impl Graph {
     /// Lets a packet leave an element by an output: on the stack, or in the queue of those led
@@ -354,28 +347,6 @@ impl Graph {
     /// `name :: Class`.
     pub(super) fn declared(&self, node: usize) -> String {
         format!("{} :: {}", self.name(node), self.class(node))
-    }
-}
-
-/// What is before a program that asks while it runs, and what is known of the packet that it got
-/// last.
-pub(super) struct Before<'g> {
-    graph: &'g mut Graph,
-    node: usize,
-    together: &'g Together,
-    pub(super) time: Option<u64>,
-    rounds: u8,
-    link: LinkType,
-}
-
-impl PacketSource for Before<'_> {
-    fn next(&mut self, state: &mut State, port: u32) -> Option<ExchangeBuffer<'static>> {
-        exchange(self.together, state, &mut self.graph.core.shared);
-        let packet = self.graph.pull_input(self.node, port);
-        exchange(self.together, state, &mut self.graph.core.shared);
-        let packet = packet?;
-        (self.time, self.rounds, self.link) = (Some(packet.buffer.time_ns), packet.rounds, packet.link);
-        Some(packet.buffer)
     }
 }
 

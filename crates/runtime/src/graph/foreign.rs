@@ -71,7 +71,7 @@ impl Graph {
 
 impl super::program::Program {
     /// Runs the push handler with a state that is another graph's.
-    pub(super) fn push_at(&mut self, slot: &Slot, packet: &mut Packet, now: u64) -> super::program::Ended {
+    pub(super) fn push_at(&mut self, slot: &Slot, packet: &mut Packet, now: u64) -> super::ended::Ended {
         self.with_lock(slot, |program| program.push(packet, now))
     }
 }

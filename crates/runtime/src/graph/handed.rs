@@ -8,7 +8,7 @@
 //! Numbers are little-endian. The kernel's side is `compiler::backends::ebpf`.
 
 use super::builtin::Ctx;
-use super::{Graph, Info, Packet, flow::Push};
+use super::{Graph, Info, Packet, Push};
 use crate::io::device;
 use netil::tables::Table;
 

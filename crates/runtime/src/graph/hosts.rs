@@ -10,9 +10,10 @@
 //! Lines are as Click writes them. Leaves out: names of AddressInfo in what is written, and
 //! addresses that no answer has come for.
 
-use super::builtin::{Control, controls};
+use super::handler::{Control, controls};
 use super::program::Program;
 use super::routes::Family;
+use super::tables::clear;
 use super::{HandlerError, text};
 use netil::module::{Entry, Table as Declaration, TableKind};
 use netil::tables::Table;
@@ -124,13 +125,6 @@ impl Program {
             (Kind::Stations, "timeout") => Some(set_timeout(table, line, now)),
             _ => None,
         }
-    }
-}
-
-/// Takes out all entries.
-pub(super) fn clear(table: &mut dyn Table, now: u64) {
-    for entry in table.entries(now) {
-        table.remove(&entry.key, &entry.mask, entry.priority, now);
     }
 }
 

@@ -1,10 +1,13 @@
 //! Clusters that are made beside the work, and take over when they are there.
 
 use super::Graph;
-use super::linked::Made;
 use netil::app::Application;
+use netil::cluster::{Cluster, Plan};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+/// A cluster, and which elements it is of.
+pub type Made = (Plan, Box<dyn Cluster>);
 
 /// Makes a cluster of an application, if there is something to make it of.
 pub type Linking = Box<dyn FnOnce() -> Option<Made> + Send>;

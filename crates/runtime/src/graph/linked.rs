@@ -20,18 +20,14 @@ use super::cluster_context::ClusterContext;
 use super::share::{Share, StateGuard};
 use super::singles::Singles;
 use super::source_merge::{MergeSource, Sources};
-use super::{Body, Call, Graph, Push};
+use super::{BURST, Body, Graph, Push};
 use netil::app::{Application, End};
 use netil::cluster::{Cluster, Plan};
 use netil::fault::caught;
 use netil::pool::Pool;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::panic::resume_unwind;
 
-/// The most arrivals of a burst: what is done once for each takes half a microsecond, and more
-/// where four devices send, and so many packets' beginnings stay in the second-level cache. (A
-/// switch: 512 cost 0.7 ns a packet more, 256 3.6; more than 1,024 cost a router 1 ns.)
-pub(super) const BURST: usize = 768;
 /// Packets that the pool has room for; when there are more, they come one at a time, each in memory
 /// of its own.
 pub(super) const SLOTS: u32 = 4096;
@@ -52,14 +48,6 @@ pub(super) struct Linked {
     gives_way: bool,
     /// The graph's while the cluster runs, and nothing else.
     pool: Pool,
-}
-
-/// What was found when the arrival behind a burst was looked for.
-pub(super) struct Found {
-    pub(super) arrival: Option<(u64, usize)>,
-    /// How often the end was asked for, and what was asked to be written.
-    pub(super) stops: u64,
-    pub(super) calls: VecDeque<Call>,
 }
 
 impl Linked {
@@ -116,9 +104,6 @@ impl Linked {
         Some(self.members().zip(self.cluster.left()?))
     }
 }
-
-/// A cluster, and which elements it is of.
-pub type Made = (Plan, Box<dyn Cluster>);
 
 impl Graph {
     /// Lets some elements of the application that this graph was made of run as one. They must not

@@ -16,11 +16,11 @@
 //! What a maker does at its end, it does with a last packet of its own.
 
 use super::builtin::{BuiltIn, Ctx, TaskKind};
-use super::linked::{BURST, SLOTS};
+use super::linked::SLOTS;
 use super::round_robin::moments;
 use super::schedule::BUSY;
 use super::taken_back::Early;
-use super::{Body, Graph};
+use super::{BURST, Body, Graph};
 use crate::io::{LinkType, sys};
 use netil::cluster::Plan;
 use netil::module::HandlerKind;

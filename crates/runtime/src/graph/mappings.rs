@@ -12,7 +12,7 @@
 //! before the output of this direction. Leaves out: the input where only addresses are rewritten,
 //! and writing patterns.
 
-use super::builtin::{Control, controls};
+use super::handler::{Control, controls};
 use super::hosts::clear;
 use super::program::Program;
 use super::tables::Named;

@@ -144,3 +144,10 @@ impl std::fmt::Display for Packet {
         write!(f, "{} bytes at {}", self.len(), text::seconds(self.buffer.time_ns))
     }
 }
+
+/// A packet about to enter an element.
+pub(super) struct Push {
+    pub(super) node: usize,
+    pub(super) port: u32,
+    pub(super) packet: Packet,
+}

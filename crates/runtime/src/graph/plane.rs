@@ -4,7 +4,7 @@
 //! A control plane runs between packets and has the program's state to itself meanwhile.
 
 use super::HandlerError;
-use super::builtin::Control;
+use super::handler::Control;
 use netil::exec::State;
 use std::fmt;
 use std::sync::Arc;

@@ -6,12 +6,14 @@
 //! they waited in a queue. A state that several graphs have in common ([`super::share`]) takes the
 //! place of the own one while the program runs.
 
-use super::builtin::Control;
 use super::copies::Copied;
-use super::flow::Before;
+use super::ended::Ended;
+use super::handler::Control;
+use super::lock::lock;
+use super::packet_source::Before;
 use super::plane::ControlPlane;
-use super::share::{Policy, Slot, lock};
-use super::together::{Shared, Together, exchange};
+use super::share::{Policy, Slot};
+use super::together::{Shared, Together, exchange, seed_of};
 use super::transaction::{self, Begun, Transactions};
 use super::{ElementError, Factories, Packet, Settings};
 use crate::coproc::tables::is_written;
@@ -81,20 +83,6 @@ fn sets_timers(program: &Verified) -> bool {
 /// True if packets are not to be there before the pull handler runs.
 fn asks(program: &Verified) -> bool {
     program.module().pull.as_ref().is_some_and(|handler| handler.code.iter().all(|inst| inst.op != Op::PktReceive))
-}
-
-/// The seed of an instance's random numbers and hashes.
-pub fn seed_of(settings: &Settings, index: usize) -> u64 {
-    settings.seed ^ (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// What became of a packet, by output.
-pub(super) enum Ended {
-    Leaves(u32),
-    Dropped(String),
-    Trapped(String),
-    /// There was none.
-    Nothing,
 }
 
 impl Program {

@@ -8,9 +8,9 @@
 //! `lookup ADDR`, `table`. What files say is unreachable has output -1 in them; `add` and `set`
 //! take the outputs that there are.
 
-use super::builtin::{Control, controls};
-use super::hosts::clear;
+use super::handler::{Control, controls};
 use super::program::Program;
+use super::tables::clear;
 use super::{HandlerError, text};
 use crate::routes::NOWHERE;
 use netil::module::{Entry, TableKind};

@@ -1,8 +1,9 @@
 //! What runs next: tasks in turn, then the next event.
 
 use super::builtin::{TaskKind, TaskResult};
-use super::linked::Found;
-use super::program::{Ended, MOST_TIMER_RUNS};
+use super::ended::Ended;
+use super::program::MOST_TIMER_RUNS;
+use super::source_merge::Found;
 use super::{Body, Call, Graph, Stream};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;

@@ -28,6 +28,7 @@
 
 use super::ElementError;
 use super::copies::Changes;
+use super::lock::lock;
 use super::together::Shared;
 use super::transaction::Counts;
 use crate::io::flow::Sorter;
@@ -40,7 +41,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// Packets of captures by which a graph may be ahead of another.
 const AHEAD: u64 = 1 << 13;
@@ -142,11 +143,6 @@ pub(super) struct Slot {
 
 /// The lock of a state in common, held.
 pub(super) type StateGuard<'l> = sync::MutexGuard<'l, Box<State>>;
-
-/// Takes a lock, also where a graph has failed while it had it.
-pub(super) fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl std::fmt::Debug for Common {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

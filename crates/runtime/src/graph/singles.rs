@@ -6,7 +6,7 @@
 //! one by one, which gives the same.
 
 use super::cluster_context::ClusterContext;
-use super::linked::Made;
+use super::later::Made;
 use super::{Graph, Push};
 use netil::cluster::{Cluster, Plan};
 use netil::pool::Pool;

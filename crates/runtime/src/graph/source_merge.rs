@@ -14,11 +14,19 @@
 use super::builtin::{self, BuiltIn, Ctx};
 use super::burst_cursor::ArrivalBurst;
 use super::kway_merge::{Merger, Timed};
-use super::linked::Found;
 use super::round_robin::RoundRobin;
-use super::{Body, Graph};
+use super::{Body, Call, Graph};
 use crate::io::sys;
 use netil::pool::Pool;
+use std::collections::VecDeque;
+
+/// What was found when the arrival behind a burst was looked for.
+pub(super) struct Found {
+    pub(super) arrival: Option<(u64, usize)>,
+    /// How often the end was asked for, and what was asked to be written.
+    pub(super) stops: u64,
+    pub(super) calls: VecDeque<Call>,
+}
 
 /// All sources that take part.
 pub(super) struct Sources {

@@ -10,12 +10,12 @@
 //! ```
 
 use super::clock::Clock;
-use super::flow::Push;
 use super::profiler::{Measured, Profiler};
 use super::timers::Timers;
 use super::together::Shared;
 use super::{
-    Call, Host, Info, Node, Observer, Settings, builtin, cut_through, foreign, later, linked, making, printing, recorder, singles, straight,
+    Call, Host, Info, Node, Observer, Push, Settings, builtin, cut_through, foreign, later, linked, making, printing, recorder, singles,
+    source_merge, straight,
 };
 use netil::pool::Pool;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -117,7 +117,7 @@ pub(super) struct Fusion {
     pub packets: u64,
     pub measured: Measured,
     /// What was found by looking ahead of a burst, when somebody asked for the end there.
-    pub found: Option<linked::Found>,
+    pub found: Option<source_merge::Found>,
     /// What packets of calls go by while nothing else is to be done.
     pub straight: straight::Straight,
     /// The element that makes packets in bursts.

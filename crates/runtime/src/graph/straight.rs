@@ -19,9 +19,9 @@
 //! everything where it would be otherwise, before anything else is done with the graph.
 
 use super::builtin::Passage;
-use super::builtin::embedded::{Lent, PacketPort};
-use super::linked::{BURST, SLOTS};
-use super::{Body, Graph};
+use super::builtin::packet_port::{Lent, PacketPort};
+use super::linked::SLOTS;
+use super::{BURST, Body, Graph};
 use crate::io::LinkType;
 use netil::app::End;
 use netil::pool::{Arrival, LONGEST, Pool};

@@ -14,11 +14,12 @@ mod fields;
 pub(super) use fields::Named;
 
 use super::HandlerError;
-use super::builtin::{Control, controls};
+use super::handler::{Control, controls};
 use super::program::Program;
 use netil::app::Layout;
 use netil::module::{Entry, Module, Table as Declaration, TableKind};
 use netil::table::Op;
+use netil::tables::Table;
 use netil::wide;
 
 impl Program {
@@ -233,6 +234,13 @@ fn parsed(table: &Declaration, text: &str, values: bool) -> Option<Entry> {
 fn bytes(text: &str, length: usize) -> Option<Box<[u8]>> {
     let byte = |at: usize| text.get(2 * at..2 * at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
     if text.len() == 2 * length { (0..length).map(byte).collect() } else { None }
+}
+
+/// Takes out all entries.
+pub(super) fn clear(table: &mut dyn Table, now: u64) {
+    for entry in table.entries(now) {
+        table.remove(&entry.key, &entry.mask, entry.priority, now);
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What elements of an application have together: tables and pieces of memory that are one, which
 //! lie with the graph while nobody uses them.
 
-use super::program::seed_of;
 use super::{Body, Factories, Node, Settings};
 use netil::app::{Application, TableOf};
 use netil::exec::State;
@@ -83,4 +82,9 @@ pub(super) fn shared_table(
     let program = application.instances.get(first.instance as usize)?.program()?;
     let declaration = program.module().tables.get(first.table as usize)?;
     Some((factories.table)(declaration, seed_of(settings, first.instance as usize), true))
+}
+
+/// The seed of an instance's random numbers and hashes.
+pub fn seed_of(settings: &Settings, index: usize) -> u64 {
+    settings.seed ^ (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

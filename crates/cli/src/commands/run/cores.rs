@@ -1,8 +1,9 @@
 //! `netvm run --place`: a configuration on several threads.
 
 use super::Args;
-use super::configuration::{Terminal, announce, asked, say_handlers, tell, unless_ended, warn};
 use super::placed::{self, Placed};
+use super::results::{announce, asked, say_handlers, tell, warn};
+use super::terminal::{Terminal, unless_ended};
 use crate::failure::{self, Failure, Outcome};
 use crate::progress::Progress;
 use crate::signals::Signals;

@@ -1,7 +1,8 @@
 //! `netvm run --target xdp` of a configuration of which the kernel runs a part: the program at the
 //! interfaces, and this process, which goes on with what the kernel hands over.
 
-use super::{Args, configuration};
+use super::terminal::Terminal;
+use super::{Args, results};
 use crate::commands::xdp::{Which, told};
 use crate::failure::{self, Failure, Outcome};
 use crate::signals::Signals;
@@ -33,7 +34,7 @@ pub(super) fn run(args: &Args, application: &Application, (named, indices): Inte
         (device.clone(), if is_read { Spec::Xdp(name.clone(), None) } else { Spec::Interface(name.clone()) })
     });
     let settings = Settings { seed: args.seed, budget: Some(args.budget), live: live.collect(), handed: Some(info), ..Settings::default() };
-    let host = Box::new(configuration::Terminal::new(signals.clone(), args.json, None));
+    let host = Box::new(Terminal::new(signals.clone(), args.json, None));
     let mut graph = application.start(args.engine.get(), args.engine.settings_without(&args.without), settings, host)?;
     let mut process = XdpProcess::join(&loaded, &mut graph).map_err(refused)?;
     let shown: Vec<String> = read.iter().map(|device| format!("{} ({device})", named[device])).collect();
@@ -99,7 +100,7 @@ fn lend(loaded: &XdpLoaded, named: &BTreeMap<String, String>, links: &Attached) 
 
 /// Until a signal, or until an element ends the run.
 fn work(graph: &mut Graph, process: &mut XdpProcess, signals: &Signals) {
-    let clock = configuration::Terminal::new(signals.clone(), false, None);
+    let clock = Terminal::new(signals.clone(), false, None);
     loop {
         process.begin(graph, clock.clock().unwrap_or(0));
         let goes_on = !signals.stop() && graph.turn();
@@ -118,12 +119,12 @@ fn end(args: &Args, (graph, process): (&mut Graph, &mut XdpProcess), loaded: &Xd
     process.begin(graph, 0);
     let mut handlers = Vec::new();
     match args.json {
-        true => handlers = configuration::asked(graph, &args.handlers)?,
-        false => configuration::say_handlers(graph, &args.handlers)?,
+        true => handlers = results::asked(graph, &args.handlers)?,
+        false => results::say_handlers(graph, &args.handlers)?,
     }
     process.end(graph);
     let stats = process.stats(loaded, graph).map_err(refused)?;
-    configuration::tell(args, &stats, handlers, seconds)?;
+    results::tell(args, &stats, handlers, seconds)?;
     if args.stats {
         let handed = loaded.handed_over().map_err(refused)?;
         failure::eprint_lossy(&format!("handed over  {handed} packets"));

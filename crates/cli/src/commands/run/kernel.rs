@@ -1,7 +1,8 @@
 //! `netvm run --target xdp`: a configuration as one program in the kernel, at the interfaces of its
 //! devices, until a signal.
 
-use super::{Args, configuration, divided, mapping};
+use super::terminal::Terminal;
+use super::{Args, divided, mapping, results};
 use crate::commands::xdp::{attach, told};
 use crate::failure::{self, Failure, Outcome};
 use crate::signals::Signals;
@@ -104,11 +105,11 @@ fn end(args: &Args, application: &Application, loaded: &XdpLoaded, seconds: f64)
             graph.set_memory(instance, &memory);
         }
         match args.json {
-            true => handlers = configuration::asked(&mut graph, &args.handlers)?,
-            false => configuration::say_handlers(&mut graph, &args.handlers)?,
+            true => handlers = results::asked(&mut graph, &args.handlers)?,
+            false => results::say_handlers(&mut graph, &args.handlers)?,
         }
     }
-    configuration::tell(args, &stats, handlers, seconds)
+    results::tell(args, &stats, handlers, seconds)
 }
 
 /// The configuration without packets, for its handlers.
@@ -116,6 +117,6 @@ fn graph(application: &Application) -> Outcome<Graph> {
     let devices = application.devices(&builtin::READERS).into_iter();
     let replays = devices.map(|device| (device, Arc::default())).collect();
     let settings = Settings { replays, ..Settings::default() };
-    let host = Box::new(configuration::Terminal::new(Signals::watch()?, false, None));
+    let host = Box::new(Terminal::new(Signals::watch()?, false, None));
     Ok(application.start(engines::find("interp").unwrap_or(&engines::AUTO), engines::Settings::default(), settings, host)?)
 }

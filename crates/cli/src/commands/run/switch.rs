@@ -1,9 +1,10 @@
 //! `netvm run PROGRAM.p4`: a P4 program between captures, on packets in the order of their times.
 
 use super::controllers::Server;
+use super::listen::listen;
 use super::merge::{Arrival, Merge};
 use super::ports::{Outputs, PortFile};
-use super::{Args, configuration, controllers, refuse_others, switch_live};
+use super::{Args, configuration, refuse_others, switch_live};
 use crate::commands::p4;
 use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
@@ -14,7 +15,6 @@ use netvm::io::device::Spec;
 use netvm::netil::exec::ExchangeBuffer;
 use netvm::p4::{Arrived, Departed, Departures, Port, Sent, Switch};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -115,18 +115,6 @@ fn device(map: &str) -> Outcome<(u16, Port)> {
         (None, None) => Port { reads: true, ..Port::default() },
     };
     Ok((number, port))
-}
-
-/// Lets controllers in.
-pub(super) fn listen(args: &Args, file: &Path, address: SocketAddr, switch: &Switch) -> Outcome<Server> {
-    let cpu_port = args.cpu_port.unwrap_or_else(|| switch.cpu_port());
-    if cpu_port > switch.last_port() {
-        return Err(Failure::usage(format_args!("--cpu-port: the ports of this program are 0 to {}", switch.last_port())));
-    }
-    let settings = controllers::Settings { address, device: args.device_id, cpu_port };
-    let server = Server::start(settings, &args.p4.p4info(file)?).map_err(|error| Failure::failed(format_args!("{address}: {error}")))?;
-    failure::eprint_lossy(&format!("controllers come in at {}", server.address()));
-    Ok(server)
 }
 
 /// Packets that left for what controllers sent.

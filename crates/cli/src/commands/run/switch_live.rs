@@ -3,7 +3,7 @@
 //! of a port are taken in bursts; time is the host's. The run ends when it is told to.
 
 use super::controllers::Server;
-use super::switch::listen;
+use super::listen::listen;
 use super::{Args, control};
 use crate::commands::p4;
 use crate::failure::{self, Failure, Outcome};

@@ -145,7 +145,7 @@ impl<'t> Graph<'t> {
         let waits = self.table.depths.get(&row.name).map(|(waiting, room)| format!("{waiting}/{room}"));
         let said = waits.or_else(|| row.rate.map(short)).unwrap_or_default();
         let room = usize::from(at.width);
-        buffer.set_stringn(at.x, at.y, pair(&row.name, &said, room, ' '), room, super::screen::colour(row));
+        buffer.set_stringn(at.x, at.y, pair(&row.name, &said, room, ' '), room, colour(row));
     }
 }
 
@@ -253,6 +253,15 @@ fn pair(left: &str, right: &str, room: usize, fill: char) -> String {
     let between = room.saturating_sub(text.chars().count() + taken);
     text.extend(std::iter::repeat_n(fill, between));
     text + right
+}
+
+/// Where packets are dropped, and where none come.
+pub(super) fn colour(row: &Row) -> Style {
+    match row {
+        Row { drop_rate: Some(rate), .. } if *rate > 0.0 => Style::new().red(),
+        Row { rate: Some(rate), .. } if *rate == 0.0 => Style::new().dim(),
+        _ => Style::new(),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The table on a screen, and the keys that change what is seen of it.
 
-use super::graph::Graph;
-use super::model::{Busy, Order, Row, Table};
+use super::graph::{Graph, colour};
+use super::model::{Busy, Order, Table};
 use super::view::{HEAD, cells, contention, port, threads, title};
 use super::{Args, NAP, SampleSource};
 use crate::failure::Outcome;
@@ -214,15 +214,6 @@ impl Screen {
             }
         }
         lines
-    }
-}
-
-/// Where packets are dropped, and where none come.
-pub(super) fn colour(row: &Row) -> Style {
-    match row {
-        Row { drop_rate: Some(rate), .. } if *rate > 0.0 => Style::new().red(),
-        Row { rate: Some(rate), .. } if *rate == 0.0 => Style::new().dim(),
-        _ => Style::new(),
     }
 }
 

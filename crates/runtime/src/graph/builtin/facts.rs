@@ -129,6 +129,12 @@ impl Facts {
     pub(super) const MAKER: Self = Self { makes: true, ..Self::OTHER };
 }
 
+/// The device that an element has by its name, its class and its arguments, where no argument by
+/// position says it.
+pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<String> {
+    (super::facts(class).device)(element, given)
+}
+
 /// Annotations of elements that look at headers.
 pub(super) const HEADERS: &[(&str, u32)] =
     &[("network_header", 4), ("transport_header", 4), ("has_network_header", 1), ("has_transport_header", 1), ("dst_ip", 4)];

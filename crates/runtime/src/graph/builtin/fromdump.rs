@@ -6,12 +6,13 @@
 use super::super::{Args, ElementError, HandlerError, Info, Own, Packet, Share, text};
 use super::filepos::{self, FilePos};
 use super::force_ip::mark_ip;
-use super::hostdevice::{device_name, first_device};
 use super::replay::FromReplay;
 use super::sample::Sample;
-use super::source_arguments::{KEYWORDS, positional};
+use super::source_arguments::{KEYWORDS, first_device, is_pulled, positional};
 use super::window::{Window, WindowPosition};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Medium, Ready, Setup, Shared, Source, controls};
+use super::{
+    BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Medium, Ready, Setup, Shared, Source, controls, device_name, encapsulation,
+};
 use crate::io::{Capture, LinkType, ReadError, Record};
 use netil::{number, pool::Arrival};
 use std::collections::VecDeque;
@@ -117,10 +118,6 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn BuiltIn>, ElementErro
     let mut capture = open(setup, &name, device)?;
     FilePos::begin(&mut capture, &args, &name)?;
     Ok(Box::new(FromDump::new(name, capture, &args, setup, snaplen)?))
-}
-
-pub(super) fn is_pulled(setup: &Setup<'_>) -> bool {
-    setup.output_pulled.first() == Some(&true)
 }
 
 /// The capture of that name, or which stands for the device of that name; none on trial.
@@ -526,7 +523,7 @@ impl Handlers for FromDump {
         Ok(match handler {
             "count" => self.count.to_string(),
             "filename" => self.name.clone(),
-            "encap" => super::todump::encapsulation(self.link(ctx)),
+            "encap" => encapsulation::name(self.link(ctx)),
             "filesize" => self.progress().1.map_or_else(|| "-".to_owned(), |size| size.to_string()),
             "sampling_prob" => self.sample.shown(),
             "filepos" | "packet_filepos" => self.file_pos(handler == "packet_filepos")?,

@@ -1,7 +1,7 @@
 //! FromHost, KernelTap, KernelTun, those of DPDK, netmap and network simulators, and sockets: other
 //! ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
 //!
-//! A capture stands for a device by the name that [`device_name`] finds. What these classes say of
+//! A capture stands for a device by the name that [`super::device_name`] finds. What these classes say of
 //! the host, such as its addresses, has no effect.
 
 use super::super::{Args, ElementError, Packet};
@@ -203,17 +203,6 @@ impl Form {
         let named = self.device.iter().find_map(|name| args.text(name));
         named.or_else(|| Some(element.to_owned()))
     }
-}
-
-/// The device that an element has by its name, its class and its arguments, where no argument by
-/// position says it.
-pub fn device_name(element: &str, class: &str, given: &[String]) -> Option<String> {
-    (super::facts(class).device)(element, given)
-}
-
-/// The device of FromDevice and ToDevice without arguments is 0, as in ClickOS.
-pub(super) fn first_device(_: &str, given: &[String]) -> Option<String> {
-    given.iter().all(|argument| argument.trim().is_empty()).then(|| "0".to_owned())
 }
 
 fn make(setup: &Setup<'_>, form: &Form) -> Result<Box<dyn BuiltIn>, ElementError> {

@@ -5,85 +5,17 @@
 //! ToDevice leaves packets in the queue before it (back-pressure), and packets that are pushed are
 //! dropped and counted.
 
-use super::super::share::lock;
+use super::super::lock::lock;
 use super::super::{Args, ElementError, HandlerError, Own, Packet};
+use super::devices::Shared;
 use super::force_ip::mark_ip;
-use super::fromdump::is_pulled;
-use super::{BuiltIn, Control, Ctx, Handlers, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
-use crate::io::device::{self, Device, Options, Part, Spec, Traffic};
+use super::source_arguments::is_pulled;
+use super::{BuiltIn, Control, Ctx, Handlers, Ready, Setup, Source, Task, TaskKind, TaskResult, controls, encapsulation};
+use crate::io::device::{self, Device, Options, Part, Spec};
 use netil::pool::Arrival;
-use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::BorrowedFd;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-/// A device that elements share.
-type Shared = Arc<Mutex<Device>>;
 
 /// Packets that a sink takes in one turn.
 const TURN: usize = 256;
-
-/// The live devices of a run.
-#[derive(Default)]
-pub(in super::super) struct Open(BTreeMap<String, Shared>);
-
-impl Open {
-    /// The device of that name, opened at its first use.
-    fn device(&mut self, name: &str, spec: &Spec, options: Options) -> Result<Shared, ElementError> {
-        let told = |error| format!("{spec}: {error}");
-        if let Some(device) = self.0.get(name) {
-            if options.receive {
-                lock(device).listen(options).map_err(told)?;
-            }
-            return Ok(Arc::clone(device));
-        }
-        let device = Arc::new(Mutex::new(Device::open(spec, options).map_err(told)?));
-        self.0.insert(name.to_owned(), Arc::clone(&device));
-        Ok(device)
-    }
-}
-
-/// What became of a device's frames.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeviceStats {
-    /// The name that the configuration has for it.
-    pub name: String,
-    /// Which device that is.
-    pub device: String,
-    /// Frames received and sent.
-    pub traffic: Traffic,
-    /// Frames dropped by the kernel or the device, by reason.
-    pub drops: BTreeMap<String, u64>,
-}
-
-impl super::Devices {
-    /// True if there are live devices.
-    pub(in super::super) fn are_live(&self) -> bool {
-        !self.live.0.is_empty()
-    }
-
-    /// Hands frames to the kernel that wait to be sent.
-    pub(in super::super) fn flush(&mut self) {
-        self.live.0.values().for_each(|device| lock(device).flush());
-    }
-
-    /// Waits until a device has something to do, or so many nanoseconds.
-    pub(in super::super) fn wait(&mut self, waker: Option<BorrowedFd<'_>>, nanoseconds: u64) -> io::Result<()> {
-        let mut devices: Vec<_> = self.live.0.values().map(|device| lock(device)).collect();
-        device::wait(devices.iter_mut().map(|device| &mut **device), waker, Duration::from_nanos(nanoseconds))
-    }
-
-    /// What became of the frames of live devices.
-    pub(in super::super) fn stats(&self) -> Vec<DeviceStats> {
-        let stats = |(name, device): (&String, &Shared)| {
-            let mut device = lock(device);
-            let drops = device.drops().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
-            DeviceStats { name: name.clone(), device: device.spec().to_string(), traffic: device.traffic(), drops }
-        };
-        self.live.0.iter().map(stats).collect()
-    }
-}
 
 /// Tells what happened to a device.
 fn tell_news(device: &Shared, ctx: &mut Ctx<'_>) {
@@ -215,7 +147,7 @@ impl Handlers for FromLive {
         let Some(device) = &self.device else { return Ok(String::new()) };
         Ok(match handler {
             "count" => self.count.to_string(),
-            "encap" => super::todump::encapsulation(lock(device).link()),
+            "encap" => encapsulation::name(lock(device).link()),
             "kernel_drops" => lock(device).drops().get(device::BUFFER_FULL).copied().unwrap_or(0).to_string(),
             _ => self.active.to_string(),
         })

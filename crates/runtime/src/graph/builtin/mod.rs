@@ -40,9 +40,11 @@ mod context;
 mod counter;
 mod delayshaper;
 mod delayunqueue;
+mod devices;
 mod discard;
 mod drivermanager;
-pub mod embedded;
+mod embedded;
+mod encapsulation;
 mod facts;
 mod fastudp;
 mod filepos;
@@ -58,6 +60,7 @@ mod ipreassembler;
 mod linkunqueue;
 mod live;
 mod message;
+pub mod packet_port;
 mod pingsource;
 mod pulltee;
 mod queue;
@@ -81,17 +84,18 @@ mod unqueue;
 mod window;
 
 pub use context::{Ctx, Ready};
-pub use facts::{Calling, Cut, Facts, Medium, Shared};
-pub use hostdevice::device_name;
+pub use devices::DeviceStats;
+pub(super) use devices::Devices;
+pub use encapsulation::link_type;
+pub use facts::{Calling, Cut, Facts, Medium, Shared, device_name};
 pub use infinitesource::{burst as made_burst, data as made_data};
-pub use live::DeviceStats;
 pub use replay::Replay;
 pub use roles::{CutThrough, Driver, Handlers, Passage, Queue, Source, Task, TaskKind, TaskResult};
 pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_positional};
-pub(super) use todump::Devices;
-pub use todump::{KEYWORDS as SINK_KEYWORDS, link_type};
+pub use todump::KEYWORDS as SINK_KEYWORDS;
 
 use super::bucket::Bucket;
+pub use super::handler::{Control, controls};
 use super::{ElementError, HandlerError, Info, Packet, Settings};
 use std::sync::LazyLock;
 
@@ -203,24 +207,6 @@ pub struct Setup<'s> {
     pub settings: &'s Settings,
     /// A seed of its own.
     pub seed: u64,
-}
-
-/// A handler that an element has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Control {
-    /// Its name.
-    pub name: String,
-    /// It can be read.
-    pub read: bool,
-    /// It can be written.
-    pub write: bool,
-}
-
-/// Handlers by names: those that are read, written, both.
-pub fn controls(read: &[&str], write: &[&str], both: &[&str]) -> Vec<Control> {
-    let named =
-        |names: &[&str], read, write| names.iter().map(|name| Control { name: (*name).to_owned(), read, write }).collect::<Vec<_>>();
-    [named(read, true, false), named(write, false, true), named(both, true, true)].concat()
 }
 
 /// What is said of a handler that is not among an element's.

@@ -2,7 +2,7 @@
 //! element gives those that it has ([`super::BuiltIn`]).
 
 use super::super::HandlerError;
-use super::embedded::PacketPort;
+use super::packet_port::PacketPort;
 use super::{Control, Ctx, Ready};
 use netil::pool::Even;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Shaper and BandwidthShaper: packets are pulled through at no more than a rate.
 
+use super::super::BURST;
 use super::super::bucket::Bucket;
-use super::super::linked::BURST;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::ratedunqueue::bucket;
 use super::{BuiltIn, BuiltInClass, Control, Ctx, CutThrough, Facts, Handlers, Passage, Setup, controls};

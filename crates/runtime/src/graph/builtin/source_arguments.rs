@@ -1,6 +1,7 @@
 //! The arguments of elements that read captures and devices.
 
 use super::super::text;
+use super::Setup;
 
 /// Arguments of sources that have a name.
 #[rustfmt::skip]
@@ -20,4 +21,14 @@ pub fn positional(class: &str, arguments: &[String]) -> &'static [&'static str] 
         "PollDevice" => &["DEVNAME", "BURST"],
         _ => &["DEVNAME", "PROMISC", "SNAPLEN"],
     }
+}
+
+/// Whether packets are pulled from the element.
+pub(super) fn is_pulled(setup: &Setup<'_>) -> bool {
+    setup.output_pulled.first() == Some(&true)
+}
+
+/// The device of FromDevice and ToDevice without arguments is 0, as in ClickOS.
+pub(super) fn first_device(_: &str, given: &[String]) -> Option<String> {
+    given.iter().all(|argument| argument.trim().is_empty()).then(|| "0".to_owned())
 }

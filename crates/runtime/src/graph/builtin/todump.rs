@@ -5,13 +5,16 @@
 //! statistics count what it took. Elements of one device write one capture, in the order in which
 //! packets come to them; so do the elements of several graphs that share an application.
 
-use super::super::share::{Output, Share, lock};
+use super::super::lock::lock;
+use super::super::share::{Output, Share};
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Medium, Ready, Setup, Shared, Task, TaskKind, TaskResult, controls};
+use super::devices::{Devices, Written};
+use super::{
+    BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Medium, Ready, Setup, Shared, Task, TaskKind, TaskResult, controls, link_type,
+};
 use crate::io::{Compression, Format, LinkType, Precision, Timestamp, WriteOptions, Writer};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 pub(super) static TO_DUMP: BuiltInClass = BuiltInClass {
     name: "ToDump",
@@ -31,7 +34,7 @@ pub(super) static TO_DEVICE: BuiltInClass = BuiltInClass {
     ports: "1/0-2",
     processing: "a/h",
     flow: "",
-    facts: Facts { device: super::hostdevice::first_device, looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
+    facts: Facts { device: super::source_arguments::first_device, looks_at_annotations: false, shared: Shared::Own, ..Facts::WRITER },
     manual: "ToDevice(DEVNAME, ...) -- sends packets by an interface, or writes them into a capture that stands for one\n\n--map DEVNAME=dev:IF, gso:IF, xdp:IF and tap:NAME make it live: \
              what the interface does not take at once stays in the queue before this element, and packets that are pushed are dropped and counted. A capture is told by --map DEVNAME=FILE for a device that no FromDevice \
              reads, or by --map DEVNAME=IN,OUT; without, packets are taken and counted. Several elements may write one device: packets are in the capture in the order in which they came. SNAPLEN (all bytes without it), ENCAP (without it what the packets came with), USE_ENCAP_FROM, EXTRA_LENGTH and NANO are as \
@@ -66,37 +69,6 @@ pub const KEYWORDS: &[&str] = &[
     "QUEUE", "NO_PAD", "UP_CALL", "DOWN_CALL", "PER_NODE",
 ];
 
-/// Click's names of encapsulations and what they are in captures.
-const ENCAPSULATIONS: &[(&str, u32)] = &[
-    ("ETHER", 1),
-    ("IP", 101),
-    ("FDDI", 10),
-    ("ATM", 100),
-    ("802_11", 105),
-    ("SLL", 113),
-    ("AIRONET", 120),
-    ("HDLC", 104),
-    ("PPP_HDLC", 50),
-    ("PPP", 9),
-    ("SUNATM", 123),
-    ("PRISM", 119),
-    ("NULL", 0),
-];
-
-/// The name of a link type.
-pub(super) fn encapsulation(link: LinkType) -> String {
-    ENCAPSULATIONS.iter().find(|(_, number)| *number == link.number()).map_or_else(|| link.to_string(), |(name, _)| (*name).to_owned())
-}
-
-/// The link type that ENCAP names.
-///
-/// # Errors
-/// There is none of that name.
-pub fn link_type(name: &str) -> Result<LinkType, ElementError> {
-    let known = ENCAPSULATIONS.iter().find(|(known, _)| *known == name).map(|(_, number)| LinkType::from_file(*number));
-    known.or_else(|| LinkType::from_name(name)).ok_or_else(|| ElementError::argument(format!("ENCAP '{name}' is not known")))
-}
-
 fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn BuiltIn>, ElementError> {
     let (called, positional) = match device {
         true => ("DEVNAME", &["DEVNAME"][..]),
@@ -105,7 +77,7 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn BuiltIn>, ElementErro
     let args = Args::parse(setup.arguments, positional, KEYWORDS)?;
     let name = match setup.class {
         "ToHost" | "ToHostSniffers" => args.text(called).unwrap_or_default(),
-        class => super::hostdevice::device_name(setup.name, class, setup.arguments).map_or_else(|| args.required(called), Ok)?,
+        class => super::device_name(setup.name, class, setup.arguments).map_or_else(|| args.required(called), Ok)?,
     };
     args.at_most_one(&["ENCAP", "USE_ENCAP_FROM"])?;
     if let Some(port) = setup.settings.ports.get(&name).filter(|_| device) {
@@ -139,32 +111,6 @@ fn make(setup: &Setup<'_>, device: bool) -> Result<Box<dyn BuiltIn>, ElementErro
         grows: !setup.settings.live.is_empty(),
     }))
 }
-
-/// What is written for each device, and how, while there are elements that do; and the devices that
-/// are live.
-#[derive(Default)]
-pub(in super::super) struct Devices {
-    captures: HashMap<String, (Weak<Written>, WriteOptions)>,
-    /// Those that have their name while they grow.
-    growing: Vec<Weak<Written>>,
-    pub(super) live: super::live::Open,
-}
-
-impl Devices {
-    /// Passes on what was written to growing captures a second ago. What fails is told at the next
-    /// packet.
-    pub(in super::super) fn flush_captures(&mut self) {
-        self.growing.retain(|output| output.strong_count() > 0);
-        for output in self.growing.iter().filter_map(Weak::upgrade) {
-            if let Some(writer) = &mut *lock(&output.0) {
-                let _ = writer.flush_due();
-            }
-        }
-    }
-}
-
-/// What elements of one graph write together.
-struct Written(Arc<Output>);
 
 struct ToDump {
     name: String,

@@ -9,7 +9,7 @@
 //! those too large for a slot, travel as they are.
 
 use super::super::Packet;
-use super::dispatch::Flow;
+use super::pinning::Flow;
 use crate::io::LinkType;
 use netil::number;
 use netil::pool::Kept;
@@ -360,7 +360,7 @@ fn sort(batches: &[Batch], order: &mut Vec<(u32, u32)>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dispatch::OWN_RUN;
+    use super::super::pinning::OWN_RUN;
     use super::*;
 
     fn batch(numbers: &[u32]) -> Batch {

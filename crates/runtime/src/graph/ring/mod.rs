@@ -22,11 +22,13 @@
 mod batch;
 mod dispatch;
 mod ends;
+mod pinning;
 
 pub use batch::{Batch, Inbox, Run};
-pub use dispatch::{Dispatcher, Fields, Flow, Handover};
+pub use dispatch::{Dispatcher, Handover};
 pub(super) use ends::CLASSES;
 pub use ends::{FROM_RING, Rings, TO_RING};
+pub use pinning::{Fields, Flow};
 
 use super::builtin::Cut;
 use super::{Graph, HandlerError};

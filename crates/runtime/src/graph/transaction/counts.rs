@@ -6,7 +6,7 @@
 //! variable loads whose place is known. Keys that are told apart have a limit ([`MOST_PLACES`]);
 //! conflicts about others are counted by their table.
 
-use super::super::share::lock;
+use super::super::lock::lock;
 use crate::sync::{self, AtomicU64, Ordering};
 use netil::Module;
 use netil::app::Variable;

@@ -28,7 +28,8 @@ pub(super) use counts::Counts;
 pub use counts::{Conflict, Transactions};
 
 use super::Packet;
-use super::program::{Ended, Program};
+use super::ended::Ended;
+use super::program::Program;
 use super::share::{Memory, Slot, Sum};
 use counts::{Asked, ConflictSite};
 use netil::exec::State;
