@@ -21,7 +21,7 @@
 
 use super::undo::Before;
 use super::{ChangeError, Controlled, HandlerError, Line, read_line, statistics, threads, why};
-use crate::application::builtin::Control;
+use crate::application::builtin::ElementHandler;
 use crate::application::{Described, Flow, Replaced, Succession, Version};
 use serde_json::{Value, json};
 use std::fmt;
@@ -268,7 +268,7 @@ fn batch(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result
 
 fn elements(target: &mut dyn Controlled) -> Value {
     let element = |Described { name, class, handlers }: Described| {
-        let handler = |it: &Control| json!({ "name": it.name, "read": it.read, "write": it.write });
+        let handler = |it: &ElementHandler| json!({ "name": it.name, "read": it.read, "write": it.write });
         json!({ "name": name, "class": class, "handlers": handlers.iter().map(handler).collect::<Vec<_>>() })
     };
     target.elements().into_iter().map(element).collect()

@@ -15,7 +15,7 @@ use netil::exec::State;
 use netil::module::{Entry, Handler, Inst};
 use netil::table::Op;
 use p4::{Optimisation, optimisation};
-use runtime::graph::builtin::{Control, controls};
+use runtime::graph::builtin::{ElementHandler, element_handlers};
 use runtime::graph::{ControlPlane, HandlerError};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -187,8 +187,8 @@ impl Plane {
 }
 
 impl ControlPlane for Plane {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["tables"], &[], &["command"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["tables"], &[], &["command"])
     }
 
     fn read(&mut self, handler: &str, text: &str, state: &mut State) -> Result<String, HandlerError> {

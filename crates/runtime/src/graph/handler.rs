@@ -2,7 +2,7 @@
 
 /// A handler that an element has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Control {
+pub struct ElementHandler {
     /// Its name.
     pub name: String,
     /// It can be read.
@@ -12,8 +12,8 @@ pub struct Control {
 }
 
 /// Handlers by names: those that are read, written, both.
-pub fn controls(read: &[&str], write: &[&str], both: &[&str]) -> Vec<Control> {
+pub fn element_handlers(read: &[&str], write: &[&str], both: &[&str]) -> Vec<ElementHandler> {
     let named =
-        |names: &[&str], read, write| names.iter().map(|name| Control { name: (*name).to_owned(), read, write }).collect::<Vec<_>>();
+        |names: &[&str], read, write| names.iter().map(|name| ElementHandler { name: (*name).to_owned(), read, write }).collect::<Vec<_>>();
     [named(read, true, false), named(write, false, true), named(both, true, true)].concat()
 }

@@ -1,6 +1,6 @@
 //! Handlers by name: an element's own, those that every element has, those of the whole run.
 
-use super::builtin::{Control, Ctx, Handlers, Ready};
+use super::builtin::{Ctx, ElementHandler, Handlers, Ready};
 use super::ring::Here;
 use super::{Body, Graph, HandlerError, builtin, text};
 use netil::event;
@@ -24,7 +24,7 @@ pub struct Described {
     /// Its class.
     pub class: String,
     /// Its own handlers.
-    pub handlers: Vec<Control>,
+    pub handlers: Vec<ElementHandler>,
 }
 
 /// A handler found.
@@ -97,8 +97,8 @@ impl Graph {
     pub fn readable(&self) -> Vec<String> {
         let of = |node: usize| {
             let name = &self.core.nodes[node].name;
-            let controls = self.all_controls(node).filter(|control| control.read);
-            controls.map(|control| format!("{name}.{}", control.name)).collect::<Vec<_>>()
+            let element_handlers = self.all_element_handlers(node).filter(|handler| handler.read);
+            element_handlers.map(|handler| format!("{name}.{}", handler.name)).collect::<Vec<_>>()
         };
         (0..self.core.nodes.len()).flat_map(of).collect()
     }
@@ -107,7 +107,7 @@ impl Graph {
     pub fn elements(&self) -> Vec<Described> {
         let of = |node: usize| {
             let it = &self.core.nodes[node];
-            Described { name: it.name.clone(), class: it.class.clone(), handlers: self.all_controls(node).collect() }
+            Described { name: it.name.clone(), class: it.class.clone(), handlers: self.all_element_handlers(node).collect() }
         };
         (0..self.core.nodes.len()).map(of).collect()
     }
@@ -121,7 +121,9 @@ impl Graph {
     pub(super) fn can_write(&self, handler: &str, from: Option<usize>) -> bool {
         match self.find_handler(handler, from) {
             Ok(Found::Global(name)) => name == "stop",
-            Ok(Found::Of(node, name)) => name == HOME || self.all_controls(node).any(|control| control.write && control.name == name),
+            Ok(Found::Of(node, name)) => {
+                name == HOME || self.all_element_handlers(node).any(|handler| handler.write && handler.name == name)
+            }
             Err(_) => false,
         }
     }
@@ -133,7 +135,9 @@ impl Graph {
             Ok(Found::Of(node, name)) if self.remote(node).is_some() => {
                 self.remote(node).is_some_and(|remote| remote.0.read(&format!("{}.{name}", self.core.nodes[node].name), "").is_ok())
             }
-            Ok(Found::Of(node, name)) => GENERIC.contains(&name.as_str()) || self.all_controls(node).any(|c| c.read && c.name == name),
+            Ok(Found::Of(node, name)) => {
+                GENERIC.contains(&name.as_str()) || self.all_element_handlers(node).any(|c| c.read && c.name == name)
+            }
             Err(_) => false,
         }
     }
@@ -157,7 +161,7 @@ impl Graph {
     fn find_handler(&self, handler: &str, from: Option<usize>) -> Result<Found, HandlerError> {
         let Some((element, name)) = handler.split_once('.') else {
             return match from.filter(|_| !GLOBAL.contains(&handler)) {
-                Some(node) if self.controls(node).iter().any(|c| c.name == handler) => Ok(Found::Of(node, handler.to_owned())),
+                Some(node) if self.element_handlers(node).iter().any(|c| c.name == handler) => Ok(Found::Of(node, handler.to_owned())),
                 _ => Ok(Found::Global(handler.to_owned())),
             };
         };
@@ -186,23 +190,23 @@ impl Graph {
         builtin.handlers().is_some_and(|handlers| handlers.answers_all())
     }
 
-    fn controls(&self, node: usize) -> Vec<Control> {
+    fn element_handlers(&self, node: usize) -> Vec<ElementHandler> {
         match &self.core.nodes[node].body {
             Body::BuiltIn(builtin) => {
-                builtin.as_ref().and_then(|builtin| builtin.handlers()).map_or_else(Vec::new, |handlers| handlers.controls())
+                builtin.as_ref().and_then(|builtin| builtin.handlers()).map_or_else(Vec::new, |handlers| handlers.element_handlers())
             }
-            Body::Program(program) => program.controls(),
+            Body::Program(program) => program.element_handlers(),
         }
     }
 
     /// The handlers of an element, of its tables and patterns, and that of its transactions.
-    fn all_controls(&self, node: usize) -> impl Iterator<Item = Control> {
+    fn all_element_handlers(&self, node: usize) -> impl Iterator<Item = ElementHandler> {
         let tables = if let Body::Program(program) = &self.core.nodes[node].body { program.table_handlers() } else { Vec::new() };
-        let pattern = |n| Control { name: format!("pattern{n}"), read: true, write: false };
+        let pattern = |n| ElementHandler { name: format!("pattern{n}"), read: true, write: false };
         let patterns = if self.rewrites(node) { self.core.nodes[node].inputs.len() } else { self.patterns(node).len() };
         let transacts = matches!(&self.core.nodes[node].body, Body::Program(program) if program.is_in_common());
-        let transactions = transacts.then(|| Control { name: "transactions".to_owned(), read: true, write: false });
-        self.controls(node).into_iter().chain(tables).chain((0..patterns).map(pattern)).chain(transactions)
+        let transactions = transacts.then(|| ElementHandler { name: "transactions".to_owned(), read: true, write: false });
+        self.element_handlers(node).into_iter().chain(tables).chain((0..patterns).map(pattern)).chain(transactions)
     }
 
     fn patterns(&self, node: usize) -> &[String] {
@@ -227,10 +231,10 @@ impl Graph {
 
     /// An element's own handler of that name: if there are two, the one that can be read, or
     /// written.
-    fn own_handler(&self, node: usize, name: &str, write: bool) -> Option<Control> {
-        let controls = self.controls(node);
-        let fits = |control: &&Control| if write { control.write } else { control.read };
-        let mut named = controls.iter().filter(|control| control.name == name);
+    fn own_handler(&self, node: usize, name: &str, write: bool) -> Option<ElementHandler> {
+        let element_handlers = self.element_handlers(node);
+        let fits = |handler: &&ElementHandler| if write { handler.write } else { handler.read };
+        let mut named = element_handlers.iter().filter(|handler| handler.name == name);
         named.clone().find(fits).or_else(|| named.next()).cloned()
     }
 
@@ -288,7 +292,7 @@ impl Graph {
         let own = self.own_handler(node, name, false);
         self.tell_passed(node);
         match own {
-            Some(control) if control.read => match &self.core.nodes[node].body {
+            Some(handler) if handler.read => match &self.core.nodes[node].body {
                 Body::BuiltIn(..) => self.with_handlers(node, name, |handlers, ctx| handlers.read(name, text, ctx)),
                 Body::Program(_) => self.read_control(node, name, text),
             },
@@ -313,7 +317,7 @@ impl Graph {
             return self.topology.settings.home.write(text);
         }
         match (own, &self.core.nodes[node].body) {
-            (Some(control), _) if !control.write => Err(HandlerError::ReadOnly(format!("'{full}' can only be read"))),
+            (Some(handler), _) if !handler.write => Err(HandlerError::ReadOnly(format!("'{full}' can only be read"))),
             (None, Body::BuiltIn(None)) => Err(busy(&full)),
             (None, Body::BuiltIn(..)) if !self.answers_all(node) => Err(self.cannot_be_written(node, name)),
             (_, Body::BuiltIn(..)) => self.with_handlers(node, &full, |handlers, ctx| handlers.write(name, text, ctx)),
@@ -362,14 +366,14 @@ impl Graph {
 
     /// An element has no handler of that name that is written, but perhaps one that is read.
     fn cannot_be_written(&self, node: usize, name: &str) -> HandlerError {
-        if GENERIC.contains(&name) || self.all_controls(node).any(|control| control.name == name) {
+        if GENERIC.contains(&name) || self.all_element_handlers(node).any(|handler| handler.name == name) {
             return HandlerError::ReadOnly(format!("'{}.{name}' can only be read", self.core.nodes[node].name));
         }
         self.no_handler(node, name)
     }
 
     fn cannot_be_read(&self, node: usize, name: &str) -> HandlerError {
-        if self.all_controls(node).any(|control| control.name == name) {
+        if self.all_element_handlers(node).any(|handler| handler.name == name) {
             return HandlerError::WriteOnly(format!("'{}.{name}' can only be written", self.core.nodes[node].name));
         }
         self.no_handler(node, name)
@@ -377,16 +381,16 @@ impl Graph {
 
     /// An element has no handler of that name, but these of its own.
     fn no_handler(&self, node: usize, name: &str) -> HandlerError {
-        let all: Vec<String> = self.all_controls(node).map(|control| control.name).collect();
+        let all: Vec<String> = self.all_element_handlers(node).map(|handler| handler.name).collect();
         let others = if all.is_empty() { "those that all elements have".to_owned() } else { all.join(", ") };
         HandlerError::NoHandler(format!("no handler named '{}.{name}'; there are {others}", self.core.nodes[node].name))
     }
 
     fn handler_list(&self, node: usize) -> String {
-        let generic = GENERIC.iter().map(|name| Control { name: (*name).to_owned(), read: true, write: *name == HOME });
-        merged(self.all_controls(node).chain(generic)).iter().fold(String::new(), |mut list, control| {
-            let mode = [if control.read { "r" } else { "" }, if control.write { "w" } else { "" }].concat();
-            let _ = writeln!(list, "{}\t{mode}", control.name);
+        let generic = GENERIC.iter().map(|name| ElementHandler { name: (*name).to_owned(), read: true, write: *name == HOME });
+        merged(self.all_element_handlers(node).chain(generic)).iter().fold(String::new(), |mut list, handler| {
+            let mode = [if handler.read { "r" } else { "" }, if handler.write { "w" } else { "" }].concat();
+            let _ = writeln!(list, "{}\t{mode}", handler.name);
             list
         })
     }
@@ -502,11 +506,11 @@ fn lines<T: std::fmt::Display>(items: impl Iterator<Item = T>) -> String {
 }
 
 /// Each name once: a handler that is read and one that is written are one for people.
-fn merged(controls: impl Iterator<Item = Control>) -> Vec<Control> {
-    let mut all: Vec<Control> = Vec::new();
-    for control in controls {
-        match all.iter_mut().find(|known| known.name == control.name) {
-            Some(known) => (known.read, known.write) = (known.read || control.read, known.write || control.write),
+fn merged(element_handlers: impl Iterator<Item = ElementHandler>) -> Vec<ElementHandler> {
+    let mut all: Vec<ElementHandler> = Vec::new();
+    for handler in element_handlers {
+        match all.iter_mut().find(|known| known.name == handler.name) {
+            Some(known) => (known.read, known.write) = (known.read || handler.read, known.write || handler.write),
             None => all.push(control),
         }
     }

@@ -10,7 +10,7 @@
 //! Lines are as Click writes them. Leaves out: names of AddressInfo in what is written, and
 //! addresses that no answer has come for.
 
-use super::handler::{Control, controls};
+use super::handler::{ElementHandler, element_handlers};
 use super::program::Program;
 use super::routes::Family;
 use super::tables::clear;
@@ -42,11 +42,11 @@ impl Kind {
         }
     }
 
-    fn controls(self) -> Vec<Control> {
+    fn element_handlers(self) -> Vec<ElementHandler> {
         match self {
-            Self::Neighbours => controls(&["table", "count"], &["insert", "delete", "clear"], &[]),
-            Self::Answers => controls(&["table", "lookup"], &["add", "remove"], &[]),
-            Self::Stations => controls(&["table"], &[], &["timeout"]),
+            Self::Neighbours => element_handlers(&["table", "count"], &["insert", "delete", "clear"], &[]),
+            Self::Answers => element_handlers(&["table", "lookup"], &["add", "remove"], &[]),
+            Self::Stations => element_handlers(&["table"], &[], &["timeout"]),
         }
     }
 }
@@ -86,8 +86,8 @@ impl Program {
     }
 
     /// The handlers that there are if there are hosts.
-    pub(super) fn host_handlers(&self) -> Vec<Control> {
-        self.hosts().map_or_else(Vec::new, |(kind, _)| kind.controls())
+    pub(super) fn host_handlers(&self) -> Vec<ElementHandler> {
+        self.hosts().map_or_else(Vec::new, |(kind, _)| kind.element_handlers())
     }
 
     /// Reads one; `None` if there is no such handler.

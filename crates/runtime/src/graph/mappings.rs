@@ -12,7 +12,7 @@
 //! before the output of this direction. Leaves out: the input where only addresses are rewritten,
 //! and writing patterns.
 
-use super::handler::{Control, controls};
+use super::handler::{ElementHandler, element_handlers};
 use super::hosts::clear;
 use super::program::Program;
 use super::tables::Named;
@@ -129,7 +129,7 @@ impl Kind {
         }
     }
 
-    fn controls(self) -> Vec<Control> {
+    fn element_handlers(self) -> Vec<ElementHandler> {
         let read: &[&str] = match self {
             Self::Flows => &[
                 "table",
@@ -146,7 +146,7 @@ impl Kind {
             ],
             Self::Addresses => &["table", "mappings", "size", "table_size", "nmappings"],
         };
-        controls(read, &["clear"], &["capacity"])
+        element_handlers(read, &["clear"], &["capacity"])
     }
 }
 
@@ -157,8 +157,8 @@ impl Program {
     }
 
     /// The handlers that there are if there are such tables.
-    pub(super) fn flow_handlers(&self) -> Vec<Control> {
-        self.flows().map_or_else(Vec::new, |(kind, _)| kind.controls())
+    pub(super) fn flow_handlers(&self) -> Vec<ElementHandler> {
+        self.flows().map_or_else(Vec::new, |(kind, _)| kind.element_handlers())
     }
 
     /// Reads one; `None` if there is no such handler.

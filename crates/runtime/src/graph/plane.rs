@@ -4,7 +4,7 @@
 //! A control plane runs between packets and has the program's state to itself meanwhile.
 
 use super::HandlerError;
-use super::handler::Control;
+use super::handler::ElementHandler;
 use netil::exec::State;
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The handlers of one element.
 pub trait ControlPlane: Send {
     /// Which there are; their names have no dot.
-    fn controls(&self) -> Vec<Control>;
+    fn element_handlers(&self) -> Vec<ElementHandler>;
 
     /// Reads one.
     ///

@@ -8,7 +8,7 @@
 
 use super::copies::Copied;
 use super::ended::Ended;
-use super::handler::Control;
+use super::handler::ElementHandler;
 use super::lock::lock;
 use super::packet_source::Before;
 use super::plane::ControlPlane;
@@ -578,8 +578,8 @@ impl Program {
     }
 
     /// The handlers that the program has.
-    pub(super) fn controls(&self) -> Vec<Control> {
-        self.program.module().controls.iter().map(|c| Control { name: c.name.clone(), read: c.read, write: c.write }).collect()
+    pub(super) fn element_handlers(&self) -> Vec<ElementHandler> {
+        self.program.module().controls.iter().map(|c| ElementHandler { name: c.name.clone(), read: c.read, write: c.write }).collect()
     }
 
     pub(super) fn module(&self) -> &netil::Module {

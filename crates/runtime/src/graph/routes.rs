@@ -8,7 +8,7 @@
 //! `lookup ADDR`, `table`. What files say is unreachable has output -1 in them; `add` and `set`
 //! take the outputs that there are.
 
-use super::handler::{Control, controls};
+use super::handler::{ElementHandler, element_handlers};
 use super::program::Program;
 use super::tables::clear;
 use super::{HandlerError, text};
@@ -160,8 +160,8 @@ impl Program {
     }
 
     /// The handlers that there are if there are routes.
-    pub(super) fn route_handlers(&self) -> Vec<Control> {
-        self.routes().map_or_else(Vec::new, |_| controls(&["table", "lookup"], &["add", "set", "remove", "ctrl", "flush"], &[]))
+    pub(super) fn route_handlers(&self) -> Vec<ElementHandler> {
+        self.routes().map_or_else(Vec::new, |_| element_handlers(&["table", "lookup"], &["add", "set", "remove", "ctrl", "flush"], &[]))
     }
 
     /// Reads `lookup` or `table`; `None` if there is no such handler.

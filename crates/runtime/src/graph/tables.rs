@@ -14,7 +14,7 @@ mod fields;
 pub(super) use fields::Named;
 
 use super::HandlerError;
-use super::handler::{Control, controls};
+use super::handler::{ElementHandler, element_handlers};
 use super::program::Program;
 use netil::app::Layout;
 use netil::module::{Entry, Module, Table as Declaration, TableKind};
@@ -24,23 +24,23 @@ use netil::wide;
 
 impl Program {
     /// The handlers of its control plane.
-    pub(super) fn plane_handlers(&self) -> Vec<Control> {
-        self.plane.as_ref().map(|plane| plane.controls()).unwrap_or_default()
+    pub(super) fn plane_handlers(&self) -> Vec<ElementHandler> {
+        self.plane.as_ref().map(|plane| plane.element_handlers()).unwrap_or_default()
     }
 
     /// Whether its control plane has a handler of that name to read, or to write.
     fn plane_has(&self, handler: &str, write: bool) -> bool {
-        let fits = |control: &Control| control.name == handler && if write { control.write } else { control.read };
+        let fits = |control: &ElementHandler| control.name == handler && if write { control.write } else { control.read };
         self.plane_handlers().iter().any(fits)
     }
 
     /// The handlers of its tables.
-    pub(super) fn table_handlers(&self) -> Vec<Control> {
+    pub(super) fn table_handlers(&self) -> Vec<ElementHandler> {
         let of = |(at, table): (usize, &Declaration)| {
             let named = |what: &[&str]| what.iter().map(|what| format!("{}.{what}", table.name)).collect::<Vec<_>>();
             let read = if self.layout(at).is_some() { &["list", "count", "dump"][..] } else { &["list", "count"] };
             let (read, write) = (named(read), named(&["add", "remove"]));
-            controls(&texts(&read), &texts(&write), &[])
+            element_handlers(&texts(&read), &texts(&write), &[])
         };
         let own = [self.plane_handlers(), self.route_handlers(), self.host_handlers(), self.flow_handlers()].concat();
         own.into_iter().chain(self.module().tables.iter().enumerate().flat_map(of)).collect()

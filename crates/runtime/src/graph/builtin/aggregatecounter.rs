@@ -5,7 +5,7 @@
 
 use super::super::script::write_file;
 use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Setup, boolean, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Setup, boolean, element_handlers};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -203,9 +203,9 @@ impl BuiltIn for Counter {
 }
 
 impl Handlers for Counter {
-    fn controls(&self) -> Vec<Control> {
+    fn element_handlers(&self) -> Vec<ElementHandler> {
         let writes = ["write_file", "write_text_file", "write_ip_file", "stop", "reset", "counts_pdf"];
-        controls(&["nagg", "count"], &writes, &["freeze", "active", "banner"])
+        element_handlers(&["nagg", "count"], &writes, &["freeze", "active", "banner"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -1,7 +1,7 @@
 //! Bypass: another way for packets, which can be switched on.
 
 use super::super::{Args, HandlerError, Packet};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, element_handlers};
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
     name: "Bypass",
@@ -45,8 +45,8 @@ impl BuiltIn for Bypass {
 }
 
 impl Handlers for Bypass {
-    fn controls(&self) -> Vec<Control> {
-        controls(&[], &[], &["active"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&[], &[], &["active"])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -1,7 +1,7 @@
 //! CallingCounter: Click's Counter where it calls handlers; one that only counts is the library's.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{BuiltIn, BuiltInClass, Calling, Control, Ctx, Facts, Handlers, controls};
+use super::{BuiltIn, BuiltInClass, Calling, Ctx, ElementHandler, Facts, Handlers, element_handlers};
 
 /// What names the handler to call.
 const ARGUMENTS: &[&str] = &["COUNT_CALL", "BYTE_COUNT_CALL"];
@@ -84,8 +84,8 @@ impl BuiltIn for Counter {
 }
 
 impl Handlers for Counter {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "byte_count"], &["reset", "reset_counts", "byte_count_call"], &["count_call"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count", "byte_count"], &["reset", "reset_counts", "byte_count_call"], &["count_call"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

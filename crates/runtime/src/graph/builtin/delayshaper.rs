@@ -1,7 +1,7 @@
 //! DelayShaper: packets are pulled through no sooner than some time after their own.
 
 use super::super::{Args, HandlerError, Packet, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, element_handlers};
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
     name: "DelayShaper",
@@ -49,8 +49,8 @@ impl BuiltIn for DelayShaper {
 }
 
 impl Handlers for DelayShaper {
-    fn controls(&self) -> Vec<Control> {
-        controls(&[], &[], &["delay"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&[], &[], &["delay"])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -1,7 +1,7 @@
 //! DelayUnqueue: packets are pulled, and pushed some time after their own.
 
 use super::super::{Args, HandlerError, Packet, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Task, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Task, TaskResult, element_handlers};
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
     name: "DelayUnqueue",
@@ -48,8 +48,8 @@ impl BuiltIn for DelayUnqueue {
 }
 
 impl Handlers for DelayUnqueue {
-    fn controls(&self) -> Vec<Control> {
-        controls(&[], &[], &["delay"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&[], &[], &["delay"])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -1,7 +1,7 @@
 //! Where packets end: Discard, TimedSink, and Idle, which has none.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Setup, Task, TaskKind, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Setup, Task, TaskKind, TaskResult, element_handlers};
 
 pub(super) static DISCARD: BuiltInClass = BuiltInClass {
     name: "Discard",
@@ -69,8 +69,8 @@ impl BuiltIn for Discard {
 }
 
 impl Handlers for Discard {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset_counts"], &["active"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count"], &["reset_counts"], &["active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
@@ -141,8 +141,8 @@ impl BuiltIn for TimedSink {
 }
 
 impl Handlers for TimedSink {
-    fn controls(&self) -> Vec<Control> {
-        controls(&[], &[], &["interval"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&[], &[], &["interval"])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -2,7 +2,7 @@
 
 use super::super::script::{Halt, NAMES, Script};
 use super::super::{ElementError, HandlerError, Packet, signals, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Driver, Facts, Handlers, Ready, Setup, Shared, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, Driver, ElementHandler, Facts, Handlers, Ready, Setup, Shared, element_handlers};
 
 /// Scripts work where the end is asked for, at a time that they wait for, or when they are asked
 /// between arrivals; bursts end there.
@@ -180,9 +180,9 @@ impl BuiltIn for Element {
 }
 
 impl Handlers for Element {
-    fn controls(&self) -> Vec<Control> {
+    fn element_handlers(&self) -> Vec<ElementHandler> {
         let exported: Vec<_> = self.script.exported.iter().map(String::as_str).collect();
-        [controls(NAMES, &["step", "goto", "set"], &["run"]), controls(&exported, &[], &[])].concat()
+        [element_handlers(NAMES, &["step", "goto", "set"], &["run"]), element_handlers(&exported, &[], &[])].concat()
     }
 
     fn answers_all(&self) -> bool {

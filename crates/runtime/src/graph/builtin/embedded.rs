@@ -4,7 +4,9 @@
 use super::super::{HandlerError, Packet};
 use super::packet_port::{Lent, PacketPort};
 use super::source_arguments::is_pulled;
-use super::{BuiltIn, Control, Ctx, CutThrough, Handlers, Passage, Ready, Setup, Source, Task, TaskKind, TaskResult, controls};
+use super::{
+    BuiltIn, Ctx, CutThrough, ElementHandler, Handlers, Passage, Ready, Setup, Source, Task, TaskKind, TaskResult, element_handlers,
+};
 use crate::io::LinkType;
 use netil::pool::Arrival;
 use std::sync::Arc;
@@ -78,8 +80,8 @@ impl BuiltIn for FromPort {
 }
 
 impl Handlers for FromPort {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "filename"], &["reset_counts"], &["active"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count", "filename"], &["reset_counts"], &["active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
@@ -232,8 +234,8 @@ impl BuiltIn for ToPort {
 }
 
 impl Handlers for ToPort {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "filename"], &["reset_counts"], &[])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count", "filename"], &["reset_counts"], &[])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -4,7 +4,7 @@ use super::super::bucket::Bucket;
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::infinitesource::Made;
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Setup, Task, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Setup, Task, TaskResult, element_handlers};
 use netil::fields::ip_protocol::UDP;
 use std::net::Ipv4Addr;
 
@@ -211,8 +211,8 @@ impl BuiltIn for UdpSource {
 }
 
 impl Handlers for UdpSource {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset"], &["limit", "active", "rate"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count"], &["reset"], &["limit", "active", "rate"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -11,7 +11,8 @@ use super::sample::Sample;
 use super::source_arguments::{KEYWORDS, first_device, is_pulled, positional};
 use super::window::{Window, WindowPosition};
 use super::{
-    BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Medium, Ready, Setup, Shared, Source, controls, device_name, encapsulation,
+    BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Medium, Ready, Setup, Shared, Source, device_name, element_handlers,
+    encapsulation,
 };
 use crate::io::{Capture, LinkType, ReadError, Record};
 use netil::{number, pool::Arrival};
@@ -514,9 +515,9 @@ impl BuiltIn for FromDump {
 }
 
 impl Handlers for FromDump {
-    fn controls(&self) -> Vec<Control> {
+    fn element_handlers(&self) -> Vec<ElementHandler> {
         let written = ["stop", "reset_counts", "extend_interval", "reset_timing"];
-        controls(&["count", "filename", "filesize", "encap", "sampling_prob", "packet_filepos"], &written, &["active", "filepos"])
+        element_handlers(&["count", "filename", "filesize", "encap", "sampling_prob", "packet_filepos"], &written, &["active", "filepos"])
     }
 
     fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {

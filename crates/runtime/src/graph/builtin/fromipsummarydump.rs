@@ -7,7 +7,7 @@ use super::super::summary::{self, make::Reader};
 use super::super::{Args, ElementError, HandlerError, Info, Packet};
 use super::facts::SUMMARY;
 use super::sample::Sample;
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Medium, Ready, Setup, Task, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Medium, Ready, Setup, Task, TaskResult, element_handlers};
 use crate::io::claims::Reading;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -228,8 +228,8 @@ impl BuiltIn for FromIPSummaryDump {
 }
 
 impl Handlers for FromIPSummaryDump {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "encap", "sampling_prob", "filename", "filesize", "filepos"], &["stop"], &["active"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count", "encap", "sampling_prob", "filename", "filesize", "filepos"], &["stop"], &["active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

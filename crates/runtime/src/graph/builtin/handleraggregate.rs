@@ -3,7 +3,7 @@
 //! Source: the manual of FastClick's element.
 
 use super::super::{ElementError, HandlerError, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, element_handlers};
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
     name: "HandlerAggregate",
@@ -32,8 +32,8 @@ impl BuiltIn for HandlerAggregate {
 }
 
 impl Handlers for HandlerAggregate {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["add", "avg"], &["write"], &[])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["add", "avg"], &["write"], &[])
     }
 
     fn read(&mut self, handler: &str, asked: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {

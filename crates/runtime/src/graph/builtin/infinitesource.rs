@@ -1,7 +1,7 @@
 //! InfiniteSource, RandomSource: packets as fast as they are taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Setup, Task, TaskKind, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Setup, Task, TaskKind, TaskResult, element_handlers};
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
     name: "InfiniteSource",
@@ -264,8 +264,8 @@ impl BuiltIn for InfiniteSource {
 }
 
 impl Handlers for InfiniteSource {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "burst", "burstsize", "active"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count"], &["reset"], &["data", "length", "datasize", "limit", "burst", "burstsize", "active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

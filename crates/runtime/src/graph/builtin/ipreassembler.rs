@@ -7,7 +7,7 @@
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet};
 use super::facts::HEADERS;
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, element_handlers};
 use netil::fields::fragment::{MORE, OFFSET};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -262,8 +262,8 @@ impl BuiltIn for Reassembler {
 }
 
 impl Handlers for Reassembler {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["dump"], &[], &[])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["dump"], &[], &[])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

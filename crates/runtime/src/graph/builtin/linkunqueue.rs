@@ -5,7 +5,7 @@
 //! when it leaves.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Task, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Task, TaskResult, element_handlers};
 use std::collections::VecDeque;
 
 /// The slowest link, in bytes a second.
@@ -91,8 +91,8 @@ impl BuiltIn for LinkUnqueue {
 }
 
 impl Handlers for LinkUnqueue {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["latency", "bandwidth", "size"], &["reset"], &[])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["latency", "bandwidth", "size"], &["reset"], &[])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

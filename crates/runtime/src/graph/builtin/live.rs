@@ -10,7 +10,7 @@ use super::super::{Args, ElementError, HandlerError, Own, Packet};
 use super::devices::Shared;
 use super::force_ip::mark_ip;
 use super::source_arguments::is_pulled;
-use super::{BuiltIn, Control, Ctx, Handlers, Ready, Setup, Source, Task, TaskKind, TaskResult, controls, encapsulation};
+use super::{BuiltIn, Ctx, ElementHandler, Handlers, Ready, Setup, Source, Task, TaskKind, TaskResult, element_handlers, encapsulation};
 use crate::io::device::{self, Device, Options, Part, Spec};
 use netil::pool::Arrival;
 
@@ -139,8 +139,8 @@ impl BuiltIn for FromLive {
 }
 
 impl Handlers for FromLive {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "encap", "kernel_drops"], &["reset_counts"], &["active"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count", "encap", "kernel_drops"], &["reset_counts"], &["active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
@@ -288,8 +288,8 @@ impl BuiltIn for ToLive {
 }
 
 impl Handlers for ToLive {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset_counts"], &[])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count"], &["reset_counts"], &[])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

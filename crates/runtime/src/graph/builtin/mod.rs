@@ -95,7 +95,7 @@ pub use source_arguments::{KEYWORDS as SOURCE_KEYWORDS, positional as source_pos
 pub use todump::KEYWORDS as SINK_KEYWORDS;
 
 use super::bucket::Bucket;
-pub use super::handler::{Control, controls};
+pub use super::handler::{ElementHandler, element_handlers};
 use super::{ElementError, HandlerError, Info, Packet, Settings};
 use std::sync::LazyLock;
 

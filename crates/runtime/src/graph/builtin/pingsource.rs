@@ -3,7 +3,7 @@
 use super::super::summary::checksum;
 use super::super::{Args, ElementError, HandlerError, Packet, Stream, text};
 use super::facts::HEADERS;
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Setup, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Setup, element_handlers};
 use netil::fields::ip_protocol::ICMP;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -254,9 +254,13 @@ impl BuiltIn for PingSource {
 }
 
 impl Handlers for PingSource {
-    fn controls(&self) -> Vec<Control> {
+    fn element_handlers(&self) -> Vec<ElementHandler> {
         let results: &[&str] = if self.replies.is_some() { &["summary", "rtt_min", "rtt_avg", "rtt_max"] } else { &[] };
-        [controls(&["count"], &["limit", "interval", "reset_counts"], &["active", "src", "dst"]), controls(results, &[], &[])].concat()
+        [
+            element_handlers(&["count"], &["limit", "interval", "reset_counts"], &["active", "src", "dst"]),
+            element_handlers(results, &[], &[]),
+        ]
+        .concat()
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

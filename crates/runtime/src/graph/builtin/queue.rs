@@ -4,7 +4,7 @@
 //! and whether sources hear that it is full.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, CutThrough, Facts, Handlers, Passage, Queue, Ready, Setup, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, CutThrough, ElementHandler, Facts, Handlers, Passage, Queue, Ready, Setup, element_handlers};
 use netil::cut_through::Role;
 use std::collections::VecDeque;
 
@@ -233,8 +233,8 @@ impl BuiltIn for Fifo {
 }
 
 impl Handlers for Fifo {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["length", "highwater_length", "drops"], &["reset", "reset_counts"], &["capacity", "config"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["length", "highwater_length", "drops"], &["reset", "reset_counts"], &["capacity", "config"])
     }
 
     fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -2,7 +2,7 @@
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::sample::Sample;
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, boolean, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, boolean, element_handlers};
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
     name: "RandomSample",
@@ -68,8 +68,8 @@ impl BuiltIn for RandomSample {
 }
 
 impl Handlers for RandomSample {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["drops"], &["clear_drops"], &["sampling_prob", "drop_prob", "active"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["drops"], &["clear_drops"], &["sampling_prob", "drop_prob", "active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -3,7 +3,7 @@
 use super::super::bucket::Bucket;
 use super::super::{Args, HandlerError, Packet, text};
 use super::infinitesource::{Made, data};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Task, TaskKind, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Task, TaskKind, TaskResult, element_handlers};
 
 /// How long a source may be late and still make up for it.
 const BURST: u64 = 20_000_000;
@@ -103,8 +103,8 @@ impl BuiltIn for RatedSource {
 }
 
 impl Handlers for RatedSource {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset"], &["data", "length", "datasize", "limit", "active", "rate"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count"], &["reset"], &["data", "length", "datasize", "limit", "active", "rate"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

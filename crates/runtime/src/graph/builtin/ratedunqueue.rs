@@ -2,7 +2,7 @@
 
 use super::super::bucket::Bucket;
 use super::super::{Args, ElementError, HandlerError, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Setup, Task, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Setup, Task, TaskResult, element_handlers};
 
 pub(super) static RATED: BuiltInClass = BuiltInClass {
     name: "RatedUnqueue",
@@ -91,8 +91,8 @@ impl BuiltIn for RatedUnqueue {
 }
 
 impl Handlers for RatedUnqueue {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["calls"], &[], &["rate", "active"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["calls"], &[], &["rate", "active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

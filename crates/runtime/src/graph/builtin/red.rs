@@ -5,7 +5,7 @@
 //! pulled from before it; random numbers are of the run's seed.
 
 use super::super::{Args, ElementError, HandlerError, Packet};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, CutThrough, Facts, Handlers, Passage, Setup, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, CutThrough, ElementHandler, Facts, Handlers, Passage, Setup, element_handlers};
 use netil::cut_through::Role;
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
@@ -144,8 +144,8 @@ impl BuiltIn for Red {
 }
 
 impl Handlers for Red {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["drops", "avg_queue_size", "queues", "stats"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["drops", "avg_queue_size", "queues", "stats"], &["reset"], &["min_thresh", "max_thresh", "max_p"])
     }
 
     fn read(&mut self, handler: &str, _: &str, ctx: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -3,7 +3,7 @@
 
 use super::super::round_robin::moments;
 use super::super::{HandlerError, Own, Packet};
-use super::{BuiltIn, Control, Ctx, Handlers, Ready, Source, controls};
+use super::{BuiltIn, Ctx, ElementHandler, Handlers, Ready, Source, element_handlers};
 use crate::io::LinkType;
 use netil::pool::{Arrival, Even, Line, Lines, Pool};
 use std::sync::Arc;
@@ -180,8 +180,8 @@ impl BuiltIn for FromReplay {
 }
 
 impl Handlers for FromReplay {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "filename", "encap"], &["reset_counts"], &["active"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count", "filename", "encap"], &["reset_counts"], &["active"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

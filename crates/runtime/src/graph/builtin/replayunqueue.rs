@@ -5,7 +5,7 @@
 //! pushed as fast as it is taken.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Task, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Task, TaskResult, element_handlers};
 
 /// Packets that are held.
 const MOST: usize = 1 << 20;
@@ -105,8 +105,8 @@ impl BuiltIn for ReplayUnqueue {
 }
 
 impl Handlers for ReplayUnqueue {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset"], &["active", "stop"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count"], &["reset"], &["active", "stop"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

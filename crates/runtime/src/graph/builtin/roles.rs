@@ -3,7 +3,7 @@
 
 use super::super::HandlerError;
 use super::packet_port::PacketPort;
-use super::{Control, Ctx, Ready};
+use super::{Ctx, ElementHandler, Ready};
 use netil::pool::Even;
 use std::sync::Arc;
 
@@ -171,7 +171,7 @@ pub trait Driver {
 /// It has handlers of its own; those that it names are asked for.
 pub trait Handlers {
     /// Their names, and what may be done with each.
-    fn controls(&self) -> Vec<Control>;
+    fn element_handlers(&self) -> Vec<ElementHandler>;
 
     /// True if it answers handlers of any name.
     fn answers_all(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Schedulers: which input a packet is pulled from.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Setup, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Setup, element_handlers};
 use std::collections::VecDeque;
 
 /// Of those that say nothing but whose turn it is.
@@ -150,9 +150,9 @@ impl BuiltIn for Stride {
 }
 
 impl Handlers for Stride {
-    fn controls(&self) -> Vec<Control> {
+    fn element_handlers(&self) -> Vec<ElementHandler> {
         let names: Vec<_> = (0..self.clients.len()).map(|port| format!("tickets{port}")).collect();
-        controls(&[], &[], &names.iter().map(String::as_str).collect::<Vec<_>>())
+        element_handlers(&[], &[], &names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
@@ -242,8 +242,8 @@ impl BuiltIn for TimeSorted {
 }
 
 impl Handlers for TimeSorted {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["well_ordered"], &[], &[])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["well_ordered"], &[], &[])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -4,7 +4,7 @@ use super::super::BURST;
 use super::super::bucket::Bucket;
 use super::super::{Args, ElementError, HandlerError, Packet, text};
 use super::ratedunqueue::bucket;
-use super::{BuiltIn, BuiltInClass, Control, Ctx, CutThrough, Facts, Handlers, Passage, Setup, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, CutThrough, ElementHandler, Facts, Handlers, Passage, Setup, element_handlers};
 use netil::cut_through::{self, Role};
 
 pub(super) static SHAPER: BuiltInClass = BuiltInClass {
@@ -108,8 +108,8 @@ impl CutThrough for Shaper {
 }
 
 impl Handlers for Shaper {
-    fn controls(&self) -> Vec<Control> {
-        controls(&[], &["reset"], &["rate"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&[], &["reset"], &["rate"])
     }
 
     fn read(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -2,7 +2,7 @@
 
 use super::super::{Args, ElementError, HandlerError, text};
 use super::infinitesource::{Made, data};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, element_handlers};
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
     name: "TimedSource",
@@ -63,8 +63,8 @@ impl BuiltIn for TimedSource {
 }
 
 impl Handlers for TimedSource {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset"], &["data", "length", "limit", "active", "interval", "headroom"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count"], &["reset"], &["data", "length", "limit", "active", "interval", "headroom"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

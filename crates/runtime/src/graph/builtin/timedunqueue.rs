@@ -3,7 +3,7 @@
 //! Source: the manual of FastClick's element.
 
 use super::super::{Args, ElementError, HandlerError, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Ready, Task, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Ready, Task, TaskResult, element_handlers};
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
     name: "TimedUnqueue",
@@ -45,8 +45,8 @@ impl BuiltIn for TimedUnqueue {
 }
 
 impl Handlers for TimedUnqueue {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &[], &["interval"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count"], &[], &["interval"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -4,7 +4,7 @@
 //! time: handlers of an element are written when it has returned.
 
 use super::super::{Args, ElementError, HandlerError, Packet, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Setup, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Setup, element_handlers};
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
     name: "TimeFilter",
@@ -202,8 +202,8 @@ impl BuiltIn for TimeFilter {
 }
 
 impl Handlers for TimeFilter {
-    fn controls(&self) -> Vec<Control> {
-        controls(&[], &["extend_interval"], &["start", "end", "interval"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&[], &["extend_interval"], &["start", "end", "interval"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

@@ -10,7 +10,8 @@ use super::super::share::{Output, Share};
 use super::super::{Args, ElementError, HandlerError, Packet};
 use super::devices::{Devices, Written};
 use super::{
-    BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Medium, Ready, Setup, Shared, Task, TaskKind, TaskResult, controls, link_type,
+    BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Medium, Ready, Setup, Shared, Task, TaskKind, TaskResult,
+    element_handlers, link_type,
 };
 use crate::io::{Compression, Format, LinkType, Precision, Timestamp, WriteOptions, Writer};
 use std::path::{Path, PathBuf};
@@ -300,8 +301,8 @@ impl BuiltIn for ToDump {
 }
 
 impl Handlers for ToDump {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count", "filename"], &["reset_counts"], &[])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count", "filename"], &["reset_counts"], &[])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {

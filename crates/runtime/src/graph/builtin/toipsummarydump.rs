@@ -3,7 +3,7 @@
 use super::super::summary::{self, Field, show};
 use super::super::{Args, ElementError, HandlerError, Packet, Stream};
 use super::facts::SUMMARY;
-use super::{BuiltIn, BuiltInClass, Control, Ctx, Facts, Handlers, Medium, Ready, Task, TaskResult, controls};
+use super::{BuiltIn, BuiltInClass, Ctx, ElementHandler, Facts, Handlers, Medium, Ready, Task, TaskResult, element_handlers};
 use crate::io::claims::Claim;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -110,8 +110,8 @@ impl BuiltIn for ToIPSummaryDump {
 }
 
 impl Handlers for ToIPSummaryDump {
-    fn controls(&self) -> Vec<Control> {
-        controls(&[], &["flush"], &[])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&[], &["flush"], &[])
     }
 
     fn write(&mut self, _: &str, _: &str, _: &mut Ctx<'_>) -> Result<(), HandlerError> {

@@ -1,7 +1,9 @@
 //! Unqueue: pulls packets and pushes them.
 
 use super::super::{Args, HandlerError, text};
-use super::{BuiltIn, BuiltInClass, Control, Ctx, CutThrough, Facts, Handlers, Passage, Ready, Task, TaskKind, TaskResult, controls};
+use super::{
+    BuiltIn, BuiltInClass, Ctx, CutThrough, ElementHandler, Facts, Handlers, Passage, Ready, Task, TaskKind, TaskResult, element_handlers,
+};
 use netil::cut_through::Role;
 
 pub(super) static CLASS: BuiltInClass = BuiltInClass {
@@ -68,8 +70,8 @@ impl BuiltIn for Unqueue {
 }
 
 impl Handlers for Unqueue {
-    fn controls(&self) -> Vec<Control> {
-        controls(&["count"], &["reset", "reset_counts"], &["active", "limit", "burst"])
+    fn element_handlers(&self) -> Vec<ElementHandler> {
+        element_handlers(&["count"], &["reset", "reset_counts"], &["active", "limit", "burst"])
     }
 
     fn read(&mut self, handler: &str, _: &str, _: &mut Ctx<'_>) -> Result<String, HandlerError> {
