@@ -7,7 +7,6 @@ use crate::digest;
 use crate::module::{CoproUse, Extra, Handler, HandlerKind, InfoField, Inst, Label, Module, Port, PortKind, Switch};
 use crate::set::{Range, Set};
 use crate::table::{EXTENSION, Imm, Op};
-use crate::wide;
 use std::sync::OnceLock;
 
 pub(super) fn module(bytes: &[u8], limits: &DecodeLimits) -> Result<Module> {

@@ -4,7 +4,7 @@
 use super::{Switch, batch, dump};
 use crate::application::{Described, HandlerError, NodeStats, Stats};
 use crate::control::{Controlled, Handlers};
-use runtime::graph::builtin::controls;
+use runtime::graph::builtin::element_handlers;
 
 /// The name of the element.
 const NAME: &str = "p4";
@@ -58,7 +58,7 @@ impl Controlled for Ruled<'_> {
     }
 
     fn elements(&self) -> Vec<Described> {
-        vec![Described { name: NAME.to_owned(), class: "P4".to_owned(), handlers: controls(&["tables"], &[], &["command"]) }]
+        vec![Described { name: NAME.to_owned(), class: "P4".to_owned(), handlers: element_handlers(&["tables"], &[], &["command"]) }]
     }
 
     fn stats(&self) -> Stats {

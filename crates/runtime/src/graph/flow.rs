@@ -8,9 +8,9 @@ use super::builtin::Ctx;
 use super::ended::Ended;
 use super::packet_source::Before;
 use super::share::Slot;
-use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet};
+use super::together::exchange;
+use super::{At, Body, Graph, MAX_PULL_DEPTH, MAX_ROUNDS, Packet, Push};
 use crate::io::LinkType;
-use netil::exec::{ExchangeBuffer, PacketSource, State};
 use netil::number;
 
 /// Why packets are dropped that no element drops.

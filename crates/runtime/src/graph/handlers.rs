@@ -511,7 +511,7 @@ fn merged(element_handlers: impl Iterator<Item = ElementHandler>) -> Vec<Element
     for handler in element_handlers {
         match all.iter_mut().find(|known| known.name == handler.name) {
             Some(known) => (known.read, known.write) = (known.read || handler.read, known.write || handler.write),
-            None => all.push(control),
+            None => all.push(handler),
         }
     }
     all

@@ -19,7 +19,7 @@ use super::burst_cursor::{ArrivalBurst, BurstCursor};
 use super::cluster_context::ClusterContext;
 use super::share::{Share, StateGuard};
 use super::singles::Singles;
-use super::source_merge::{MergeSource, Sources};
+use super::source_merge::{Found, MergeSource, Sources};
 use super::{BURST, Body, Graph, Push};
 use netil::app::{Application, End};
 use netil::cluster::{Cluster, Plan};

@@ -13,9 +13,8 @@
 //! and writing patterns.
 
 use super::handler::{ElementHandler, element_handlers};
-use super::hosts::clear;
 use super::program::Program;
-use super::tables::Named;
+use super::tables::{Named, clear};
 use super::{HandlerError, text};
 use netil::fields::ip_protocol::{TCP, UDP};
 use netil::module::{Entry, TableKind};
