@@ -17,7 +17,8 @@
 //! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE
 //! paper, section 3 (stages).
 
-use super::super::order::{Counters, Exempt, MemoryLocation, first_trace};
+use super::super::accesses::{Counters, MemoryLocation};
+use super::super::order::{Exempt, first_trace};
 use super::super::scratch::Scratch;
 use super::super::searches::Searches;
 use super::by::By;

@@ -3,7 +3,7 @@
 //!
 //! Source: NetTM paper (seed 003), sections 3 and 4.
 
-use super::super::order::Counters;
+use super::super::accesses::Counters;
 use super::super::scratch::Scratch;
 use super::super::searches::SEARCHING;
 use super::error::PlacementError;

@@ -2,7 +2,7 @@
 //! packets change or read, what it is, on which line that is decided, and what would make it
 //! cheaper.
 
-use super::super::order::{Counters, MemoryLocation, Range};
+use super::super::accesses::{Counters, MemoryLocation, Range};
 use super::super::scratch::Scratch;
 use super::error::PlacementError;
 use super::keyed::{self, Verdict};
