@@ -22,6 +22,7 @@ mod straight;
 mod switch;
 mod traffic;
 mod values;
+mod words;
 
 pub use burst::{Arrived, Departed, Departures};
 pub use controlled::Ruled;
