@@ -31,6 +31,7 @@ mod foreign;
 mod interfaces;
 mod library;
 pub(crate) mod linked;
+mod made;
 mod order;
 mod ready;
 mod replace;
@@ -50,8 +51,8 @@ pub use cores::{
 pub use embedded::{Embedded, NoDevice, Silent};
 pub use explain::{Account, ElementAccount};
 pub use feed::NUMBER as RECORD;
-pub(crate) use foreign::Made;
 pub use library::Library;
+pub(crate) use made::Made;
 use ready::Ready;
 pub use replace::{Prepared, Recipe, Replaced, Version};
 pub use runtime::graph::builtin::embedded::Lent;
