@@ -22,6 +22,7 @@
 //! # Ok::<(), netvm::Error>(())
 //! ```
 
+mod accesses;
 mod built_in;
 mod cores;
 mod embedded;
