@@ -11,6 +11,7 @@
 //! touches the graph.
 
 pub mod click;
+mod error;
 pub mod metrics;
 pub mod protocol;
 mod socket;
