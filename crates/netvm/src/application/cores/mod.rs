@@ -27,6 +27,7 @@
 
 mod agreed;
 mod by;
+mod captures;
 mod channel;
 mod crash;
 mod crew;
@@ -37,6 +38,7 @@ mod flows;
 mod handlers;
 mod joined;
 mod keyed;
+mod keys;
 mod placement;
 mod planner;
 mod policy;
@@ -47,6 +49,7 @@ mod renew_flows;
 mod replay;
 mod report;
 mod scheduled;
+mod stage;
 mod state;
 mod threads;
 mod timely;
@@ -56,12 +59,13 @@ mod workers;
 
 pub use crew::{Flows, Replicas};
 pub use error::{ChangeError, PlacementError};
-pub use placement::{Order, Placement, Stage};
+pub use placement::Placement;
 pub use policy::{Policies, Policy};
 pub(crate) use renew::New;
 pub use renew::PlacementFn;
 pub use report::{Item, Sort};
 pub use runtime::graph::ring::Flow;
+pub use stage::{Order, Stage};
 pub(crate) use threads::is_called;
 pub use threads::{Thread, pin};
 

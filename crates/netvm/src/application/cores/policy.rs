@@ -7,7 +7,7 @@ use super::super::accesses::Counters;
 use super::super::scratch::Scratch;
 use super::super::searches::SEARCHING;
 use super::error::PlacementError;
-use super::placement::{Order as Kept, Stage};
+use super::stage::{Order as Kept, Stage};
 use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op, Order, Value};
 use compiler::passes;
