@@ -22,6 +22,7 @@
 //! # Ok::<(), netvm::Error>(())
 //! ```
 
+mod accesses;
 mod built_in;
 mod cores;
 mod embedded;
@@ -31,6 +32,7 @@ mod foreign;
 mod interfaces;
 mod library;
 pub(crate) mod linked;
+mod made;
 mod order;
 mod ready;
 mod replace;
@@ -50,8 +52,8 @@ pub use cores::{
 pub use embedded::{Embedded, NoDevice, Silent};
 pub use explain::{Account, ElementAccount};
 pub use feed::NUMBER as RECORD;
-pub(crate) use foreign::Made;
 pub use library::Library;
+pub(crate) use made::Made;
 use ready::Ready;
 pub use replace::{Prepared, Recipe, Replaced, Version};
 pub use runtime::graph::builtin::packet_port::Lent;

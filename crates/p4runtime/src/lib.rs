@@ -6,7 +6,8 @@
 //! ```
 //!
 //! - [`Server`]: the door, and what the loop calls
-//! - `device`: entities of the protocol on the switch, and what was written
+//! - `device`: what was written, by the protocol's numbers; `entries` and the files beside it put
+//!   it into the switch
 //! - [`text`]: entries as protobuf text
 //! - `streams`: arbitration between controllers, and what is sent to them
 //!
@@ -22,13 +23,16 @@
 mod canonical;
 mod device;
 mod digests;
+mod entries;
 mod fault;
 mod groups;
 mod idle;
 mod indirect;
 mod info;
 mod initial;
+mod matches;
 mod others;
+mod own_group;
 mod packets;
 pub mod proto;
 mod read;
@@ -37,6 +41,7 @@ mod resources;
 mod service;
 mod streams;
 pub mod text;
+mod unacknowledged;
 mod write;
 
 use device::Device;

@@ -1,8 +1,9 @@
 //! Counters, meters and value sets.
 
-use crate::device::{Device, key_match, match_bytes};
+use crate::device::Device;
 use crate::fault::{Done, fault, refused};
 use crate::info::{Object, find};
+use crate::matches::{key_match, match_bytes};
 use crate::proto::p4::config::v1 as config;
 use crate::proto::p4::v1::update::Type as UpdateType;
 use crate::proto::p4::v1::{self, TableEntry};

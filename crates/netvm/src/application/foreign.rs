@@ -1,29 +1,14 @@
 //! Classes of elements that are programs in another language than the element language: a file
 //! each, named by the element's first argument.
 
+use super::made::Made;
 use crate::frontends::click::processing::PortSpec;
 use crate::load;
 use crate::p4::element;
-use netil::Module;
-use runtime::graph::ControlPlane;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Makes a program of arguments and the numbers of inputs and outputs.
 type Make = fn(&[String], u32, u32) -> Result<Made, Vec<String>>;
-
-/// Makes the control plane of an element for one graph.
-pub(crate) type MakePlane = Arc<dyn Fn() -> Option<Box<dyn ControlPlane>> + Send + Sync>;
-
-/// A program, and who knows the meaning of its state.
-pub(crate) struct Made {
-    pub module: Module,
-    pub plane: Option<MakePlane>,
-    /// What was done to make it fast, a sentence each.
-    pub notes: Vec<String>,
-    /// What it keeps of packets, a sentence for each object.
-    pub kept: Vec<String>,
-}
 
 /// A class.
 pub(super) struct Foreign {

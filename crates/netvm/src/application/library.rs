@@ -1,5 +1,6 @@
 //! The element classes there are in C: those built in, and those in folders that are named.
 
+use super::made::{Made, MakePlane};
 use super::{built_in, foreign};
 use crate::frontends::click::application::Classes;
 use crate::frontends::click::graph::Element;
@@ -27,7 +28,7 @@ pub struct Library {
     /// The folder of the configuration that is read.
     beside: PathBuf,
     /// Control planes of elements that have been made, by their names.
-    planes: RefCell<BTreeMap<String, foreign::MakePlane>>,
+    planes: RefCell<BTreeMap<String, MakePlane>>,
     /// What is told of them.
     notes: RefCell<BTreeMap<String, Told>>,
 }
@@ -141,7 +142,7 @@ impl Classes for Library {
     }
 
     fn program(&self, element: &Element, inputs: u32, outputs: u32) -> Result<Module, Vec<String>> {
-        let foreign::Made { module, plane, notes: compiled, kept } = match (foreign::find(&element.class), self.netil(&element.class)) {
+        let Made { module, plane, notes: compiled, kept } = match (foreign::find(&element.class), self.netil(&element.class)) {
             (Some(class), _) => (class.make)(&element.arguments, inputs, outputs)?,
             (None, Some(_)) if !element.arguments.iter().all(String::is_empty) => {
                 return Err(vec![format!("{} is a NetIL program, which takes no arguments", element.class)]);

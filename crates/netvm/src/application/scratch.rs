@@ -5,7 +5,7 @@
 //! Bytes that a load or a copy may read otherwise, or that people read by a handler, are not among
 //! them.
 
-use super::order::{Counters, MemoryLocation};
+use super::accesses::{Counters, MemoryLocation};
 use compiler::mir::{Func, Helper, Op, Value};
 use compiler::passes;
 use netil::Verified;

@@ -7,6 +7,7 @@
 //! business, by class. Random numbers of elements in C are others than netvm's.
 
 mod literal;
+mod role;
 mod roles;
 mod wires;
 
@@ -19,7 +20,8 @@ use ::frontends::diagnostics::{Diagnostic, Diagnostics, Sources};
 use click::application::{Faults, Part, Parts, Program, parts};
 use click::graph::Element;
 use netil::app::TableOf;
-use roles::{Context, End, Role};
+use role::{End, Role};
+use roles::Context;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use wires::Wires;

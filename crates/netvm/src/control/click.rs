@@ -4,18 +4,12 @@
 //! Source: Click's manual of ControlSocket. Left out: `LLRPC`; data of more than a line has a
 //! limit.
 
-use super::{Controlled, Door, HandlerError, LONGEST_LINE, Line, read_line};
+pub use super::door::Access;
+
+use super::door::Door;
+use super::{Controlled, HandlerError, LONGEST_LINE, Line, read_line};
 use crate::application::ElementError;
 use std::io::{self, BufRead, Write};
-
-/// Whether handlers may be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// They may.
-    Whole,
-    /// They may only be read.
-    ReadOnly,
-}
 
 /// What the client is told at first.
 const GREETING: &str = "Click::ControlSocket/1.3\r\n";

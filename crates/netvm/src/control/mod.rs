@@ -11,6 +11,8 @@
 //! touches the graph.
 
 pub mod click;
+mod door;
+mod error;
 pub mod metrics;
 pub mod protocol;
 mod socket;
@@ -18,7 +20,8 @@ mod threads;
 mod undo;
 pub mod why;
 
-pub use socket::{Door, default_folder, sockets};
+pub use door::Door;
+pub use socket::{default_folder, sockets};
 
 use crate::application::{
     ChangeError, Cores, Described, Flow, Flows, Graph, HandlerError, Prepared, Recipe, Replaced, Replicas, Stats, Thread, Version,

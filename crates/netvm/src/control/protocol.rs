@@ -19,12 +19,12 @@
 //! | `flow` | lets packets go to replicas by the function `flow`, if it is there: any, addresses, header, source, destination, tuple | `active`, `wanted`; null without replicas |
 //! | `stop` | asks for the end of the run | `null` |
 
+use super::error::RequestError;
 use super::undo::Before;
-use super::{ChangeError, Controlled, HandlerError, Line, read_line, statistics, threads, why};
+use super::{Controlled, Line, read_line, statistics, threads, why};
 use crate::application::builtin::ElementHandler;
 use crate::application::{Described, Flow, Replaced, Succession, Version};
 use serde_json::{Value, json};
-use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -72,63 +72,6 @@ fn replace_beside(to: &mut impl Write, request: Value, line: &Line) -> io::Resul
         let done = prepared.and_then(|prepared| Ok(target.succeed(prepared, plan)?));
         told(numbered(done.map(replaced), &request))
     })
-}
-
-/// Why a request is refused.
-#[derive(Debug)]
-pub(super) enum RequestError {
-    /// It is none of this protocol, or not at this time.
-    Malformed(String),
-    /// A handler that it names.
-    Handler(HandlerError),
-    /// The change that it asks for.
-    Change(ChangeError),
-    /// The move of a thread.
-    Move(io::Error),
-    /// The filter that it has.
-    Filter(crate::Error),
-}
-
-impl fmt::Display for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(text) => f.write_str(text),
-            Self::Handler(error) => error.fmt(f),
-            Self::Change(error) => error.fmt(f),
-            Self::Move(error) => error.fmt(f),
-            Self::Filter(error) => error.fmt(f),
-        }
-    }
-}
-
-impl From<&str> for RequestError {
-    fn from(text: &str) -> Self {
-        Self::Malformed(text.to_owned())
-    }
-}
-
-impl From<HandlerError> for RequestError {
-    fn from(error: HandlerError) -> Self {
-        Self::Handler(error)
-    }
-}
-
-impl From<ChangeError> for RequestError {
-    fn from(error: ChangeError) -> Self {
-        Self::Change(error)
-    }
-}
-
-impl From<io::Error> for RequestError {
-    fn from(error: io::Error) -> Self {
-        Self::Move(error)
-    }
-}
-
-impl From<crate::Error> for RequestError {
-    fn from(error: crate::Error) -> Self {
-        Self::Filter(error)
-    }
 }
 
 /// The answer to a request, with the request's `id`.

@@ -1,26 +1,16 @@
 //! Where clients come in: Unix sockets that only their owner may use, and TCP.
 
+use super::door::{Access, Door};
 use super::{Line, MOST_CONNECTIONS, click, metrics, protocol};
 use crate::application::{Application, ElementError};
 use std::io::{self, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// A socket, and which protocol is spoken there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Door {
-    /// Lines of JSON.
-    Json(PathBuf),
-    /// Click's protocol on a Unix socket.
-    Click(PathBuf, click::Access),
-    /// Click's protocol on a TCP port; on the loopback address only, if so wanted.
-    ClickTcp(SocketAddr, click::Access),
-}
 
 /// The folder for sockets that are not named: only its owner gets in.
 pub fn default_folder() -> PathBuf {
@@ -52,26 +42,12 @@ impl Door {
         elements.map(door).collect()
     }
 
-    /// Removes its name.
-    pub(super) fn remove(&self) {
-        if let Self::Json(path) | Self::Click(path, _) = self {
-            // Somebody may have removed it already.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-
     pub(super) fn listen(&self) -> io::Result<Listener> {
         Ok(match self {
             Self::Json(path) => Listener::Unix(bind(path)?, None),
             Self::Click(path, access) => Listener::Unix(bind(path)?, Some(*access)),
             Self::ClickTcp(address, access) => Listener::Tcp(TcpListener::bind(address)?, *access),
         })
-    }
-
-    /// Click's protocol on a TCP port, of the loopback address only if `local`.
-    pub fn tcp(port: u16, local: bool, access: click::Access) -> Self {
-        let address = if local { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED };
-        Self::ClickTcp(SocketAddr::from((address, port)), access)
     }
 }
 
@@ -100,8 +76,8 @@ fn is_left(path: &Path) -> bool {
 /// A socket that waits for connections.
 pub(super) enum Listener {
     /// Without access: lines of JSON.
-    Unix(UnixListener, Option<click::Access>),
-    Tcp(TcpListener, click::Access),
+    Unix(UnixListener, Option<Access>),
+    Tcp(TcpListener, Access),
 }
 
 /// Both ways of a connection.
@@ -171,7 +147,7 @@ pub(super) fn accept_metrics(listener: &TcpListener, line: &Line) {
 }
 
 /// A thread for a connection, if there may be one more.
-fn begin<C: Connection>(stream: C, access: Option<click::Access>, line: &Line) {
+fn begin<C: Connection>(stream: C, access: Option<Access>, line: &Line) {
     in_thread(stream, line, move |stream, line| serve(stream, access, line));
 }
 
@@ -193,7 +169,7 @@ fn in_thread<C: Connection>(mut stream: C, line: &Line, work: impl FnOnce(C, &Li
     }
 }
 
-fn serve<C: Connection>(stream: C, access: Option<click::Access>, line: &Line) -> io::Result<()> {
+fn serve<C: Connection>(stream: C, access: Option<Access>, line: &Line) -> io::Result<()> {
     let mut from = BufReader::new(stream.again()?);
     match access {
         None => protocol::serve(&mut from, stream, line),

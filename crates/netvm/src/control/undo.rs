@@ -4,7 +4,7 @@
 //! of tables, whose entries a handler `TABLE.list` tells, if they are added and removed one by one:
 //! by `TABLE.add` and `TABLE.remove`, or by handlers of the element that have such names.
 
-use super::protocol::RequestError;
+use super::error::RequestError;
 use super::{Controlled, Described, HandlerError};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

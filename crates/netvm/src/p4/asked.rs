@@ -5,11 +5,11 @@
 //! is our own: entries as the commands that enter them.
 
 use super::Switch;
-use super::commands::{Told, Words, needed};
 use super::control::find;
 use super::dump;
 use super::error::{SwitchError, invalid, missing};
 use super::values::number;
+use super::words::{Told, Words, needed};
 use p4::pipeline::{ArrayKind, TableMeta};
 
 /// What simple_switch has and this switch has not.

@@ -5,7 +5,7 @@
 //! counted, registers, counters and meters, members, groups and sessions.
 
 use super::SwitchError;
-use super::profiles::Profile;
+use super::members::Profile;
 use super::replication::Replication;
 use super::{Switch, stf};
 use netil::module::Entry;

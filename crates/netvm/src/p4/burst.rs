@@ -10,22 +10,12 @@
 //! listens to what it says, they are run so.
 
 use super::Switch;
-use super::switch::{Job, Journey, MAX_COPIES, MOST_SPARE, Provenance, Sent, address, departing, get16, get32, put};
-use netil::exec::{CloneOut, ExchangeBuffer};
+use super::arrivals::{Arrived, Departures, Times, of_packet};
+use super::journey::{Job, Journey, Provenance};
+use super::packet_info::{address, departing, get16, get32, put};
+use super::switch::{MAX_COPIES, MOST_SPARE};
+use netil::exec::ExchangeBuffer;
 use p4::pipeline::{DROP, info, ports};
-use std::iter::Peekable;
-use std::vec::IntoIter;
-
-/// A packet that comes in.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrived<'p> {
-    /// By which port.
-    pub port: u32,
-    /// Its bytes.
-    pub bytes: &'p [u8],
-    /// When, in nanoseconds since 1970.
-    pub time_ns: u64,
-}
 
 /// A packet before egress: whose it is, and how it came there.
 struct Waiting {
@@ -36,68 +26,6 @@ struct Waiting {
 /// Whether ingress has asked for nothing else than one port, or none.
 fn goes_on(info: &[u8]) -> bool {
     [info::SESSION, info::RESUBMIT, info::GROUP].iter().all(|at| get32(info, *at) == 0) && get16(info, info::DIGEST) == 0
-}
-
-/// The clones that a packet of a burst has made.
-pub(super) fn of_packet(clones: &mut Peekable<IntoIter<CloneOut>>, packet: usize) -> Vec<ExchangeBuffer<'static>> {
-    let mut own = Vec::new();
-    while let Some(clone) = clones.next_if(|clone| clone.source as usize == packet) {
-        own.push(clone.buffer);
-    }
-    own
-}
-
-/// Times of a packet: microseconds since the first one, and nanoseconds since 1970.
-pub(super) type Times = (u64, u64);
-
-/// A packet that left: of which that came in, by which port, and its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Departed<'d> {
-    /// Its place in the burst.
-    pub of: usize,
-    /// By which port.
-    pub port: u32,
-    /// Its bytes.
-    pub bytes: &'d [u8],
-}
-
-/// What left of a burst, in order, in memory that is used again.
-#[derive(Clone, Debug, Default)]
-pub struct Departures {
-    bytes: Vec<u8>,
-    /// Of which, by which port, and where its bytes end.
-    rows: Vec<(usize, u32, usize)>,
-}
-
-impl Departures {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.rows.clear();
-    }
-
-    pub(super) fn push(&mut self, of: usize, port: u32, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        self.rows.push((of, port, self.bytes.len()));
-    }
-
-    pub(super) fn extend(&mut self, of: usize, sent: Vec<Sent>) {
-        sent.iter().for_each(|sent| self.push(of, sent.port, &sent.bytes));
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = Departed<'_>> {
-        let mut begin = 0;
-        self.rows.iter().map(move |(of, port, end)| {
-            let bytes = &self.bytes[std::mem::replace(&mut begin, *end)..*end];
-            Departed { of: *of, port: *port, bytes }
-        })
-    }
-
-    /// How many packets of those that came in left at all.
-    #[must_use]
-    pub fn packets(&self) -> usize {
-        self.rows.chunk_by(|a, b| a.0 == b.0).count()
-    }
 }
 
 impl Switch {

@@ -6,13 +6,11 @@
 use super::control::find;
 use super::error::{SwitchError, exists, invalid, missing};
 use super::values::{action_of, arguments, key_of, name, number, part, value_of};
+use super::words::{Told, Words, needed};
 use super::{Indirect, Parameters, Rate, Switch, asked};
 use p4::entries::KeyMatch;
 use p4::pipeline::{ArrayKind, Match, TableMeta};
 use std::collections::BTreeMap;
-
-pub(super) type Words<'a> = std::str::SplitWhitespace<'a>;
-pub(super) type Told = Result<Vec<String>, SwitchError>;
 
 fn silent(done: Result<(), SwitchError>) -> Told {
     done.map(|()| Vec::new())
@@ -56,10 +54,6 @@ fn unknown(command: &str) -> String {
         return "this is protobuf text of P4Runtime, which is read from a file whose name ends in .txtpb; here are commands".to_owned();
     }
     format!("no command is called `{command}`; docs/p4.md lists them")
-}
-
-pub(super) fn needed<'a>(words: &mut Words<'a>, what: &str) -> Result<&'a str, SwitchError> {
-    words.next().ok_or_else(|| invalid(format!("expected {what}")))
 }
 
 fn stf(switch: &mut Switch, command: &str, rest: &str) -> Told {

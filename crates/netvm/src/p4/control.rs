@@ -4,7 +4,7 @@
 //! A name may be written without what stands in front of it, as long as it means one thing.
 
 use super::error::{SwitchError, full, in_use, invalid, missing};
-use super::profiles::Indirect;
+use super::members::Indirect;
 use super::{BigInt, Switch};
 use netil::module::Entry;
 use netil::tables::Table;

@@ -1,6 +1,7 @@
 //! P4 programs: compiled ([`load`]), run as BMv2's simple_switch runs them ([`Switch`]), and tested
 //! by STF files ([`stf`]).
 
+mod arrivals;
 mod asked;
 mod batch;
 mod burst;
@@ -13,7 +14,13 @@ pub(crate) mod element;
 mod error;
 mod filling;
 mod follow;
+mod fused;
+mod journey;
+mod members;
 mod meters;
+mod mirroring;
+mod packet_info;
+mod passes;
 mod profiles;
 mod replication;
 pub mod shadowed;
@@ -22,15 +29,17 @@ mod straight;
 mod switch;
 mod traffic;
 mod values;
+mod words;
 
-pub use burst::{Arrived, Departed, Departures};
+pub use arrivals::{Arrived, Departed, Departures};
 pub use controlled::Ruled;
 pub(crate) use counts::{of_replica, summed};
 pub use dump::{Entered, NamedAction, Target};
 pub use element::{Devices, Port};
 pub use error::SwitchError;
 pub use filling::{Filling, Reader, is_protobuf, read_protobuf_by};
-pub use follow::{Event, Pass};
+pub use journey::Sent;
+pub use members::{Group, Indirect};
 pub use meters::Rate;
 pub use p4::chart::Chart;
 pub use p4::crc::Parameters;
@@ -40,9 +49,9 @@ pub use p4::optimisation;
 pub use p4::p4info::{Message as P4Info, text as p4info_text};
 pub use p4::pipeline::{InitialEntry, TableMeta};
 pub use p4::{BigInt, Optimisation, Pipeline, Reading, Refused, Sign, Warnings};
-pub use profiles::{Group, Indirect};
+pub use passes::{Event, Pass};
 pub use replication::SessionCopies;
-pub use switch::{Digest, Sent, Switch};
+pub use switch::{Digest, Switch};
 pub use traffic::Traffic;
 
 use crate::Error;

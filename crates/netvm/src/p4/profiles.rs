@@ -6,6 +6,7 @@
 use super::control::{action_value, find};
 use super::dump::{NamedAction, action};
 use super::error::{SwitchError, full, in_use, invalid, missing};
+use super::members::{Group, Indirect};
 use super::{BigInt, Switch};
 use netil::module::Entry;
 use p4::entries::KeyMatch;
@@ -14,28 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most positions of a group.
 const MOST_POSITIONS: u32 = 1 << 16;
-
-/// What is in one profile.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Profile {
-    members: BTreeSet<u32>,
-    /// Members, and how many positions they have.
-    groups: BTreeMap<u32, BTreeMap<u32, u32>>,
-    /// By group and member the port that must be up for the member to be chosen.
-    watched: BTreeMap<(u32, u32), u32>,
-}
-
-/// What an entry of a table with an action profile names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Indirect {
-    /// A member.
-    Member(u32),
-    /// A group, of which the packet chooses a member.
-    Group(u32),
-}
-
-/// A group's number; its members, and how many positions each of them has.
-pub type Group = (u32, Vec<(u32, u32)>);
 
 /// The lowest number that is not among those, which ascend.
 fn lowest_free(taken: &[u32]) -> u32 {

@@ -9,10 +9,12 @@
 //!
 //! Source: BMv2, `docs/simple_switch.md`.
 
-use super::follow::Following;
-use super::profiles::Profile;
+use super::fused::Fused;
+use super::journey::{Job, Journey, Provenance, Sent};
+use super::members::Profile;
+use super::packet_info::{address, address_arrival, departing, get16, get32, put};
+use super::passes::Following;
 use super::replication::Replication;
-use super::straight::Fused;
 use crate::engines::EngineInfo;
 use crate::{Error, Settings};
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
@@ -21,7 +23,7 @@ use netil::number;
 use netil::{Engine, Verified};
 use p4::pipeline::{DROP, Pipeline, TableMeta, info, ports};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How often one packet may be resubmitted and recirculated.
@@ -30,15 +32,6 @@ const MAX_ROUNDS: u32 = 64;
 pub(super) const MAX_COPIES: usize = 4096;
 /// The most buffers that are kept.
 pub(super) const MOST_SPARE: usize = 512;
-
-/// A packet that left.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
-    /// By which port.
-    pub port: u32,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-}
 
 /// What a program told the control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,70 +46,6 @@ pub struct Digest {
 
 /// The most digests that are kept until they are taken.
 const MAX_DIGESTS: usize = 1 << 16;
-
-/// A packet on its way.
-pub(super) enum Job<'p> {
-    Ingress { bytes: Cow<'p, [u8]>, port: u32, path: u32, info: Vec<u8>, way: Provenance },
-    Egress { buffer: ExchangeBuffer<'static>, way: Provenance },
-}
-
-/// A packet that came in, and all that has become of it so far.
-#[derive(Default)]
-pub(super) struct Journey<'p> {
-    pub jobs: Jobs<'p>,
-    pub sent: Vec<Sent>,
-    /// Microseconds since the first packet, and nanoseconds since 1970.
-    pub time: (u64, u64),
-    /// How many packets it has become.
-    pub copies: usize,
-}
-
-/// What is to be done, in order. Most packets have one thing to do at a time, which needs no
-/// memory.
-#[derive(Default)]
-pub(super) struct Jobs<'p> {
-    first: Option<Job<'p>>,
-    others: VecDeque<Job<'p>>,
-}
-
-impl<'p> Jobs<'p> {
-    pub fn push(&mut self, job: Job<'p>) {
-        if self.first.is_none() {
-            self.first = Some(job);
-        } else {
-            self.others.push_back(job);
-        }
-    }
-
-    pub fn pop(&mut self) -> Option<Job<'p>> {
-        let first = self.first.take();
-        self.first = self.others.pop_front();
-        first
-    }
-
-    /// What comes next.
-    pub fn next(&self) -> Option<&Job<'p>> {
-        self.first.as_ref()
-    }
-}
-
-/// How a packet came where it is.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Provenance {
-    /// How often it came round.
-    pub rounds: u32,
-    /// Its name, if it is followed.
-    pub name: String,
-    pub cause: &'static str,
-    /// So many bytes of it leave at most, as its mirroring session says.
-    pub longest: Option<u32>,
-}
-
-impl Provenance {
-    fn again(&self, cause: &'static str) -> Self {
-        Self { rounds: self.rounds + 1, name: self.name.clone(), cause, longest: None }
-    }
-}
 
 /// A program with its tables and what it keeps.
 pub struct Switch {
@@ -147,41 +76,6 @@ pub struct Switch {
     pub(super) spare: Vec<ExchangeBuffer<'static>>,
     /// The straight way as machine code or compiled C.
     pub(super) fused: Option<Fused>,
-}
-
-pub(super) fn get32(info: &[u8], at: u32) -> u32 {
-    info.get(at as usize..at as usize + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-}
-
-pub(super) fn get16(info: &[u8], at: u32) -> u16 {
-    info.get(at as usize..at as usize + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
-}
-
-pub(super) fn put(info: &mut [u8], at: u32, bytes: &[u8]) {
-    if let Some(to) = info.get_mut(at as usize..at as usize + bytes.len()) {
-        to.copy_from_slice(bytes);
-    }
-}
-
-/// What a packet before ingress is told.
-pub(super) fn address_arrival(info: &mut [u8], port: u32, path: u32, length: usize, time_us: u64) {
-    put(info, info::INGRESS_PORT, &port.to_le_bytes());
-    put(info, info::PATH, &path.to_le_bytes());
-    put(info, info::LENGTH, &(length as u32).to_le_bytes());
-    put(info, info::TIME, &time_us.to_le_bytes()[..6]);
-}
-
-/// Where a packet before egress goes, and how it comes there.
-pub(super) fn address(info: &mut [u8], port: u32, rid: u16, path: u32) {
-    put(info, info::EGRESS_PORT, &port.to_le_bytes());
-    put(info, info::RID, &rid.to_le_bytes());
-    put(info, info::PATH, &path.to_le_bytes());
-}
-
-/// The bytes of a packet behind egress that leave.
-pub(super) fn departing<'b>(bytes: &'b [u8], out: &[u8]) -> &'b [u8] {
-    let length = get32(out, info::TRUNCATE).checked_sub(1).map_or(bytes.len(), |most| bytes.len().min(most as usize));
-    &bytes[..length]
 }
 
 impl Switch {

@@ -2,10 +2,9 @@
 //! application, run by an engine with a state of their own. What is around them (ports, clock,
 //! handlers' text) is done here, in the plainest way.
 
-use super::linked::Together;
-use super::{Action, Case, Event, Happened, Info, ScriptError};
+use super::{Action, Case, Event, Info, ScriptError};
 use crate::application::Library;
-use crate::engines::{Elements, EngineInfo, Settings};
+use crate::engines::{EngineInfo, Settings};
 use crate::frontends::click::application::{self, Classes};
 use crate::frontends::click::processing::PortSpec;
 use ::frontends::c::SourceFile;
@@ -71,30 +70,7 @@ pub(super) struct Element {
     info_size: u32,
     inputs: usize,
     clock: u64,
-    events: Vec<Event>,
-}
-
-pub(super) fn run(
-    library: &Library,
-    class: &str,
-    cases: &[Case],
-    engine: &EngineInfo,
-    settings: Settings,
-) -> Result<Vec<Happened>, ScriptError> {
-    let make = |case: &Case| Element::new(library, class, case, engine, settings).map_err(|error| error.at(case.line));
-    let mut elements = cases.iter().map(make).collect::<Result<Vec<_>, _>>()?;
-    let mut together = if engine.elements == Elements::Fused { Together::link(&elements, settings)? } else { None };
-    let mut step = |n: usize, action: &Action| {
-        match (&mut together, action) {
-            (Some(together), Action::In(port, bytes, info)) if together.takes(n, *port) => {
-                let packet = elements[n].buffer(*port, bytes, info);
-                together.run(&mut elements, n, *port, packet);
-            }
-            _ => elements[n].act(action),
-        }
-        std::mem::take(&mut elements[n].events)
-    };
-    Ok(cases.iter().enumerate().map(|(n, case)| case.steps.iter().map(|s| step(n, &s.action)).collect()).collect())
+    pub(super) events: Vec<Event>,
 }
 
 /// The element with something at every port.
@@ -111,7 +87,7 @@ fn configuration(class: &str, case: &Case) -> String {
 }
 
 impl Element {
-    fn new(library: &Library, class: &str, case: &Case, engine: &EngineInfo, settings: Settings) -> Result<Self, ScriptError> {
+    pub(super) fn new(library: &Library, class: &str, case: &Case, engine: &EngineInfo, settings: Settings) -> Result<Self, ScriptError> {
         let text = configuration(class, case);
         let source = SourceFile { name: class, text: &text };
         let read = application::read(source, &BTreeMap::new(), &Bench(library)).map_err(|faults| faults.render(false));
@@ -134,7 +110,7 @@ impl Element {
         Ok(element)
     }
 
-    fn act(&mut self, action: &Action) {
+    pub(super) fn act(&mut self, action: &Action) {
         match action {
             Action::At(time) => self.advance(*time),
             Action::In(port, bytes, info) => self.packet(*port, bytes, info),
@@ -172,7 +148,7 @@ impl Element {
     }
 
     /// A packet about to enter.
-    fn buffer(&self, port: usize, bytes: &[u8], info: &Info) -> ExchangeBuffer<'static> {
+    pub(super) fn buffer(&self, port: usize, bytes: &[u8], info: &Info) -> ExchangeBuffer<'static> {
         let mut buffer = ExchangeBuffer::borrowed(bytes).into_owned();
         (buffer.port, buffer.time_ns) = (port as u32, self.clock);
         buffer.info = vec![0; self.info_size as usize];

@@ -27,6 +27,7 @@
 mod element;
 mod error;
 mod linked;
+mod run;
 pub mod scenarios;
 
 pub use error::ScriptError;
@@ -149,7 +150,7 @@ pub fn agrees(expected: &Event, happened: &Event) -> bool {
 /// # Errors
 /// A case's line and the faults of its configuration.
 pub fn run(library: &Library, class: &str, cases: &[Case], engine: &EngineInfo, settings: Settings) -> Result<Vec<Happened>, ScriptError> {
-    element::run(library, class, cases, engine, settings)
+    run::run(library, class, cases, engine, settings)
 }
 
 /// What happens at each step of a case.

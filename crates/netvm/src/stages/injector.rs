@@ -1,6 +1,6 @@
 //! Inputs that a thread of the program around a pipeline runs: it sends packets by calls.
 
-use super::worker::{Ending, Own};
+use super::thread::{Ending, Own};
 use super::{Burst, Outlets, Packet};
 use crate::sync::lock;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -59,6 +59,7 @@ mod error;
 mod injector;
 mod outlets;
 mod running;
+mod thread;
 mod worker;
 
 pub use burst::{Burst, Packet, PacketMut};

@@ -8,7 +8,7 @@
 //! Invariant: packets of one flow go through one ring, in order, as long as the number of replicas
 //! and the flow function stay; they change only while nothing is on the way.
 
-use super::worker::Own;
+use super::thread::Own;
 use super::{BURST, Burst, Flow, Packet, Target};
 use crate::sync::lock;
 use rings::{Bell, Producer, Pushed};

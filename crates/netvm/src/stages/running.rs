@@ -1,7 +1,8 @@
 //! A pipeline that runs: its threads and rings, and what others ask of it.
 
 use super::outlets::{Lane, Outlet};
-use super::worker::{Begin, Ending, Own, Request, Run, Seen, run_input, run_replica};
+use super::thread::{Ending, Own, Request, Run};
+use super::worker::{Begin, Seen, run_input, run_replica};
 use super::{Burst, Injector, Outlets, Packet, Pipeline, ROOM, Registered, RegisteredInput, StageError, Target, injector};
 use crate::application::HandlerError;
 use rings::{Bell, Consumer, Inputs, ring};

@@ -20,104 +20,21 @@
 //! Left out: elements that keep state by flow, whose flows would move to replicas that do not have
 //! it.
 
+use super::change::{Change, Flows};
 use super::channel::{Receiver, Sender, channel};
 use super::error::ChangeError;
 use super::handlers::{Directory, Request};
-use super::workers::{Base, Ends, Ready, Workers, run_replica};
+use super::replicas::{Ends, run_replica};
+use super::workers::{Base, Ready, Workers};
 use super::{Cores, Epochs, Making, Mode, Part, Placement, Stage, lock};
-use runtime::graph::Sampler;
 use runtime::graph::ring::{Batch, Flow, Rings};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The most replicas.
 const MOST: usize = 256;
-
-/// What the sources are to do at the end of an epoch.
-#[derive(Default)]
-pub(super) struct Change {
-    wanted: AtomicUsize,
-    /// Channels to replicas that are new.
-    new: Mutex<Vec<Sender>>,
-    /// How many get packets.
-    active: AtomicUsize,
-    /// How long the last change held up the sources, in nanoseconds.
-    pause: AtomicU64,
-    /// Which replica is to have a packet, and which has it.
-    flow: Mutex<Flows>,
-    /// Epochs that the sources have handed over.
-    handed: AtomicU64,
-    /// Says which epochs are recorded, if some are.
-    sampler: Mutex<Option<Sampler>>,
-}
-
-/// Which replica has a packet, and what is to come of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flows {
-    /// At present.
-    pub active: Flow,
-    /// From the next epoch on.
-    pub wanted: Flow,
-}
-
-/// Why something cannot change.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fixed {
-    pub replicas: Option<&'static str>,
-    pub flow: Option<&'static str>,
-}
-
-impl Change {
-    pub(super) fn new(replicas: usize, flow: Flow) -> Self {
-        let flow = Mutex::new(Flows { active: flow, wanted: flow });
-        Self { wanted: AtomicUsize::new(replicas), active: AtomicUsize::new(replicas), flow, ..Self::default() }
-    }
-
-    /// Changes how many batches the next epoch has, and which has a packet, if that is wanted.
-    pub(super) fn apply(&self, senders: &mut Vec<Sender>, batches: &mut Vec<Batch>, flow: &mut Flow) {
-        self.handed.fetch_add(1, Ordering::Relaxed);
-        {
-            let mut flows = lock(&self.flow);
-            flows.active = flows.wanted;
-            *flow = flows.wanted;
-        }
-        if self.wanted.load(Ordering::Acquire) == batches.len() {
-            return;
-        }
-        let begun = Instant::now();
-        senders.append(&mut lock(&self.new));
-        // It may be another number by now.
-        let wanted = self.wanted.load(Ordering::Acquire).clamp(1, senders.len());
-        batches.resize_with(wanted, Batch::default);
-        self.active.store(wanted, Ordering::Release);
-        self.pause.store(begun.elapsed().as_nanos() as u64, Ordering::Release);
-    }
-
-    /// Whether an epoch of so many packets is recorded.
-    pub(super) fn records(&self, packets: usize) -> bool {
-        lock(&self.sampler).as_mut().is_some_and(|sampler| sampler.takes(packets))
-    }
-
-    /// Lets epochs be recorded as that says.
-    pub(super) fn record_by(&self, sampler: Sampler) {
-        *lock(&self.sampler) = Some(sampler);
-    }
-
-    pub(super) fn active(&self) -> usize {
-        self.active.load(Ordering::Acquire)
-    }
-
-    pub(super) fn flows(&self) -> Flows {
-        *lock(&self.flow)
-    }
-
-    /// Epochs that have been handed over.
-    pub(super) fn handed(&self) -> u64 {
-        self.handed.load(Ordering::Relaxed)
-    }
-}
 
 /// How many replicas there are, and what is to come of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +47,13 @@ pub struct Replicas {
     pub pause: Duration,
     /// How long the last replica that was made took, beside packets that flow.
     pub made_in: Duration,
+}
+
+/// Why something cannot change.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fixed {
+    pub replicas: Option<&'static str>,
+    pub flow: Option<&'static str>,
 }
 
 /// A replica that is being made.

@@ -4,7 +4,8 @@
 //! rings where connections were cut. A lane is the place in a later stage that packets go to;
 //! connections to one place have one lane.
 
-use super::placement::{Placement, Stage};
+use super::placement::Placement;
+use super::stage::Stage;
 use netil::app::{Application, Body, End, Instance, Wire};
 use runtime::graph::builtin;
 use runtime::graph::ring::{ABSENT, FROM_RING, TO_RING, behind};

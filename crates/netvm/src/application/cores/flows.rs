@@ -16,10 +16,11 @@
 //!   when every packet has been run.
 //! - A stop lets each replica finish what has arrived, as it does with one graph.
 
+use super::bases::numbers;
 use super::cut::Cut;
 use super::handlers::{Directory, Request};
 use super::threads::{Affinity, Gauge};
-use super::workers::{self, Base, Workers, numbers, serve, wait_for_go};
+use super::workers::{self, Base, Workers, serve, wait_for_go};
 use super::{Application, Cores, Error, Graph, Host, MOMENT, Making, Mode, NotMade, Part, Placement, Run, Settings, Stage, Teller};
 use super::{finish_graph, handlers, present, readers, scheduled};
 use netil::app::{self, Body};

@@ -3,10 +3,11 @@
 
 use super::super::RECORD;
 use super::agreed::{Agreed, agreed, settle};
+use super::bases::Bases;
 use super::channel::Relief;
 use super::cut::Part;
 use super::error::ChangeError;
-use super::renew::Renewing;
+use super::renewing::Renewing;
 use super::threads::{Gauge, Thread, is_called};
 use super::{Cores, Graph, Order, Stage, lock, readers, scheduled};
 use super::{entries, joined};
@@ -182,22 +183,6 @@ pub(super) struct Directory {
     recording: Mutex<Option<Recording>>,
     /// What handlers said before there were packets.
     bases: Mutex<Bases>,
-}
-
-/// What elements of replicas are before there are packets.
-#[derive(Default)]
-pub(super) struct Bases {
-    /// What handlers say, by their names, as far as these are numbers.
-    pub numbers: HashMap<String, u64>,
-    /// Data memories, by element.
-    pub memories: HashMap<String, Vec<u8>>,
-}
-
-impl Bases {
-    pub(super) fn extend(&mut self, other: Self) {
-        self.numbers.extend(other.numbers);
-        self.memories.extend(other.memories);
-    }
 }
 
 /// A handler, and what was written.

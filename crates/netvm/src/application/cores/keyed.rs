@@ -19,13 +19,11 @@
 //! promise; tables that are keyed in different ways; with the order of flows all but both
 //! addresses.
 
+use super::captures::is_source;
+use super::keys::{changed, described, fields_shown, name, pushed};
 use super::ports::{Promise, promise};
 use super::state::line_of;
-use super::told::fields_shown;
 use compiler::keys::{Access, Base, Byte, Looks, is_plain, looks};
-use compiler::mir::states::States;
-use compiler::mir::{Func, Helper, Op};
-use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use netil::fields::ip_protocol::ICMP;
@@ -183,18 +181,8 @@ impl Keyed {
     }
 }
 
-/// The name of a table.
-pub(super) fn name(program: &Verified, table: u32) -> &str {
-    program.module().tables.get(table as usize).map_or("?", |table| table.name.as_str())
-}
-
 fn has_tables(program: &Verified) -> bool {
     !program.module().tables.is_empty()
-}
-
-pub(super) fn pushed(program: &Verified) -> Option<Func> {
-    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
-    optimised.ok().flatten().map(|(func, _)| func)
 }
 
 /// Tables that packets change, or whose entries lookups make younger; none if the handler is too
@@ -219,21 +207,6 @@ fn tables(program: &Verified) -> Option<Vec<Table>> {
     };
     Some(changed.into_iter().map(table).collect())
 }
-
-/// Tables that packets change, or whose entries live longer as packets ask for them.
-pub(super) fn changed(program: &Verified, func: &Func) -> BTreeSet<u32> {
-    let ops = func.blocks.iter().flat_map(|block| &block.ops).filter_map(|value| func.op(*value));
-    let helpers: Vec<Helper> = ops.filter_map(|op| if let Op::Helper(helper, ..) = op { Some(*helper) } else { None }).collect();
-    let changes = |(number, table): &(u32, &netil::module::Table)| {
-        // One that does not say which table it works on may work on any.
-        let its = helpers.iter().filter(|helper| helper.table().is_none_or(|of| of == *number)).map(|helper| helper.row());
-        its.into_iter().any(|row| row.writes.meets(CONTENTS) || table.timeout_ns != 0 && row.reads.meets(States::TABLE))
-    };
-    (0..).zip(&program.module().tables).filter(changes).map(|(number, _)| number).collect()
-}
-
-/// What a table is made of.
-const CONTENTS: States = States::TABLE.and(States::ENTRIES);
 
 /// Where a key has the two ends of a packet: the places of the bytes of one and of the other.
 type Ends = BTreeSet<Vec<usize>>;
@@ -336,43 +309,6 @@ fn is_address(byte: Byte) -> bool {
     matches!(byte, Byte::Packet(Base::Network, 8..40))
 }
 
-/// What a key is made of.
-pub(super) fn described(key: &[Byte]) -> String {
-    let mut words: Vec<&str> = Vec::new();
-    for byte in key.iter().rev() {
-        let word = word(*byte);
-        if !word.is_empty() && !words.contains(&word) {
-            words.push(word);
-        }
-    }
-    match words.split_last() {
-        None => "constant".to_owned(),
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    }
-}
-
-fn word(byte: Byte) -> &'static str {
-    match byte {
-        Byte::Zero => "",
-        Byte::Plain => "numbers that are no addresses",
-        Byte::Unknown => "something not known",
-        // What this is of IPv6 stands in for the rest of it, which comes with it.
-        Byte::Packet(Base::Network, 12..16) => "the source address",
-        Byte::Packet(Base::Network, 16..20) => "the destination address",
-        Byte::Packet(Base::Network, 9) => "the protocol",
-        Byte::Packet(Base::Network, 4..6) => "the identification",
-        Byte::Packet(Base::Network, _) => "fields of the IP header",
-        Byte::Packet(Base::Transport, 0..2) => "the source port",
-        Byte::Packet(Base::Transport, 2..4) => "the destination port",
-        Byte::Packet(Base::Transport, 20..28) => "the addresses of a quoted packet",
-        Byte::Packet(Base::Transport, _) => "bytes behind the IP header",
-        Byte::Packet(Base::Start, 0..6) => "the Ethernet destination",
-        Byte::Packet(Base::Start, 6..12) => "the Ethernet source",
-        Byte::Packet(Base::Start, _) => "bytes at fixed places of the frame",
-    }
-}
-
 /// Why the IP header that an element sees may not be the one by which frames are given to replicas;
 /// `all` is what was found out about elements.
 fn way(application: &Application, at: usize, all: &mut BTreeMap<usize, Option<Looks>>) -> Option<String> {
@@ -405,7 +341,7 @@ fn way(application: &Application, at: usize, all: &mut BTreeMap<usize, Option<Lo
 /// changes them behind Ethernet's addresses, or is one of the runtime that is no source.
 fn moved(application: &Application, at: usize, all: &mut BTreeMap<usize, Option<Looks>>) -> bool {
     before(application, at).into_iter().any(|of| match application.instances[of].program() {
-        None => !super::placement::is_source(&application.instances[of]),
+        None => !is_source(&application.instances[of]),
         Some(program) => {
             let found = all.entry(of).or_insert_with(|| looks(program.module(), &pushed(program)?));
             found.as_ref().is_none_or(|looks| looks.moves || looks.readdresses || looks.stores)

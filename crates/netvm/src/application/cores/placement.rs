@@ -17,14 +17,17 @@
 //! Source: Maestro (NSDI 2024) and NFOS (EuroSys 2024) derive the same of sequential programs; NRTE
 //! paper, section 3 (stages).
 
-use super::super::order::{Counters, Exempt, MemoryLocation, first_trace};
+use super::super::accesses::{Counters, MemoryLocation};
+use super::super::order::{Exempt, first_trace};
 use super::super::scratch::Scratch;
 use super::super::searches::Searches;
 use super::by::By;
+use super::captures::{calls, gives_captures, sources};
 use super::error::PlacementError;
 use super::keyed::Keyed;
 use super::policy::{Policies, Policy, is_long, memory, not_again};
 use super::ports::Promise;
+use super::stage::{Order, Stage};
 use super::state::line_of;
 use super::{ports, readers};
 use compiler::mir::{Func, Helper, Op, Value};
@@ -40,30 +43,6 @@ use std::sync::Arc;
 
 /// Elements that answer packets with errors, of which there are few (RFC 1812, 4.3.2.8).
 const ERRORS: &[&str] = &["ICMPError", "ICMP6Error"];
-
-/// Where an element runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// With the other sources.
-    Source,
-    /// In every replica.
-    Replica,
-    /// Behind the replicas, where all packets come in their order; where only that of flows is
-    /// kept, in the first replica.
-    Rest,
-    /// In every replica, with one state for all of them under a lock.
-    Shared,
-}
-
-/// Which order of packets is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// That of all: the result is the result of one thread.
-    #[default]
-    Total,
-    /// That of the packets of each flow.
-    Flow,
-}
 
 /// Where all elements run.
 #[derive(Clone, Debug, Default)]
@@ -255,16 +234,6 @@ fn named(application: &Application, names: &[String], what: &str) -> Result<BTre
     Ok(all.filter(|(_, instance)| names.iter().any(|name| has(name, instance))).map(|(at, _)| at).collect())
 }
 
-/// For each element whether it is a source.
-fn sources(application: &Application) -> Result<Vec<bool>, PlacementError> {
-    let sources: Vec<bool> = application.instances.iter().map(is_source).collect();
-    if sources.contains(&true) {
-        Ok(sources)
-    } else {
-        Err(PlacementError::Application("no element reads packets from captures or devices".to_owned()))
-    }
-}
-
 /// Elements whose state is divided by ports.
 #[derive(Default)]
 struct Divided<'a> {
@@ -405,23 +374,6 @@ fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) ->
     };
     let trace = first_trace(program, &func, &exempt)?;
     Some(described(program, kind, &func, trace, variables))
-}
-
-/// Whether a class of sources gives packets as captures have them, so that each of several graphs
-/// may have one.
-fn gives_captures(class: &str) -> bool {
-    let facts = builtin::facts(class);
-    facts.reads.is_some() && facts.shared == builtin::Shared::Own
-}
-
-pub(super) fn is_source(instance: &Instance) -> bool {
-    matches!(instance.body, Body::BuiltIn(_)) && gives_captures(&instance.class)
-}
-
-/// Whether a source calls handlers.
-fn calls(instance: &Instance) -> bool {
-    let Body::BuiltIn(arguments) = &instance.body else { return false };
-    arguments.iter().any(|argument| argument.trim_start().starts_with("END_CALL"))
 }
 
 /// Elements that scripts may ask while packets flow: all that they name, unless they first wait for

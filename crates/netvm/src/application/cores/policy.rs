@@ -3,11 +3,11 @@
 //!
 //! Source: NetTM paper (seed 003), sections 3 and 4.
 
-use super::super::order::Counters;
+use super::super::accesses::Counters;
 use super::super::scratch::Scratch;
 use super::super::searches::SEARCHING;
 use super::error::PlacementError;
-use super::placement::{Order as Kept, Stage};
+use super::stage::{Order as Kept, Stage};
 use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op, Order, Value};
 use compiler::passes;

@@ -16,7 +16,7 @@
 //! Source: Maestro (NSDI 2024) looks for keys by which a network card's hash keeps all state apart;
 //! NFOS (EuroSys 2024) gives each core a part of a translator's ports.
 
-use super::keyed::{self, name};
+use super::keys::{changed, described, name, pushed};
 use super::state::line_of;
 use compiler::keys::{Access, Base, Byte, looks_by_input};
 use netil::app::{Application, ByPort, Toward};
@@ -91,13 +91,13 @@ impl Promise {
 pub(super) fn promise(application: &Application, of: &ByPort) -> Promise {
     let unknown = || Promise::Unshown("there are too many ways to its keys".to_owned());
     let Some(program) = application.instances[of.instance as usize].program() else { return unknown() };
-    let Some(func) = keyed::pushed(program) else { return unknown() };
-    let changed = keyed::changed(program, &func);
+    let Some(func) = pushed(program) else { return unknown() };
+    let changed = changed(program, &func);
     let Some(found) = looks_by_input(program.module(), &func) else { return unknown() };
     let accesses: Vec<&Access> = found.accesses.iter().filter(|access| changed.contains(&access.table)).collect();
     let told = |access: &Access| {
         let line = line_of(program, HandlerKind::Push, access.site).map_or_else(String::new, |line| format!(" (line {line})"));
-        format!("the keys of table `{}` are {}{line}", name(program, access.table), keyed::described(&access.key))
+        format!("the keys of table `{}` are {}{line}", name(program, access.table), described(&access.key))
     };
     if let Some(other) = accesses.iter().find(|access| has_other_bytes_only(&access.key)) {
         return Promise::Refuted(format!("FLOW_STATE does not hold: {}, without a port", told(other)));

@@ -15,7 +15,8 @@
 //! Source: P. McKenney, J. Slingwine, Read-Copy Update (PDCS 1998), for state that is read for
 //! nearly every packet and seldom written. Left out: readers for other inputs than the first.
 
-use super::super::order::{Counters, keeps};
+use super::super::accesses::Counters;
+use super::super::order::keeps;
 use crate::application::Stats;
 use compiler::mir::{Func, Helper, Op, Terminator, Value};
 use compiler::passes;

@@ -20,22 +20,21 @@
 //! there was something, or the other way round; elements that keep state by flow, if packets were
 //! to go to replicas by another function. They are told.
 
+use super::bases::Bases;
 use super::cut::{Cut, Part, cut};
 use super::error::{ChangeError, PlacementError};
 use super::flows::whole;
-use super::handlers::{Bases, Directory, Request};
-use super::workers::numbers;
+use super::handlers::{Directory, Request};
+use super::renewing::{New, Renewing, STAGES, Waiting, accede, link, prepare};
 use super::{Cores, Epochs, Flow, Making, Mode, Next, Order, Placement, Stage, present, run_epoch, ways};
 use crate::application::ready::Ready;
 use crate::application::replace::{Parts, Prepared};
 use crate::application::{Application, Graph, Recipe, Replaced, Version};
 use netil::app;
-use runtime::graph::ring::{Batch, Dispatcher, Remote, Rings};
+use runtime::graph::ring::{Batch, Remote, Rings};
 use runtime::graph::{Fault, Settings, Succession, Successor};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Says where the elements of a version run.
@@ -64,115 +63,6 @@ impl Renewal {
         let placement = (self.place)(&application)?;
         let new = Box::new(New::of(&self.recipe, &application, placement, planned));
         Ok(Prepared { application, parts: Parts::Stages(new), took: begun.elapsed() })
-    }
-}
-
-/// What a thread is to do.
-pub(super) struct Renewing {
-    part: Arc<Part>,
-    ready: Arc<Ready>,
-    making: Making,
-    flow: Flow,
-    annotated: Vec<bool>,
-    /// How many epochs it has handed over, now that it rests.
-    rests: Sender<u64>,
-    prepared: Sender<Result<(), Vec<Fault>>>,
-    /// Where threads have state in common, that is ready for the new one.
-    begins: Receiver<()>,
-    go: Receiver<bool>,
-    done: Sender<Renewed>,
-}
-
-/// What came of it.
-pub(super) struct Renewed {
-    pub succession: Succession,
-    pub faults: Vec<Fault>,
-    /// What handlers of new elements say before there are packets.
-    pub bases: Bases,
-}
-
-/// Who waits for a thread.
-pub(super) struct Waiting {
-    pub(super) stage: Stage,
-    pub(super) rests: Receiver<u64>,
-    pub(super) prepared: Receiver<Result<(), Vec<Fault>>>,
-    pub(super) begins: Sender<()>,
-    pub(super) go: Sender<bool>,
-    pub(super) done: Receiver<Renewed>,
-}
-
-impl Renewing {
-    /// On the sources' thread.
-    pub(super) fn sources(self, graph: &mut Graph, dispatcher: &Dispatcher, handed: u64) {
-        let settings = Settings { rings: Some(Rings::default()), waker: None, ..self.making.settings.clone() };
-        let (part, flow) = (Arc::clone(&self.part), self.flow);
-        self.work(graph, settings, handed, |graph| {
-            dispatcher.set_flow(flow);
-            if let Some(ring) = part.to.first() {
-                graph.dispatch(&part.application, *ring, dispatcher.clone());
-            }
-        });
-    }
-
-    /// On a replica's.
-    pub(super) fn replica(self, graph: &mut Graph, rings: &Rings) {
-        let rings = Rings { numbers: true, annotated: self.annotated.clone(), ..rings.clone() };
-        let mut settings = Settings { rings: Some(rings), ..self.making.settings.clone() };
-        // Its packets come from the sources, with their times.
-        settings.live.clear();
-        let (part, ready) = (Arc::clone(&self.part), Arc::clone(&self.ready));
-        self.work(graph, settings, 0, |graph| link(graph, &part, &ready));
-    }
-
-    /// On that of a replica of the whole application, made with these settings.
-    pub(super) fn whole(self, graph: &mut Graph, settings: &Settings) {
-        graph.rest();
-        let _ = self.rests.send(0);
-        if self.begins.recv().is_err() {
-            return;
-        }
-        let (waker, share) = (settings.waker.clone(), settings.share.clone());
-        let settings = Settings { rings: Some(Rings::default()), elsewhere: None, waker, share, ..self.making.settings.clone() };
-        let (part, ready) = (Arc::clone(&self.part), Arc::clone(&self.ready));
-        self.work(graph, settings, 0, |graph| link(graph, &part, &ready));
-    }
-
-    fn work(self, graph: &mut Graph, settings: Settings, handed: u64, link: impl FnOnce(&mut Graph)) {
-        let Self { part, ready, rests, prepared, go, done, .. } = self;
-        // Who asked may have gone; then nobody says that it is to go on with the new one.
-        let _ = rests.send(handed);
-        let successor = match prepare(graph, &part, &ready, settings) {
-            Ok(successor) => successor,
-            Err(faults) => return drop(prepared.send(Err(faults))),
-        };
-        let _ = prepared.send(Ok(()));
-        if !matches!(go.recv(), Ok(true)) {
-            return successor.give_up(graph);
-        }
-        let (succession, faults) = accede(graph, successor, link);
-        let made: BTreeSet<&String> = succession.made.iter().collect();
-        let bases = numbers(graph, |element| made.contains(&element.to_owned()));
-        let _ = done.send(Renewed { succession, faults, bases });
-    }
-}
-
-pub(super) fn prepare(graph: &mut Graph, part: &Part, ready: &Ready, settings: Settings) -> Result<Successor, Vec<Fault>> {
-    ready.with_factories(|factories| graph.prepare(&part.application, factories, settings))
-}
-
-/// The new graph in the place of the old one; what that could not complete.
-pub(super) fn accede(graph: &mut Graph, successor: Successor, link: impl FnOnce(&mut Graph)) -> (Succession, Vec<Fault>) {
-    let (next, succession) = successor.accede(graph);
-    let mut old = std::mem::replace(graph, next);
-    link(graph);
-    (succession, old.finish())
-}
-
-/// Elements that cannot run as one run one after the other.
-pub(super) fn link(graph: &mut Graph, part: &Part, ready: &Ready) {
-    let gathered = part.from.is_some_and(|from| part.to.is_empty() && graph.gather(&part.application, from));
-    if !gathered {
-        ready.link(&part.application, graph);
     }
 }
 
@@ -364,24 +254,6 @@ impl Waiting {
     }
 }
 
-/// A version, cut into stages.
-pub(crate) struct New {
-    pub(super) placement: Placement,
-    pub(super) sources: Arc<Part>,
-    /// None where nothing is for replicas.
-    pub(super) replicas: Option<Arc<Part>>,
-    pub(super) rest: Arc<Part>,
-    pub(super) annotated: Vec<bool>,
-    pub(super) making: Making,
-    /// By stage what programs run as.
-    pub(super) ready: [Arc<Ready>; 3],
-    /// The elements of each stage, and those of the version that runs.
-    pub(super) names: [Vec<String>; 3],
-    pub(super) before: [Vec<String>; 3],
-}
-
-const STAGES: [Stage; 3] = [Stage::Source, Stage::Replica, Stage::Rest];
-
 impl New {
     fn of(recipe: &Recipe, application: &Application, placement: Placement, planned: bool) -> Self {
         let Cut { sources, replicas, rest, annotated } = match placement.order {
@@ -399,44 +271,6 @@ impl New {
         });
         let (sources, replicas, rest) = (Arc::new(sources), replicas.map(Arc::new), Arc::new(rest));
         Self { placement, sources, replicas, rest, annotated, making, ready: ready.map(Arc::new), names, before: Default::default() }
-    }
-
-    fn for_sources(&self) -> (Renewing, Waiting) {
-        self.renewing(&self.sources, 0)
-    }
-
-    /// Without replicas no version takes its place.
-    pub(super) fn for_replica(&self) -> (Renewing, Waiting) {
-        self.renewing(self.replicas.as_ref().unwrap_or(&self.rest), 1)
-    }
-
-    fn renewing(&self, part: &Arc<Part>, stage: usize) -> (Renewing, Waiting) {
-        let ((rests, rested), (prepared, ready), (go, goes), (done, renewed)) = (channel(), channel(), channel(), channel());
-        let (begin, begins) = channel();
-        let (part, making, flow, annotated) = (Arc::clone(part), self.making.clone(), self.placement.flow, self.annotated.clone());
-        let compiled = Arc::clone(&self.ready[stage]);
-        let renewing = Renewing { part, ready: compiled, making, flow, annotated, rests, prepared, begins, go: goes, done };
-        (renewing, Waiting { stage: STAGES[stage], rests: rested, prepared: ready, begins: begin, go, done: renewed })
-    }
-
-    /// Adds what became of the elements of a stage; replicas have the same ones.
-    fn add(&self, all: &mut Succession, stage: Stage, of: Succession) {
-        let at = STAGES.iter().position(|it| *it == stage).unwrap_or(0);
-        let own = |name: &String| self.names[at].contains(name);
-        let add = |to: &mut Vec<String>, names: Vec<String>, wanted: &dyn Fn(&String) -> bool| {
-            let new: Vec<String> = names.into_iter().filter(|name| wanted(name) && !to.contains(name)).collect();
-            to.extend(new);
-        };
-        add(&mut all.kept, of.kept, &own);
-        add(&mut all.made, of.made, &own);
-        // Elements of other stages are absent, and the ends of rings come and go: nobody knows of
-        // them.
-        let is_named =
-            |name: &String| self.before[at].contains(name) && (name.contains('@') || !self.names.iter().any(|names| names.contains(name)));
-        add(&mut all.gone, of.gone, &is_named);
-        of.tables.into_iter().for_each(|(table, entries)| *all.tables.entry(table).or_default() += entries);
-        all.entries_lost += of.entries_lost;
-        all.packets_lost += of.packets_lost;
     }
 }
 

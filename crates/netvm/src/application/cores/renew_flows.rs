@@ -14,10 +14,11 @@
 //! versions; else the new one is refused, since entries of one state would have to become those of
 //! several, or the other way round.
 
+use super::bases::Bases;
 use super::error::ChangeError;
 use super::flows::policies;
-use super::handlers::Bases;
-use super::renew::{New, PATIENCE, Waiting, accede, link, prepare};
+use super::renew::PATIENCE;
+use super::renewing::{New, Waiting, accede, link, prepare};
 use super::{Cores, Mode, Order, Placement, Stage, present};
 use crate::application::{Application, Replaced};
 use netil::app;

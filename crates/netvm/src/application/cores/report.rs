@@ -2,12 +2,14 @@
 //! packets change or read, what it is, on which line that is decided, and what would make it
 //! cheaper.
 
-use super::super::order::{Counters, MemoryLocation, Range};
+use super::super::accesses::{Counters, MemoryLocation, Range};
 use super::super::scratch::Scratch;
 use super::error::PlacementError;
-use super::keyed::{self, Verdict};
-use super::placement::{Order, Placement, Stage, keeps};
+use super::keyed::Verdict;
+use super::keys;
+use super::placement::{Placement, keeps};
 use super::policy::{Policies, Policy};
+use super::stage::{Order, Stage};
 use super::state::line_of;
 use compiler::mir::states::States;
 use compiler::mir::{Extent, Func, Helper, Op, Value};
@@ -142,10 +144,10 @@ impl Placement {
     }
 
     fn tables(&self, at: usize, seen: &Seen<'_>) -> Vec<Found> {
-        let changed = keyed::changed(seen.program, seen.func);
+        let changed = keys::changed(seen.program, seen.func);
         let keys = self.keyed.of.get(&at);
         let found = |number: u32| {
-            let name = keyed::name(seen.program, number).to_owned();
+            let name = keys::name(seen.program, number).to_owned();
             let keys = keys.and_then(|keys| keys.tables.iter().find(|table| table.number == number));
             let line = keys.and_then(|keys| keys.line).or_else(|| seen.line_of_table(number)).or_else(|| seen.line_of_lookup(number));
             let sort = match keys {

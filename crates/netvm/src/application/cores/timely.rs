@@ -5,7 +5,8 @@
 //! rate is one of the times that packets of all replicas have. So the bound is a part of the
 //! shortest time that the state knows.
 
-use super::placement::{Placement, Stage};
+use super::placement::Placement;
+use super::stage::Stage;
 use netil::Verified;
 use netil::app::Application;
 use netil::module::HandlerKind;

@@ -1,8 +1,10 @@
 //! What placements say of themselves to people.
 
-use super::placement::{Order, Placement, Stage};
+use super::keys::fields_shown;
+use super::placement::Placement;
+use super::stage::{Order, Stage};
 use netil::app::{Application, Instance, Toward};
-use runtime::graph::ring::{Fields, Flow};
+use runtime::graph::ring::Flow;
 use std::fmt::Write as _;
 
 impl Placement {
@@ -86,21 +88,4 @@ impl Placement {
         let _ = writeln!(text, "packets go to {}", self.flow_shown(application));
         text
     }
-}
-
-/// Which bytes they are, for people.
-pub(super) fn fields_shown(fields: Fields) -> String {
-    let Fields { header, at, len, other } = fields;
-    let word = match (header, at, len, other) {
-        (true, 12, 4, None) => return "the source address".to_owned(),
-        (true, 16, 4, None) => return "the destination address".to_owned(),
-        (true, 8, 16, None) => return "the source address of IPv6".to_owned(),
-        (true, 24, 16, None) => return "the destination address of IPv6".to_owned(),
-        (true, 12, 4, Some(16)) | (true, 8, 16, Some(24)) => return "both addresses, in either order".to_owned(),
-        (true, ..) => "IP header",
-        (false, ..) => "frame",
-    };
-    let places = |at: u16| if len == 1 { format!("{at}") } else { format!("{at} to {}", at + len - 1) };
-    let other = other.map_or_else(String::new, |other| format!(" and {}, in either order", places(other)));
-    format!("byte{} {}{other} of the {word}", if len == 1 && other.is_empty() { "" } else { "s" }, places(at))
 }

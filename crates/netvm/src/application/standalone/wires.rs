@@ -1,7 +1,7 @@
 //! Connections as calls: what each element's inputs and outputs are in C.
 
 use super::quoted;
-use super::roles::{End, Ready, Role, named};
+use super::role::{End, Ready, Role, named};
 use crate::frontends::click;
 use crate::frontends::click::application::Parts;
 use click::graph::Port;

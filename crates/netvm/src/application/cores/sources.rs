@@ -1,0 +1,175 @@
+//! The thread of the sources, and the run that begins with it: replicas run what it hands over, and
+//! the last stage takes what these send (the order of all packets).
+
+use super::bases::Bases;
+use super::change::Change;
+use super::channel::{Receiver as Input, Sender as Output, channel};
+use super::crew::{Crew, Fixed};
+use super::handlers::{Request, answer};
+use super::replay::Replayed;
+use super::replicas::{Ends, run_replica};
+use super::threads::Gauge;
+use super::workers::{Own, Workers, serve, wait_for_go};
+use super::{NotMade, Part, Placement, Run, Stage, Teller};
+use crate::Error;
+use runtime::graph::Graph;
+use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Rings};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver};
+
+/// Turns of the sources between two looks at requests.
+const TURNS: u32 = 64;
+
+/// What the last stage receives from, who makes more replicas, if there are any, and what the
+/// sources are told.
+pub(super) type Begin = (Vec<Input>, Option<Crew>, Arc<Change>);
+
+impl Workers {
+    /// Begins all.
+    pub(super) fn begin(
+        &mut self,
+        sources: Part,
+        middle: Option<Part>,
+        annotated: Vec<bool>,
+        placement: &Placement,
+        replicas: usize,
+    ) -> Result<Begin, Error> {
+        let count = if middle.is_some() { replicas.max(1) } else { 1 };
+        let relief = Arc::clone(&self.base.relief);
+        let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| channel(&relief)).unzip();
+        let (returns, spare) = mpsc::channel();
+        let (flow, change) = (placement.flow, Arc::new(Change::new(count, placement.flow)));
+        let link = Link { flow, senders, spare, change: Arc::clone(&change) };
+        self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, link))?;
+        let Some(middle) = middle.map(Arc::new) else { return Ok((receivers, None, change)) };
+        let replayed = Replayed::of(&middle, &placement.replayed).map(Arc::new);
+        let mut results = Vec::new();
+        for (n, input) in receivers.into_iter().enumerate() {
+            let (output, result) = channel(&relief);
+            let (part, rings) = (Arc::clone(&middle), Rings { numbers: true, annotated: annotated.clone(), ..Rings::default() });
+            let (returns, level) = (returns.clone(), input.level());
+            let replays = replayed.clone().map(|replayed| (n, replayed));
+            self.spawn(&format!("replica {n}"), Stage::Replica, move |own| {
+                run_replica(own, &part, rings, Ends { input, output, returns }, replays)
+            })?;
+            self.workers.last().into_iter().for_each(|worker| worker.gauge().waits(level.clone()));
+            results.push(result);
+        }
+        let fixed = Fixed { replicas: placement.keeps_replicas(), flow: placement.keeps_flow() };
+        let crew = Crew::new(self.base.clone(), (middle, annotated), returns, Arc::clone(&change), fixed);
+        Ok((results, Some(crew), change))
+    }
+}
+
+/// Where the sources' packets go.
+struct Link {
+    flow: Flow,
+    senders: Vec<Output>,
+    /// Batches that were received and can be filled again.
+    spare: Receiver<Batch>,
+    change: Arc<Change>,
+}
+
+fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Link) {
+    let Own { making, run, told, fails, requests, ready, gauge } = own;
+    let settings = super::Settings { rings: Some(Rings::default()), waker: None, ..making.settings };
+    let live = !settings.live.is_empty();
+    let made = super::super::make(&part.application, making.engine, making.engines, settings, Box::new(Teller { told, live }));
+    let mut graph = match made {
+        Ok(graph) => graph,
+        Err(faults) => return drop(ready.send(Err(NotMade::Faults(faults)))),
+    };
+    let replicas = senders.len();
+    let counted = if flow == Flow::All { 1 } else { usize::MAX };
+    let handover = handover(Arc::clone(&run), senders, spare, (Arc::clone(&change), Arc::clone(&gauge), counted));
+    let dispatcher = Dispatcher::new(replicas, flow, handover);
+    let dispatcher = if live { dispatcher.eager() } else { dispatcher };
+    if let Some(ring) = part.to.first() {
+        graph.dispatch(&part.application, *ring, dispatcher.clone());
+    }
+    let _ = ready.send(Ok(Bases::default()));
+    if !wait_for_go(&mut graph, &requests, &gauge) {
+        return;
+    }
+    // If the thread fails its ends of channels are there until that is known.
+    let mut dispatcher = Some(dispatcher);
+    run.crashes.watch(gauge.name(), &mut graph, |graph| {
+        if let Some(dispatcher) = &dispatcher {
+            turn_sources(graph, dispatcher, (&run, &change), (&requests, &gauge), live);
+        }
+        graph.unlink();
+        // What is left is handed over, and nobody waits for more.
+        dispatcher = None;
+        serve(graph, &requests, &fails, &gauge);
+    });
+}
+
+/// Runs the sources to their end.
+fn turn_sources(
+    graph: &mut Graph,
+    dispatcher: &Dispatcher,
+    (run, change): (&Run, &Change),
+    (requests, gauge): (&Receiver<Request>, &Gauge),
+    live: bool,
+) {
+    graph.start();
+    let mut turns = 0_u32;
+    while !run.is_stopped() {
+        let to_end = graph.is_to_end();
+        if !graph.turn() {
+            run.source_ends.store(to_end, Ordering::Release);
+            break;
+        }
+        turns = turns.wrapping_add(1);
+        if live || turns.is_multiple_of(TURNS) || gauge.is_asked() {
+            note_progress(graph, run);
+            for request in requests.try_iter() {
+                match request {
+                    Request::Renew(renewing) => {
+                        dispatcher.hand_over();
+                        renewing.sources(graph, dispatcher, change.handed());
+                    }
+                    request => drop(answer(graph, request, gauge)),
+                }
+            }
+        }
+    }
+}
+
+/// Sends each replica its batch of an epoch, and takes back one that is empty again. Where nobody
+/// receives any more, the run ends. `counted`: the batches whose packets are counted; others have
+/// the same packets.
+fn handover(
+    run: Arc<Run>,
+    mut senders: Vec<Output>,
+    spare: Receiver<Batch>,
+    (change, gauge, counted): (Arc<Change>, Arc<Gauge>, usize),
+) -> Handover {
+    senders.iter().for_each(|sender| gauge.sends(sender.level()));
+    Box::new(move |batches, flow| {
+        let width = batches.len();
+        let packets = batches.iter().take(counted).map(Batch::packets).sum();
+        gauge.count(packets);
+        let recorded = change.records(packets);
+        let sent = batches.iter_mut().zip(&senders).all(|(batch, sender)| {
+            let mut full = std::mem::replace(batch, spare.try_recv().unwrap_or_default());
+            full.is_one_of(width);
+            full.records(recorded);
+            sender.send(full, || gauge.make_moves())
+        });
+        if !sent {
+            run.stop();
+        }
+        let before = senders.len();
+        change.apply(&mut senders, batches, flow);
+        senders[before..].iter().for_each(|sender| gauge.sends(sender.level()));
+        sent
+    })
+}
+
+fn note_progress(graph: &mut Graph, run: &Run) {
+    let (read, total) = graph.progress();
+    run.read.store(read, Ordering::Relaxed);
+    run.total.store(total.unwrap_or(0), Ordering::Relaxed);
+}
