@@ -4,7 +4,7 @@
 //! netvm cannot read (ATM) are kept apart as [`Word::Foreign`], so that they can be refused with
 //! their reason.
 
-use super::ast::{Dir, PfField, Ss7Field, Ss7Unit};
+use super::ast::{Dir, PfField, Proto, Ss7Field, Ss7Unit};
 use super::error::Span;
 
 /// A token with its place.
@@ -89,51 +89,6 @@ pub(crate) enum Word {
     Rnr,
     /// A word of ATM cells, which netvm does not read.
     Foreign,
-}
-
-/// Protocol names that qualify a term or stand for one (`tcp`, `ether`, `isis` …).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are the protocols' own")]
-pub enum Proto {
-    Link,
-    Ip,
-    Arp,
-    Rarp,
-    Sctp,
-    Tcp,
-    Udp,
-    Icmp,
-    Igmp,
-    Igrp,
-    Atalk,
-    Decnet,
-    Lat,
-    Sca,
-    Moprc,
-    Mopdl,
-    Ip6,
-    Icmp6,
-    Ah,
-    Esp,
-    Pim,
-    Vrrp,
-    Carp,
-    Aarp,
-    Iso,
-    Esis,
-    Isis,
-    Clnp,
-    Stp,
-    Ipx,
-    Netbeui,
-    L1,
-    L2,
-    Iih,
-    Snp,
-    Csnp,
-    Psnp,
-    Lsp,
-    Radio,
 }
 
 impl Proto {
