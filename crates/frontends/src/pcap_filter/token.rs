@@ -41,6 +41,22 @@ pub(crate) enum Tok {
     End,
 }
 
+/// The six bytes of a text that has a MAC address's shape: one or two digits each, or twelve
+/// without separators.
+pub(super) fn mac_bytes(text: &str) -> [u8; 6] {
+    let mut bytes = [0; 6];
+    let mut digits = text.bytes().peekable();
+    for byte in &mut bytes {
+        while digits.next_if(|b| !b.is_ascii_hexdigit()).is_some() {}
+        for _ in 0..2 {
+            let Some(digit) = digits.next_if(u8::is_ascii_hexdigit) else { break };
+            let value = char::from(digit).to_digit(16).unwrap_or(0);
+            *byte = *byte << 4 | u8::try_from(value).unwrap_or(0);
+        }
+    }
+    bytes
+}
+
 /// Reserved words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Word {
