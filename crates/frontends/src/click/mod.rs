@@ -18,6 +18,7 @@
 //! ```
 
 pub mod application;
+mod argument_type;
 pub mod arguments;
 pub mod ast;
 pub mod config;

@@ -6,7 +6,8 @@
 
 use super::configuration::{Generated, Request};
 use super::{ArgumentError, address, integer, list};
-use crate::click::arguments::{Type, Value};
+use crate::c::Value;
+use crate::click::argument_type::Type;
 
 /// Writes the constants `NAME_given` and `NAME_offset`, and the addresses as
 /// `static const be32 NAME[]`.

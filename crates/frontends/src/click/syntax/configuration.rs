@@ -2,7 +2,8 @@
 //! tables.
 
 use super::{ArgumentError, Scope, bad_sources, list, pattern, place, rewrite, rewriters, routes, strings};
-use crate::click::arguments::{Type, Value};
+use crate::c::Value;
+use crate::click::argument_type::Type;
 use crate::click::config::unquote;
 use netil::module::Entry;
 use std::collections::BTreeMap;

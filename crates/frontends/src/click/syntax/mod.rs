@@ -32,7 +32,8 @@ mod words;
 pub use error::ArgumentError;
 pub use names::{Names, Scope};
 
-use super::arguments::{Type, Value};
+use super::argument_type::Type;
+use crate::c::Value;
 
 /// What an argument is read for.
 pub struct Reading<'a> {

@@ -6,7 +6,7 @@
 
 use super::configuration::{Generated, Request, Row};
 use super::{ArgumentError, address, ethernet, integer, prefix};
-use crate::click::arguments::Value;
+use crate::c::Value;
 use std::collections::HashMap;
 
 /// `ADDR/MASK [GATEWAY] OUTPUT`, for a table of prefixes.
