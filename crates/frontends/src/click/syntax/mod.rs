@@ -13,6 +13,7 @@ mod bad_sources;
 mod boolean;
 pub mod configuration;
 mod decimal;
+mod declarations;
 mod error;
 mod ethernet;
 mod integer;
