@@ -4,7 +4,7 @@
 //! Sources that are bad in this way are 0.0.0.0 and 255.255.255.255, too. Source: Click's manual of
 //! CheckIPHeader.
 
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use super::{ArgumentError, address, integer, list};
 use crate::c::Value;
 use crate::click::argument_type::Type;

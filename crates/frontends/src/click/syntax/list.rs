@@ -1,6 +1,6 @@
 //! Lists of values of one type, as C arrays.
 
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use super::{ArgumentError, Reading, Syntax};
 use crate::c::Value;
 use crate::click::argument_type::Type;

@@ -23,6 +23,7 @@ mod pattern;
 mod place;
 mod port;
 mod prefix;
+mod request;
 mod rewrite;
 mod rewriters;
 mod routes;

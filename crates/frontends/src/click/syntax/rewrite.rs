@@ -17,7 +17,7 @@
 
 mod mapper;
 
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use super::{ArgumentError, address, integer, prefix, routes};
 use crate::c::Value;
 use std::fmt::Write as _;

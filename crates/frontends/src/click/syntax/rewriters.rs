@@ -6,7 +6,7 @@
 //!
 //! Source: Click's manual of ICMPRewriter.
 
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use super::{ArgumentError, integer};
 use crate::click::config::keyword;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@
 //!
 //! Source: Click's manuals of RadixIPLookup, LookupIP6Route and ARPResponder.
 
-use super::configuration::{Generated, Request, Row};
+use super::request::{Generated, Request, Row};
 use super::{ArgumentError, address, ethernet, integer, prefix};
 use crate::c::Value;
 use std::collections::HashMap;
