@@ -153,6 +153,11 @@ pub struct Refused {
     pub site: Option<u32>,
 }
 
+/// What concerns no element alone.
+fn whole(reason: impl Into<String>) -> Refused {
+    Refused { element: 0, reason: reason.into(), site: None }
+}
+
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.site {
