@@ -8,7 +8,7 @@
 //! Source: NetTM paper, section 6.2, after Labrecque and others, "Application-Specific Signatures
 //! for Transactional Memory in Soft Processors" (ARC 2010).
 
-use super::sync::Scheme;
+use super::scheme::Scheme;
 use crate::description::{Fault, Hash, Machine, Transactions};
 use crate::steps::{Step, Work};
 use std::cmp::Reverse;
