@@ -12,6 +12,7 @@
 //! What the halves are made of is the architecture's: see [`arch`].
 
 pub(crate) mod arch;
+mod arguments;
 mod call;
 mod code;
 mod crc;
