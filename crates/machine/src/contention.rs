@@ -6,8 +6,7 @@
 //! write it, and so do stores into entries. Of a variable all is one. Left out: shared memory, and
 //! tables that several elements have together, which are each element's own here.
 
-use crate::steps::kept;
-use crate::trace::{Event, PacketTrace, Trace};
+use crate::trace::{Event, PacketTrace, Trace, kept};
 use netil::app::Kept;
 use netil::table::Space;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};

@@ -2,9 +2,10 @@
 //!
 //! A built-in file says where each number is from. Limits bound the memory and time of a file.
 
+pub use crate::fault::Fault;
+use crate::fault::within;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Built-in machines: their names and files.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -18,6 +19,8 @@ pub const REGISTER: &str = "register";
 const MOST_THREADS: u32 = 1024;
 const MOST_CYCLES: u32 = 1_000_000;
 const MOST_CACHE: u32 = 1 << 26;
+/// Bits of a signature at most.
+const MOST_BITS: u32 = 1 << 20;
 
 /// A machine.
 #[derive(Clone, Debug, Deserialize)]
@@ -287,6 +290,16 @@ pub struct Transactions {
     pub undo_cycles: u32,
 }
 
+impl Transactions {
+    /// Signatures are registers of the machine: none is longer than a million bits.
+    fn check(&self) -> Result<(), Fault> {
+        match self.signature_bits {
+            0..=MOST_BITS => Ok(()),
+            bits => Err(Fault::new(format!("transactions.signature_bits is {bits}; it is at most {MOST_BITS}"))),
+        }
+    }
+}
+
 /// How words become bits of a signature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -326,24 +339,6 @@ fn one() -> u32 {
     1
 }
 
-/// What is wrong with a description: of a machine, of what its threads do, of groups of elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault(String);
-
-impl Fault {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Fault {}
-
 /// The built-in machines, by name.
 pub fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILT_IN.iter().copied()
@@ -370,7 +365,7 @@ impl Any {
     /// # Errors
     /// It is not TOML, lacks something, or says what cannot be.
     pub fn read(text: &str) -> Result<Self, Fault> {
-        let table: toml::Table = toml::from_str(text).map_err(|error| Fault(error.to_string().trim_end().to_owned()))?;
+        let table: toml::Table = toml::from_str(text).map_err(|error| Fault::new(error.to_string().trim_end()))?;
         match table.contains_key("pipeline") {
             true => crate::x11::Machine::read(text).map(Self::Pipeline),
             false => Machine::read(text).map(|machine| Self::Threads(Box::new(machine))),
@@ -392,7 +387,7 @@ impl Machine {
     /// # Errors
     /// It is not TOML, lacks something, or says what cannot be.
     pub fn read(text: &str) -> Result<Self, Fault> {
-        let machine: Self = toml::from_str(text).map_err(|error| Fault(error.to_string().trim_end().to_owned()))?;
+        let machine: Self = toml::from_str(text).map_err(|error| Fault::new(error.to_string().trim_end()))?;
         machine.check()?;
         Ok(machine)
     }
@@ -407,12 +402,6 @@ impl Machine {
         self.memory.keys().position(|known| known == name)
     }
 
-    /// Whether a unit does that while the core does other work.
-    pub(crate) fn is_away(&self, access: &crate::steps::Access) -> bool {
-        let unit = self.search.as_ref().filter(|search| search.asynchronous && search.command > 0.0);
-        unit.is_some_and(|search| self.memory_number(&search.memory) == Some(access.memory as usize))
-    }
-
     fn check(&self) -> Result<(), Fault> {
         let threads = self.processor.cores.saturating_mul(self.processor.threads);
         within("cores × threads", threads, 1, MOST_THREADS)?;
@@ -423,11 +412,11 @@ impl Machine {
         within("receive.slots", self.receive.slots, 1, 1 << 16)?;
         within("transmit.slots", self.transmit.slots, 1, 1 << 16)?;
         if !(self.clock_mhz.is_finite() && self.clock_mhz > 0.0) {
-            return Err(Fault(format!("clock_mhz is {}, which is no frequency", self.clock_mhz)));
+            return Err(Fault::new(format!("clock_mhz is {}, which is no frequency", self.clock_mhz)));
         }
         self.weights().into_iter().try_for_each(|(what, weight)| match (0.0..=10_000.0).contains(&weight) {
             true => Ok(()),
-            false => Err(Fault(format!("{what} is {weight}; it is between 0 and 10000"))),
+            false => Err(Fault::new(format!("{what} is {weight}; it is between 0 and 10000"))),
         })?;
         self.memory.iter().try_for_each(|(name, memory)| self.check_memory(name, memory))?;
         self.bus.iter().try_for_each(|(name, bus)| within(&format!("bus.{name}.service"), bus.service, 0, MOST_CYCLES))?;
@@ -440,7 +429,7 @@ impl Machine {
 
     fn check_ports(&self) -> Result<(), Fault> {
         let Some(p) = &self.ports else {
-            return if self.arbitration.is_empty() { Ok(()) } else { Err(Fault("arbitration: the machine has no ports".to_owned())) };
+            return if self.arbitration.is_empty() { Ok(()) } else { Err(Fault::new("arbitration: the machine has no ports")) };
         };
         let all = [
             ("ports.count", p.count, 1, 256),
@@ -459,7 +448,7 @@ impl Machine {
         ];
         all.into_iter().try_for_each(|(what, value, least, most)| within(what, value, least, most))?;
         match ["csr", "ix", "scratch", "sram", "sdram"].into_iter().find(|name| !self.memory.contains_key(*name)) {
-            Some(name) => Err(Fault(format!("ports need the memory `{name}`, which is not described"))),
+            Some(name) => Err(Fault::new(format!("ports need the memory `{name}`, which is not described"))),
             None => crate::router::check_policies(&self.arbitration, p, &|memory| self.memory.contains_key(memory)),
         }
     }
@@ -498,7 +487,7 @@ impl Machine {
         within(&format!("memory.{name}.ways"), memory.ways, 1, 4096)?;
         within(&format!("memory.{name}.line_bytes"), memory.line_bytes, 0, 4096)?;
         if let Some(bus) = memory.bus.as_ref().filter(|bus| !self.bus.contains_key(*bus)) {
-            return Err(Fault(format!("memory.{name} is on the bus `{bus}`, which is not described")));
+            return Err(Fault::new(format!("memory.{name} is on the bus `{bus}`, which is not described")));
         }
         self.check_cache(name, memory)
     }
@@ -507,17 +496,17 @@ impl Machine {
     fn check_cache(&self, name: &str, memory: &Memory) -> Result<(), Fault> {
         match (&memory.behind, memory.cache_bytes) {
             (None, 0) if memory.ways > 1 || memory.line_bytes > 0 || memory.write_through => {
-                Err(Fault(format!("memory.{name} says what a cache is like, and has no `cache_bytes`")))
+                Err(Fault::new(format!("memory.{name} says what a cache is like, and has no `cache_bytes`")))
             }
             (None, 0) => Ok(()),
             (Some(_), 1..) if memory.cache_bytes < memory.line() => {
-                Err(Fault(format!("memory.{name}: its cache has fewer bytes than a line, which has {}", memory.line())))
+                Err(Fault::new(format!("memory.{name}: its cache has fewer bytes than a line, which has {}", memory.line())))
             }
             (Some(behind), 1..) => match self.ends(behind, self.memory.len()) {
                 true => Ok(()),
-                false => Err(Fault(format!("memory.{name} is before `{behind}`, which is no memory, or leads back to a cache before it"))),
+                false => Err(Fault::new(format!("memory.{name} is before `{behind}`, which is no memory, or leads back to a cache before it"))),
             },
-            _ => Err(Fault(format!("memory.{name} has only one of `cache_bytes` and `behind`"))),
+            _ => Err(Fault::new(format!("memory.{name} has only one of `cache_bytes` and `behind`"))),
         }
     }
 
@@ -529,10 +518,10 @@ impl Machine {
     fn check_arrivals(&self) -> Result<(), Fault> {
         within("receive.buffers", self.receive.buffers, 0, 1 << 20)?;
         if self.transmit.buffers > 0 || self.transmit.into.is_some() {
-            return Err(Fault("`buffers` and `into` are of `receive`: transmit has none".to_owned()));
+            return Err(Fault::new("`buffers` and `into` are of `receive`: transmit has none"));
         }
         match self.receive.into.as_ref().filter(|into| self.memory.get(*into).is_none_or(|memory| memory.cache_bytes == 0)) {
-            Some(into) => Err(Fault(format!("receive.into is `{into}`, which is no memory with a cache"))),
+            Some(into) => Err(Fault::new(format!("receive.into is `{into}`, which is no memory with a cache"))),
             None => Ok(()),
         }
     }
@@ -556,19 +545,12 @@ impl Machine {
             .iter()
             .any(|scope| [&scope.regional, &scope.global, &scope.universal].iter().any(|all| all.iter().any(|name| name == REGISTER)))
         {
-            return Err(Fault("scope: only local data may lie in registers, which no other thread sees".to_owned()));
+            return Err(Fault::new("scope: only local data may lie in registers, which no other thread sees"));
         }
         match places.into_iter().chain(search).chain(scopes).chain(of_ports.map(|(name, _)| name)).find(|name| !known(name)) {
-            Some(name) => Err(Fault(format!("`{name}` is neither a memory that is described nor `{REGISTER}`"))),
+            Some(name) => Err(Fault::new(format!("`{name}` is neither a memory that is described nor `{REGISTER}`"))),
             None => Ok(()),
         }
-    }
-}
-
-pub(crate) fn within(what: &str, value: u32, least: u32, most: u32) -> Result<(), Fault> {
-    match (least..=most).contains(&value) {
-        true => Ok(()),
-        false => Err(Fault(format!("{what} is {value}; it is between {least} and {most}"))),
     }
 }
 

@@ -10,9 +10,9 @@
 //!
 //! On a machine without a choice, and for bytes that have no name, `[place]` says where they are.
 
-use crate::description::{Fault, Machine, REGISTER, Scopes};
-use crate::steps::kept;
-use crate::trace::{Event, Trace};
+use crate::description::{Machine, REGISTER, Scopes};
+use crate::fault::Fault;
+use crate::trace::{Event, Trace, kept};
 use netil::app::{Datum, Kept, Scope};
 use netil::table::Space;
 use std::collections::{BTreeMap, HashMap, HashSet};

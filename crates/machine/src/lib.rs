@@ -29,6 +29,7 @@
 pub mod conflicts;
 pub mod contention;
 pub mod description;
+mod fault;
 pub mod figure;
 pub mod layout;
 pub mod model;

@@ -13,7 +13,7 @@
 
 use crate::description::{Lookup, Machine, REGISTER};
 use crate::layout::Layout;
-use crate::trace::{Class, Event, Kind, LAST_USE, Trace, class};
+use crate::trace::{Class, Event, Kind, LAST_USE, Trace, class, kept};
 use netil::Verified;
 use netil::module::HandlerKind;
 use netil::table::{Op, Sem, Space};
@@ -65,6 +65,14 @@ pub struct Access {
 /// Whether what is asked for is a thread's own: no packet, and no state.
 pub(crate) fn is_private(access: &Access) -> bool {
     access.shared.is_none() && access.address >> REGION != PACKETS
+}
+
+impl Machine {
+    /// Whether a unit does that while the core does other work.
+    pub(crate) fn is_away(&self, access: &Access) -> bool {
+        let unit = self.search.as_ref().filter(|search| search.asynchronous && search.command > 0.0);
+        unit.is_some_and(|search| self.memory_number(&search.memory) == Some(access.memory as usize))
+    }
 }
 
 /// Where the packet of that number in the trace lies.
@@ -133,34 +141,6 @@ fn changes_state(program: &Verified) -> bool {
 
 fn is_state(space: Space) -> bool {
     matches!(space, Space::Data | Space::Shared)
-}
-
-/// Bytes of data memory that carry something from one run to another, by element: some run reads
-/// them before it writes them, and some run writes them.
-pub(crate) fn kept(trace: &Trace) -> HashSet<(u32, u32)> {
-    let (mut carried, mut changed) = (HashSet::new(), HashSet::new());
-    for packet in &trace.packets {
-        let mut runs: Vec<(u32, HashSet<u32>)> = Vec::new();
-        for event in &packet.events {
-            match event {
-                Event::Begin(element) => runs.push((*element, HashSet::new())),
-                Event::End => drop(runs.pop()),
-                Event::Access { space: Space::Data, write, address, bytes } => {
-                    let Some((element, written)) = runs.last_mut() else { continue };
-                    let all = *address..address.saturating_add(*bytes);
-                    if *write {
-                        changed.extend(all.clone().map(|byte| (*element, byte)));
-                        written.extend(all);
-                    } else {
-                        carried.extend(all.filter(|byte| !written.contains(byte)).map(|byte| (*element, byte)));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    carried.retain(|byte| changed.contains(byte));
-    carried
 }
 
 /// Which events touch state.

@@ -10,7 +10,7 @@ use netil::interp::{Moment, Watch};
 use netil::module::TableKind;
 use netil::table::{Op, Own, Sem, Space};
 use netil::{Interpreter, Verified, wide};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Events that one trace keeps.
@@ -411,6 +411,34 @@ impl Watcher {
         let refresh = moment.inst.op == Op::TFind && module.tables.get(n).is_some_and(|table| table.timeout_ns > 0);
         self.pending = Some(Pending::Lookup { kind, table: n as u32, write, key, refresh });
     }
+}
+
+/// Bytes of data memory that carry something from one run to another, by element: some run reads
+/// them before it writes them, and some run writes them.
+pub(crate) fn kept(trace: &Trace) -> HashSet<(u32, u32)> {
+    let (mut carried, mut changed) = (HashSet::new(), HashSet::new());
+    for packet in &trace.packets {
+        let mut runs: Vec<(u32, HashSet<u32>)> = Vec::new();
+        for event in &packet.events {
+            match event {
+                Event::Begin(element) => runs.push((*element, HashSet::new())),
+                Event::End => drop(runs.pop()),
+                Event::Access { space: Space::Data, write, address, bytes } => {
+                    let Some((element, written)) = runs.last_mut() else { continue };
+                    let all = *address..address.saturating_add(*bytes);
+                    if *write {
+                        changed.extend(all.clone().map(|byte| (*element, byte)));
+                        written.extend(all);
+                    } else {
+                        carried.extend(all.filter(|byte| !written.contains(byte)).map(|byte| (*element, byte)));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    carried.retain(|byte| changed.contains(byte));
+    carried
 }
 
 fn kind(kind: TableKind) -> Kind {

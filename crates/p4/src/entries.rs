@@ -3,10 +3,12 @@
 //! A range becomes the prefixes that cover it, so that an entry may become several of the same
 //! priority and value.
 
+pub use crate::key_match::KeyMatch;
+use crate::key_match::ones;
 use crate::pipeline::{ActionMeta, InitialEntry, KeyMeta, TableMeta};
 use netil::module::Entry;
 use num_bigint::BigInt;
-use num_traits::{One, Zero};
+use num_traits::Zero;
 
 /// The priority of what goes first where the lowest wins, as in BMv2: others are so much less. In
 /// tables the highest wins.
@@ -14,79 +16,6 @@ pub const LOWEST_WINS: u32 = 1 << 31;
 
 /// The most entries of the module that one entry may become.
 const MAX_EXPANSION: usize = 1 << 16;
-
-/// What a key of an entry matches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyMatch {
-    /// That value.
-    Value(BigInt),
-    /// Values that begin with those of these bits.
-    Prefix(BigInt, u32),
-    /// Value and mask.
-    Mask(BigInt, BigInt),
-    /// From the lowest to the highest, both included.
-    Range(BigInt, BigInt),
-    /// Every value.
-    Any,
-}
-
-fn ones(bits: u32) -> BigInt {
-    (BigInt::one() << bits) - 1
-}
-
-impl std::fmt::Display for KeyMatch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Value(value) => write!(f, "{value:#x}"),
-            Self::Prefix(value, bits) => write!(f, "{value:#x}/{bits}"),
-            Self::Mask(value, mask) => write!(f, "{value:#x}&&&{mask:#x}"),
-            Self::Range(low, high) => write!(f, "{low:#x}->{high:#x}"),
-            Self::Any => write!(f, "*"),
-        }
-    }
-}
-
-impl KeyMatch {
-    /// True if no bit of it is lost in a number of that width.
-    #[must_use]
-    pub fn fits(&self, width: u32) -> bool {
-        let fits = |value: &BigInt| value.sign() != num_bigint::Sign::Minus && value.bits() <= u64::from(width);
-        match self {
-            Self::Value(value) => fits(value),
-            Self::Prefix(value, bits) => fits(value) && *bits <= width,
-            Self::Mask(a, b) | Self::Range(a, b) => fits(a) && fits(b),
-            Self::Any => true,
-        }
-    }
-
-    /// As values and masks.
-    fn masks(&self, width: u32) -> Vec<(BigInt, BigInt)> {
-        match self {
-            Self::Value(v) => vec![(v & ones(width), ones(width))],
-            Self::Prefix(v, bits) => {
-                let mask = ones(width) - ones(width - (*bits).min(width));
-                vec![(v & &mask, mask)]
-            }
-            Self::Mask(v, m) => vec![(v & m & ones(width), m & ones(width))],
-            Self::Range(low, high) => prefixes(low & ones(width), high & ones(width), width),
-            Self::Any => vec![(BigInt::zero(), BigInt::zero())],
-        }
-    }
-}
-
-/// The prefixes that cover a range.
-fn prefixes(mut low: BigInt, high: BigInt, width: u32) -> Vec<(BigInt, BigInt)> {
-    let mut out = Vec::new();
-    while low <= high {
-        let mut bits = low.trailing_zeros().map_or(width, |n| (n as u32).min(width));
-        while bits > 0 && &low + ones(bits) > high {
-            bits -= 1;
-        }
-        out.push((low.clone(), ones(width) - ones(bits)));
-        low += BigInt::one() << bits;
-    }
-    out
-}
 
 /// Why an entry is none of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,7 +83,7 @@ pub fn ternary(widths: &[u32], key_bits: u16, keys: &[KeyMatch], counted: Option
         combined.sort();
         combined.dedup();
     }
-    let limbs = |v: &BigInt| crate::lower::limbs(v, key_bits);
+    let limbs = |v: &BigInt| crate::check::convert::limbs(v, key_bits);
     Ok(combined.into_iter().map(|(v, m)| Entry { key: limbs(&v), mask: limbs(&m), priority: 1, value: [0].into() }).collect())
 }
 
@@ -201,7 +130,7 @@ impl TableMeta {
             };
             combined = combined.iter().flat_map(join).collect();
         }
-        let limbs = |v: &BigInt| crate::lower::limbs(v, self.key_bits);
+        let limbs = |v: &BigInt| crate::check::convert::limbs(v, self.key_bits);
         let entry = |(v, m): (BigInt, BigInt)| Entry {
             key: limbs(&v),
             mask: if self.exact() { Box::default() } else { limbs(&m) },
@@ -215,21 +144,5 @@ impl TableMeta {
     #[must_use]
     pub fn exact(&self) -> bool {
         !self.ternary && !self.keys.iter().any(|k| k.kind == crate::pipeline::Match::Lpm)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_become_prefixes_that_cover_just_them() {
-        for (low, high) in [(0u32, 255), (1, 14), (5, 5), (7, 200), (0, 0), (255, 255)] {
-            let all = prefixes(low.into(), high.into(), 8);
-            for value in 0u32..256 {
-                let hits = all.iter().filter(|(v, m)| BigInt::from(value) & m == *v).count();
-                assert_eq!(hits, usize::from(low <= value && value <= high), "{low}..{high} {value}");
-            }
-        }
     }
 }

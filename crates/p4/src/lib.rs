@@ -23,6 +23,7 @@ mod check;
 pub mod crc;
 pub mod entries;
 mod hir;
+mod key_match;
 mod lexer;
 mod lint;
 mod lower;

@@ -225,7 +225,7 @@ pub struct TableMeta {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialEntry {
     /// A match for each key.
-    pub keys: Vec<crate::entries::KeyMatch>,
+    pub keys: Vec<crate::key_match::KeyMatch>,
     /// The highest wins.
     pub priority: u32,
     /// The action's number.

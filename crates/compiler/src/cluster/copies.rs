@@ -15,8 +15,8 @@
 //! slots are needed), so that their order holds. Left to the runtime: copies where elements set
 //! timers, those that leave the cluster at once or come back, or from behind which packets do so.
 
-use super::counters::reached;
-use super::dispatch::{all_links, link, sets_timers};
+use super::dispatch::sets_timers;
+use super::links::{all_links, link, reached};
 use super::{Member, ops};
 use crate::mir::cfg::Cfg;
 use crate::mir::states::States;
@@ -84,11 +84,6 @@ impl Copies {
 /// The ports by which copies are sent, one for each place in a member's code.
 fn sent<'m>(member: &'m Member<'_>) -> impl Iterator<Item = u32> + 'm {
     ops(&member.func).filter_map(|op| if let Op::Helper(Helper::SendCopy(port), ..) = op { Some(*port) } else { None })
-}
-
-/// Whether a member sends copies.
-pub(super) fn sends_copies(member: &Member<'_>) -> bool {
-    sent(member).next().is_some()
 }
 
 /// The ports by which a member sends copies, and where they lead, if fused code can make them.

@@ -7,9 +7,9 @@
 //! Profiling and Tracing Programs" (1994).
 
 use super::Member;
-use super::copies::sends_copies;
-use super::dispatch::{alike, all_links};
+use super::dispatch::{alike, sends_copies};
 use super::identical::Identical;
+use super::links::{all_links, behind, reached};
 use netil::cluster::LinkTarget;
 
 /// How it is known how many packets went by a port.
@@ -108,22 +108,4 @@ fn uncounted(members: &[&Member<'_>], identical: &Identical, first: usize, makes
 /// Whether only one port of all leads to an exit.
 fn leads_nobody_else(members: &[&Member<'_>], to: LinkTarget) -> bool {
     members.iter().flat_map(|member| &member.links).filter(|(_, way)| *way == to).count() == 1
-}
-
-/// How many members a packet may still come to that goes there.
-pub(super) fn behind(members: &[&Member<'_>], to: LinkTarget) -> usize {
-    reached(members, to).into_iter().filter(|seen| *seen).count()
-}
-
-/// Which members a packet may still come to that goes there.
-pub(super) fn reached(members: &[&Member<'_>], to: LinkTarget) -> Vec<bool> {
-    let (mut seen, mut next) = (vec![false; members.len()], vec![to]);
-    while let Some(way) = next.pop() {
-        if let LinkTarget::Member(member, _) = way
-            && !std::mem::replace(&mut seen[member as usize], true)
-        {
-            next.extend(members[member as usize].links.iter().map(|(_, way)| *way));
-        }
-    }
-    seen
 }

@@ -1,21 +1,10 @@
-//! Where output ports lead, and whether the number of its port is all that must be known to send a
-//! packet on.
+//! Whether the number of its port is all that must be known to send a packet on.
 
 use super::identical::Identical;
+use super::links::all_links;
 use super::{Member, ops};
 use crate::mir::{Helper, Op};
 use netil::cluster::LinkTarget;
-
-/// Where each output port leads; packets that leave by ports which are not connected leave at once.
-pub(crate) fn all_links(member: &Member<'_>) -> Vec<(u32, LinkTarget)> {
-    let outputs = member.program.module().all_ports().into_iter().filter(|(_, port)| !port.kind.is_input()).map(|(id, _)| id);
-    outputs.map(|id| (id, link(member, id))).collect()
-}
-
-/// Where an output port leads.
-pub(crate) fn link(member: &Member<'_>, port: u32) -> LinkTarget {
-    member.links.iter().find(|(id, _)| *id == port).map_or(LinkTarget::AtOnce, |(_, way)| *way)
-}
 
 /// The first port of a member, and where it and those behind it lead, if there are several and all
 /// lead to the same code.

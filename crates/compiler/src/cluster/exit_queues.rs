@@ -6,8 +6,9 @@
 //! Invariant: each queue has a place of its own.
 
 use super::Member;
-use super::dispatch::{all_links, numbered};
+use super::dispatch::numbered;
 use super::identical::Identical;
+use super::links::all_links;
 use netil::cluster::LinkTarget;
 
 /// The places of queues, by exit and behind exits by member that drops.

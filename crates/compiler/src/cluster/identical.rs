@@ -10,7 +10,7 @@
 //! members that are merged in turn, or to exits of one kind. Source: identical code folding of
 //! linkers; Tallam et al., "Safe ICF" (2010). Leaves out: members with state of their own in C.
 
-use super::dispatch::all_links;
+use super::links::all_links;
 use super::{Member, ops};
 use crate::mir::{FastPath, Op};
 use netil::cluster::LinkTarget;

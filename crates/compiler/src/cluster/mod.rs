@@ -7,7 +7,8 @@
 //! the fast path needs the runtime (coprocessors, packets made anew, insertions that tables must be
 //! asked for), it leaves by a side exit and re-enters on the slow path at the same operation.
 //!
-//! - `dispatch`: where output ports lead; `ports`: computed ports
+//! - `links`: where output ports lead; `dispatch`: whether a port's number tells it; `ports`:
+//!   computed ports
 //! - `identical`: identical-function merging
 //! - `member`: the plan of one member: side exits, calls, prices
 //! - [`counters`]: counter placement, from which `flows` finds all counts; `exit_queues`: where
@@ -29,6 +30,7 @@ pub(crate) mod exit_queues;
 mod flows;
 pub(crate) mod identical;
 pub(crate) mod key_cache;
+pub(crate) mod links;
 pub(crate) mod member;
 pub(crate) mod ports;
 pub(crate) mod prefetch;
@@ -193,7 +195,7 @@ pub(crate) fn ops(func: &Func) -> impl Iterator<Item = &Op> {
 /// The port of a member behind which most others are, the first of these: elements turn few packets
 /// away.
 fn hot_port(members: &[&Member<'_>], n: usize) -> Option<u32> {
-    let by_port = members[n].links.iter().map(|(port, way)| (counters::behind(members, *way), Reverse(*port)));
+    let by_port = members[n].links.iter().map(|(port, way)| (links::behind(members, *way), Reverse(*port)));
     by_port.max().map(|(_, Reverse(port))| port)
 }
 

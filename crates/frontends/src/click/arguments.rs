@@ -10,57 +10,15 @@
 //!
 //! Source: Click's manual of `Args`.
 
-use super::config::unquote;
+use super::config::{keyword, unquote};
 use super::syntax::{ArgumentError, Reading, Scope, Syntax};
+pub use super::argument_type::Type;
 pub use crate::c::Value;
-use crate::c::{self, Mode, Param, Preset};
+use crate::c::{Mode, Param, Preset};
 use crate::pcap_filter::suggest::nearest;
 
 /// The syntax of lists whose values are the bytes of the argument.
 const BYTES: &str = "BYTES";
-
-/// What values a parameter has, as far as arguments go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    /// An integer.
-    Integer {
-        /// Its width.
-        bits: u8,
-        /// It may be negative.
-        signed: bool,
-    },
-    /// A truth value.
-    Bool,
-    /// A field in network order, of so many bits.
-    Big(u8),
-    /// An Ethernet address.
-    Mac,
-    /// An IPv6 address.
-    In6,
-    /// An IPv4 address and mask.
-    Prefix,
-    /// An IPv6 address and mask.
-    Prefix6,
-    /// A string.
-    Text,
-}
-
-impl Type {
-    /// That of a C type; none if no argument can be of it.
-    pub fn of(ctype: &c::Type) -> Option<Self> {
-        Some(match ctype {
-            c::Type::Bool => Self::Bool,
-            c::Type::Int { bits, signed } => Self::Integer { bits: *bits, signed: *signed },
-            c::Type::Be(bits) => Self::Big(*bits),
-            c::Type::Mac => Self::Mac,
-            c::Type::In6 => Self::In6,
-            c::Type::Text => Self::Text,
-            c::Type::Struct(of) if of.name == "ip_prefix" => Self::Prefix,
-            c::Type::Struct(of) if of.name == "ip6_prefix" => Self::Prefix6,
-            _ => return None,
-        })
-    }
-}
 
 /// Arguments that went to their parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -243,19 +201,10 @@ fn near<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     spoken.iter().position(|word| word == near).map(|at| known[at])
 }
 
-/// The keyword of an argument that may have one, and what stands behind it.
-pub(super) fn keyword(argument: &str) -> Option<(&str, &str)> {
-    let first = argument.bytes().next().filter(|b| b.is_ascii_alphabetic() || *b == b'_')?;
-    let inner = |b: u8| b.is_ascii_alphanumeric() || b"_:.?!".contains(&b);
-    let end = argument.bytes().position(|b| !inner(b))?;
-    let text = argument[end..].trim_start();
-    let spaced = argument.as_bytes()[end].is_ascii_whitespace();
-    (first != 0 && spaced && !text.is_empty()).then(|| (&argument[..end], text))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::c;
     use crate::click::syntax::Names;
 
     fn parameters() -> Vec<Param> {

@@ -33,6 +33,16 @@ pub fn first_word(argument: &str) -> (&str, &str) {
     (&argument[..end], argument[end..].trim_start())
 }
 
+/// The keyword of an argument that may have one, and what stands behind it.
+pub(super) fn keyword(argument: &str) -> Option<(&str, &str)> {
+    let first = argument.bytes().next().filter(|b| b.is_ascii_alphabetic() || *b == b'_')?;
+    let inner = |b: u8| b.is_ascii_alphanumeric() || b"_:.?!".contains(&b);
+    let end = argument.bytes().position(|b| !inner(b))?;
+    let text = argument[end..].trim_start();
+    let spaced = argument.as_bytes()[end].is_ascii_whitespace();
+    (first != 0 && spaced && !text.is_empty()).then(|| (&argument[..end], text))
+}
+
 /// The bytes that an argument means: quotes taken away, and backslashes in double quotes read.
 pub fn unquote(argument: &str) -> Vec<u8> {
     let (mut out, mut at) = (Vec::new(), 0);

@@ -18,12 +18,14 @@
 //! ```
 
 pub mod application;
+mod argument_type;
 pub mod arguments;
 pub mod ast;
 pub mod config;
 pub mod cycles;
 mod expand;
 pub mod graph;
+mod library;
 mod parse;
 pub mod processing;
 mod require;
@@ -35,7 +37,7 @@ mod values;
 pub use graph::Graph;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Sources, Span};
-pub use require::Library;
+pub use library::Library;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest configuration, in bytes.
@@ -61,7 +63,7 @@ pub fn flatten_files(sources: &mut Sources, parameters: &BTreeMap<String, String
     if sources.end() as usize > LONGEST {
         return Err(Diagnostics(vec![Diagnostic::new(Span::default(), format!("configuration of more than {LONGEST} bytes"))]));
     }
-    let mut reader = require::Reader { sources, library, seen: BTreeSet::new(), faults: Vec::new() };
+    let mut reader = library::Reader { sources, library, seen: BTreeSet::new(), faults: Vec::new() };
     let statements = reader.read(0, 0);
     let faults = reader.faults;
     if !faults.is_empty() {

@@ -5,7 +5,6 @@
 //! arithmetic) is bounded by the parser.
 
 use super::error::Span;
-pub use super::token::Proto;
 
 /// A parsed filter. An empty filter (`root` is `None`) accepts every packet.
 #[derive(Debug, Clone)]
@@ -187,6 +186,51 @@ pub enum Ss7Field {
     Opc,
     Dpc,
     Sls,
+}
+
+/// Protocol names that qualify a term or stand for one (`tcp`, `ether`, `isis` …).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are the protocols' own")]
+pub enum Proto {
+    Link,
+    Ip,
+    Arp,
+    Rarp,
+    Sctp,
+    Tcp,
+    Udp,
+    Icmp,
+    Igmp,
+    Igrp,
+    Atalk,
+    Decnet,
+    Lat,
+    Sca,
+    Moprc,
+    Mopdl,
+    Ip6,
+    Icmp6,
+    Ah,
+    Esp,
+    Pim,
+    Vrrp,
+    Carp,
+    Aarp,
+    Iso,
+    Esis,
+    Isis,
+    Clnp,
+    Stp,
+    Ipx,
+    Netbeui,
+    L1,
+    L2,
+    Iih,
+    Snp,
+    Csnp,
+    Psnp,
+    Lsp,
+    Radio,
 }
 
 /// Encapsulations that shift what later terms look at.

@@ -1,7 +1,5 @@
 //! Link types: what the first bytes of a packet are.
 
-use super::lower::layout::{Layout, Offset};
-
 /// A link type by its number, either as capture files have it (LINKTYPE_) or as libpcap has it on
 /// Linux (DLT_).
 ///
@@ -101,46 +99,6 @@ impl LinkType {
             117 => Link::Pflog,
             number @ OPAQUE_FROM..=OPAQUE_TO if !LEFT_OUT.contains(&number) => Link::Opaque(number),
             _ => return None,
-        })
-    }
-
-    /// Where things are in a packet of this link type; `None` if netvm cannot filter on it.
-    pub(crate) fn layout(self) -> Option<Layout> {
-        let link = self.link()?;
-        let (kind, payload) = match (self.0, link) {
-            (51, _) => (Some(6), 8),
-            (129, _) => (Some(4), 8),
-            (_, Link::Arcnet) => (Some(2), 6),
-            (_, Link::Pflog) => (Some(0), 0),
-            (_, Link::Opaque(_)) => (None, 0),
-            (_, Link::Ethernet) => (Some(12), 14),
-            (_, Link::Slip) => (None, 16),
-            (_, Link::Hdlc) => (Some(2), 4),
-            (_, Link::FrameRelay) => (None, 0),
-            (_, Link::Fddi) => (Some(13), 13),
-            (_, Link::TokenRing) => (Some(14), 14),
-            (_, Link::Wlan(_)) => (Some(24), 0),
-            (_, Link::Null | Link::Loop) => (Some(0), 4),
-            (_, Link::Ppp | Link::PppOther) => (Some(2), 4),
-            (_, Link::Sll) => (Some(14), 16),
-            (_, Link::Sll2) => (Some(0), 20),
-            (_, Link::Raw | Link::Ipv4 | Link::Ipv6) => (None, 0),
-        };
-        // Behind 802.2 and SNAP, or 802.2 alone.
-        let (nl, nl_nosnap) = match link {
-            Link::Ethernet => (0, 3),
-            Link::Fddi | Link::TokenRing | Link::Wlan(_) => (8, 3),
-            _ => (0, 0),
-        };
-        Some(Layout {
-            link,
-            linkhdr: Offset::at(0),
-            linkpl: Offset::at(payload),
-            linktype: kind.map(Offset::at),
-            nl,
-            nl_nosnap,
-            labels: 0,
-            geneve: false,
         })
     }
 }

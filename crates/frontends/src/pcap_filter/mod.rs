@@ -24,6 +24,7 @@
 mod ast;
 pub mod classic;
 mod codegen;
+mod cost;
 mod doubts;
 mod error;
 mod eval;

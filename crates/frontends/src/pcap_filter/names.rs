@@ -81,7 +81,7 @@ pub(crate) fn ether_host(name: &str) -> Option<[u8; 6]> {
     let found = entries(file).find(|fields| fields.get(1).is_some_and(|n| n.eq_ignore_ascii_case(name)))?;
     let address = found.first()?;
     let valid = super::shape::mac(address.as_bytes()) == address.len();
-    valid.then(|| super::parser_term::mac_bytes(address))
+    valid.then(|| super::token::mac_bytes(address))
 }
 
 /// The addresses of a host, as `/etc/hosts` gives them.

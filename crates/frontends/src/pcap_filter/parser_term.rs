@@ -3,7 +3,7 @@
 use super::ast::{Dir, Encap, Id, Kind, Llc, Node, NodeId, PfField, Proto, Quals};
 use super::error::{Error, Span};
 use super::parser::{Item, Lent, Parser, Res};
-use super::token::{Tok, Word};
+use super::token::{Tok, Word, mac_bytes};
 use super::wlan;
 
 impl Parser {
@@ -295,20 +295,4 @@ const LLC_KINDS: &[(&str, Llc)] = &[
 /// `$` and one or two hexadecimal digits.
 fn arcnet(text: &str) -> u8 {
     u8::from_str_radix(text.trim_start_matches('$'), 16).unwrap_or(0)
-}
-
-/// The six bytes of a text that has a MAC address's shape: one or two digits each, or twelve
-/// without separators.
-pub(super) fn mac_bytes(text: &str) -> [u8; 6] {
-    let mut bytes = [0; 6];
-    let mut digits = text.bytes().peekable();
-    for byte in &mut bytes {
-        while digits.next_if(|b| !b.is_ascii_hexdigit()).is_some() {}
-        for _ in 0..2 {
-            let Some(digit) = digits.next_if(u8::is_ascii_hexdigit) else { break };
-            let value = char::from(digit).to_digit(16).unwrap_or(0);
-            *byte = *byte << 4 | u8::try_from(value).unwrap_or(0);
-        }
-    }
-    bytes
 }

@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use super::ast::Join;
+use super::cost::{WRONG_GUESS, cost};
 use super::eval::Machine;
 use super::ir::{Cmp, Ir, IrId, Node, Test, TestId, ValueId};
-use super::order;
 
 const WORDS: usize = Profile::PACKETS / 64;
 
@@ -146,11 +146,11 @@ impl<'p> Sample<'p> {
             Node::Chain(first, rest) => self.work_of_chain(ir, first, ir.links(rest), reached, known),
             Node::Test(test) => {
                 let outcome = self.outcome(ir, id);
-                self.work_of_leaf(order::cost(ir, id), known.news(ir, test, reached, &outcome), &outcome)
+                self.work_of_leaf(cost(ir, id), known.news(ir, test, reached, &outcome), &outcome)
             }
             Node::ByLength { .. } | Node::List(_) => {
                 let outcome = self.outcome(ir, id);
-                self.work_of_leaf(order::cost(ir, id), reached, &outcome)
+                self.work_of_leaf(cost(ir, id), reached, &outcome)
             }
         }
     }
@@ -158,7 +158,7 @@ impl<'p> Sample<'p> {
     fn work_of_leaf(&self, cost: u64, reached: Packets, outcome: &Outcome) -> u64 {
         let all = reached.count();
         let holds = reached.and(&outcome.holds).count();
-        all * cost + order::WRONG_GUESS * holds.min(all - holds)
+        all * cost + WRONG_GUESS * holds.min(all - holds)
     }
 
     pub(super) fn work_of_chain(&mut self, ir: &Ir, first: IrId, rest: &[(Join, IrId)], reached: Packets, known: &mut Known) -> u64 {
@@ -218,8 +218,8 @@ mod tests {
         (0..10).for_each(|i| profile.add(&[1 + i % 2], 1));
         let (mut sample, mut known) = (Sample::new(&profile), Known::default());
         let all = sample.of_length(0);
-        let each = order::cost(&ir, is_one);
-        assert_eq!(sample.work(&ir, is_one, all, &mut known), 10 * each + 5 * order::WRONG_GUESS);
+        let each = cost(&ir, is_one);
+        assert_eq!(sample.work(&ir, is_one, all, &mut known), 10 * each + 5 * WRONG_GUESS);
         assert_eq!(sample.work(&ir, is_one, all, &mut known), 0);
         // Half of the packets are known to be another, and the rest all go one way.
         assert_eq!(sample.work(&ir, is_two, all, &mut known), 5 * each);

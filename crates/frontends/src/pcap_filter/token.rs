@@ -4,7 +4,7 @@
 //! netvm cannot read (ATM) are kept apart as [`Word::Foreign`], so that they can be refused with
 //! their reason.
 
-use super::ast::{Dir, PfField, Ss7Field, Ss7Unit};
+use super::ast::{Dir, PfField, Proto, Ss7Field, Ss7Unit};
 use super::error::Span;
 
 /// A token with its place.
@@ -39,6 +39,22 @@ pub(crate) enum Tok {
     /// A lexical error: an index into the lexer's list.
     Bad(u32),
     End,
+}
+
+/// The six bytes of a text that has a MAC address's shape: one or two digits each, or twelve
+/// without separators.
+pub(super) fn mac_bytes(text: &str) -> [u8; 6] {
+    let mut bytes = [0; 6];
+    let mut digits = text.bytes().peekable();
+    for byte in &mut bytes {
+        while digits.next_if(|b| !b.is_ascii_hexdigit()).is_some() {}
+        for _ in 0..2 {
+            let Some(digit) = digits.next_if(u8::is_ascii_hexdigit) else { break };
+            let value = char::from(digit).to_digit(16).unwrap_or(0);
+            *byte = *byte << 4 | u8::try_from(value).unwrap_or(0);
+        }
+    }
+    bytes
 }
 
 /// Reserved words.
@@ -89,51 +105,6 @@ pub(crate) enum Word {
     Rnr,
     /// A word of ATM cells, which netvm does not read.
     Foreign,
-}
-
-/// Protocol names that qualify a term or stand for one (`tcp`, `ether`, `isis` …).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are the protocols' own")]
-pub enum Proto {
-    Link,
-    Ip,
-    Arp,
-    Rarp,
-    Sctp,
-    Tcp,
-    Udp,
-    Icmp,
-    Igmp,
-    Igrp,
-    Atalk,
-    Decnet,
-    Lat,
-    Sca,
-    Moprc,
-    Mopdl,
-    Ip6,
-    Icmp6,
-    Ah,
-    Esp,
-    Pim,
-    Vrrp,
-    Carp,
-    Aarp,
-    Iso,
-    Esis,
-    Isis,
-    Clnp,
-    Stp,
-    Ipx,
-    Netbeui,
-    L1,
-    L2,
-    Iih,
-    Snp,
-    Csnp,
-    Psnp,
-    Lsp,
-    Radio,
 }
 
 impl Proto {

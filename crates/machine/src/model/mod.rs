@@ -17,11 +17,12 @@ mod jump;
 pub(crate) mod memory;
 mod output;
 mod repeat;
+mod scheme;
 pub(crate) mod signature;
 mod sync;
 
 pub use memory::Use;
-pub use sync::Scheme;
+pub use scheme::Scheme;
 
 use crate::description::{Machine, Schedule};
 use crate::steps::{Step, Work};

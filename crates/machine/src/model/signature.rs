@@ -8,16 +8,14 @@
 //! Source: NetTM paper, section 6.2, after Labrecque and others, "Application-Specific Signatures
 //! for Transactional Memory in Soft Processors" (ARC 2010).
 
-use super::sync::Scheme;
-use crate::description::{Fault, Hash, Machine, Transactions};
+use super::scheme::Scheme;
+use crate::description::{Hash, Machine};
 use crate::steps::{Step, Work};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// Packets of which the profile is made.
 const PROFILED: usize = 4096;
-/// Bits of a signature at most.
-const MOST_BITS: u32 = 1 << 20;
 
 /// How a word becomes a bit.
 pub(crate) enum Signature {
@@ -110,16 +108,6 @@ fn best_bit(words: &[(u64, u64)]) -> Option<u32> {
     let uneven = |bit: &u32| words.iter().filter(|(word, _)| word >> bit & 1 == 1).map(|(_, count)| count).sum::<u64>().abs_diff(all / 2);
     let differ = words.iter().fold((u64::MAX, 0), |(and, or), (word, _)| (and & word, or | word));
     (0..64).filter(|bit| (differ.0 ^ differ.1) >> bit & 1 == 1).min_by_key(uneven)
-}
-
-impl Transactions {
-    /// Signatures are registers of the machine: none is longer than a million bits.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
-        match self.signature_bits {
-            0..=MOST_BITS => Ok(()),
-            bits => Err(Fault::new(format!("transactions.signature_bits is {bits}; it is at most {MOST_BITS}"))),
-        }
-    }
 }
 
 #[cfg(test)]

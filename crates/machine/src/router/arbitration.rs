@@ -8,7 +8,7 @@
 //! 4.5).
 
 use super::Ports;
-use crate::description::Fault;
+use crate::fault::Fault;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Which thread does what: paths of elements from a port in, or to a port out.
 
 use super::Ports;
-use crate::description::Fault;
 use crate::description::Machine;
+use crate::fault::Fault;
 
 /// What a thread does.
 #[derive(Clone, Debug, PartialEq, Eq)]

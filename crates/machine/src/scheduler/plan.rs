@@ -1,7 +1,7 @@
 //! Which elements form a group, and which cores subscribe to it.
 
-use crate::description::Fault;
 use crate::description::Machine;
+use crate::fault::Fault;
 
 /// A group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]

@@ -7,8 +7,7 @@
 use super::code::{Name, Program, Stage};
 use super::lower::{Lowered, Op};
 use super::order::touched;
-use super::schedule::whole;
-use super::{Machine, Refused};
+use super::{Machine, Refused, whole};
 use std::collections::HashMap;
 
 /// Gives numbers to registers and flags; how many are in use.

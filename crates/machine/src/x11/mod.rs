@@ -32,7 +32,7 @@ pub use code::{Program, Size};
 pub use exec::Pipeline;
 pub use lower::{Element, Link};
 
-use crate::description::Fault;
+use crate::fault::{Fault, within};
 use serde::Deserialize;
 use std::fmt;
 
@@ -110,7 +110,7 @@ impl Machine {
             ("devices.access_bits", machine.devices.access_bits, 16, 2048),
             ("devices.ram_bytes", machine.devices.ram_bytes, 0, 1 << 30),
         ];
-        wanted.into_iter().try_for_each(|(what, value, least, most)| crate::description::within(what, value, least, most))?;
+        wanted.into_iter().try_for_each(|(what, value, least, most)| within(what, value, least, most))?;
         match machine.clock_mhz.is_finite() && machine.clock_mhz > 0.0 {
             true => Ok(machine),
             false => Err(Fault::new(format!("clock_mhz is {}, which is no frequency", machine.clock_mhz))),
@@ -151,6 +151,11 @@ pub struct Refused {
     pub reason: String,
     /// The instruction of its push handler, or one shortly before.
     pub site: Option<u32>,
+}
+
+/// What concerns no element alone.
+fn whole(reason: impl Into<String>) -> Refused {
+    Refused { element: 0, reason: reason.into(), site: None }
 }
 
 impl fmt::Display for Refused {

@@ -16,7 +16,7 @@ use super::code::{Access, Branch, If, Move, MoveOperand, Program, Slots, Stage, 
 use super::lower::{End, Lowered, Op, Step};
 use super::order::{Layout, Touched, merge_loads, remove_dead, sink};
 use super::shape::{chain_tests, defaults_first, guard_exits, merge_tests, thread};
-use super::{Machine, Refused};
+use super::{Machine, Refused, whole};
 
 /// The shortest program that was found, and of those the one with fewest operations, with the
 /// registers and flags that it takes.
@@ -63,10 +63,6 @@ fn shaped(mut lowered: Lowered, chained: bool) -> Lowered {
     }
     remove_dead(&mut lowered);
     lowered
-}
-
-pub(super) fn whole(reason: impl Into<String>) -> Refused {
-    Refused { element: 0, reason: reason.into(), site: None }
 }
 
 struct Scheduler<'a> {

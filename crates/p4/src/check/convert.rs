@@ -21,6 +21,14 @@ pub(crate) fn wrap(value: &BigInt, width: u32, signed: bool) -> BigInt {
     low
 }
 
+/// The limbs of a number modulo 2^width.
+pub(crate) fn limbs(value: &BigInt, width: u16) -> Box<[u64]> {
+    let low = wrap(value, u32::from(width), false);
+    let mut limbs = low.to_u64_digits().1;
+    limbs.resize(netil::wide::limbs(width), 0);
+    limbs.into()
+}
+
 /// A list that is written out, which takes the type that is wanted; a value that has the type of a
 /// tuple keeps it.
 fn is_literal(value: &Expr) -> bool {

@@ -5,6 +5,7 @@
 //! what lies above. So control may leave from the middle of an expression, as `exit` and `return`
 //! in functions do.
 
+use crate::check::convert::limbs;
 use netil::module::{Extra, Handler, Inst, Switch};
 use netil::table::{Effect, Op};
 use num_bigint::BigInt;
@@ -23,14 +24,6 @@ pub(super) struct Code {
     free: std::collections::HashMap<u16, Vec<u32>>,
     pub depth: usize,
     most: usize,
-}
-
-/// The limbs of a number modulo 2^width.
-pub(crate) fn limbs(value: &BigInt, width: u16) -> Box<[u64]> {
-    let low = crate::check::convert::wrap(value, u32::from(width), false);
-    let mut limbs = low.to_u64_digits().1;
-    limbs.resize(netil::wide::limbs(width), 0);
-    limbs.into()
 }
 
 impl Code {

@@ -1,7 +1,7 @@
 //! Extern functions and objects: those of core.p4, and what the objects of architectures have in
 //! common. What they are called in each is in [`super::arch`].
 
-use super::arch::Called;
+use super::arguments::{Args, Called, arg};
 use super::code::LabelId;
 use super::place::{Leaf, StorageLocation};
 use super::{Lower, Lowered, fault};
@@ -11,12 +11,6 @@ use frontends::diagnostics::{Diagnostic, Span};
 use netil::table::Op;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
-
-pub(super) type Args<'a> = &'a [Option<Expr>];
-
-pub(super) fn arg<'a>(args: Args<'a>, n: usize, call: &Expr) -> Lowered<&'a Expr> {
-    args.get(n).and_then(Option::as_ref).map_or_else(|| fault(call.span, "an argument is missing"), Ok)
-}
 
 /// Bits of a part of a value that stands in a row; what is alone has the width of its local.
 fn row_size(leaf: Leaf, parts: usize) -> u16 {

@@ -12,6 +12,7 @@
 //! What the halves are made of is the architecture's: see [`arch`].
 
 pub(crate) mod arch;
+mod arguments;
 mod call;
 mod code;
 mod crc;
@@ -36,7 +37,6 @@ use crate::Optimisation;
 use crate::check::types::Bound;
 use crate::hir::{Expr, FnId, InstId, Program, TableId, Type, VarId};
 use crate::pipeline::{ArrayMeta, CrcMeta, DigestMeta, Paths, Pipeline, ProfileMeta, Saved, SetMeta, TableMeta};
-pub(crate) use code::limbs;
 use code::{Code, LabelId};
 use frontends::diagnostics::{Diagnostic, Sources, Span};
 use netil::Module;

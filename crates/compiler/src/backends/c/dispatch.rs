@@ -6,8 +6,9 @@
 //! place there is looked up: no processor could predict a branch.
 
 use crate::cluster::Fusion;
-use crate::cluster::dispatch::{all_links, link, numbered, sends_copies, sets_timers};
+use crate::cluster::dispatch::{numbered, sends_copies, sets_timers};
 use crate::cluster::identical::Identical;
+use crate::cluster::links::{all_links, link};
 use netil::cluster::LinkTarget;
 use std::fmt::Write as _;
 

@@ -23,6 +23,7 @@ mod element;
 pub(in crate::backends) mod expression;
 #[cfg(test)]
 mod hostile;
+mod needs;
 mod nodes;
 mod opencl;
 mod searches;
@@ -35,11 +36,12 @@ use crate::mir::{Func, Helper, Op, Site};
 pub use division::Division;
 use division::NodePartition;
 use element::Core;
+pub use needs::Needs;
 use netil::Verified;
 use netil::exec::{DEFAULT_BUDGET, State};
 use netil::module::HandlerKind;
 use netil::number;
-pub use nodes::{Needs, Node, counters, listing};
+pub use nodes::{Node, counters, listing};
 use searches::Units;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -257,7 +259,7 @@ impl Part<'_> {
             plan,
             info,
             piece: Cell::new(0),
-            copies: language != Language::OpenCl && nodes::copies(func),
+            copies: language != Language::OpenCl && needs::copies(func),
             seed,
             outside: language == Language::Nodes,
             opencl: language == Language::OpenCl,
@@ -317,7 +319,7 @@ fn joined(
     let mut needs = Needs { kept: plan.kept(), ..Needs::of(parts) };
     let texts = parts.iter().map(|part| part.emit(plan, needs.info)).collect::<Result<Vec<_>, _>>()?;
     let language = parts.first().map_or(Language::C, |part| part.language);
-    if let (Language::Groups, Some(part)) = (language, parts.iter().find(|part| nodes::copies(part.func))) {
+    if let (Language::Groups, Some(part)) = (language, parts.iter().find(|part| needs::copies(part.func))) {
         let why = Unsupported("copies of packets between groups".to_owned());
         return Err(Refused { element: part.n, site: None, why });
     }

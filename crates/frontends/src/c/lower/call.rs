@@ -1,7 +1,6 @@
 //! Calls of the file's functions: the body is put in where the call stands.
 
-use super::place::{Base, Spot};
-use super::pointer::Pointed;
+use super::place::{Base, Pointed, Spot};
 use super::{Frame, Lowerer, MAX_CALLS, Storage};
 use crate::c::tree::Expr;
 use crate::c::types::Type;

@@ -1,8 +1,7 @@
 //! Bytes between the packet and the element's own arrays.
 
 use super::Lowerer;
-use super::place::{At, Base, Spot};
-use super::pointer::Pointed;
+use super::place::{At, Base, Pointed, Spot};
 use crate::c::builtins::Row;
 use crate::c::fold::fold;
 use crate::c::tree::Expr;

@@ -1,8 +1,7 @@
 //! Values and conditions.
 
 use super::Lowerer;
-use super::place::{At, Base, Spot};
-use super::pointer::Pointed;
+use super::place::{At, Base, Pointed, Spot};
 use crate::c::fold::fold;
 use crate::c::tree::{Binary, Compare, Expr, Kind, PlaceExpr, PlaceKind, Update};
 use crate::c::types::Type;

@@ -1,7 +1,6 @@
 //! Structs: values of them, copies, comparisons, keys of tables.
 
-use super::place::{At, Base, Spot};
-use super::pointer::Pointed;
+use super::place::{At, Base, Pointed, Spot};
 use super::{Leaf, Lowerer, MAX_LEAVES, MAX_PARTS, Storage};
 use crate::c::tree::{Expr, Kind, PlaceExpr};
 use crate::c::types::Type;

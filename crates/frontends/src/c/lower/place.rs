@@ -1,7 +1,6 @@
 //! Objects: where they are, how they are loaded and stored.
 
 use super::flow::Event;
-use super::pointer::Pointed;
 use super::{Leaf, Lowerer, Storage, View};
 use crate::c::fold::{Known, fold};
 use crate::c::tree::{Expr, PlaceExpr, PlaceKind};
@@ -72,6 +71,12 @@ impl Spot {
     pub(super) fn plus(&self, more: u32) -> Self {
         Self { offset: self.offset.wrapping_add(more), ..self.clone() }
     }
+}
+
+/// What a pointer expression gives.
+pub(super) enum Pointed {
+    Null,
+    At(Spot),
 }
 
 impl Lowerer<'_> {

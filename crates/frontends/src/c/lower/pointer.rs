@@ -6,7 +6,7 @@
 //! last kind is seen, the handler is then made again with what was learnt.
 
 use super::flow::{Event, ViewOf};
-use super::place::{At, Base, Either, Spot};
+use super::place::{At, Base, Either, Pointed, Spot};
 use super::{Lowerer, Storage, View};
 use crate::c::fold::fold;
 use crate::c::tree::{Expr, Kind, PlaceExpr, PlaceKind};
@@ -14,12 +14,6 @@ use crate::diagnostics::{Diagnostic, Span};
 use netil::module::{Inst, entry_type};
 use netil::table::Op;
 use std::rc::Rc;
-
-/// What a pointer expression gives.
-pub(super) enum Pointed {
-    Null,
-    At(Spot),
-}
 
 /// A kind of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

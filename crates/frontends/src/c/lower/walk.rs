@@ -10,8 +10,7 @@
 use super::Lowerer;
 use super::call::Ready;
 use super::flow::Event;
-use super::place::{Base, Spot};
-use super::pointer::Pointed;
+use super::place::{Base, Pointed, Spot};
 use crate::c::tree::{PlaceExpr, TableDecl};
 use crate::c::types::Type;
 use crate::c::{TableScope, fold::fold};

@@ -6,9 +6,8 @@
 //! one prefix the last counts.
 
 use super::Classes;
-use super::arguments;
 use crate::c;
-use crate::click::config::unquote;
+use crate::click::config::{keyword, unquote};
 use crate::click::syntax::ArgumentError;
 use netil::module::{Entry, TableKind};
 use std::collections::HashMap;
@@ -30,7 +29,7 @@ pub(super) fn pieces(syntax: &str, arguments: Vec<String>) -> Vec<Piece> {
     }
     let (mut pieces, mut last) = (Vec::new(), Piece::default());
     for argument in arguments {
-        match arguments::keyword(&argument).filter(|(word, _)| *word == "FILE") {
+        match keyword(&argument).filter(|(word, _)| *word == "FILE") {
             Some((_, text)) => pieces.push(Piece { file: Some(text.to_owned()), ..std::mem::take(&mut last) }),
             None => last.arguments.push(argument),
         }

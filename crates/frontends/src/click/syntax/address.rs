@@ -1,7 +1,8 @@
 //! IPv4 and IPv6 addresses, or the names that an `AddressInfo` gives them.
 
 use super::{ArgumentError, Reading, Scope, number};
-use crate::click::arguments::{Type, Value};
+use crate::c::Value;
+use crate::click::argument_type::Type;
 use std::net::Ipv6Addr;
 
 pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {

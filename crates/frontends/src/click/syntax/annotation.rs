@@ -7,7 +7,7 @@
 //! Source: Click's manual of annotations.
 
 use super::{ArgumentError, Reading, integer, number};
-use crate::click::arguments::Value;
+use crate::c::Value;
 
 /// Names and first bytes.
 const NAMES: [(&str, u8); 9] = [

@@ -4,9 +4,10 @@
 //! Sources that are bad in this way are 0.0.0.0 and 255.255.255.255, too. Source: Click's manual of
 //! CheckIPHeader.
 
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use super::{ArgumentError, address, integer, list};
-use crate::click::arguments::{Type, Value};
+use crate::c::Value;
+use crate::click::argument_type::Type;
 
 /// Writes the constants `NAME_given` and `NAME_offset`, and the addresses as
 /// `static const be32 NAME[]`.

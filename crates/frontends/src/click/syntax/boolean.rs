@@ -3,7 +3,7 @@
 //! Source: Click's manual of `BoolArg`.
 
 use super::{ArgumentError, Reading};
-use crate::click::arguments::Value;
+use crate::c::Value;
 
 pub(super) fn read(text: &str, _: &Reading<'_>) -> Result<Value, ArgumentError> {
     match text {

@@ -5,7 +5,7 @@
 //! Source: Click's manuals of `SecondsArg`, `BandwidthArg` and `FixedPointArg`.
 
 use super::{ArgumentError, Reading, number};
-use crate::click::arguments::Value;
+use crate::c::Value;
 
 /// Units of a time and what they are in seconds. The longest that fits is meant.
 const TIMES: [(&str, u128); 8] = [("s", 1), ("sec", 1), ("m", 60), ("min", 60), ("h", 3600), ("hr", 3600), ("d", 86_400), ("day", 86_400)];

@@ -3,7 +3,7 @@
 //! Source: Click's manual of `EtherAddressArg`.
 
 use super::{ArgumentError, Reading, Scope, address};
-use crate::click::arguments::Value;
+use crate::c::Value;
 
 pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     parse(text, reading.names).map(|address| Value::Bytes(address.to_vec())).ok_or_else(|| address::not(text, "an Ethernet address"))

@@ -3,7 +3,7 @@
 //! Source: Click's manual of `IntArg`.
 
 use super::{ArgumentError, Reading, number};
-use crate::click::arguments::Value;
+use crate::c::Value;
 
 pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {
     number(parse(text, 0)?, reading.ty)

@@ -1,8 +1,9 @@
 //! Lists of values of one type, as C arrays.
 
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use super::{ArgumentError, Reading, Syntax};
-use crate::click::arguments::{Type, Value};
+use crate::c::Value;
+use crate::click::argument_type::Type;
 use crate::click::config::unquote;
 use std::fmt::Write as _;
 

@@ -13,6 +13,7 @@ mod bad_sources;
 mod boolean;
 pub mod configuration;
 mod decimal;
+mod declarations;
 mod error;
 mod ethernet;
 mod integer;
@@ -22,6 +23,7 @@ mod pattern;
 mod place;
 mod port;
 mod prefix;
+mod request;
 mod rewrite;
 mod rewriters;
 mod routes;
@@ -32,7 +34,8 @@ mod words;
 pub use error::ArgumentError;
 pub use names::{Names, Scope};
 
-use super::arguments::{Type, Value};
+use super::argument_type::Type;
+use crate::c::Value;
 
 /// What an argument is read for.
 pub struct Reading<'a> {

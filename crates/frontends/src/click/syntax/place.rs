@@ -1,7 +1,7 @@
 //! Where StoreIPAddress puts which address: `[ADDRESS,] OFFSET`; an offset may be the word `src` or
 //! `dst`.
 
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use super::{ArgumentError, address, integer};
 
 /// Writes `static const be32 NAME_address` and the constants `NAME_given` and `NAME_offset`; an

@@ -2,7 +2,7 @@
 //! machine's services, as filters have them.
 
 use super::{ArgumentError, Reading, Scope, integer, number};
-use crate::click::arguments::Value;
+use crate::c::Value;
 
 /// Names that are known without being declared. Source: Click's manual of IPClassifier.
 const NAMES: [(&str, u16); 34] = [

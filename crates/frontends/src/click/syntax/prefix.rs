@@ -8,7 +8,7 @@
 
 use super::address::{self, octets};
 use super::{ArgumentError, Reading, Scope};
-use crate::click::arguments::Value;
+use crate::c::Value;
 use std::net::Ipv6Addr;
 
 pub(super) fn read(text: &str, reading: &Reading<'_>) -> Result<Value, ArgumentError> {

@@ -17,9 +17,9 @@
 
 mod mapper;
 
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use super::{ArgumentError, address, integer, prefix, routes};
-use crate::click::arguments::Value;
+use crate::c::Value;
 use std::fmt::Write as _;
 
 /// What a pattern puts in: 0 keeps what is there.

@@ -6,9 +6,9 @@
 //!
 //! Source: Click's manual of ICMPRewriter.
 
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use super::{ArgumentError, integer};
-use crate::click::arguments::keyword;
+use crate::click::config::keyword;
 use std::fmt::Write as _;
 
 /// The class whose mappings are of addresses alone; all others' are of flows.

@@ -4,9 +4,9 @@
 //!
 //! Source: Click's manuals of RadixIPLookup, LookupIP6Route and ARPResponder.
 
-use super::configuration::{Generated, Request, Row};
+use super::request::{Generated, Request, Row};
 use super::{ArgumentError, address, ethernet, integer, prefix};
-use crate::click::arguments::Value;
+use crate::c::Value;
 use std::collections::HashMap;
 
 /// `ADDR/MASK [GATEWAY] OUTPUT`, for a table of prefixes.

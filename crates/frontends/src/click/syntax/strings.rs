@@ -1,7 +1,7 @@
 //! Texts to search packets for, as what STRINGS declares.
 
 use super::ArgumentError;
-use super::configuration::{Generated, Request};
+use super::request::{Generated, Request};
 use crate::click::config::unquote;
 use std::fmt::Write as _;
 

@@ -4,7 +4,7 @@
 //! Source: Click's manuals of ICMPError, IPEncap, EtherVLANEncap and Print; RFC 792, 2474, 3168.
 
 use super::{ArgumentError, Reading, address, boolean, integer, number, port};
-use crate::click::arguments::Value;
+use crate::c::Value;
 
 pub(super) const PROTOCOLS: [(&str, u8); 8] =
     [("dccp", 33), ("gre", 47), ("icmp", 1), ("igmp", 2), ("ipip", 4), ("sctp", 132), ("tcp", 6), ("udp", 17)];

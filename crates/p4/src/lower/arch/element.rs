@@ -15,7 +15,7 @@
 //! and groups, is not in its module: which that is, is known when it has been lowered, and then it
 //! is lowered once more.
 
-use super::v1model::{DROP_PORT, PATHS};
+use super::simple_switch::{DROP_PORT, PATHS};
 use super::{Lower, Lowered, Parts, fault};
 use crate::hir::Expr;
 use crate::lower::code::LabelId;

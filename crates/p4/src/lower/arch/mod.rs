@@ -8,13 +8,14 @@
 mod element;
 mod psa;
 mod psa_objects;
+mod simple_switch;
 mod straight;
 mod v1model;
 
 pub(super) use element::{Element, Needs};
 pub(super) use v1model::Asked;
 
-use super::externs::Args;
+use super::arguments::{Args, Called};
 use super::place::{Leaf, StorageLocation};
 use super::{Lower, Lowered, fault};
 use crate::hir::{Callee, Expr, ExprKind, InstId, Program, Type, TypeInfo};
@@ -63,16 +64,6 @@ pub(crate) const OTHER: u8 = 2;
 
 /// All architectures for which programs can be compiled.
 pub(crate) const ALL: [&Architecture; 2] = [&v1model::ARCHITECTURE, &psa::ARCHITECTURE];
-
-/// What came of a call.
-pub(super) enum Called {
-    /// The architecture has nothing of that name.
-    Unknown,
-    /// It gives no value.
-    Done,
-    /// Where its value is.
-    Value(StorageLocation),
-}
 
 /// The parsers and controls of a package, in the order of its arguments; those of packages in it
 /// stand in their place.

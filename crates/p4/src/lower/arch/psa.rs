@@ -10,7 +10,8 @@
 //! Source: Portable Switch Architecture 1.2, section 6; where it leaves a choice, BMv2's
 //! psa_switch: the deparser of a dropped packet runs.
 
-use super::{Architecture, HEADERS, METADATA, OTHER, Parts, psa_objects};
+use super::psa_objects::{self, RECIRCULATE_PORT};
+use super::{Architecture, HEADERS, METADATA, OTHER, Parts};
 use crate::hir::Type;
 use crate::lower::kept::Half as Part;
 use crate::lower::place::StorageLocation;
@@ -46,9 +47,6 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     function: psa_objects::function,
     method: psa_objects::method,
 };
-
-/// `PSA_PORT_RECIRCULATE`.
-pub(super) const RECIRCULATE_PORT: u32 = 0xffff_fffa;
 
 /// The values that travel: the part that writes each, which is a deparser, and its parameter. They
 /// are `normal_meta`, `clone_i2e_meta`, `clone_e2e_meta`, `resubmit_meta`, `recirculate_meta`; the

@@ -7,13 +7,15 @@
 //!
 //! Source: Portable Switch Architecture 1.2, section 7.
 
-use super::{Called, psa};
 use crate::hir::{Expr, ExprKind, InstId, Type};
-use crate::lower::externs::{Args, arg};
+use crate::lower::arguments::{Args, Called, arg};
 use crate::lower::place::{Leaf, StorageLocation};
 use crate::lower::{Lower, Lowered, fault, meter};
 use crate::pipeline::ArrayKind;
 use netil::table::Op;
+
+/// `PSA_PORT_RECIRCULATE`.
+pub(super) const RECIRCULATE_PORT: u32 = 0xffff_fffa;
 
 pub(super) fn function(l: &mut Lower<'_>, name: &str, args: Args<'_>, call: &Expr) -> Lowered<Called> {
     let of = |l: &mut Lower<'_>| arg(args, 0, call).and_then(|e| l.held(e));
@@ -38,7 +40,7 @@ pub(super) fn function(l: &mut Lower<'_>, name: &str, args: Args<'_>, call: &Exp
             let (meta, port) = (of(l)?, l.held(arg(args, 1, call)?)?);
             let width = l.get_field(&port, "egress_port")?;
             l.code.resize(width, 32);
-            l.code.push(psa::RECIRCULATE_PORT);
+            l.code.push(RECIRCULATE_PORT);
             l.code.w(Op::WEq, 32);
             l.get_field(&meta, "drop")?;
             l.code.push(1);

@@ -7,7 +7,7 @@
 //! of runs would be seen (random numbers, parameters of checks by name).
 
 use super::Parts;
-use super::v1model::{DROP_PORT, PATHS};
+use super::simple_switch::{DROP_PORT, PATHS};
 use crate::lower::code::LabelId;
 use crate::lower::kept::Half;
 use crate::lower::place::StorageLocation;

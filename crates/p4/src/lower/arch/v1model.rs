@@ -6,9 +6,10 @@
 //!
 //! Source: BMv2, `docs/simple_switch.md`.
 
-use super::{Architecture, Called, HEADERS, METADATA, OTHER, Parts};
+use super::simple_switch::{DROP_PORT, PATHS};
+use super::{Architecture, HEADERS, METADATA, OTHER, Parts};
 use crate::hir::{Expr, Type};
-use crate::lower::externs::{Args, arg};
+use crate::lower::arguments::{Args, Called, arg};
 use crate::lower::kept::Half;
 use crate::lower::place::StorageLocation;
 use crate::lower::{Lower, Lowered, fault};
@@ -35,12 +36,6 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     function,
     method,
 };
-
-/// The values of `instance_type`.
-pub(super) const PATHS: Paths =
-    Paths { arrived: 0, unicast: 0, multicast: 5, ingress_clone: 1, egress_clone: 2, resubmitted: 6, recirculated: 4 };
-/// The port that drops.
-pub(super) const DROP_PORT: u32 = 511;
 
 /// Locals for what externs ask of the replication engine.
 #[derive(Clone, Copy, Default)]

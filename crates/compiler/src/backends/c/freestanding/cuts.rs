@@ -119,7 +119,7 @@ impl Pieces {
 
     /// Whether a piece keeps something from packet to packet.
     pub fn keeps(&self, piece: usize) -> bool {
-        self.ops(piece).any(super::nodes::keeps)
+        self.ops(piece).any(super::needs::keeps)
     }
 
     fn ops(&self, piece: usize) -> impl Iterator<Item = &Op> {
@@ -157,7 +157,7 @@ fn stays_whole(func: &Func) -> Option<String> {
     if ops().any(moves) {
         return Some("packets enter or delete entries".to_owned());
     }
-    if super::nodes::copies(func) {
+    if super::needs::copies(func) {
         return Some("it copies packets".to_owned());
     }
     // A unit keeps registers and matches, which another packet would find there.

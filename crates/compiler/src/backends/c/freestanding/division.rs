@@ -12,8 +12,9 @@
 //! against what it saves: code that does not fit into the first-level cache is loaded for every
 //! packet in one node, and for every vector in several (PVPP, sections 3.2 and 6).
 
+use super::Part;
 use super::cuts::Pieces;
-use super::{Needs, Part};
+use super::needs::Needs;
 use crate::backends::graph::{self, Element, Link};
 use std::collections::{BTreeMap, BTreeSet};
 

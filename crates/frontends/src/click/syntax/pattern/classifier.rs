@@ -8,7 +8,7 @@ use super::formula::{Area, Formula};
 use super::{emit, program};
 use crate::click::config::unquote;
 use crate::click::syntax::ArgumentError;
-use crate::click::syntax::configuration::{Generated, Request};
+use crate::click::syntax::request::{Generated, Request};
 
 /// Offsets are smaller than this: no packet is longer.
 const FARTHEST: u32 = 1 << 24;

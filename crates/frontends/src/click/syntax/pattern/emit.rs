@@ -14,7 +14,7 @@ use super::fields::{Known, constant, has, has_bytes, header_field, output, read_
 use super::formula::{Area, Fact, Field, Formula, IP_HEADER, Op, Rule, Test, fact, informed};
 use super::table::{self, LEAST, TABLES, Tabled};
 use super::writer::Writer;
-use crate::click::syntax::configuration::Generated;
+use crate::click::syntax::request::Generated;
 use std::collections::{BTreeMap, HashMap};
 
 /// Deeper than that, blocks are no longer divided.

@@ -18,7 +18,7 @@ use super::primitive::{Data, Ends, Mask, Primitive, Relation};
 use super::program;
 use super::words::{self, Bits, Kind, Named, Protocol};
 use crate::click::config::unquote;
-use crate::click::syntax::configuration::{Generated, Request};
+use crate::click::syntax::request::{Generated, Request};
 use crate::click::syntax::{ArgumentError, Scope, address, ethernet, integer, port, prefix};
 
 /// How deeply patterns may be nested.

@@ -11,7 +11,7 @@
 //! Source: Click's manual of Classifier, and what its handler shows.
 
 use super::formula::{Formula, Op, Rule, Test};
-use crate::click::syntax::configuration::Generated;
+use crate::click::syntax::request::Generated;
 use std::fmt::Write as _;
 
 /// As many steps are shown.

@@ -6,7 +6,7 @@ use super::formula::Rule;
 use super::{classifier, ipfilter, table};
 use crate::c::{self, Instance, SourceFile};
 use crate::click::processing::Kind;
-use crate::click::syntax::configuration::Generated;
+use crate::click::syntax::request::Generated;
 use crate::click::syntax::{ArgumentError, Names};
 use netil::Interpreter;
 use netil::exec::{Disposition, ExchangeBuffer, Outcome, State};
