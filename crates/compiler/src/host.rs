@@ -49,7 +49,7 @@ impl Host<'_, '_> {
     pub fn call(&mut self, index: u32, args: &[u32], packet: &[u8], budget: &mut Budget) -> Result<u32, TrapKind> {
         let call = self.calls[index as usize];
         match (&mut self.machine, call) {
-            (None, Call::Helper(helper, _)) => read_only(helper, args, packet, budget),
+            (None, Call::Helper(helper, _)) => on_packet(helper, args, packet, budget),
             (None, Call::Random(_)) => Ok(0),
             (Some(m), Call::Random(site)) => Ok(random(m.state.seed, m.buffer.number, self.kind, site)),
             (_, Call::Wide(..)) => unreachable!("wide calls are `Host::wide`'s"),
@@ -98,7 +98,22 @@ impl Host<'_, '_> {
                 slot[0] = m.deadline(table);
                 return Ok(0);
             }
-            other => unreachable!("{other} has operands of 32 bits"),
+            Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::Crc(_) => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Hash | Helper::Inside | Helper::Copy(..) | Helper::InfoClear => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::SendCopy(_) | Helper::Receive(_) | Helper::Create | Helper::Delete | Helper::PushHead | Helper::PullHead => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::TrimTail | Helper::GrowTail | Helper::Unpull | Helper::Moved | Helper::IsPresent | Helper::Hold | Helper::Take => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::SetWire | Helper::Walk(_) | Helper::Due(_) | Helper::NextKey(_) | Helper::CoproIn(..) | Helper::CoproOut(..) => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::CoproInvoke(..) | Helper::CoproShow(_) => unreachable!("{helper} has operands of 32 bits"),
         };
         slot[0] = value.into();
         Ok(0)
@@ -134,25 +149,35 @@ fn from_le_bytes(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(limb)
 }
 
-/// Helpers that only read the packet.
+/// Helpers that only read the packet; `None` of others.
 ///
 /// # Errors
 /// The trap that the instruction makes.
-pub fn read_only(helper: Helper, args: &[u32], packet: &[u8], budget: &mut Budget) -> Result<u32, TrapKind> {
+pub fn read_only(helper: Helper, args: &[u32], packet: &[u8], budget: &mut Budget) -> Option<Result<u32, TrapKind>> {
     let mut bytes = || machine::field(packet, args[0], args[1], budget);
-    Ok(match helper {
-        Helper::Scan(size) => machine::scan(packet, size, args[0], args[1], budget)?,
-        Helper::FieldCmp(op) => machine::compare_fields(packet, op, [args[0], args[1], args[2]], budget)?.into(),
-        Helper::Checksum => digest::internet_checksum(bytes()?).into(),
-        Helper::ChecksumValid => (digest::ones_sum(bytes()?) == 0xffff).into(),
-        Helper::CrcPacket(kind) => digest::crc(kind, bytes()?).unwrap_or(0),
-        Helper::Crc(kind) => digest::crc(kind, &args[0].to_be_bytes()).unwrap_or(0),
-        Helper::ChecksumAdd => digest::checksum_add(args[0] as u16, args[1] as u16).into(),
-        Helper::ChecksumSub => digest::checksum_sub(args[0] as u16, args[1] as u16).into(),
-        Helper::Hash => digest::murmur3(args),
-        Helper::Inside => machine::inside(packet, args[0], args[1]).map(|()| 0)?,
-        other => unreachable!("{other} does more than read the packet"),
+    Some(match helper {
+        Helper::Scan(size) => machine::scan(packet, size, args[0], args[1], budget),
+        Helper::FieldCmp(op) => machine::compare_fields(packet, op, [args[0], args[1], args[2]], budget).map(u32::from),
+        Helper::Checksum => bytes().map(|bytes| digest::internet_checksum(bytes).into()),
+        Helper::ChecksumValid => bytes().map(|bytes| (digest::ones_sum(bytes) == 0xffff).into()),
+        Helper::CrcPacket(kind) => bytes().map(|bytes| digest::crc(kind, bytes).unwrap_or(0)),
+        Helper::Crc(kind) => Ok(digest::crc(kind, &args[0].to_be_bytes()).unwrap_or(0)),
+        Helper::ChecksumAdd => Ok(digest::checksum_add(args[0] as u16, args[1] as u16).into()),
+        Helper::ChecksumSub => Ok(digest::checksum_sub(args[0] as u16, args[1] as u16).into()),
+        Helper::Hash => Ok(digest::murmur3(args)),
+        Helper::Inside => machine::inside(packet, args[0], args[1]).map(|()| 0),
+        Helper::Copy(..) | Helper::InfoClear | Helper::SendCopy(_) | Helper::Receive(_) | Helper::Create | Helper::Delete => return None,
+        Helper::PushHead | Helper::PullHead | Helper::TrimTail | Helper::GrowTail | Helper::Unpull | Helper::Moved => return None,
+        Helper::IsPresent | Helper::Hold | Helper::Take | Helper::SetWire | Helper::SetTime | Helper::SetTimer(_) => return None,
+        Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_) | Helper::DeleteEntry(_) | Helper::Walk(_) | Helper::Due(_) => return None,
+        Helper::NextKey(_) | Helper::WalkedKey(_) | Helper::Deadline(_) | Helper::EntryLoad(..) | Helper::EntryStore(..) => return None,
+        Helper::CoproIn(..) | Helper::CoproOut(..) | Helper::CoproInvoke(..) | Helper::CoproShow(_) => return None,
     })
+}
+
+/// What [`read_only`] does, of a helper of which that is known.
+fn on_packet(helper: Helper, args: &[u32], packet: &[u8], budget: &mut Budget) -> Result<u32, TrapKind> {
+    read_only(helper, args, packet, budget).unwrap_or_else(|| unreachable!("{helper} does more than read the packet"))
 }
 
 /// Helpers of handlers other than filters.
@@ -182,10 +207,10 @@ fn run(m: &mut Machine<'_, '_>, program: &Verified, helper: Helper, args: &[u32]
         Helper::CoproInvoke(unit, operation) => m.invoke(program, unit, operation, budget)?,
         Helper::CoproShow(unit) => m.show(unit),
         Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::Crc(_) => {
-            return read_only(helper, args, m.buffer.bytes(), budget);
+            return on_packet(helper, args, m.buffer.bytes(), budget);
         }
         Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Hash | Helper::Inside => {
-            return read_only(helper, args, m.buffer.bytes(), budget);
+            return on_packet(helper, args, m.buffer.bytes(), budget);
         }
         Helper::SetTime | Helper::SetTimer(_) | Helper::Find(_) | Helper::Peek(_) | Helper::Insert(_) | Helper::DeleteEntry(_) => {
             unreachable!("wide calls are `Host::wide`'s")

@@ -175,8 +175,11 @@ fn runs_alike(what: &str, program: &Arc<Verified>, made: &Program, packets: &[Ve
     for (table, declared) in state.tables.iter().zip(&program.module().tables).filter(|_| ready && !program.is_filter()) {
         let name: String = declared.name.chars().take(15).collect();
         let Some(at) = made.maps.iter().position(|map| map.name == name) else {
-            let none =
-                matches!((declared.kind, declared.timeout_ns), (TableKind::Ternary | TableKind::Range, _) | (TableKind::Prefix, 1..));
+            let none = match declared.kind {
+                TableKind::Exact => false,
+                TableKind::Prefix => declared.timeout_ns > 0,
+                TableKind::Ternary | TableKind::Range => true,
+            };
             assert!(none, "{what}: no map for {name}");
             continue;
         };

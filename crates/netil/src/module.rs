@@ -7,6 +7,7 @@
 
 use crate::set::Set;
 use crate::table::Op;
+use crate::wide;
 
 /// The code and declarations of one NetPE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -213,23 +214,47 @@ impl Table {
     }
 }
 
-/// How the keys of a table are matched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TableKind {
+macro_rules! table_kinds {
+    ($($(#[$doc:meta])* $kind:ident $name:literal;)*) => {
+        /// How the keys of a table are matched.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum TableKind { $($(#[$doc])* $kind),* }
+
+        impl TableKind {
+            /// The kinds with their names in source, in the order of their numbers in the binary
+            /// form. An element in C declares a table by `TABLE_` and the name in capitals.
+            pub const ALL: [(Self, &'static str); [$($name),*].len()] = [$((Self::$kind, $name)),*];
+        }
+    };
+}
+
+table_kinds! {
     /// A key that is equal to the entry's.
-    Exact,
+    Exact "exact";
     /// The longest prefix.
-    Prefix,
+    Prefix "prefix";
     /// Key and mask; the highest priority.
-    Ternary,
+    Ternary "ternary";
     /// A lowest and a highest key, both included; the highest priority.
-    Range,
+    Range "range";
 }
 
 impl TableKind {
-    /// The kinds with their names in source, in the order of their numbers in the binary form.
-    pub const ALL: [(Self, &'static str); 4] =
-        [(Self::Exact, "exact"), (Self::Prefix, "prefix"), (Self::Ternary, "ternary"), (Self::Range, "range")];
+    /// The name in source.
+    pub const fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// Whether entries may have that key and mask: the masks of prefixes are ones, then zeros, and
+    /// ranges do not end before they begin.
+    pub fn fits(self, key_bits: u16, key: &[u64], mask: &[u64]) -> bool {
+        let mut ones = (0..u32::from(key_bits)).rev().map(|bit| wide::bit(mask, bit));
+        match self {
+            Self::Exact | Self::Ternary => true,
+            Self::Prefix => !ones.any(|one| !one) || !ones.any(|one| one),
+            Self::Range => wide::compare(key, mask).is_le(),
+        }
+    }
 
     /// Whether an entry has a mask, or the end of a range.
     pub const fn has_mask(self) -> bool {

@@ -16,6 +16,8 @@ mod ends;
 mod entered;
 #[path = "tables/growth.rs"]
 mod growth;
+#[path = "tables/kinds.rs"]
+mod kinds;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
@@ -497,15 +499,6 @@ fn range_tables_mean_what_the_reference_means() {
             let pool = ranges(key_bits, 400, &mut random);
             run_matching(&declare(TableKind::Range, key_bits, 5, capacity, 0), seed, thousands * 300, &pool, true);
         }
-    }
-}
-
-#[test]
-fn what_has_a_timeout_ends_whatever_its_kind() {
-    for kind in [TableKind::Prefix, TableKind::Ternary, TableKind::Range] {
-        let mut table = tables::make(&declare(kind, 16, 1, 5, 10), 1);
-        table.add(&Entry { mask: Box::new([0xffff]), value: Box::new([1]), ..exact(vec![7]) }, 0).unwrap();
-        assert!(table.find(&[7], 9, true) != 0 && table.find(&[7], 18, false) != 0 && table.find(&[7], 19, true) == 0, "{kind:?}");
     }
 }
 

@@ -220,7 +220,12 @@ impl Helper {
             Self::Find(table) | Self::Peek(table) | Self::Insert(table) | Self::DeleteEntry(table) => Some(table),
             Self::Walk(table) | Self::Due(table) | Self::NextKey(table) | Self::WalkedKey(table) | Self::Deadline(table) => Some(table),
             Self::EntryLoad(table, _) | Self::EntryStore(table, _) => Some(table),
-            _ => None,
+            Self::Scan(_) | Self::FieldCmp(_) | Self::Checksum | Self::ChecksumValid | Self::CrcPacket(_) | Self::Crc(_) => None,
+            Self::ChecksumAdd | Self::ChecksumSub | Self::Hash | Self::Inside | Self::Copy(..) | Self::InfoClear => None,
+            Self::SendCopy(_) | Self::Receive(_) | Self::Create | Self::Delete | Self::PushHead | Self::PullHead => None,
+            Self::TrimTail | Self::GrowTail | Self::Unpull | Self::Moved | Self::IsPresent | Self::Hold | Self::Take => None,
+            Self::SetWire | Self::SetTime | Self::SetTimer(_) => None,
+            Self::CoproIn(..) | Self::CoproOut(..) | Self::CoproInvoke(..) | Self::CoproShow(_) => None,
         }
     }
 

@@ -170,10 +170,7 @@ impl Running<'_> {
                 return self.coprocessor(frame, helper, args, budget).transpose();
             }
             Helper::SendCopy(port) => return self.send_copy(frame, port, budget),
-            helper if helper.leaves_packet() => {
-                return read_only(helper, args, packet(frame), budget).map(Some);
-            }
-            _ => return Ok(None),
+            _ => return read_only(helper, args, packet(frame), budget).transpose(),
         }
         Ok(Some(0))
     }
@@ -233,7 +230,23 @@ impl Running<'_> {
             Helper::DeleteEntry(table) => slot[0] = state.tables[table as usize].delete(&slot[..first], time_ns).into(),
             Helper::WalkedKey(table) => state.walked_key(table, &mut slot[..wide::limbs(result)]),
             Helper::Deadline(table) => slot[0] = state.tables[table as usize].deadline(time_ns),
-            other => unreachable!("{other} is done in place, or has operands of 32 bits"),
+            Helper::SetTime | Helper::EntryLoad(..) | Helper::EntryStore(..) => unreachable!("{helper} is done in place"),
+            Helper::Scan(_) | Helper::FieldCmp(_) | Helper::Checksum | Helper::ChecksumValid | Helper::CrcPacket(_) | Helper::Crc(_) => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::ChecksumAdd | Helper::ChecksumSub | Helper::Hash | Helper::Inside | Helper::Copy(..) | Helper::InfoClear => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::SendCopy(_) | Helper::Receive(_) | Helper::Create | Helper::Delete | Helper::PushHead | Helper::PullHead => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::TrimTail | Helper::GrowTail | Helper::Unpull | Helper::Moved | Helper::IsPresent | Helper::Hold | Helper::Take => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::SetWire | Helper::Walk(_) | Helper::Due(_) | Helper::NextKey(_) | Helper::CoproIn(..) | Helper::CoproOut(..) => {
+                unreachable!("{helper} has operands of 32 bits")
+            }
+            Helper::CoproInvoke(..) | Helper::CoproShow(_) => unreachable!("{helper} has operands of 32 bits"),
         }
         Ok(0)
     }

@@ -15,7 +15,7 @@ const SIGNED: u8 = 1;
 impl Writer {
     pub(super) fn table(&mut self, t: &Table) -> std::result::Result<(), EncodeError> {
         self.text(&t.name)?;
-        self.bytes.push(TableKind::ALL.iter().position(|(kind, _)| *kind == t.kind).unwrap_or(0) as u8);
+        self.bytes.push(t.kind as u8);
         self.u16(t.key_bits);
         self.u32(t.value_bytes);
         self.u32(t.capacity);

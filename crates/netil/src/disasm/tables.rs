@@ -1,7 +1,7 @@
 //! Tables and controls as source text.
 
 use super::{line, name, wide_number};
-use crate::module::{Control, ControlType, Entry, Module, Table, TableKind};
+use crate::module::{Control, ControlType, Entry, Module, Table};
 
 pub(super) fn write(out: &mut String, m: &Module) {
     if !m.tables.is_empty() {
@@ -19,7 +19,7 @@ pub(super) fn write(out: &mut String, m: &Module) {
 }
 
 fn table(out: &mut String, t: &Table) {
-    let kind = TableKind::ALL.iter().find(|(k, _)| *k == t.kind).map_or("", |(_, name)| name);
+    let kind = t.kind.name();
     let timeout = if t.timeout_ns == 0 { String::new() } else { format!(", {}", t.timeout_ns) };
     line(out, format_args!("  .table {}, {kind}, {}, {}, {}{timeout}", name(&t.name), t.key_bits, t.value_bytes, t.capacity));
     for Entry { key, mask, priority, value } in &t.entries {

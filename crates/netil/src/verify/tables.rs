@@ -60,6 +60,7 @@ fn entry(t: &Table, e: &Entry) -> Option<&'static str> {
         wide::normalise(t.key_bits, &mut cut);
         v.len() == wide::limbs(t.key_bits) && cut == v
     };
+    let fits_kind = || t.kind.fits(t.key_bits, &e.key, &e.mask);
     let covered = || e.key.iter().zip(&e.mask).all(|(k, m)| k & !m == 0);
     match t.kind {
         _ if e.value.len() != t.value_bytes as usize => Some("has a value of another size"),
@@ -68,18 +69,12 @@ fn entry(t: &Table, e: &Entry) -> Option<&'static str> {
         kind if !kind.has_priority() && e.priority != 0 => Some("has a priority in a table without"),
         kind if kind.has_mask() && !fits(&e.mask) => Some("has a mask of another width"),
         TableKind::Exact => None,
-        TableKind::Range if wide::compare(&e.key, &e.mask).is_gt() => Some("is a range whose lowest key is above the highest"),
+        TableKind::Range if !fits_kind() => Some("is a range whose lowest key is above the highest"),
         TableKind::Range => None,
         TableKind::Prefix | TableKind::Ternary if !covered() => Some("has key bits outside its mask"),
-        TableKind::Prefix if !is_prefix(t.key_bits, &e.mask) => Some("has a mask that is no prefix"),
+        TableKind::Prefix if !fits_kind() => Some("has a mask that is no prefix"),
         TableKind::Prefix | TableKind::Ternary => None,
     }
-}
-
-/// Ones, then zeros, from the highest bit down.
-fn is_prefix(bits: u16, mask: &[u64]) -> bool {
-    let ones = (0..u32::from(bits)).rev().take_while(|i| wide::bit(mask, *i)).count() as u32;
-    mask.iter().map(|limb| limb.count_ones()).sum::<u32>() == ones
 }
 
 /// An instruction that names a table, which there is.

@@ -110,7 +110,7 @@ impl Program {
             None => parsed(declared, text, adds).ok_or_else(|| expected(declared, text, adds)),
         };
         let entry = match entry {
-            Ok(entry) if fits(declared, &entry.key, &entry.mask) => entry,
+            Ok(entry) if declared.kind.fits(declared.key_bits, &entry.key, &entry.mask) => entry,
             Ok(_) => return Some(Err(expected(declared, text, adds))),
             Err(why) => return Some(Err(why)),
         };
@@ -204,17 +204,6 @@ fn expected(table: &Declaration, text: &str, values: bool) -> HandlerError {
     HandlerError::invalid(format!("expected {form}{value} in hexadecimal, {digits}{bytes}, not '{}'", text.trim()))
 }
 
-/// Whether a table of that kind has such entries: masks of prefixes are ones, then zeros, and
-/// ranges do not end before they begin.
-fn fits(table: &Declaration, key: &[u64], mask: &[u64]) -> bool {
-    let ones = || (0..usize::from(table.key_bits)).rev().map(|bit| mask[bit / 64] >> (bit % 64) & 1);
-    match table.kind {
-        TableKind::Exact | TableKind::Ternary => true,
-        TableKind::Prefix => ones().is_sorted_by(|one, next| one >= next),
-        TableKind::Range => key.iter().rev().le(mask.iter().rev()),
-    }
-}
-
 fn parsed(table: &Declaration, text: &str, values: bool) -> Option<Entry> {
     let mut words = text.split_whitespace();
     let key = words.next()?;
@@ -228,7 +217,7 @@ fn parsed(table: &Declaration, text: &str, values: bool) -> Option<Entry> {
     let priority = if table.kind.has_priority() { words.next()?.parse().ok()? } else { 0 };
     let value = if values { bytes(words.next()?, table.value_bytes as usize)? } else { Box::default() };
     let entry = Entry { key: limbs(key, table.key_bits)?, mask, priority, value };
-    (words.next().is_none() && fits(table, &entry.key, &entry.mask)).then_some(entry)
+    (words.next().is_none() && table.kind.fits(table.key_bits, &entry.key, &entry.mask)).then_some(entry)
 }
 
 fn bytes(text: &str, length: usize) -> Option<Box<[u8]>> {

@@ -472,14 +472,10 @@ impl Checker<'_> {
     }
 }
 
+/// The kind of tables that a word declares: `TABLE_` and its name in capitals.
 fn kind_of(word: &str) -> Option<TableKind> {
-    Some(match word {
-        "TABLE_EXACT" => TableKind::Exact,
-        "TABLE_PREFIX" => TableKind::Prefix,
-        "TABLE_TERNARY" => TableKind::Ternary,
-        "TABLE_RANGE" => TableKind::Range,
-        _ => return None,
-    })
+    let name = word.strip_prefix("TABLE_")?;
+    TableKind::ALL.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(kind, _)| *kind)
 }
 
 pub(super) fn name_of(arg: &Arg) -> Option<&Name> {
@@ -532,14 +528,16 @@ fn form(word: &str) -> &'static str {
         "REQUIRE" => "REQUIRE(condition, \"what is wrong otherwise\")",
         "EXPIRED" => "EXPIRED(table, function)",
         "SCOPE" => "SCOPE(name, GLOBAL), or UNIVERSAL, LOCAL, REGIONAL, REGIONAL(element, its name)",
-        "TABLE_EXACT" => "TABLE_EXACT(name, key type, value type, capacity, timeout)",
         "READ" => "READ(name, type, variable)",
         "WRITE" => "WRITE(name, type, variable)",
         "READ_CALL" => "READ_CALL(name, type, function)",
         "READ_WITH" => "READ_WITH(name, type, type of the text, function)",
         "WRITE_CALL" => "WRITE_CALL(name, type, function)",
-        "TABLE_PREFIX" => "TABLE_PREFIX(name, key type, value type, capacity)",
-        "TABLE_RANGE" => "TABLE_RANGE(name, key type, value type, capacity)",
-        _ => "TABLE_TERNARY(name, key type, value type, capacity)",
+        _ => match kind_of(word) {
+            Some(TableKind::Exact) => "TABLE_EXACT(name, key type, value type, capacity, timeout)",
+            Some(TableKind::Prefix) => "TABLE_PREFIX(name, key type, value type, capacity)",
+            Some(TableKind::Range) => "TABLE_RANGE(name, key type, value type, capacity)",
+            Some(TableKind::Ternary) | None => "TABLE_TERNARY(name, key type, value type, capacity)",
+        },
     }
 }

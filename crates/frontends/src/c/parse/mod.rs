@@ -331,3 +331,16 @@ fn brace(token: &Token) -> i32 {
 fn shown(token: &Token) -> String {
     if token.kind == Kind::End { "the end of the file".to_owned() } else { format!("`{}`", token.text) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CLASS_WORDS;
+    use netil::module::TableKind;
+
+    #[test]
+    fn tables_of_every_kind_can_be_declared() {
+        for (_, name) in TableKind::ALL {
+            assert!(CLASS_WORDS.contains(&&*format!("TABLE_{}", name.to_uppercase())), "{name}");
+        }
+    }
+}
