@@ -46,6 +46,9 @@ pub struct Target {
     pub admits: &'static [&'static str],
     /// What they may not; a line each.
     pub refuses: &'static [&'static str],
+    /// Where programs are divided into nodes or groups: the file that says which elements are in
+    /// which.
+    pub divides: Option<&'static str>,
     /// Builds.
     pub build: fn(&Verified, &Options) -> Result<Vec<File>, Error>,
     /// Builds a configuration.

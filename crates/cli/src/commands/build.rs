@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use netvm::io::LinkType;
 use netvm::netil::Verified;
 use netvm::p4::Port;
-use netvm::targets::{Action, Division, File, Options, Target};
+use netvm::targets::{self, Action, Division, File, Options, Target};
 use netvm::{Filter, engines, load};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -179,8 +179,9 @@ impl Actions {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let target = super::targets::find(&args.target)?;
-    if !matches!(target.name, "vpp" | "octeon") && (args.nodes != Nodes::Single || args.explain_opt) {
-        return Err(Failure::usage("--nodes and --explain-opt are for the targets vpp and octeon"));
+    if target.divides.is_none() && (args.nodes != Nodes::Single || args.explain_opt) {
+        let those: Vec<&str> = targets::ALL.iter().filter(|target| target.divides.is_some()).map(|target| target.name).collect();
+        return Err(Failure::usage(format_args!("--nodes and --explain-opt are for the targets {}", those.join(" and "))));
     }
     let files = match args.source.file.as_deref() {
         Some(file) if configuration::is_one(file) => of_configuration(args, target, file)?,
@@ -196,7 +197,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         out::write_file(Some(&path), &file.bytes)?;
         told.line(&format!("{}: {}", path.display(), file.about))?;
-        if args.explain_opt && matches!(file.name.as_str(), "nodes.txt" | "groups.txt") {
+        if args.explain_opt && target.divides == Some(file.name.as_str()) {
             told.line(String::from_utf8_lossy(&file.bytes).trim_end())?;
         }
     }

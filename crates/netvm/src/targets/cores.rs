@@ -24,12 +24,22 @@ struct Core {
     emulator: &'static str,
     /// What passes make code for.
     on: passes::Target,
+    /// See [`Target::divides`].
+    divides: Option<&'static str>,
 }
 
 const LITTLE: passes::Target = passes::Target::HERE.in_order(Order::Little);
 
 const CORES: [Core; 4] = [
-    Core { name: "aarch64", compiler: "aarch64-linux-gnu-gcc", flags: "", library: "-lgcc", emulator: "qemu-aarch64", on: LITTLE },
+    Core {
+        name: "aarch64",
+        compiler: "aarch64-linux-gnu-gcc",
+        flags: "",
+        library: "-lgcc",
+        emulator: "qemu-aarch64",
+        on: LITTLE,
+        divides: None,
+    },
     Core {
         name: "riscv64",
         compiler: "riscv64-linux-gnu-gcc",
@@ -37,8 +47,17 @@ const CORES: [Core; 4] = [
         library: "-lgcc",
         emulator: "qemu-riscv64",
         on: LITTLE,
+        divides: None,
     },
-    Core { name: "x86_64", compiler: "cc", flags: "-m64 -mno-red-zone -fcf-protection=none", library: "-lgcc", emulator: "", on: LITTLE },
+    Core {
+        name: "x86_64",
+        compiler: "cc",
+        flags: "-m64 -mno-red-zone -fcf-protection=none",
+        library: "-lgcc",
+        emulator: "",
+        on: LITTLE,
+        divides: None,
+    },
     Core {
         name: "octeon",
         compiler: "mips64-linux-gnuabi64-gcc",
@@ -46,6 +65,7 @@ const CORES: [Core; 4] = [
         library: "",
         emulator: "qemu-mips64 -cpu Octeon68XX",
         on: passes::Target::ALIGNED,
+        divides: Some("groups.txt"),
     },
 ];
 
@@ -79,6 +99,7 @@ const fn target<const N: usize>(about: &'static str) -> Target {
         files: FILES,
         admits: ADMITS,
         refuses: REFUSES,
+        divides: CORES[N].divides,
         build: build::<N>,
         configuration: configuration::<N>,
     }
@@ -86,7 +107,7 @@ const fn target<const N: usize>(about: &'static str) -> Target {
 
 /// Only a machine with a work scheduler has groups of elements.
 fn language(core: &Core, options: &Options) -> Language {
-    if core.name == "octeon" && options.division != Division::Single { Language::Groups } else { Language::C }
+    if core.divides.is_some() && options.division != Division::Single { Language::Groups } else { Language::C }
 }
 
 /// More groups than a word has bits for.
@@ -119,7 +140,7 @@ fn files(core: &Core, text: Text, input: u32, programs: &[&Verified]) -> Vec<Fil
     let file = |name: &str, text: String, about: &str| File { name: name.to_owned(), bytes: text.into_bytes(), about: about.to_owned() };
     // Without groups there is one node, which is the program.
     let groups = (text.nodes.len() > 1).then(|| listing(&text.nodes, &text.notes));
-    let groups = groups.map(|text| file("groups.txt", text, "which elements share a work queue"));
+    let groups = core.divides.zip(groups).map(|(name, text)| file(name, text, "which elements share a work queue"));
     let searches = !text.image.is_empty();
     let nodes = format!("the image of its automata: {} nodes of 256 arcs", text.image.len() >> 10);
     let image = searches.then(|| {

@@ -26,6 +26,7 @@ pub(super) const TARGET: Target = Target {
         "packets made, copied, given up, held, or made longer; pull handlers; copies and comparisons of ranges of bytes",
         "more than 16,384 operations and branches in one program",
     ],
+    divides: None,
     build,
     configuration,
 };

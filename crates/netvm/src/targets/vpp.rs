@@ -19,6 +19,8 @@ use netil::module::{Entry, Table, TableKind};
 use std::fmt::Write as _;
 
 const NAME: &str = "vpp";
+/// Which elements are in which node.
+const NODES: &str = "nodes.txt";
 /// The most outputs: a table has a place for each.
 const MOST_OUTPUTS: u32 = 4096;
 
@@ -38,6 +40,7 @@ pub(super) const TARGET: Target = Target {
         "more than 16,384 operations and branches in one program; output ports with numbers over 4,095",
         "of configurations: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
     ],
+    divides: Some(NODES),
     build,
     configuration,
 };
@@ -133,7 +136,7 @@ impl Plugin {
             file("program.c", self.text.program.clone() + &self.text.names, "the program, which node.c includes"),
             file("counters.c", counters(&self.text.nodes), "what counters count"),
             file("config.h", self.config(), "what differs from plugin to plugin"),
-            file("nodes.txt", self.told(), "which elements are in which node, and why"),
+            file(NODES, self.told(), "which elements are in which node, and why"),
             file("entries.cli", self.commands.clone(), "commands that fill tables with the entries of the build"),
             file("README.md", self.readme(), "how to build, load, connect and try it"),
             file("CMakeLists.txt", self.cmake(), "builds the plugin, within VPP's sources or outside"),

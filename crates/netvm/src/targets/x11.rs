@@ -28,6 +28,7 @@ pub(super) const TARGET: Target = Target {
         "packets made, copied or held, or whose ends move by computed numbers of bytes; time, timers, random numbers, coprocessors",
         "more than 400 stages, 128 registers or 16 flags; netvm machines x11 shows these numbers",
     ],
+    divides: None,
     build,
     configuration,
 };

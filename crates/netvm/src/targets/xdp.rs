@@ -41,6 +41,7 @@ pub(super) const TARGET: Target = Target {
         "more values at once than 10 registers and 512 bytes of stack hold",
         "of configurations that are built: sources other than devices, Script, shaping, elements on the pulled side, elements that share tables or memory",
     ],
+    divides: None,
     build,
     configuration,
 };
