@@ -504,7 +504,9 @@ impl Machine {
             }
             (Some(behind), 1..) => match self.ends(behind, self.memory.len()) {
                 true => Ok(()),
-                false => Err(Fault::new(format!("memory.{name} is before `{behind}`, which is no memory, or leads back to a cache before it"))),
+                false => {
+                    Err(Fault::new(format!("memory.{name} is before `{behind}`, which is no memory, or leads back to a cache before it")))
+                }
             },
             _ => Err(Fault::new(format!("memory.{name} has only one of `cache_bytes` and `behind`"))),
         }

@@ -10,9 +10,9 @@
 //!
 //! Source: Click's manual of `Args`.
 
+pub use super::argument_type::Type;
 use super::config::{keyword, unquote};
 use super::syntax::{ArgumentError, Reading, Scope, Syntax};
-pub use super::argument_type::Type;
 pub use crate::c::Value;
 use crate::c::{Mode, Param, Preset};
 use crate::pcap_filter::suggest::nearest;
