@@ -1,9 +1,10 @@
 //! Actions: primitives, one statement or a few for each.
 
 use super::expr::{Param, Scope, inner, literal};
+use super::field::{FieldRef, Kind};
 use super::flow::{self, Arms, END, Unwritten};
 use super::json::{Node, Read};
-use super::layout::{FieldRef, Kind, Layout};
+use super::layout::Layout;
 use super::objects::Objects;
 use super::text::{Names, Text, origin, quoted};
 use num_traits::ToPrimitive;

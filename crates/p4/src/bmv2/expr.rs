@@ -4,8 +4,9 @@
 //! like allow; elsewhere in as many bits as hold all values that it can have, which [`Expr::range`]
 //! finds. Registers that are read stand in statements in front of the one with the expression.
 
+use super::field::{FieldRef, Kind};
 use super::json::{Node, Read};
-use super::layout::{FieldRef, Group, Kind, Layout};
+use super::layout::{Group, Layout};
 use num_bigint::{BigInt, Sign};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use std::collections::HashMap;

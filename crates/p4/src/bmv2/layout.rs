@@ -6,8 +6,9 @@
 //! program's own. Names of old programs (`intrinsic_metadata`, `queueing_metadata`) mean the same
 //! fields.
 
+use super::field::{FieldRef, Kind};
 use super::json::{Node, Read};
-use super::psa;
+use super::psa_metadata;
 use super::text::{Names, Text};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,19 +16,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const MAX_BITS: u32 = netil::wide::MAX_WIDTH as u32;
 /// The most headers of a file.
 const MAX_HEADERS: usize = 10_000;
-
-/// What a field holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Bits(u32),
-    Signed(u32),
-    /// As long as it is, up to so many bits.
-    Varying(u32),
-    /// The parser's error.
-    Error,
-    /// Whether a header is valid; not to be written to.
-    Valid,
-}
 
 #[derive(Clone, Debug)]
 pub(super) struct Field {
@@ -139,16 +127,9 @@ const OLD: &[(&str, &str, &str)] = &[
     ("queueing_metadata", "deq_qdepth", "deq_qdepth"),
 ];
 
-/// A field: how it is written, and what it holds.
-#[derive(Clone, Debug)]
-pub(super) struct FieldRef {
-    pub text: String,
-    pub kind: Kind,
-}
-
 impl Layout {
     pub fn read(root: &Node<'_>, names: &mut Names) -> Read<Self> {
-        let mut layout = Self { named: root.pairs("standard_metadata"), is_psa: psa::is_psa(root)?, ..Self::default() };
+        let mut layout = Self { named: root.pairs("standard_metadata"), is_psa: psa_metadata::is_psa(root)?, ..Self::default() };
         let mut types = HashMap::new();
         for node in root.each("header_types")? {
             let name = node.need("name")?.text()?;
@@ -342,7 +323,7 @@ impl Layout {
     pub fn field(&self, node: &Node<'_>) -> Read<FieldRef> {
         if self.is_psa
             && let [header, field] = node.just()?
-            && let Some(place) = psa::field(header.text()?, field.text()?)
+            && let Some(place) = psa_metadata::field(header.text()?, field.text()?)
         {
             return Ok(place);
         }
@@ -387,7 +368,8 @@ impl Layout {
             union.members.iter().for_each(|(name, ty)| text.line(&format!("{} {name};", self.types[*ty].ident)));
             text.line("}");
         }
-        let mut all: Vec<_> = self.instances.iter().filter(|(name, i)| i.metadata && !(self.is_psa && psa::is_own(name))).collect();
+        let mut all: Vec<_> =
+            self.instances.iter().filter(|(name, i)| i.metadata && !(self.is_psa && psa_metadata::is_own(name))).collect();
         all.sort_by_key(|(_, i)| &i.place);
         for (name, instance) in &all {
             text.line(&format!("struct {} {{", struct_of(&instance.place)));

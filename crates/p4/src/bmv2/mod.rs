@@ -19,6 +19,7 @@
 
 mod action;
 mod expr;
+mod field;
 mod flow;
 mod json;
 mod layout;
@@ -26,6 +27,9 @@ mod objects;
 mod parser;
 mod pipeline;
 mod psa;
+mod psa_externs;
+mod psa_metadata;
+mod psa_primitives;
 mod text;
 
 use crate::ast::Annotation;

@@ -2,9 +2,10 @@
 //! v1model's externs, and what names them.
 
 use super::expr::{Param, Registers, Scope, inner, literal};
+use super::field::Kind;
 use super::json::{Node, Read};
-use super::layout::{Kind, Layout};
-use super::psa;
+use super::layout::Layout;
+use super::psa_externs::{self, Externs};
 use super::text::{Names, Text, named, origin};
 use num_bigint::BigInt;
 use std::collections::HashMap;
@@ -38,7 +39,7 @@ pub(super) struct Objects<'a> {
     /// Numbers of field lists.
     pub lists: Vec<u64>,
     /// Of PSA.
-    pub externs: psa::Externs,
+    pub externs: Externs,
 }
 
 /// The errors that core.p4 declares.
@@ -70,7 +71,7 @@ impl<'a> Objects<'a> {
         }
         all.digests(root, layout, names, text)?;
         if layout.is_psa {
-            all.externs = psa::Externs::read(root, names, text)?;
+            all.externs = Externs::read(root, names, text)?;
         } else if let Some(first) = root.each("extern_instances")?.first() {
             return first.wrong("externs of a program's own are not supported");
         }
@@ -187,7 +188,7 @@ impl<'a> Objects<'a> {
                         (format!("action_selector({algorithm}, 32w{size}, 32w64)"), selector.need("input")?.list()?)
                     }
                     (Some(selector), true) => {
-                        let algorithm = psa::algorithm(&selector.need("algo")?)?;
+                        let algorithm = psa_externs::algorithm(&selector.need("algo")?)?;
                         (format!("ActionSelector({algorithm}, 32w{size}, 32w64)"), selector.need("input")?.list()?)
                     }
                 };

@@ -2,8 +2,9 @@
 
 use super::action::Statements;
 use super::expr::{inner, literal};
+use super::field::Kind;
 use super::json::{Node, Read};
-use super::layout::{Kind, Layout};
+use super::layout::Layout;
 use super::objects::Objects;
 use super::text::{Names, Text, named, origin};
 use num_bigint::{BigInt, Sign};

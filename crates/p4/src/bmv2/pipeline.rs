@@ -6,9 +6,10 @@
 
 use super::action::Action;
 use super::expr::literal;
+use super::field::Kind;
 use super::flow::{self, Arms, END, Unwritten};
 use super::json::{Node, Read};
-use super::layout::{Kind, Layout};
+use super::layout::Layout;
 use super::objects::Objects;
 use super::parser::key_value;
 use super::text::{Names, Text, named, origin};
