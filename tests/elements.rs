@@ -4,8 +4,8 @@
 
 #[path = "elements/constants.rs"]
 mod constants;
-#[path = "elements/native.rs"]
-mod native;
+#[path = "elements/standalone.rs"]
+mod standalone;
 
 use netvm::application::Library;
 use netvm::engines;
@@ -130,8 +130,8 @@ fn the_example_runs_as_a_program_of_its_own() {
     fs::create_dir_all(&folder).unwrap();
     let (input, output) = (folder.join("in.pcap"), folder.join("out.pcap"));
     fs::write(&input, capture(&[b"the first packet", b"2", b""])).unwrap();
-    let native = elements().join("native");
-    let make = Command::new("make").arg("-C").arg(&native).arg(format!("OUT={}", folder.display())).output().unwrap();
+    let standalone = elements().join("standalone");
+    let make = Command::new("make").arg("-C").arg(&standalone).arg(format!("OUT={}", folder.display())).output().unwrap();
     assert!(make.status.success(), "{}", String::from_utf8_lossy(&make.stderr));
     let run = Command::new(folder.join("paint")).args([&input, &output]).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
@@ -176,9 +176,9 @@ fn the_fuzz_target_takes_the_library() {
 }
 
 #[test]
-fn scripts_hold_natively() {
-    let native = native::Native::new(&elements());
-    judge(|class| native.reads(class), |class, cases| native.run(class, cases));
+fn scripts_hold_standalone() {
+    let standalone = standalone::Standalone::new(&elements());
+    judge(|class| standalone.reads(class), |class, cases| standalone.run(class, cases));
 }
 
 /// What netvm makes of the scripts with that engine.

@@ -2,7 +2,7 @@
  * netvm.h -- the element language: what a packet-processing element written in C can use
  *
  * An element class is one file NAME.c that includes this header. netvm compiles such files itself and knows every name below; for editors,
- * gcc and clang this is an ordinary header, and elements/native is the small runtime behind it (elements/native/README.md).
+ * gcc and clang this is an ordinary header, and elements/standalone is the small runtime behind it (elements/standalone/README.md).
  *
  * A file has, in any order: one ELEMENT, parameters, info fields, tables, static functions and data, and handlers, which netvm calls:
  *
@@ -50,7 +50,7 @@ typedef struct mac { u8 byte[6]; } mac_t;
 typedef struct in6 { u8 byte[16]; } in6_t;
 /* The text of a parameter, for print_text. */
 typedef const char *string;
-#include "netvm_native.h"
+#include "netvm_standalone.h"
 
 /* Parameters ADDR/MASK, ADDR/LEN: network and mask. */
 struct ip_prefix { be32 addr; be32 mask; };

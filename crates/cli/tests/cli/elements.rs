@@ -87,7 +87,7 @@ fn classes_are_listed_and_copied() {
     let copy = dir.file("library");
     run(&format!("elements --copy {copy}")).good();
     assert!(std::fs::read_to_string(format!("{copy}/include/netvm.h")).is_ok_and(|text| text.contains("NETVM_H")));
-    assert!(std::fs::read_to_string(format!("{copy}/native/table.c")).is_ok());
+    assert!(std::fs::read_to_string(format!("{copy}/standalone/table.c")).is_ok());
     assert!(run(&format!("elements --copy {copy}")).bad(1).contains("is there already"));
 }
 

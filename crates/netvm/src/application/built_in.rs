@@ -27,6 +27,6 @@ mod tests {
         for path in super::paths() {
             assert_eq!(super::text(path.to_str().unwrap()), std::fs::read_to_string(elements.join(path)).ok(), "{}", path.display());
         }
-        assert!(super::text("Classifier.c").is_some() && super::text("include/netvm.h").is_some() && super::text("native").is_none());
+        assert!(super::text("Classifier.c").is_some() && super::text("include/netvm.h").is_some() && super::text("standalone").is_none());
     }
 }

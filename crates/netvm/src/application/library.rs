@@ -80,7 +80,7 @@ impl Library {
     /// A file of the runtime of standalone programs, or `netvm.h` or what it includes: those built
     /// in, whatever folders have.
     pub(super) fn runtime(&self, name: &str) -> Option<String> {
-        built_in::text(&format!("native/{name}")).or_else(|| built_in::text(&format!("include/{name}")))
+        built_in::text(&format!("standalone/{name}")).or_else(|| built_in::text(&format!("include/{name}")))
     }
 
     /// All classes with the first line of their manuals, by name.

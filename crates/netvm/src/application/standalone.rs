@@ -1,6 +1,6 @@
 //! A configuration as one C program that needs nothing but a compiler of C: `netvm.h`, a copy of
-//! each class's file for each instance, the wires as calls, and the native runtime
-//! (elements/native/direct.h says what the parts are called).
+//! each class's file for each instance, the wires as calls, and the standalone runtime
+//! (elements/standalone/direct.h says what the parts are called).
 //!
 //! The copies of two instances share nothing but variables with a scope: every name at file level
 //! is replaced by one of its own, by a macro around the copy. What netvm itself has is `roles`'
@@ -45,7 +45,7 @@ const PRINTS: [&str; 11] = [
     "print_ascii",
     "print_time",
 ];
-/// Of info memory; what `netvm_native.h` has room for.
+/// Of info memory; what `netvm_standalone.h` has room for.
 const MOST_INFO: u32 = 512;
 
 /// The text of a configuration's program.
@@ -322,7 +322,7 @@ impl Writer<'_> {
             "\nint main(int argc, char **argv)\n{{\n    static const struct nv_program program = {{ nv_elements, nv_sources, nv_sinks, {counts}, {simulated} }};\n\n    \
              return nv_main(argc, argv, &program);\n}}\n"
         );
-        let mut seen = BTreeSet::from(["netvm.h", "netvm_native.h", "netvm_run.h", "direct.h", "elements.h"].map(str::to_owned));
+        let mut seen = BTreeSet::from(["netvm.h", "netvm_standalone.h", "netvm_run.h", "direct.h", "elements.h"].map(str::to_owned));
         for name in RUNTIME {
             self.runtime(name, &mut seen);
         }

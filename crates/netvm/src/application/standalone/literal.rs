@@ -121,7 +121,7 @@ pub(super) fn fill(e: &str, tables: &[Table], entries: &BTreeMap<String, Vec<Ent
     text + "}\n"
 }
 
-/// Key, mask, priority, value, as the native runtime has them in memory.
+/// Key, mask, priority, value, as the standalone runtime has them in memory.
 fn row(entry: &Entry, kind: TableKind, key: &Type, value: &Type) -> Vec<u8> {
     let mut row = in_memory(key, &of_limbs(&entry.key, key.size()), true);
     let mask = if kind.has_mask() { &*entry.mask } else { &[] };
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_have_the_bytes_that_the_native_runtime_compares() {
+    fn entries_have_the_bytes_that_the_standalone_runtime_compares() {
         let entry = Entry { key: [0x0a00_0000].into(), mask: [0xff00_0000].into(), priority: 3, value: [1, 2].into() };
         let row = row(&entry, TableKind::Prefix, &Type::Be(32), &Type::Be(16));
         assert_eq!(row, [10, 0, 0, 0, 255, 0, 0, 0, 0, 0, 0, 3, 2, 1]);

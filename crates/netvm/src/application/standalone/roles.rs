@@ -1,5 +1,5 @@
 //! Elements that netvm itself has: what each is in C, with the functions of
-//! `elements/native/elements.h`.
+//! `elements/standalone/elements.h`.
 //!
 //! A class is a function that makes a [`Role`] of its arguments. Arguments have been checked by the
 //! runtime; what it takes and standalone programs cannot do is refused here.

@@ -1,5 +1,5 @@
 /*
- * netvm_run.h -- what a generated application calls to run its elements natively
+ * netvm_run.h -- what a generated application calls to run its elements without netvm
  */
 #ifndef NETVM_RUN_H
 #define NETVM_RUN_H

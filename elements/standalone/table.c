@@ -1,5 +1,5 @@
 /*
- * table.c -- the native runtime's tables: hashed exact matching with timeouts, tries for prefixes, hashing by masks for ternary matches, lists for ranges
+ * table.c -- the standalone runtime's tables: hashed exact matching with timeouts, tries for prefixes, hashing by masks for ternary matches, lists for ranges
  *
  * A key is a row of bytes, the first most significant, which is what be types, mac_t and in6_t are in memory; ranges and prefixes of plain integers are
  * netvm's alone, and walks over plain integers go by their bytes in memory. Prefixes of four bytes have an array of their first 24 bits, and arrays of the last 8 where there are longer ones (Gupta, Lin, McKeown 1998);

@@ -1,6 +1,6 @@
 //! Runs element scripts on elements compiled by the system's C compiler: makes an application with
 //! an instance for each case, as a generator would, and hands the case's actions to
-//! `elements/native/script.c`.
+//! `elements/standalone/script.c`.
 //!
 //! Reads the declarations of an element by their macros, and arguments in the plainest form only:
 //! numbers, addresses, words. It is the yardstick that netvm's own compiler is held against, so it
@@ -16,7 +16,7 @@ use super::constants::{bytes_of, constant, fill, list, specs, split};
 use netvm::scripts::{Action, Case, Event, event};
 
 /// A folder in which applications are made.
-pub struct Native {
+pub struct Standalone {
     elements: PathBuf,
     folder: PathBuf,
 }
@@ -27,21 +27,21 @@ pub type Declaration = (String, Vec<String>);
 const RUNTIME: [&str; 6] = ["netvm", "table", "digest", "search", "handlers", "script"];
 const FLAGS: [&str; 7] = ["-std=c11", "-Wall", "-Wno-unused", "-Wno-pragma-pack", "-fwrapv", "-fno-strict-aliasing", "-O0"];
 
-impl Native {
+impl Standalone {
     /// Compiles the runtime into a new folder.
     pub fn new(elements: &Path) -> Self {
         let folder = std::env::temp_dir().join(format!("netvm-scripts-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let native = Self { elements: elements.to_owned(), folder };
+        let standalone = Self { elements: elements.to_owned(), folder };
         for part in RUNTIME {
-            native.compile(&elements.join(format!("native/{part}.c")), part).unwrap();
+            standalone.compile(&elements.join(format!("standalone/{part}.c")), part).unwrap();
         }
-        native
+        standalone
     }
 
     fn compile(&self, source: &Path, name: &str) -> Result<(), String> {
         let mut compiler = Command::new("gcc");
-        compiler.args(FLAGS).arg("-I").arg(self.elements.join("include")).arg("-I").arg(self.elements.join("native"));
+        compiler.args(FLAGS).arg("-I").arg(self.elements.join("include")).arg("-I").arg(self.elements.join("standalone"));
         let output = compiler.arg("-c").arg(source).arg("-o").arg(self.folder.join(format!("{name}.o"))).output();
         let output = output.map_err(|e| e.to_string())?;
         output.status.success().then_some(()).ok_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned())
@@ -95,7 +95,7 @@ impl Native {
     }
 }
 
-impl Drop for Native {
+impl Drop for Standalone {
     fn drop(&mut self) {
         drop(fs::remove_dir_all(&self.folder));
     }

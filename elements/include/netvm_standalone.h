@@ -1,7 +1,7 @@
 /*
- * netvm_native.h -- what stands behind netvm.h when gcc or clang compiles elements; netvm itself does not read this file
+ * netvm_standalone.h -- what stands behind netvm.h when gcc or clang compiles elements; netvm itself does not read this file
  *
- * An application is one translation unit, made by a generator (netvm compile --emit standalone; by hand: elements/native/example/paint.c). For each instance it defines
+ * An application is one translation unit, made by a generator (netvm compile --emit standalone; by hand: elements/standalone/example/paint.c). For each instance it defines
  *
  *   nv_self             as a macro: the name of the instance's struct nv_element
  *   NINPUTS, NOUTPUTS   as macros
@@ -13,8 +13,8 @@
  *
  * Info fields, header views and entries alias each other: compile with -fno-strict-aliasing and, for wrapping arithmetic, -fwrapv.
  */
-#ifndef NETVM_NATIVE_H
-#define NETVM_NATIVE_H
+#ifndef NETVM_STANDALONE_H
+#define NETVM_STANDALONE_H
 
 /* What programs cannot do that run without netvm. */
 #ifdef __has_attribute

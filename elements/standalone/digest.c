@@ -1,5 +1,5 @@
 /*
- * digest.c -- checksums, CRCs and the hash of the native runtime
+ * digest.c -- checksums, CRCs and the hash of the standalone runtime
  *
  * RFC 1071 and 1624; CRC-32 of IEEE 802.3, CRC-32C of RFC 3720, CRC-16 of X.25, a bit at a time; MurmurHash3_x86_32 (public domain) with seed 0.
  */

@@ -1,5 +1,5 @@
 /*
- * search.c -- texts and regular expressions of the native runtime, in the plainest way
+ * search.c -- texts and regular expressions of the standalone runtime, in the plainest way
  *
  * Expressions are POSIX extended ones, of the GNU C library, compiled when they are first used.
  */

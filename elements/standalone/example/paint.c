@@ -1,5 +1,5 @@
 /*
- * paint.c -- a complete native application, as a generator would write it
+ * paint.c -- a complete standalone application, as a generator would write it
  *
  *     FromDump(IN) -> paint :: Paint(3) -> count :: Counter -> check :: CheckPaint(3) -> repaint :: Paint(7) -> wrong :: CheckPaint(3);
  *     wrong[0] -> idle :: Idle;  wrong[1] -> passed :: Counter -> to_dump :: ToDump(OUT);

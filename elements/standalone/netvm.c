@@ -1,5 +1,5 @@
 /*
- * netvm.c -- the native runtime: packets, and their way through the elements
+ * netvm.c -- the standalone runtime: packets, and their way through the elements
  *
  * Packets of usual size come from those that were freed. A handler's packets leave when it has ended: the copies made by clone first, each with all that comes of
  * it, then the packet itself. Jobs wait on a stack, so that a path of any length needs no C stack. A trap jumps out of the handler, which loses its packet; copies

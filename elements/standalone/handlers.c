@@ -1,5 +1,5 @@
 /*
- * handlers.c -- the native runtime's read and write handlers, and output for people
+ * handlers.c -- the standalone runtime's read and write handlers, and output for people
  *
  * What elements print goes to standard error; while a read handler runs, it is gathered and becomes the handler's value. IPv6 addresses are
  * printed as RFC 5952 says.

@@ -1,5 +1,5 @@
 /*
- * capture.c -- captures in and out for native applications: classic pcap, in this machine's byte order, micro- or nanoseconds
+ * capture.c -- captures in and out for standalone applications: classic pcap, in this machine's byte order, micro- or nanoseconds
  */
 #include <stdio.h>
 #include <stdlib.h>
