@@ -1,8 +1,8 @@
 //! FromHost, KernelTap, KernelTun, those of DPDK, netmap and network simulators, and sockets: other
 //! ways to the host and its devices, which are captures here as FromDevice's and ToDevice's are.
 //!
-//! A capture stands for a device by the name that [`super::device_name`] finds. What these classes say of
-//! the host, such as its addresses, has no effect.
+//! A capture stands for a device by the name that [`super::device_name`] finds. What these classes
+//! say of the host, such as its addresses, has no effect.
 
 use super::super::{Args, ElementError, Packet};
 use super::{BuiltIn, BuiltInClass, Ctx, Facts, Handlers, Medium, Setup, Source, Task, fromdump, todump};
