@@ -22,7 +22,7 @@ pub(crate) struct Args {
     elements: Vec<PathBuf>,
 
     /// Write the built-in library to a new folder: classes, headers (include), and what runs them
-    /// as plain C programs (native)
+    /// as plain C programs (standalone)
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with_all = ["class", "elements"])]
     copy: Option<PathBuf>,
 }
