@@ -29,6 +29,7 @@ mod vector;
 pub use analysis::cost::CostModel;
 pub use analysis::facts::each_block;
 pub use analysis::keys;
+pub use analysis::work::work;
 pub use target::Target;
 
 use netil::Verified;

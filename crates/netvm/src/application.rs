@@ -46,8 +46,8 @@ mod watched;
 use crate::sync::lock;
 pub(crate) use cores::is_called;
 pub use cores::{
-    ChangeError, Cores, Flow, Flows, Item, Order, Placement, PlacementError, PlacementFn, Policies, Policy, Replicas, Sort, Stage, Thread,
-    pin,
+    ChangeError, Cores, Cuts, Flow, Flows, Item, MOST_THREADS, Order, Placement, PlacementError, PlacementFn, Policies, Policy, Replicas,
+    Sort, Stage, Thread, pin,
 };
 pub use embedded::{Embedded, NoDevice, Silent};
 pub use explain::{Account, ElementAccount};

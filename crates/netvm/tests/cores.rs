@@ -4,6 +4,8 @@
 mod graphs;
 #[path = "cores/keyed.rs"]
 mod keyed;
+#[path = "cores/pipeline.rs"]
+mod pipeline;
 #[path = "cores/ports.rs"]
 mod ports;
 #[path = "cores/random.rs"]
@@ -16,7 +18,7 @@ mod replay;
 mod verdicts;
 
 use graphs::{CONFIGURATIONS, Found, Kept, capture, engines as unkept, placed, reading, run};
-use netvm::application::{Application, Placement, Policies, Policy, Settings, Stage};
+use netvm::application::{Application, Cuts, Placement, Policies, Policy, Settings, Stage};
 use netvm::engines;
 use runtime::graph::{Common, Share};
 use std::path::Path;
@@ -62,10 +64,12 @@ const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
 ];
 
 /// Which order is kept, and how state in common is shared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum PlacementMode {
     Total,
     Replicate,
+    /// With several stages in order.
+    Pipeline(Cuts),
     Flow(Policy),
 }
 
@@ -86,6 +90,9 @@ fn run_on(
     let placement = match place {
         PlacementMode::Total => Placement::new(application.application(), &relax),
         PlacementMode::Replicate => Placement::total(application.application(), &relax, &Policies(vec![(None, Policy::Replicate)])),
+        PlacementMode::Pipeline(cuts) => {
+            Placement::new(application.application(), &relax).and_then(|all| all.cut_by(application.application(), &cuts))
+        }
         PlacementMode::Flow(policy) => Placement::by_flow(application.application(), &relax, &Policies(vec![(None, policy)])),
     };
     let placement = placement.unwrap_or_else(|why| panic!("{why}"));

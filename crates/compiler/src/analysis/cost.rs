@@ -28,10 +28,22 @@ pub struct CostModel {
     /// for each element; one of 16 ports has 44,000, which would take the compiler half as long
     /// again.
     pub function: usize,
+    /// A lookup in a table, in operations on numbers: a hash and a miss or two.
+    pub lookup: f64,
+    /// Other work of the runtime, in operations on numbers.
+    pub helper: f64,
 }
 
 impl CostModel {
     /// Processors of servers.
-    pub const SERVER: Self =
-        Self { vector_load: 30.0, set_test: 12.0, misprediction: 36.0, near_cache: 320 << 10, parallel_misses: 32, function: 16_000 };
+    pub const SERVER: Self = Self {
+        vector_load: 30.0,
+        set_test: 12.0,
+        misprediction: 36.0,
+        near_cache: 320 << 10,
+        parallel_misses: 32,
+        function: 16_000,
+        lookup: 40.0,
+        helper: 12.0,
+    };
 }

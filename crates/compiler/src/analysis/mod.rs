@@ -8,7 +8,7 @@
 //! - [`liveness`], [`probability`]: which values are still needed, which edge most packets take
 //! - [`guards`]: whether each access is guarded by a check, for debug builds
 //! - [`keys`]: which bytes of the packet the keys of tables are made of
-//! - [`cost`]: what the machine charges for
+//! - [`cost`]: what the machine charges for; [`work`]: how much a packet takes of it
 
 pub(crate) mod cost;
 pub(crate) mod effects;
@@ -21,3 +21,4 @@ pub(crate) mod liveness;
 pub(crate) mod probability;
 pub(crate) mod ranges;
 pub(crate) mod versions;
+pub(crate) mod work;

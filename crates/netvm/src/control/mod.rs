@@ -89,7 +89,7 @@ pub trait Controlled {
     fn stats(&self) -> Stats;
 
     /// By element, the stage that it is in; none on one thread.
-    fn stages(&self) -> Vec<&'static str> {
+    fn stages(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -265,7 +265,7 @@ impl Controlled for Cores {
         Cores::stats(self)
     }
 
-    fn stages(&self) -> Vec<&'static str> {
+    fn stages(&self) -> Vec<String> {
         self.placement().stage_names()
     }
 

@@ -3,7 +3,7 @@
 //! that of flows each flow gets what it gets there.
 
 use super::{apps, folder, remove};
-use netvm::application::{Policies, Policy};
+use netvm::application::{Cuts, Policies, Policy};
 use netvm::engines;
 use netvm::io::Timestamp;
 use netvm::io::between::Between;
@@ -128,6 +128,15 @@ fn applications_give_the_same_under_every_placement_and_policy() {
         for (replicas, policies) in [(2, vec![]), (5, vec![]), (3, vec![(None, Policy::Replicate)])] {
             let (name, at) = (format!("{config}, {replicas} replicas, {policies:?}"), folder("placed"));
             let found = run::run_on(&job, engine(config), engines::Settings::default(), &at, replicas, &Policies(policies));
+            let found = found.unwrap_or_else(|error| panic!("{name}: {error}"));
+            remove(&at);
+            assert!(found.outputs == wanted.outputs, "{name}: packets differ");
+            assert_eq!(counts(&found), counts(&wanted), "{name}");
+            assert_eq!(found.calls, wanted.calls, "{name}");
+        }
+        for cuts in [Cuts::Queues, Cuts::Threads(5)] {
+            let (name, at) = (format!("{config}, {cuts:?}"), folder("placed"));
+            let found = run::run_in_pipeline(&job, engine(config), engines::Settings::default(), &at, 2, &cuts);
             let found = found.unwrap_or_else(|error| panic!("{name}: {error}"));
             remove(&at);
             assert!(found.outputs == wanted.outputs, "{name}: packets differ");

@@ -10,7 +10,8 @@
 use super::placed::{APPS, App, compare_flows, counts, traffic};
 use super::{apps, folder, remove};
 use netvm::application::{
-    Application, Cores, Described, Flow, Graph, Placement, PlacementError, Policies, Policy, Prepared, Reading, Recipe, Settings, Version,
+    Application, Cores, Cuts, Described, Flow, Graph, Placement, PlacementError, Policies, Policy, Prepared, Reading, Recipe, Settings,
+    Version,
 };
 use netvm::engines;
 use netvm::scripts::scenarios::run::{self, Job, Packets, Running};
@@ -38,16 +39,26 @@ enum PlacementChoice {
     One,
     Total(usize),
     Replicate(usize),
+    /// So many replicas, and several stages in order.
+    Pipeline(usize, Cutting),
     Flow(usize, Policy),
+}
+
+/// Where stages in order are cut.
+#[derive(Clone, Copy, Debug)]
+enum Cutting {
+    Queues,
+    Threads(usize),
 }
 
 impl PlacementChoice {
     fn drawn(random: &mut Random) -> Self {
         let replicas = 1 + random.below(8);
-        match random.below(5) {
+        match random.below(6) {
             0 => Self::One,
             1 | 2 => Self::Total(replicas),
             3 => Self::Replicate(1 + random.below(3)),
+            4 => Self::Pipeline(replicas, if random.below(2) == 0 { Cutting::Queues } else { Cutting::Threads(2 + random.below(7)) }),
             _ => Self::Flow(replicas, random.one_of(&[Policy::Lock, Policy::Transaction, Policy::Copies, Policy::Auto])),
         }
     }
@@ -58,6 +69,13 @@ impl PlacementChoice {
         match self {
             Self::One | Self::Total(_) => Placement::new(application.application(), &[]),
             Self::Replicate(_) => Placement::total(application.application(), &[], &by(Policy::Replicate)),
+            Self::Pipeline(_, cutting) => {
+                let cuts = match cutting {
+                    Cutting::Queues => Cuts::Queues,
+                    Cutting::Threads(threads) => Cuts::Threads(threads),
+                };
+                Placement::new(application.application(), &[])?.cut_by(application.application(), &cuts)
+            }
             Self::Flow(_, policy) => Placement::by_flow(application.application(), &[], &by(policy)),
         }
     }
@@ -65,7 +83,7 @@ impl PlacementChoice {
     /// Begins the run.
     fn begin(self, application: &Application, settings: Settings, host: Box<dyn netvm::application::Host>) -> Result<Running, String> {
         let (jit, none) = (engines::find("jit").unwrap(), engines::Settings::default());
-        let (Self::Total(replicas) | Self::Replicate(replicas) | Self::Flow(replicas, _)) = self else {
+        let (Self::Total(replicas) | Self::Replicate(replicas) | Self::Pipeline(replicas, _) | Self::Flow(replicas, _)) = self else {
             let graph = application.start(jit, none, settings, host).map_err(|error| error.to_string())?;
             return Ok(Running::Graph(Box::new(graph)));
         };
@@ -217,7 +235,7 @@ fn one(seed: u64, done: &mut Done) {
         if let Running::Cores(cores) = &mut running {
             let recipe = recipe.borrow().clone().unwrap();
             cores.renew_by(recipe, Box::new(move |application| place.placement(application)));
-            if matches!(place, PlacementChoice::Total(_) | PlacementChoice::Flow(..)) {
+            if matches!(place, PlacementChoice::Total(_) | PlacementChoice::Pipeline(..) | PlacementChoice::Flow(..)) {
                 let prepared = |with| cores.prepare(&version(&text, with)).unwrap_or_else(|why| panic!("{why}"));
                 ready.borrow_mut().extend([true, false].map(prepared));
             }
@@ -231,7 +249,7 @@ fn one(seed: u64, done: &mut Done) {
             return;
         }
         match running {
-            Running::Cores(cores) if matches!(place, PlacementChoice::Total(_)) && random.below(6) == 0 => {
+            Running::Cores(cores) if matches!(place, PlacementChoice::Total(_) | PlacementChoice::Pipeline(..)) && random.below(6) == 0 => {
                 with = !with;
                 done.swaps += usize::from(swap_on(cores, ready.borrow_mut().pop_front(), &text, with));
             }

@@ -8,7 +8,7 @@ use super::run::cores::{Kept, State, parse_state};
 use super::run::{configuration, search};
 use crate::failure::{Failure, Outcome};
 use crate::out::Out;
-use netvm::application::Application;
+use netvm::application::{Application, Cuts};
 use std::path::PathBuf;
 
 /// Check a Click configuration or a P4 program
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Which elements may be replicated, and what is kept where.
 fn place(args: &Args, application: &Application, out: &mut Out) -> Outcome {
-    let placement = args.order.place(application, &[], &args.state, &[]).map_err(Failure::failed)?;
+    let placement = args.order.place(application, &[], &args.state, (&[], &Cuts::None)).map_err(Failure::failed)?;
     if args.json {
         return out.json(&placement::json(application.application(), &placement));
     }

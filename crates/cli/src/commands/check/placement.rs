@@ -1,17 +1,17 @@
 //! The placement of a configuration's elements, and how what they keep is shared, as lines and as
 //! JSON.
 
-use netvm::application::{Item, Placement, Stage};
+use netvm::application::{Item, Order, Placement, Stage};
 use netvm::netil::app::Application;
 use serde_json::{Value, json};
 
 /// By element: its name and class, the stage that it is in, and why it is in the last one.
 pub(super) fn json(application: &Application, placement: &Placement) -> Value {
-    let stage = |stage| match stage {
-        Stage::Source => "source",
-        Stage::Replica => "replica",
-        Stage::Rest => "in order",
-        Stage::Shared => "shared",
+    let stage = |stage: Stage| match stage {
+        Stage::Source => "source".to_owned(),
+        Stage::Replica => "replica".to_owned(),
+        Stage::Ordered(_) | Stage::Rest => stage.name(Order::Total),
+        Stage::Shared => "shared".to_owned(),
     };
     let element = |(at, instance): (usize, &netvm::netil::app::Instance)| json!({ "name": instance.name, "class": instance.class, "stage": stage(placement.stages[at]), "reason": placement.reasons[at], "policy": placement.policies.get(&at).map(|_| placement.policy_shown(at)) });
     json!({ "elements": application.instances.iter().enumerate().map(element).collect::<Vec<_>>(), "flow": placement.flow_shown(application), "state": items(&placement.items(application)) })

@@ -7,7 +7,9 @@ use super::terminal::{Terminal, unless_ended};
 use crate::failure::{self, Failure, Outcome};
 use crate::progress::Progress;
 use crate::signals::Signals;
-use netvm::application::{Application, Cores, Library, Placement, PlacementError, Policies, Policy, Reading, Recipe, Settings, Stage};
+use netvm::application::{
+    Application, Cores, Cuts, Library, MOST_THREADS, Placement, PlacementError, Policies, Policy, Reading, Recipe, Settings, Stage,
+};
 use netvm::control::Server;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub(crate) enum ReplicaPlacement {
     Auto,
     /// So many.
     Replicas(usize),
+    /// One, and what runs in order in several stages.
+    Pipeline(Cuts),
     /// As a file says.
     Written(Arc<Placed>),
 }
@@ -42,14 +46,17 @@ impl Kept {
         application: &Application,
         relax: &[String],
         state: &[State],
-        in_order: &[String],
+        (in_order, cuts): (&[String], &Cuts),
     ) -> Result<Placement, PlacementError> {
         match self {
-            Self::Total => Placement::total_but(application.application(), relax, &Policies(state.to_vec()), in_order),
+            Self::Total => Placement::total_but(application.application(), relax, &Policies(state.to_vec()), in_order)?
+                .cut_by(application.application(), cuts),
             Self::Flow if !in_order.is_empty() => {
                 Err(PlacementError::Application("with --order flow each replica has all elements: nothing is in order".to_owned()))
             }
-            Self::Flow => Placement::by_flow(application.application(), relax, &Policies(state.to_vec())),
+            Self::Flow => {
+                Placement::by_flow(application.application(), relax, &Policies(state.to_vec()))?.cut_by(application.application(), cuts)
+            }
         }
     }
 }
@@ -65,17 +72,22 @@ pub(crate) fn parse_state(text: &str) -> Result<State, String> {
     policy.map(|policy| (of, policy)).ok_or_else(|| format!("expected one of {}, or ELEMENT=lock and the like", words()))
 }
 
-/// `auto`, `pipeline`, `rtc:N`, or a file.
+/// `auto`, `pipeline`, `pipeline:N`, `rtc:N`, or a file.
 pub(crate) fn parse(text: &str) -> Result<ReplicaPlacement, String> {
     match text.split_once(':') {
         None if text == "auto" => Ok(ReplicaPlacement::Auto),
-        None if text == "pipeline" => Ok(ReplicaPlacement::Replicas(1)),
+        None if text == "pipeline" => Ok(ReplicaPlacement::Pipeline(Cuts::Queues)),
+        Some(("pipeline", number)) => match number.parse() {
+            Ok(threads) if (2..=MOST_THREADS).contains(&threads) => Ok(ReplicaPlacement::Pipeline(Cuts::Threads(threads))),
+            _ => Err(format!("pipeline takes from 2 to {MOST_THREADS} threads")),
+        },
         Some(("rtc", number)) => match number.parse() {
             Ok(replicas) if (1..=MOST).contains(&replicas) => Ok(ReplicaPlacement::Replicas(replicas)),
             _ => Err(format!("rtc takes from 1 to {MOST} replicas")),
         },
         _ if Path::new(text).is_file() => placed::read(Path::new(text), MOST).map(|placed| ReplicaPlacement::Written(Arc::new(placed))),
-        _ => Err("expected auto, pipeline, rtc:N with the number of replicas, or a file with a placement".to_owned()),
+        _ => Err("expected auto, pipeline, pipeline:N with the number of threads, rtc:N with that of replicas, or a file with a placement"
+            .to_owned()),
     }
 }
 
@@ -84,12 +96,18 @@ impl ReplicaPlacement {
         match self {
             Self::Auto => std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST)),
             Self::Replicas(replicas) => *replicas,
+            Self::Pipeline(_) => 1,
             Self::Written(placed) => placed.replicas,
         }
     }
 
-    fn in_order(&self) -> &[String] {
-        if let Self::Written(placed) = self { &placed.in_order } else { &[] }
+    /// Elements that run in order, and where these are cut into stages.
+    fn cuts(&self) -> (&[String], &Cuts) {
+        match self {
+            Self::Written(placed) => (&placed.in_order, &placed.cuts),
+            Self::Pipeline(cuts) => (&[], cuts),
+            Self::Auto | Self::Replicas(_) => (&[], &Cuts::None),
+        }
     }
 
     /// Whether elements are in replicas that a file says must be.
@@ -118,7 +136,7 @@ impl ReplicaPlacement {
 
 /// Which thread each element is on, and why.
 pub(super) fn explain(args: &Args, application: &Application, place: &ReplicaPlacement) -> Outcome<Placement> {
-    let placement = args.order.place(application, &args.relax, &args.state, place.in_order()).map_err(|why| match args.order {
+    let placement = args.order.place(application, &args.relax, &args.state, place.cuts()).map_err(|why| match args.order {
         _ if matches!(why, PlacementError::Asked(_)) => Failure::failed(why),
         Kept::Total => Failure::failed(format_args!("this configuration runs on one thread only: {why}")),
         Kept::Flow => Failure::failed(format_args!(
@@ -161,7 +179,7 @@ pub(super) fn run(
     let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
     let mut cores = unless_ended(started, signals)?;
     let (order, relax, state, written) = (args.order, args.relax.clone(), args.state.clone(), place.clone());
-    cores.renew_by(recipe, Box::new(move |new| order.place(new, &relax, &state, written.in_order())));
+    cores.renew_by(recipe, Box::new(move |new| order.place(new, &relax, &state, written.cuts())));
     if super::record::wanted(args, application) {
         let (packets, all) = super::record::amount(args);
         cores.record(packets, all).map_err(|why| Failure::usage(format_args!("--record: {why}")))?;
@@ -233,11 +251,12 @@ mod tests {
     #[test]
     fn placements_are_read() {
         assert_eq!(parse("auto"), Ok(ReplicaPlacement::Auto));
-        assert_eq!(parse("pipeline"), Ok(ReplicaPlacement::Replicas(1)));
+        assert_eq!(parse("pipeline"), Ok(ReplicaPlacement::Pipeline(Cuts::Queues)));
+        assert_eq!(parse("pipeline:5"), Ok(ReplicaPlacement::Pipeline(Cuts::Threads(5))));
         assert_eq!(parse("rtc:4"), Ok(ReplicaPlacement::Replicas(4)));
         assert_eq!(parse_state("x=shard"), Ok((Some("x".to_owned()), Policy::Shard)));
         assert!(parse_state("fast").unwrap_err().contains("auto, lock, transaction, copies, replicate, affinity, shard"));
-        for wrong in ["rtc", "rtc:0", "rtc:x", "rtc:257", "4", ""] {
+        for wrong in ["rtc", "rtc:0", "rtc:x", "rtc:257", "pipeline:1", "pipeline:65", "4", ""] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -6,10 +6,12 @@
 //! pin replica 0 1
 //! replica CheckIPHeader      an element or a class that must be in replicas: where it cannot be, the run is refused with the reason
 //! in-order logger            one that runs in order, although it could be in replicas
+//! cut Queue                  an element or a class that a stage begins with, which has a thread of its own
 //! ```
 //!
 //! Behind # stands a comment. What a line cannot mean is refused with its number.
 
+use netvm::application::Cuts;
 use std::fs;
 use std::path::Path;
 
@@ -27,6 +29,8 @@ pub(crate) struct Placed {
     pub replicated: Vec<String>,
     /// Those that run in order.
     pub in_order: Vec<String>,
+    /// Where these are cut into stages.
+    pub cuts: Cuts,
 }
 
 /// Reads a file.
@@ -60,7 +64,11 @@ fn take(words: &[&str], most: usize, placed: &mut Placed) -> Result<(), String> 
         }
         ["replica", name] => placed.replicated.push((*name).to_owned()),
         ["in-order", name] => placed.in_order.push((*name).to_owned()),
-        _ => return Err("expected `replicas N`, `pin THREAD CORE`, `replica NAME` or `in-order NAME`".to_owned()),
+        ["cut", name] => match &mut placed.cuts {
+            Cuts::Before(names) => names.push((*name).to_owned()),
+            cuts => *cuts = Cuts::Before(vec![(*name).to_owned()]),
+        },
+        _ => return Err("expected `replicas N`, `pin THREAD CORE`, `replica NAME`, `in-order NAME` or `cut NAME`".to_owned()),
     }
     Ok(())
 }
@@ -71,10 +79,11 @@ mod tests {
 
     #[test]
     fn placements_are_read_and_wrong_lines_told() {
-        let text = "# two\nreplicas 2\npin replica 0 1  # the first\npin sources 0\nreplica Strip\nin-order c\n";
+        let text = "# two\nreplicas 2\npin replica 0 1  # the first\npin sources 0\nreplica Strip\nin-order c\ncut Queue\ncut d\n";
         let placed = parse(text, 8).unwrap();
         assert_eq!((placed.replicas, placed.pins), (2, vec![("replica 0".to_owned(), 1), ("sources".to_owned(), 0)]));
         assert_eq!((placed.replicated, placed.in_order), (vec!["Strip".to_owned()], vec!["c".to_owned()]));
+        assert_eq!(placed.cuts, Cuts::Before(vec!["Queue".to_owned(), "d".to_owned()]));
         for (text, why) in [
             ("", "a line `replicas N` is missing"),
             ("\nreplicas 9", "line 2: there are from 1 to 8 replicas"),

@@ -46,7 +46,7 @@ pub(super) struct Graph<'t> {
 
 /// A stage.
 struct Column<'t> {
-    title: &'static str,
+    title: String,
     threads: Vec<&'t Busy>,
     elements: Vec<&'t Row>,
 }
@@ -65,7 +65,9 @@ impl<'t> Graph<'t> {
         let known = |name: &str| table.rows.iter().any(|row| row.stage.as_deref() == Some(name));
         let in_order = known("sources") || known("in order");
         let titles = if in_order { ["sources", "replicas", "in order"] } else { ["replicas", "all replicas", "first replica"] };
-        let columns: Vec<Column<'t>> = titles.iter().map(|title| Column::of(table, title)).filter(Column::is_there).collect();
+        let [first, second, last] = titles.map(str::to_owned);
+        let titles = [first, second].into_iter().chain(stages_in_order(table)).chain([last]);
+        let columns: Vec<Column<'t>> = titles.map(|title| Column::of(table, title)).filter(Column::is_there).collect();
         let threads: usize = columns.iter().map(|column| column.threads.len()).sum();
         (threads > 1).then_some(Self { columns, table, chosen })
     }
@@ -104,7 +106,7 @@ impl<'t> Graph<'t> {
             let rows = if n == 0 { elements } else { 0 };
             let lines = rows as u16 + u16::from(thread.is_some());
             let at = Rect { y: top, height: lines + 2, ..area };
-            self.draw_box(column.title, thread, at, buffer);
+            self.draw_box(&column.title, thread, at, buffer);
             let inside = Rect { x: at.x + 1, y: at.y + at.height - 1 - rows as u16, width: at.width - 2, height: rows as u16 };
             let from = first.min(column.elements.len() - elements);
             let shown = column.elements.iter().skip(from).take(rows);
@@ -149,16 +151,24 @@ impl<'t> Graph<'t> {
     }
 }
 
+/// The stages between replicas and the last one: `in order 1` and so on.
+fn stages_in_order(table: &Table) -> Vec<String> {
+    let numbered = |thread: &&Busy| thread.name.strip_prefix("in order ").is_some_and(|number| number.parse::<u32>().is_ok());
+    let mut names: Vec<String> = table.threads.iter().filter(numbered).map(|thread| thread.name.clone()).collect();
+    names.sort_by_key(|name| number_of(name));
+    names
+}
+
 impl<'t> Column<'t> {
-    fn of(table: &'t Table, title: &&'static str) -> Self {
-        let is_of = |thread: &&Busy| match *title {
+    fn of(table: &'t Table, title: String) -> Self {
+        let is_of = |thread: &&Busy| match title.as_str() {
             "replicas" => thread.name.starts_with("replica"),
             title => thread.name == title,
         };
         let mut threads: Vec<&Busy> = table.threads.iter().filter(|thread| thread.moves).filter(is_of).collect();
         threads.sort_by_key(|thread| number_of(&thread.name));
-        let is_in = |row: &&Row| row.stage.as_deref() == Some(*title);
-        Self { title, threads, elements: table.rows.iter().filter(is_in).collect() }
+        let elements = table.rows.iter().filter(|row| row.stage.as_deref() == Some(&title)).collect();
+        Self { title, threads, elements }
     }
 
     fn is_there(&self) -> bool {

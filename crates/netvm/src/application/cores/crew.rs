@@ -20,21 +20,22 @@
 //! Left out: elements that keep state by flow, whose flows would move to replicas that do not have
 //! it.
 
+use super::between::{Ends, run_between};
 use super::change::{Change, Flows};
 use super::channel::{Receiver, Sender, channel};
 use super::error::ChangeError;
 use super::handlers::{Directory, Request};
-use super::replicas::{Ends, run_replica};
+use super::inputs::{Inputs, NewInputs};
 use super::workers::{Base, Ready, Workers};
 use super::{Cores, Epochs, Making, Mode, Part, Placement, Stage, lock};
-use runtime::graph::ring::{Batch, Flow, Rings};
+use runtime::graph::ring::{Batch, Flow};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The most replicas.
-const MOST: usize = 256;
+pub(super) const MOST: usize = 256;
 
 /// How many replicas there are, and what is to come of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +69,10 @@ struct Coming {
 pub(super) struct Crew {
     base: Base,
     part: Arc<Part>,
-    annotated: Vec<bool>,
     /// Where batches go back to.
     returns: mpsc::Sender<Batch>,
+    /// Where the next stage takes the outputs of new replicas from.
+    next: NewInputs,
     change: Arc<Change>,
     /// Why there cannot be more or fewer, or other packets in each.
     fixed: Fixed,
@@ -81,17 +83,16 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// For replicas of that part, whose lanes' annotations are looked at or not; `fixed`: why that
-    /// stays as it is.
+    /// For replicas of that part; `fixed`: why that stays as it is.
     pub(super) fn new(
         base: Base,
-        (part, annotated): (Arc<Part>, Vec<bool>),
-        returns: mpsc::Sender<Batch>,
+        part: Arc<Part>,
+        (returns, next): (mpsc::Sender<Batch>, NewInputs),
         change: Arc<Change>,
         fixed: Fixed,
     ) -> Self {
         let made = change.active();
-        Self { base, part, annotated, returns, change, fixed, made, wanted: made, coming: None, made_in: Duration::ZERO }
+        Self { base, part, returns, next, change, fixed, made, wanted: made, coming: None, made_in: Duration::ZERO }
     }
 
     pub(super) fn replicas(&self) -> Replicas {
@@ -125,9 +126,9 @@ impl Crew {
     }
 
     /// Replicas that come are those of another version.
-    pub(super) fn become_new(&mut self, making: Making, (part, annotated): (Arc<Part>, Vec<bool>), placement: &Placement) {
+    pub(super) fn become_new(&mut self, making: Making, part: Arc<Part>, placement: &Placement) {
         self.base.making = making;
-        (self.part, self.annotated) = (part, annotated);
+        self.part = part;
         self.fixed = Fixed { replicas: placement.keeps_replicas(), flow: placement.keeps_flow() };
         *lock(&self.change.flow) = Flows { active: placement.flow, wanted: placement.flow };
     }
@@ -146,13 +147,7 @@ impl Crew {
     }
 
     /// Goes on with what is wanted: begins to make a replica, or lets one that is made come in.
-    /// `inputs`: what the last stage receives from.
-    pub(super) fn work(
-        &mut self,
-        directory: &Directory,
-        inputs: &mut Vec<Receiver>,
-        threads: &mut Vec<JoinHandle<()>>,
-    ) -> Result<(), ChangeError> {
+    pub(super) fn work(&mut self, directory: &Directory, threads: &mut Vec<JoinHandle<()>>) -> Result<(), ChangeError> {
         let Some(coming) = self.coming.take() else {
             if self.wanted > self.made {
                 self.begin(directory, threads).inspect_err(|_| self.wanted = self.made)?;
@@ -160,7 +155,7 @@ impl Crew {
             return Ok(());
         };
         match coming.ready.try_recv() {
-            Ok(Ok(_)) => self.join(coming, directory, inputs),
+            Ok(Ok(_)) => self.join(coming, directory),
             Err(mpsc::TryRecvError::Empty) => {
                 self.coming = Some(coming);
                 Ok(())
@@ -184,13 +179,12 @@ impl Crew {
     fn begin(&mut self, directory: &Directory, threads: &mut Vec<JoinHandle<()>>) -> Result<(), ChangeError> {
         let (sender, input) = channel(&self.base.relief);
         let (output, result) = channel(&self.base.relief);
-        let (part, returns) = (Arc::clone(&self.part), self.returns.clone());
-        let rings = Rings { numbers: true, annotated: self.annotated.clone(), ..Rings::default() };
+        let (part, returns) = (Arc::clone(&self.part), Some(self.returns.clone()));
         let mut workers = Workers::new(self.base.clone());
         let name = format!("replica {}", self.made);
         let level = input.level();
-        let spawned =
-            workers.spawn(&name, Stage::Replica, move |own| run_replica(own, &part, rings, Ends { input, output, returns }, None));
+        let ends = Ends { inputs: Inputs::new(vec![input]).0, output, returns };
+        let spawned = workers.spawn(&name, Stage::Replica, move |own| run_between(own, &part, ends, None));
         spawned.map_err(ChangeError::failed)?;
         let (mut began, mut new, mut ready) = workers.into_parts();
         threads.append(&mut began);
@@ -201,7 +195,7 @@ impl Crew {
         Ok(())
     }
 
-    fn join(&mut self, coming: Coming, directory: &Directory, inputs: &mut Vec<Receiver>) -> Result<(), ChangeError> {
+    fn join(&mut self, coming: Coming, directory: &Directory) -> Result<(), ChangeError> {
         let written = directory.written().inspect_err(|_| self.wanted = self.made)?;
         self.made_in = coming.begun.elapsed();
         directory.send_last(
@@ -211,7 +205,8 @@ impl Crew {
                 .chain(directory.recording().map(|recording| Request::Record(recording, mpsc::channel().0)))
                 .chain([Request::Go]),
         );
-        inputs.push(coming.result);
+        // If nobody takes it the run has ended.
+        let _ = self.next.send(coming.result);
         self.made += 1;
         lock(&self.change.new).push(coming.sender);
         self.change.wanted.store(self.wanted.min(self.made), Ordering::Release);

@@ -1,8 +1,9 @@
-//! An application cut into three stages: sources, what may run in replicas, and the rest.
+//! An application cut into stages: sources, what may run in replicas, and what runs in order, in one
+//! stage or several.
 //!
 //! Each stage is the whole application with the elements of other stages absent, and with ends of
 //! rings where connections were cut. A lane is the place in a later stage that packets go to;
-//! connections to one place have one lane.
+//! connections to one place have one lane. Lanes to a stage behind the next one go through that.
 
 use super::placement::Placement;
 use super::stage::Stage;
@@ -13,77 +14,70 @@ use runtime::graph::ring::{ABSENT, FROM_RING, TO_RING, behind};
 /// One stage's application, and its ends of rings.
 pub(super) struct Part {
     pub application: Application,
+    pub stage: Stage,
     /// The element that packets come from.
     pub from: Option<usize>,
     /// Those that they leave by.
     pub to: Vec<usize>,
+    /// By lane that leaves: whether annotations are looked at behind it.
+    pub annotated: Vec<bool>,
 }
 
 /// The stages.
 pub(super) struct Cut {
-    pub sources: Part,
-    /// None where nothing is for replicas.
-    pub replicas: Option<Part>,
+    /// Those before the last one, in the order in which packets come to them.
+    pub before: Vec<Part>,
     pub rest: Part,
-    /// By lane into the last stage: whether annotations are looked at behind it.
-    pub annotated: Vec<bool>,
 }
 
 /// Cuts an application as it is placed.
 pub(super) fn cut(application: &Application, placement: &Placement) -> Cut {
-    let stage = |end: End| placement.stages[end.instance as usize];
-    let leaves = |from: Stage| application.wires.iter().filter(move |wire| stage(wire.from) == from && stage(wire.to) != from);
-    let from_sources = places(leaves(Stage::Source));
-    let has_replicas = placement.stages.contains(&Stage::Replica);
-    let later: Vec<&Wire> = leaves(Stage::Source).filter(|wire| stage(wire.to) == Stage::Rest).chain(leaves(Stage::Replica)).collect();
-    let into_rest = if has_replicas { places(later.into_iter()) } else { from_sources.clone() };
-    let replicas = has_replicas.then(|| middle(application, placement, &from_sources, &into_rest));
-    let mut sources = only(application, placement, Stage::Source);
-    let all = (0..from_sources.len() as u16).collect();
-    let to = add(&mut sources, TO_RING, lanes(all));
-    connect_out(&mut sources, application, to, placement, Stage::Source, &from_sources);
-    let mut rest = only(application, placement, Stage::Rest);
-    let from = add(&mut rest, FROM_RING, Vec::new());
-    connect_in(&mut rest, from, into_rest.iter().enumerate());
-    let annotated = into_rest.iter().map(|end| is_looked_at(application, *end)).collect();
-    Cut {
-        sources: Part { application: sources, from: None, to: vec![to] },
-        replicas,
-        rest: Part { application: rest, from: Some(from), to: Vec::new() },
-        annotated,
-    }
+    let stages = placement.before_the_last();
+    let place = |end: End| {
+        let stage = placement.stages[end.instance as usize];
+        stages.iter().position(|it| *it == stage).unwrap_or(stages.len())
+    };
+    let into = |next: usize| places(application.wires.iter().filter(move |wire| place(wire.from) < next && place(wire.to) >= next));
+    let lanes: Vec<Vec<End>> = (0..=stages.len()).map(into).collect();
+    let before = stages.iter().zip(lanes.windows(2)).map(|(stage, lanes)| part(application, placement, *stage, (&lanes[0], &lanes[1])));
+    let before = before.collect();
+    Cut { before, rest: part(application, placement, Stage::Rest, (lanes.last().map_or(&[], Vec::as_slice), &[])) }
 }
 
-/// What replicas run: lanes that go past them go through.
-fn middle(application: &Application, placement: &Placement, from_sources: &[End], into_rest: &[End]) -> Part {
-    let mut part = only(application, placement, Stage::Replica);
-    let from = add(&mut part, FROM_RING, Vec::new());
-    let inside = |end: &End| placement.stages[end.instance as usize] == Stage::Replica;
-    connect_in(&mut part, from, from_sources.iter().enumerate().filter(|(_, end)| inside(end)));
-    let groups = groups(application, placement, into_rest);
+/// What a stage runs, with the lanes that lead into it and those that lead on; lanes that go past
+/// it go through.
+fn part(application: &Application, placement: &Placement, stage: Stage, (into, out): (&[End], &[End])) -> Part {
+    let mut part = only(application, placement, stage);
+    let from = (stage != Stage::Source).then(|| add(&mut part, FROM_RING, Vec::new()));
+    let inside = |end: &End| placement.stages[end.instance as usize] == stage;
+    if let Some(from) = from {
+        connect_in(&mut part, from, into.iter().enumerate().filter(|(_, end)| inside(end)));
+    }
+    let groups = if stage == Stage::Source { vec![(0..out.len() as u16).collect()] } else { groups(application, placement, stage, out) };
     let mut to = Vec::new();
-    for group in &groups {
+    for group in groups.iter().filter(|_| stage != Stage::Rest) {
         let element = add(&mut part, TO_RING, lanes(group.clone()));
         to.push(element);
-        let ends: Vec<End> = group.iter().map(|lane| into_rest[*lane as usize]).collect();
-        connect_out(&mut part, application, element, placement, Stage::Replica, &ends);
-        for (lane, end) in from_sources.iter().enumerate() {
+        let ends: Vec<End> = group.iter().map(|lane| out[*lane as usize]).collect();
+        connect_out(&mut part, application, element, placement, stage, &ends);
+        for (from, (lane, end)) in from.iter().flat_map(|from| into.iter().enumerate().map(move |lane| (*from, lane))) {
             if let Some(port) = ends.iter().position(|other| other == end) {
                 part.wires.push(wire(from, lane, element, port));
             }
         }
     }
-    Part { application: part, from: Some(from), to }
+    let annotated = out.iter().map(|end| is_looked_at(application, *end)).collect();
+    Part { application: part, stage, from, to, annotated }
 }
 
 /// Lanes that packets may take in bursts without one another: where a copy and its packet may meet
 /// again behind two lanes, these leave by one element, one packet at a time.
-fn groups(application: &Application, placement: &Placement, into_rest: &[End]) -> Vec<Vec<u16>> {
-    let all = 0..into_rest.len() as u16;
-    if !placement.stages.iter().zip(&application.instances).any(|(stage, instance)| *stage == Stage::Replica && instance.copies()) {
+fn groups(application: &Application, placement: &Placement, stage: Stage, out: &[End]) -> Vec<Vec<u16>> {
+    let all = 0..out.len() as u16;
+    if !placement.of(stage).any(|at| application.instances[at].copies()) {
         return all.map(|lane| vec![lane]).collect();
     }
-    let behind: Vec<_> = into_rest.iter().map(|end| behind(application, end.instance)).collect();
+    let behind: Vec<_> = out.iter().map(|end| behind(application, end.instance)).collect();
     let mut groups: Vec<Vec<u16>> = Vec::new();
     for lane in all {
         let meets = |group: &Vec<u16>| group.iter().any(|other| !behind[*other as usize].is_disjoint(&behind[lane as usize]));

@@ -109,9 +109,7 @@ impl Application {
 
 /// The application of replicas, the first of which is the caller's, as if it were cut.
 pub(super) fn whole(application: &app::Application, placement: &Placement) -> Cut {
-    let nothing = Part { application: app::Application::default(), from: None, to: Vec::new() };
-    let (rest, replicas) = (part(application, placement, true), Some(part(application, placement, false)));
-    Cut { sources: nothing, replicas, rest, annotated: Vec::new() }
+    Cut { before: vec![part(application, placement, false)], rest: part(application, placement, true) }
 }
 
 /// How the states of elements are shared, readers of them among these.
@@ -140,7 +138,8 @@ pub(super) fn part(application: &app::Application, placement: &Placement, first:
     for at in placement.of(Stage::Rest).filter(|_| !first) {
         (application.instances[at].class, application.instances[at].body) = (ABSENT.to_owned(), Body::BuiltIn(Vec::new()));
     }
-    Part { application, from: None, to: Vec::new() }
+    let stage = if first { Stage::Rest } else { Stage::Replica };
+    Part { application, stage, from: None, to: Vec::new(), annotated: Vec::new() }
 }
 
 impl Others {

@@ -195,10 +195,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const GONE: &str = "the thread of this element has ended";
 
 impl Directory {
-    /// `sources`, `replicas`: the elements of these stages; `replayed`: those whose state each
-    /// replica has of all packets.
-    pub(super) fn new(workers: Vec<Worker>, [sources, replicas]: [Vec<String>; 2], replayed: HashSet<String>, bases: Bases) -> Self {
-        let (stages, bases) = (Mutex::new(by_name(sources, replicas)), Mutex::new(bases));
+    /// `stages`: of elements that threads have; `replayed`: those whose state each replica has of
+    /// all packets.
+    pub(super) fn new(workers: Vec<Worker>, stages: HashMap<String, Stage>, replayed: HashSet<String>, bases: Bases) -> Self {
+        let (stages, bases) = (Mutex::new(stages), Mutex::new(bases));
         let workers = Mutex::new(workers.into_iter().map(Arc::new).collect());
         Self {
             workers,
@@ -221,8 +221,8 @@ impl Directory {
     }
 
     /// Other elements are there, of which new ones said that before there were packets.
-    pub(super) fn become_new(&self, [sources, replicas]: [Vec<String>; 2], bases: Bases) {
-        *lock(&self.stages) = by_name(sources, replicas);
+    pub(super) fn become_new(&self, stages: HashMap<String, Stage>, bases: Bases) {
+        *lock(&self.stages) = stages;
         lock(&self.bases).extend(bases);
     }
 
@@ -492,12 +492,6 @@ impl Cores {
         }
         stats
     }
-}
-
-/// The stages of elements.
-fn by_name(sources: Vec<String>, replicas: Vec<String>) -> HashMap<String, Stage> {
-    let of = |names: Vec<String>, stage| names.into_iter().map(move |name| (name, stage));
-    of(sources, Stage::Source).chain(of(replicas, Stage::Replica)).collect()
 }
 
 fn element_of(handler: &str) -> &str {

@@ -1,16 +1,17 @@
-//! Applications on several cores: sources on one thread, replicas on others, the rest where the
-//! caller is.
+//! Applications on several cores: sources on one thread, replicas on others, what runs in order on
+//! one or several, of which the last is the caller's.
 //!
 //! ```text
 //!             ┌─▶ replica 0 ─┐
-//!  sources ───┼─▶ replica 1 ─┼──▶ the rest, in the order of arrival
+//!  sources ───┼─▶ replica 1 ─┼──▶ in order 1 ──▶ in order, in the order of arrival
 //!             └─▶ replica n ─┘
 //! ```
 //!
 //! What leaves, in which order, and what the elements behind the replicas keep is what one graph
-//! gives ([`placement`] says which elements may be in replicas). Each arrow is a bounded channel of
-//! batches, an epoch each ([`runtime::graph::ring`]): a stage that is too slow holds up those
-//! before it, and nothing is lost.
+//! gives ([`placement`] says which elements may be in replicas, [`pipeline`] which may be in a stage
+//! before the last one). Each arrow is a bounded channel of batches, an epoch each
+//! ([`runtime::graph::ring`]): a stage that is too slow holds up those before it, and nothing is
+//! lost.
 //!
 //! Handlers of elements in replicas are read in all of them: numbers that packets changed are
 //! summed. While packets flow, a handler of another stage says what is so there, which may be some
@@ -27,6 +28,7 @@
 
 mod agreed;
 mod bases;
+mod between;
 mod by;
 mod captures;
 mod change;
@@ -38,9 +40,11 @@ mod entries;
 mod error;
 mod flows;
 mod handlers;
+mod inputs;
 mod joined;
 mod keyed;
 mod keys;
+mod pipeline;
 mod placement;
 mod planner;
 mod policy;
@@ -50,7 +54,6 @@ mod renew;
 mod renew_flows;
 mod renewing;
 mod replay;
-mod replicas;
 mod report;
 mod scheduled;
 mod sources;
@@ -65,6 +68,7 @@ mod workers;
 pub use change::Flows;
 pub use crew::Replicas;
 pub use error::{ChangeError, PlacementError};
+pub use pipeline::{Cuts, MOST_THREADS};
 pub use placement::Placement;
 pub use policy::{Policies, Policy};
 pub use renew::PlacementFn;
@@ -80,17 +84,18 @@ use crate::Error;
 use crate::engines::{self, EngineInfo};
 use crate::sync::lock;
 use change::Change;
-use channel::Receiver as Input;
 use crash::Crashes;
 use crew::Crew;
 use cut::{Cut, Part, cut};
 use handlers::{Directory, Request};
+use inputs::{Inputs, Next};
 use netil::app;
 use planner::Planner;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -103,13 +108,6 @@ const DEPTH: usize = 4;
 const NAP: Duration = Duration::from_millis(20);
 /// How long the last stage waits for packets before it looks at timers, devices and requests.
 const MOMENT: Duration = Duration::from_millis(2);
-
-/// What comes next to the last stage.
-enum Next {
-    Epoch(Vec<Batch>),
-    Nothing,
-    End,
-}
 
 /// How an application's graphs are made.
 #[derive(Clone)]
@@ -181,8 +179,7 @@ enum Mode {
 /// What comes from the stages before the last one.
 struct Epochs {
     inbox: Arc<Mutex<Inbox>>,
-    /// From each replica, or from the sources.
-    inputs: Vec<Input>,
+    inputs: Inputs,
     begun: bool,
     /// How many have come.
     taken: u64,
@@ -212,24 +209,24 @@ impl Application {
         if placement.order == Order::Flow {
             return self.start_flows(placement, replicas.max(1), making, host);
         }
-        let Cut { sources, replicas: middle, rest, annotated } = cut(&self.application, &placement);
+        let Cut { before, rest } = cut(&self.application, &placement);
         let (told, hears) = mpsc::channel();
         let (fails, faults) = mpsc::channel();
         let run = Arc::new(Run::default());
         let affinity = Affinity::of_caller();
         let base = Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default(), affinity };
         let mut workers = Workers::new(base);
-        let (inputs, crew, change) = workers.begin(sources, middle, annotated, &placement, replicas)?;
+        let (inputs, crew, change) = workers.begin(before, &placement, replicas)?;
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);
         let mut making = making;
-        let gauge = Arc::new(Gauge::new("in order", Stage::Rest));
+        let gauge = Arc::new(Gauge::new(stage::IN_ORDER, Stage::Rest));
         making.settings.home = scheduled::home(&gauge, false);
         let mut rest = finish_graph(&rest, making, rings, Some(Remote(Arc::clone(&directory) as Arc<_>)), host)
             .map_err(|error| self.not_made(error))?;
         rest.open();
-        inputs.iter().for_each(|input| gauge.waits(input.level()));
+        inputs.levels().for_each(|level| gauge.waits(level));
         let origins = ways::origins(&self.application, &placement);
         let mode = Mode::Total(Epochs { inbox, inputs, begun: false, taken: 0, crew: crew.map(Box::new), change });
         Ok(Cores {
@@ -287,8 +284,8 @@ impl Cores {
         self.print_told();
         self.make_plans();
         let Self { rest, mode, directory, run, live, threads, gauge, news, .. } = self;
-        if let Mode::Total(Epochs { crew: Some(crew), inputs, .. }) = mode {
-            news.extend(crew.work(directory, inputs, threads).err().map(|why| why.to_string()));
+        if let Mode::Total(Epochs { crew: Some(crew), .. }) = mode {
+            news.extend(crew.work(directory, threads).err().map(|why| why.to_string()));
         }
         match mode {
             Mode::Total(_) if rest.has_ended() => {
@@ -305,7 +302,7 @@ impl Cores {
 
 impl Epochs {
     fn turn(&mut self, rest: &mut Graph, run: &Run, live: bool, gauge: &Gauge) -> bool {
-        match self.receive() {
+        match self.inputs.receive(MOMENT) {
             Next::Epoch(batches) => {
                 gauge.count(batches.iter().map(Batch::packets).sum());
                 self.taken += 1;
@@ -317,7 +314,7 @@ impl Epochs {
             }
             Next::Nothing => {}
             Next::End => {
-                self.inputs.clear();
+                self.inputs.close();
                 if run.source_ends.swap(false, Ordering::AcqRel) {
                     // No timer runs behind that.
                     let _ = rest.write("stop", "", None);
@@ -328,25 +325,6 @@ impl Epochs {
             }
         }
         true
-    }
-
-    /// The batches of the next epoch, if it comes within a moment.
-    fn receive(&mut self) -> Next {
-        let (mut batches, mut width): (Vec<Batch>, _) = (Vec::with_capacity(self.inputs.len()), 1);
-        for input in &self.inputs {
-            // Replicas behind the last one have nothing of this epoch.
-            if batches.len() == width {
-                break;
-            }
-            let received = if batches.is_empty() { input.recv_timeout(MOMENT) } else { input.recv() };
-            width = received.as_ref().map_or(width, Batch::width);
-            match received {
-                Ok(batch) => batches.push(batch),
-                Err(RecvTimeoutError::Timeout) => return Next::Nothing,
-                Err(RecvTimeoutError::Disconnected) => return Next::End,
-            }
-        }
-        if batches.is_empty() { Next::End } else { Next::Epoch(batches) }
     }
 }
 
@@ -366,7 +344,7 @@ impl Cores {
         self.run.stop();
         self.directory.wake_all();
         if let Mode::Total(epochs) = &mut self.mode {
-            epochs.inputs.clear();
+            epochs.inputs.close();
             epochs.crew.iter_mut().for_each(|crew| crew.end());
         }
     }
@@ -560,4 +538,11 @@ fn now() -> u64 {
 /// An application's elements that are in a stage.
 fn present(placement: &Placement, stage: Stage, application: &app::Application) -> Vec<String> {
     placement.of(stage).map(|at| application.instances[at].name.clone()).collect()
+}
+
+/// The stages of elements that are not the caller's.
+fn elsewhere(placement: &Placement, application: &app::Application) -> HashMap<String, Stage> {
+    let named = |(at, stage): (usize, &Stage)| (application.instances[at].name.clone(), *stage);
+    let is_elsewhere = |stage: &Stage| !matches!(stage, Stage::Rest | Stage::Shared);
+    placement.stages.iter().enumerate().filter(|(_, stage)| is_elsewhere(stage)).map(named).collect()
 }

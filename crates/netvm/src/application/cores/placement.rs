@@ -225,7 +225,7 @@ fn relaxed(application: &Application, relax: &[String]) -> Result<BTreeSet<usize
 }
 
 /// Elements that have one of those names, or are of a class with one.
-fn named(application: &Application, names: &[String], what: &str) -> Result<BTreeSet<usize>, PlacementError> {
+pub(super) fn named(application: &Application, names: &[String], what: &str) -> Result<BTreeSet<usize>, PlacementError> {
     let has = |name: &String, instance: &Instance| *name == instance.name || *name == instance.class;
     if let Some(unknown) = names.iter().find(|name| !application.instances.iter().any(|instance| has(name, instance))) {
         return Err(PlacementError::Asked(format!("{what} {unknown}: no element has that name or class")));
@@ -442,8 +442,10 @@ fn need(
     }
 }
 
-/// Why replicas cannot do to an element's state what the packets of others do.
-fn cannot_be_replayed(application: &Application, at: usize, instance: &Instance) -> Option<String> {
+/// Why a program cannot do all that it does of a packet when that comes, where it has no tasks and
+/// timers: as in replicas, to whose state it does what the packets of others do, and in stages before
+/// the last one.
+pub(super) fn cannot_be_replayed(application: &Application, at: usize, instance: &Instance) -> Option<String> {
     let Body::Program(program) = &instance.body else { return Some(format!("{} is an element of the runtime", instance.class)) };
     if application.shares(at as u32) {
         return Some(TOGETHER.to_owned());

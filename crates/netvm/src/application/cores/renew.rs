@@ -4,7 +4,7 @@
 //! ```text
 //!  sources    hand over what has come, rest ──▶ prepare ──┐
 //!  in order   takes all epochs up to there ───▶ prepare ──┼── all are ready ──▶ each takes its place ──▶ sources go on
-//!  replicas   have none left ─────────────────▶ prepare ──┘   one is not    ──▶ each gives up        ──▶ sources go on
+//!  others     have none left ─────────────────▶ prepare ──┘   one is not    ──▶ each gives up        ──▶ sources go on
 //! ```
 //!
 //! It has been read, placed, cut and compiled before, on any thread, while packets flowed
@@ -17,16 +17,17 @@
 //! way: [`super::renew_flows`].
 //!
 //! Left out: replicas that have the state of all packets; versions with nothing for replicas, where
-//! there was something, or the other way round; elements that keep state by flow, if packets were
-//! to go to replicas by another function. They are told.
+//! there was something, or the other way round; another number of stages in order; elements that
+//! keep state by flow, if packets were to go to replicas by another function. They are told.
 
 use super::bases::Bases;
 use super::cut::{Cut, Part, cut};
 use super::error::{ChangeError, PlacementError};
 use super::flows::whole;
 use super::handlers::{Directory, Request};
-use super::renewing::{New, Renewing, STAGES, Waiting, accede, link, prepare};
-use super::{Cores, Epochs, Flow, Making, Mode, Next, Order, Placement, Stage, present, run_epoch, ways};
+use super::inputs::Next;
+use super::renewing::{New, NewPart, Waiting, accede, link, prepare};
+use super::{Cores, Epochs, Flow, MOMENT, Making, Mode, Order, Placement, Stage, elsewhere, present, run_epoch, ways};
 use crate::application::ready::Ready;
 use crate::application::replace::{Parts, Prepared};
 use crate::application::{Application, Graph, Recipe, Replaced, Version};
@@ -72,7 +73,7 @@ impl Epochs {
         let mut packets = 0;
         let end = Instant::now() + PATIENCE;
         while self.taken < epochs {
-            match self.receive() {
+            match self.inputs.receive(MOMENT) {
                 Next::Epoch(batches) => {
                     self.taken += 1;
                     packets += batches.iter().map(Batch::packets).sum::<usize>();
@@ -133,7 +134,9 @@ impl Cores {
         let Parts::Stages(mut new) = parts else { return Err(ChangeError::fixed("it was prepared for one thread")) };
         self.can_become(&new.placement, application.application())?;
         let all = self.elements();
-        new.before = STAGES.map(|stage| self.placement.of(stage).filter_map(|at| Some(all.get(at)?.name.clone())).collect());
+        for part in new.before.iter_mut().chain([&mut new.rest]) {
+            part.old = self.placement.of(part.part.stage).filter_map(|at| Some(all.get(at)?.name.clone())).collect();
+        }
         if plan {
             let succession = match &self.mode {
                 Mode::Total(_) => self.planned_succession(&new),
@@ -161,6 +164,7 @@ impl Cores {
                 refused("replicas have the state of all packets")
             }
             Some(_) if new.of(Stage::Replica).next().is_none() => refused("nothing is for replicas in the new one"),
+            Some(_) if old.ordered() != new.ordered() => refused("the new one has another number of stages in order"),
             Some(_) if old.flow != new.flow && old.flow != Flow::Any && new.flow != Flow::Any => {
                 refused("packets would go to replicas by another function, and elements keep state by flow")
             }
@@ -170,8 +174,8 @@ impl Cores {
 
     fn planned_succession(&self, new: &New) -> Succession {
         let mut succession = Succession::default();
-        new.add(&mut succession, Stage::Rest, self.rest.plan(&new.rest.application));
-        for (stage, plan) in self.directory.plan([Some(&new.sources), new.replicas.as_ref()]) {
+        new.add(&mut succession, Stage::Rest, self.rest.plan(&new.rest.part.application));
+        for (stage, plan) in self.directory.plan(&new.before) {
             new.add(&mut succession, stage, plan);
         }
         succession
@@ -179,7 +183,7 @@ impl Cores {
 
     fn renew(&mut self, application: &Application, new: New) -> Result<Replaced, ChangeError> {
         let begun = Instant::now();
-        let mut waiting = self.directory.renew(Stage::Source, |_| new.for_sources());
+        let mut waiting = self.directory.renew(Stage::Source, &new);
         let found = self.rest_and_prepare(&new, &mut waiting);
         let own = found.and_then(|own| waiting.iter().try_for_each(|it| it.is_prepared()).map(|()| own));
         let own = match own {
@@ -194,8 +198,7 @@ impl Cores {
             }
         };
         waiting.iter().for_each(|it| _ = it.go.send(true));
-        let (part, ready) = (Arc::clone(&new.rest), Arc::clone(&new.ready[2]));
-        let (own, mut faults) = accede(&mut self.rest, own, |graph| link(graph, &part, &ready));
+        let (own, mut faults) = accede(&mut self.rest, own, |graph| link(graph, &new.rest.part, &new.rest.ready));
         let mut succession = Succession::default();
         new.add(&mut succession, Stage::Rest, own);
         let mut bases = Bases::default();
@@ -219,20 +222,21 @@ impl Cores {
         let handed = handed.map_err(|_| other("the sources have ended"))?.into_iter().max().ok_or_else(|| other("there are no sources"))?;
         self.gauge.count(epochs.take_up_to(handed, &mut self.rest).map_err(NotReady::Other)?);
         drop(held);
-        waiting.extend(self.directory.renew(Stage::Replica, |_| new.for_replica()));
+        let between = new.before.iter().map(|new| new.part.stage).filter(|stage| *stage != Stage::Source);
+        waiting.extend(between.flat_map(|stage| self.directory.renew(stage, new)));
         let rings = Rings { inbox: Arc::clone(&epochs.inbox), ..Rings::default() };
         let elsewhere = Some(Remote(Arc::clone(&self.directory) as Arc<_>));
         let settings = Settings { rings: Some(rings), elsewhere, ..new.making.settings.clone() };
-        prepare(&mut self.rest, &new.rest, &new.ready[2], settings).map_err(NotReady::Faults)
+        prepare(&mut self.rest, &new.rest.part, &new.rest.ready, settings).map_err(NotReady::Faults)
     }
 
     fn become_new(&mut self, application: &app::Application, new: New, bases: Bases) {
-        let New { placement, replicas: Some(replicas), annotated, making, .. } = new else { return };
-        let members = [Stage::Source, Stage::Replica].map(|stage| present(&placement, stage, application));
-        self.directory.become_new(members, bases);
+        let Some(replicas) = new.replicas().map(|new| Arc::clone(&new.part)) else { return };
+        let New { placement, making, .. } = new;
+        self.directory.become_new(elsewhere(&placement, application), bases);
         self.origins = ways::origins(application, &placement);
         if let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode {
-            crew.become_new(making, (replicas, annotated), &placement);
+            crew.become_new(making, replicas, &placement);
         }
         self.placement = placement;
     }
@@ -256,32 +260,35 @@ impl Waiting {
 
 impl New {
     fn of(recipe: &Recipe, application: &Application, placement: Placement, planned: bool) -> Self {
-        let Cut { sources, replicas, rest, annotated } = match placement.order {
+        let Cut { before, rest } = match placement.order {
             Order::Total => cut(application.application(), &placement),
             Order::Flow => whole(application.application(), &placement),
         };
         let settings = application.own_settings(recipe.settings.clone());
         let making = Making { engine: recipe.engine, engines: recipe.engines, settings };
-        let names = STAGES.map(|stage| present(&placement, stage, application.application()));
-        // The first replica of a whole application has the programs of the others.
-        let own = [Some(&sources).filter(|_| placement.order == Order::Total), replicas.as_ref(), Some(&rest)];
-        let ready = own.map(|part| match part.filter(|_| !planned) {
-            Some(part) => Ready::of(&part.application, recipe.engine, recipe.engines),
-            None => Ready::empty(recipe.engine, recipe.engines),
-        });
-        let (sources, replicas, rest) = (Arc::new(sources), replicas.map(Arc::new), Arc::new(rest));
-        Self { placement, sources, replicas, rest, annotated, making, ready: ready.map(Arc::new), names, before: Default::default() }
+        let new = |part: Part| {
+            // The first replica of a whole application has the programs of the others.
+            let ready = match planned {
+                true => Ready::empty(recipe.engine, recipe.engines),
+                false => Ready::of(&part.application, recipe.engine, recipe.engines),
+            };
+            let names = present(&placement, part.stage, application.application());
+            NewPart { part: Arc::new(part), ready: Arc::new(ready), names, old: Vec::new() }
+        };
+        let (before, rest) = (before.into_iter().map(new).collect(), new(rest));
+        Self { placement, before, rest, making }
     }
 }
 
 impl Directory {
     /// Asks the threads of a stage to go on with their parts of another version.
-    pub(super) fn renew(&self, stage: Stage, make: impl Fn(usize) -> (Renewing, Waiting)) -> Vec<Waiting> {
-        let ask = |(nth, worker): (usize, &Arc<super::handlers::Worker>)| {
-            let (renewing, waiting) = make(nth);
+    pub(super) fn renew(&self, stage: Stage, new: &New) -> Vec<Waiting> {
+        let ask = |(worker, part): (&Arc<super::handlers::Worker>, &NewPart)| {
+            let (renewing, waiting) = new.renewing(part);
             worker.send(Request::Renew(Box::new(renewing))).then_some(waiting)
         };
-        self.workers().iter().filter(|worker| worker.gauge().stage == stage).enumerate().filter_map(ask).collect()
+        let workers = self.workers();
+        workers.iter().filter(|worker| worker.gauge().stage == stage).zip(new.of_stage(stage).into_iter().cycle()).filter_map(ask).collect()
     }
 
     /// What would become of the elements of all threads.
@@ -289,14 +296,12 @@ impl Directory {
         self.workers().iter().filter_map(|worker| worker.ask(|reply| Request::Plan(Arc::clone(part), reply))).collect()
     }
 
-    /// What would become of the elements of sources, and of the first replica's.
-    fn plan(&self, parts: [Option<&Arc<Part>>; 2]) -> Vec<(Stage, Succession)> {
-        let stages = [Stage::Source, Stage::Replica];
-        let one = |(stage, part): (Stage, Option<&Arc<Part>>)| {
-            let part = part?;
-            let worker = self.workers().into_iter().find(|worker| worker.gauge().stage == stage)?;
-            Some((stage, worker.ask(|reply| Request::Plan(Arc::clone(part), reply))?))
+    /// What would become of the elements of each stage, in the first of its threads.
+    fn plan(&self, parts: &[NewPart]) -> Vec<(Stage, Succession)> {
+        let one = |NewPart { part, .. }: &NewPart| {
+            let worker = self.workers().into_iter().find(|worker| worker.gauge().stage == part.stage)?;
+            Some((part.stage, worker.ask(|reply| Request::Plan(Arc::clone(part), reply))?))
         };
-        stages.into_iter().zip(parts).filter_map(one).collect()
+        parts.iter().filter_map(one).collect()
     }
 }

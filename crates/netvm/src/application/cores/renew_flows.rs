@@ -19,7 +19,7 @@ use super::error::ChangeError;
 use super::flows::policies;
 use super::renew::PATIENCE;
 use super::renewing::{New, Waiting, accede, link, prepare};
-use super::{Cores, Mode, Order, Placement, Stage, present};
+use super::{Cores, Mode, Order, Placement, Stage, elsewhere};
 use crate::application::{Application, Replaced};
 use netil::app;
 use runtime::graph::ring::{Remote, Rings};
@@ -77,8 +77,8 @@ impl Cores {
 
     /// What would become of the elements.
     pub(super) fn planned_of_flows(&self, new: &New) -> Succession {
-        let mut all = told(self.rest.plan(&new.rest.application));
-        let others = new.replicas.iter().flat_map(|part| self.directory.plan_all(part));
+        let mut all = told(self.rest.plan(&new.rest.part.application));
+        let others = new.replicas().into_iter().flat_map(|new| self.directory.plan_all(&new.part));
         others.for_each(|other| add(&mut all, other));
         all
     }
@@ -88,9 +88,9 @@ impl Cores {
         let Mode::Flow(others) = &self.mode else { return Err(ChangeError::fixed("packets go through stages")) };
         let (begun, share, app) = (Instant::now(), others.share.clone(), application.application());
         let waiting = self.rest_all(&new, share.replicas)?;
-        let kept = self.rest.kept(&new.rest.application);
+        let kept = self.rest.kept(&new.rest.part.application);
         let mut layout = CommonLayout::new(policies(app, &new.placement), new.placement.ends.clone());
-        share.common.go_on(&mut layout, &kept, self.rest.has_together(&new.rest.application));
+        share.common.go_on(&mut layout, &kept, self.rest.has_together(&new.rest.part.application));
         waiting.iter().for_each(|it| _ = it.begins.send(()));
         let own = self.prepare_first(&new, share.clone());
         if let Err(faults) = are_prepared(&waiting).and(own.as_ref().map(drop).map_err(Clone::clone)) {
@@ -103,15 +103,14 @@ impl Cores {
         let (succession, faults, bases) = self.accede_all(own, &new, &waiting);
         let pause = begun.elapsed();
         share.common.bind(new.placement.within(app));
-        let members = [Stage::Source, Stage::Replica].map(|stage| present(&new.placement, stage, app));
-        self.directory.become_new(members, bases);
+        self.directory.become_new(elsewhere(&new.placement, app), bases);
         self.placement = new.placement;
         Ok(Replaced { succession, pause, prepared: Duration::ZERO, faults })
     }
 
     /// Waits until all replicas have run what they had taken.
     fn rest_all(&mut self, new: &New, replicas: usize) -> Result<Vec<Waiting>, ChangeError> {
-        let waiting = self.directory.renew(Stage::Replica, |_| new.for_replica());
+        let waiting = self.directory.renew(Stage::Replica, new);
         self.rest.rest();
         let rest = waiting.iter().all(|it| it.rests.recv_timeout(PATIENCE).is_ok());
         if rest && waiting.len() + 1 == replicas { Ok(waiting) } else { Err(ChangeError::failed("the run ends")) }
@@ -124,12 +123,12 @@ impl Cores {
             share: Some(share),
             ..new.making.settings.clone()
         };
-        prepare(&mut self.rest, &new.rest, &new.ready[2], settings)
+        prepare(&mut self.rest, &new.rest.part, &new.rest.ready, settings)
     }
 
     fn accede_all(&mut self, own: Successor, new: &New, waiting: &[Waiting]) -> (Succession, Vec<Fault>, Bases) {
         waiting.iter().for_each(|it| _ = it.go.send(true));
-        let (succession, mut faults) = accede(&mut self.rest, own, |graph| link(graph, &new.rest, &new.ready[2]));
+        let (succession, mut faults) = accede(&mut self.rest, own, |graph| link(graph, &new.rest.part, &new.rest.ready));
         let (mut all, mut bases) = (told(succession), Bases::default());
         for renewed in waiting.iter().filter_map(|it| it.done.recv_timeout(PATIENCE).ok()) {
             add(&mut all, renewed.succession);

@@ -17,7 +17,6 @@ pub(super) struct Renewing {
     ready: Arc<Ready>,
     making: Making,
     flow: Flow,
-    annotated: Vec<bool>,
     /// How many epochs it has handed over, now that it rests.
     rests: Sender<u64>,
     prepared: Sender<Result<(), Vec<Fault>>>,
@@ -58,9 +57,9 @@ impl Renewing {
         });
     }
 
-    /// On a replica's.
-    pub(super) fn replica(self, graph: &mut Graph, rings: &Rings) {
-        let rings = Rings { numbers: true, annotated: self.annotated.clone(), ..rings.clone() };
+    /// On that of a replica, or of a stage in order before the last one.
+    pub(super) fn between(self, graph: &mut Graph, rings: &Rings) {
+        let rings = Rings { numbers: true, annotated: self.part.annotated.clone(), ..rings.clone() };
         let mut settings = Settings { rings: Some(rings), ..self.making.settings.clone() };
         // Its packets come from the sources, with their times.
         settings.live.clear();
@@ -123,44 +122,47 @@ pub(super) fn link(graph: &mut Graph, part: &Part, ready: &Ready) {
 /// A version, cut into stages.
 pub(crate) struct New {
     pub(super) placement: Placement,
-    pub(super) sources: Arc<Part>,
-    /// None where nothing is for replicas.
-    pub(super) replicas: Option<Arc<Part>>,
-    pub(super) rest: Arc<Part>,
-    pub(super) annotated: Vec<bool>,
+    /// Those before the last one; with the order of flows, that of the other replicas.
+    pub(super) before: Vec<NewPart>,
+    pub(super) rest: NewPart,
     pub(super) making: Making,
-    /// By stage what programs run as.
-    pub(super) ready: [Arc<Ready>; 3],
-    /// The elements of each stage, and those of the version that runs.
-    pub(super) names: [Vec<String>; 3],
-    pub(super) before: [Vec<String>; 3],
 }
 
-pub(super) const STAGES: [Stage; 3] = [Stage::Source, Stage::Replica, Stage::Rest];
+/// A stage of it.
+pub(super) struct NewPart {
+    pub(super) part: Arc<Part>,
+    /// What programs run as.
+    pub(super) ready: Arc<Ready>,
+    /// Its elements, and those that the stage has in the version that runs.
+    pub(super) names: Vec<String>,
+    pub(super) old: Vec<String>,
+}
 
 impl New {
-    pub(super) fn for_sources(&self) -> (Renewing, Waiting) {
-        self.renewing(&self.sources, 0)
+    /// What the threads of a stage go on with.
+    pub(super) fn of_stage(&self, stage: Stage) -> Option<&NewPart> {
+        self.before.iter().chain([&self.rest]).find(|new| new.part.stage == stage)
     }
 
-    /// Without replicas no version takes its place.
-    pub(super) fn for_replica(&self) -> (Renewing, Waiting) {
-        self.renewing(self.replicas.as_ref().unwrap_or(&self.rest), 1)
+    /// The part of replicas.
+    pub(super) fn replicas(&self) -> Option<&NewPart> {
+        self.of_stage(Stage::Replica)
     }
 
-    fn renewing(&self, part: &Arc<Part>, stage: usize) -> (Renewing, Waiting) {
+    /// What a thread is to do, and who waits for it.
+    pub(super) fn renewing(&self, new: &NewPart) -> (Renewing, Waiting) {
         let ((rests, rested), (prepared, ready), (go, goes), (done, renewed)) = (channel(), channel(), channel(), channel());
         let (begin, begins) = channel();
-        let (part, making, flow, annotated) = (Arc::clone(part), self.making.clone(), self.placement.flow, self.annotated.clone());
-        let compiled = Arc::clone(&self.ready[stage]);
-        let renewing = Renewing { part, ready: compiled, making, flow, annotated, rests, prepared, begins, go: goes, done };
-        (renewing, Waiting { stage: STAGES[stage], rests: rested, prepared: ready, begins: begin, go, done: renewed })
+        let (part, compiled) = (Arc::clone(&new.part), Arc::clone(&new.ready));
+        let (making, flow) = (self.making.clone(), self.placement.flow);
+        let renewing = Renewing { part, ready: compiled, making, flow, rests, prepared, begins, go: goes, done };
+        (renewing, Waiting { stage: new.part.stage, rests: rested, prepared: ready, begins: begin, go, done: renewed })
     }
 
     /// Adds what became of the elements of a stage; replicas have the same ones.
     pub(super) fn add(&self, all: &mut Succession, stage: Stage, of: Succession) {
-        let at = STAGES.iter().position(|it| *it == stage).unwrap_or(0);
-        let own = |name: &String| self.names[at].contains(name);
+        let Some(new) = self.of_stage(stage) else { return };
+        let own = |name: &String| new.names.contains(name);
         let add = |to: &mut Vec<String>, names: Vec<String>, wanted: &dyn Fn(&String) -> bool| {
             let new: Vec<String> = names.into_iter().filter(|name| wanted(name) && !to.contains(name)).collect();
             to.extend(new);
@@ -169,8 +171,8 @@ impl New {
         add(&mut all.made, of.made, &own);
         // Elements of other stages are absent, and the ends of rings come and go: nobody knows of
         // them.
-        let is_named =
-            |name: &String| self.before[at].contains(name) && (name.contains('@') || !self.names.iter().any(|names| names.contains(name)));
+        let goes_on = |name: &String| self.before.iter().chain([&self.rest]).any(|new| new.names.contains(name));
+        let is_named = |name: &String| new.old.contains(name) && (name.contains('@') || !goes_on(name));
         add(&mut all.gone, of.gone, &is_named);
         of.tables.into_iter().for_each(|(table, entries)| *all.tables.entry(table).or_default() += entries);
         all.entries_lost += of.entries_lost;

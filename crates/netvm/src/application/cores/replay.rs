@@ -123,7 +123,7 @@ fn slice(middle: &Part, elements: &BTreeSet<usize>) -> Part {
         }
     }
     application.files.retain(|(at, _)| inside.contains(&(*at as usize)));
-    Part { application, from: middle.from, to: Vec::new() }
+    Part { application, stage: middle.stage, from: middle.from, to: Vec::new(), annotated: Vec::new() }
 }
 
 fn is_wired(application: &Application, at: usize, port: u32) -> bool {

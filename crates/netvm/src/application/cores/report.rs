@@ -128,7 +128,7 @@ impl Placement {
             let refused = |why: &str| {
                 Err(PlacementError::Asked(format!("--state {}: `{}` ({}): {why}", policy.word(), instance.name, instance.class)))
             };
-            if let (Stage::Rest | Stage::Shared, Some(why)) = (self.stages[at], &self.reasons[at]) {
+            if let (Stage::Rest | Stage::Ordered(_) | Stage::Shared, Some(why)) = (self.stages[at], &self.reasons[at]) {
                 // Elements of the runtime, such as queues, are no state of packets.
                 if instance.program().is_some() {
                     return refused(why);
@@ -181,7 +181,7 @@ impl Placement {
             Stage::Replica | Stage::Source => (plain.to_owned(), None),
             Stage::Shared => (format!("one for all replicas: {}", self.policy_shown(at)), self.reasons[at].clone()),
             Stage::Rest if self.order == Order::Flow => ("in the first replica".to_owned(), self.reasons[at].clone()),
-            Stage::Rest => {
+            Stage::Rest | Stage::Ordered(_) => {
                 let behind = || "elements before it run in order".to_owned();
                 ("on one thread, in order".to_owned(), Some(self.reasons[at].clone().unwrap_or_else(behind)))
             }

@@ -1,13 +1,14 @@
-//! The thread of the sources, and the run that begins with it: replicas run what it hands over, and
-//! the last stage takes what these send (the order of all packets).
+//! The thread of the sources, and the run that begins with it: replicas and stages in order run what
+//! it hands over, and the last stage takes what these send (the order of all packets).
 
 use super::bases::Bases;
+use super::between::{Ends, run_between};
 use super::change::Change;
-use super::channel::{Receiver as Input, Sender as Output, channel};
+use super::channel::{Receiver, Sender as Output, channel};
 use super::crew::{Crew, Fixed};
 use super::handlers::{Request, answer};
+use super::inputs::{Inputs, NewInputs};
 use super::replay::Replayed;
-use super::replicas::{Ends, run_replica};
 use super::threads::Gauge;
 use super::workers::{Own, Workers, serve, wait_for_go};
 use super::{NotMade, Part, Placement, Run, Stage, Teller};
@@ -16,49 +17,92 @@ use runtime::graph::Graph;
 use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Rings};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc;
 
 /// Turns of the sources between two looks at requests.
 const TURNS: u32 = 64;
 
 /// What the last stage receives from, who makes more replicas, if there are any, and what the
 /// sources are told.
-pub(super) type Begin = (Vec<Input>, Option<Crew>, Arc<Change>);
+pub(super) type Begin = (Inputs, Option<Crew>, Arc<Change>);
 
 impl Workers {
     /// Begins all.
-    pub(super) fn begin(
-        &mut self,
-        sources: Part,
-        middle: Option<Part>,
-        annotated: Vec<bool>,
-        placement: &Placement,
-        replicas: usize,
-    ) -> Result<Begin, Error> {
-        let count = if middle.is_some() { replicas.max(1) } else { 1 };
+    pub(super) fn begin(&mut self, before: Vec<Part>, placement: &Placement, replicas: usize) -> Result<Begin, Error> {
+        let mut parts = before.into_iter().map(Arc::new);
+        let Some(sources) = parts.next() else {
+            return Err(Error::Engine { engine: "threads", reason: "there are no sources".to_owned() });
+        };
+        let parts: Vec<Arc<Part>> = parts.collect();
+        let middle = parts.first().filter(|part| part.stage == Stage::Replica);
+        let count = middle.map_or(1, |_| replicas.max(1));
         let relief = Arc::clone(&self.base.relief);
-        let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| channel(&relief)).unzip();
+        let (senders, mut receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| channel(&relief)).unzip();
         let (returns, spare) = mpsc::channel();
         let (flow, change) = (placement.flow, Arc::new(Change::new(count, placement.flow)));
         let link = Link { flow, senders, spare, change: Arc::clone(&change) };
         self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, link))?;
-        let Some(middle) = middle.map(Arc::new) else { return Ok((receivers, None, change)) };
-        let replayed = Replayed::of(&middle, &placement.replayed).map(Arc::new);
+        if let Some(middle) = middle {
+            receivers = self.begin_replicas(middle, receivers, &returns, placement)?;
+        }
+        let mut give_back = middle.is_none().then(|| returns.clone());
+        let (mut inputs, next) = Inputs::new(receivers);
+        for part in parts.iter().filter(|part| part.stage != Stage::Replica) {
+            let result = self.begin_stage(part, inputs, give_back.take(), placement)?;
+            (inputs, _) = Inputs::new(vec![result]);
+        }
+        let crew = middle.map(|middle| self.crew(middle, (returns, next), &change, placement));
+        Ok((inputs, crew, change))
+    }
+
+    /// A replica for each of these; what they send comes from the channels that this returns.
+    fn begin_replicas(
+        &mut self,
+        part: &Arc<Part>,
+        receivers: Vec<Receiver>,
+        returns: &mpsc::Sender<Batch>,
+        placement: &Placement,
+    ) -> Result<Vec<Receiver>, Error> {
+        let replayed = Replayed::of(part, &placement.replayed).map(Arc::new);
         let mut results = Vec::new();
         for (n, input) in receivers.into_iter().enumerate() {
-            let (output, result) = channel(&relief);
-            let (part, rings) = (Arc::clone(&middle), Rings { numbers: true, annotated: annotated.clone(), ..Rings::default() });
-            let (returns, level) = (returns.clone(), input.level());
+            let (output, result) = channel(&self.base.relief);
+            let (part, level) = (Arc::clone(part), input.level());
+            let ends = Ends { inputs: Inputs::new(vec![input]).0, output, returns: Some(returns.clone()) };
             let replays = replayed.clone().map(|replayed| (n, replayed));
-            self.spawn(&format!("replica {n}"), Stage::Replica, move |own| {
-                run_replica(own, &part, rings, Ends { input, output, returns }, replays)
-            })?;
+            self.spawn(&format!("replica {n}"), Stage::Replica, move |own| run_between(own, &part, ends, replays))?;
             self.workers.last().into_iter().for_each(|worker| worker.gauge().waits(level.clone()));
             results.push(result);
         }
+        Ok(results)
+    }
+
+    /// A stage in order; what it sends comes from the channel that this returns.
+    fn begin_stage(
+        &mut self,
+        part: &Arc<Part>,
+        inputs: Inputs,
+        returns: Option<mpsc::Sender<Batch>>,
+        placement: &Placement,
+    ) -> Result<Receiver, Error> {
+        let (output, result) = channel(&self.base.relief);
+        let (part, levels) = (Arc::clone(part), inputs.levels().collect::<Vec<_>>());
+        let (name, stage) = (part.stage.name(placement.order), part.stage);
+        self.spawn(&name, stage, move |own| run_between(own, &part, Ends { inputs, output, returns }, None))?;
+        let worker = self.workers.last();
+        levels.into_iter().zip(worker.into_iter().cycle()).for_each(|(level, worker)| worker.gauge().waits(level));
+        Ok(result)
+    }
+
+    fn crew(
+        &self,
+        middle: &Arc<Part>,
+        (returns, next): (mpsc::Sender<Batch>, NewInputs),
+        change: &Arc<Change>,
+        placement: &Placement,
+    ) -> Crew {
         let fixed = Fixed { replicas: placement.keeps_replicas(), flow: placement.keeps_flow() };
-        let crew = Crew::new(self.base.clone(), (middle, annotated), returns, Arc::clone(&change), fixed);
-        Ok((results, Some(crew), change))
+        Crew::new(self.base.clone(), Arc::clone(middle), (returns, next), Arc::clone(change), fixed)
     }
 }
 
@@ -67,7 +111,7 @@ struct Link {
     flow: Flow,
     senders: Vec<Output>,
     /// Batches that were received and can be filled again.
-    spare: Receiver<Batch>,
+    spare: mpsc::Receiver<Batch>,
     change: Arc<Change>,
 }
 
@@ -110,7 +154,7 @@ fn turn_sources(
     graph: &mut Graph,
     dispatcher: &Dispatcher,
     (run, change): (&Run, &Change),
-    (requests, gauge): (&Receiver<Request>, &Gauge),
+    (requests, gauge): (&mpsc::Receiver<Request>, &Gauge),
     live: bool,
 ) {
     graph.start();
@@ -143,7 +187,7 @@ fn turn_sources(
 fn handover(
     run: Arc<Run>,
     mut senders: Vec<Output>,
-    spare: Receiver<Batch>,
+    spare: mpsc::Receiver<Batch>,
     (change, gauge, counted): (Arc<Change>, Arc<Gauge>, usize),
 ) -> Handover {
     senders.iter().for_each(|sender| gauge.sends(sender.level()));

@@ -43,15 +43,8 @@ impl Placement {
     }
 
     /// By element, what its stage is called.
-    pub fn stage_names(&self) -> Vec<&'static str> {
-        let name = |stage: &Stage| match (stage, self.order) {
-            (Stage::Source, _) => "sources",
-            (Stage::Replica, _) => "replicas",
-            (Stage::Rest, Order::Total) => "in order",
-            (Stage::Rest, Order::Flow) => "first replica",
-            (Stage::Shared, _) => "all replicas",
-        };
-        self.stages.iter().map(name).collect()
+    pub fn stage_names(&self) -> Vec<String> {
+        self.stages.iter().map(|stage| stage.name(self.order)).collect()
     }
 
     /// For people: each stage with its elements, and why they are there.
@@ -59,7 +52,11 @@ impl Placement {
         let mut text = String::new();
         let replicas = replicas.map_or("replicas".to_owned(), |replicas| format!("replicas: {replicas}"));
         let titles = match self.order {
-            Order::Total => vec![(Stage::Source, "sources".to_owned()), (Stage::Replica, replicas), (Stage::Rest, "in order".to_owned())],
+            Order::Total => {
+                let ordered = (1..=self.ordered()).map(|n| Stage::Ordered(n as u8)).chain([Stage::Rest]);
+                let named = ordered.map(|stage| (stage, stage.name(self.order)));
+                [(Stage::Source, "sources".to_owned()), (Stage::Replica, replicas)].into_iter().chain(named).collect()
+            }
             Order::Flow => vec![
                 (Stage::Replica, replicas),
                 (Stage::Shared, "in all replicas, with one state".to_owned()),
@@ -74,7 +71,7 @@ impl Placement {
                     _ if self.relaxed.contains(&at) && stage == Stage::Replica => ": relaxed, each replica has its own state",
                     (_, Stage::Replica) if self.replayed.contains(&at) => ": each replica has the state of all packets",
                     (_, Stage::Replica) if self.policies.contains_key(&at) => &format!(": {}", self.policy_shown(at)),
-                    (Some(why), Stage::Rest) => &format!(": {why}"),
+                    (Some(why), Stage::Rest | Stage::Ordered(_)) => &format!(": {why}"),
                     (Some(why), Stage::Shared) => &format!(": {}: {why}", self.policy_shown(at)),
                     (_, Stage::Replica) => {
                         &self.keyed.told(application, at, self.flow).map_or_else(String::new, |told| format!(": {told}"))

@@ -1,7 +1,7 @@
 //! What the threads of a run have recorded, put together.
 //!
-//! With the order of all packets a packet goes through several graphs, of which each has a part of
-//! its way: the part of the next graph knows the number that the packet had before
+//! With the order of all packets a packet goes through several graphs, one a stage, of which each
+//! has a part of its way: the part of the next graph knows the number that the packet had before
 //! ([`runtime::graph::Recorded::from`]). With that of flows each graph has whole ways.
 
 use super::handlers::{self, Recording};
@@ -84,16 +84,16 @@ fn joined(threads: Vec<(String, Vec<Noted>)>, origins: &Origins) -> Vec<Value> {
         behind.insert(packet.from, packet);
     }
     // The first part of a packet's way.
-    let first = |number: u64| match all.get(&number) {
-        Some((_, packet)) if all.contains_key(&packet.from) => packet.from,
-        _ => number,
-    };
+    let before = |number: &u64| all.get(number).map(|(_, packet)| packet.from).filter(|from| all.contains_key(from));
+    let first = |number: u64| std::iter::successors(Some(number), before).take(names.len()).last().unwrap_or(number);
+    let next = |packet: &&Noted| behind.get(&packet.number).copied();
     let mut told = Vec::new();
     for (at, packet) in parts.iter().enumerate().flat_map(|(at, part)| part.iter().map(move |packet| (at, packet))) {
         if all.contains_key(&packet.from) {
             continue;
         }
-        let mut one = of_thread(whole(packet, behind.get(&packet.number).copied(), origins), &names[at]);
+        let parts: Vec<&Noted> = std::iter::successors(Some(packet), next).take(names.len()).collect();
+        let mut one = of_thread(whole(packet, &parts[1..], origins), &names[at]);
         if packet.of > 0 {
             let of = first(packet.of);
             one["copy_of"] = (of & ((1 << OWN_BITS) - 1)).into();
@@ -104,31 +104,28 @@ fn joined(threads: Vec<(String, Vec<Noted>)>, origins: &Origins) -> Vec<Value> {
     in_order(told)
 }
 
-/// A part and the one behind it; where that should be and is not known, or where the way began
+/// A part and those behind it; where another should be and is not known, or where the way began
 /// before the part, it is not known what is there.
-fn whole(packet: &Noted, behind: Option<&Noted>, origins: &Origins) -> Value {
+fn whole(packet: &Noted, behind: &[&Noted], origins: &Origins) -> Value {
     let mut told = packet.told.clone();
     let mut way: Vec<Value> = told["way"].as_array().cloned().unwrap_or_default();
     if packet.from > 0 {
         way.insert(0, Value::Null);
     } else if packet.comes {
-        let reached = |part: &Noted| part.told["way"].as_array().and_then(|way| Some(way.first()?.as_str()?.to_owned()));
-        let to = reached(packet).or_else(|| reached(behind?));
+        let reached = |part: &&Noted| part.told["way"].as_array().and_then(|way| Some(way.first()?.as_str()?.to_owned()));
+        let to = reached(&packet).or_else(|| behind.iter().find_map(reached));
         way.insert(0, to.and_then(|to| origins.get(&to).cloned().flatten()).into());
     }
-    match behind {
-        Some(behind) => {
-            way.extend(behind.told["way"].as_array().into_iter().flatten().cloned());
-            for name in ["element", "class", "dropped", "failed"] {
-                told[name] = behind.told[name].clone();
-            }
-            told["rested"] = (told["rested"] == true || behind.told["rested"] == true).into();
+    for part in behind {
+        way.extend(part.told["way"].as_array().into_iter().flatten().cloned());
+        for name in ["element", "class", "dropped", "failed"] {
+            told[name] = part.told[name].clone();
         }
-        None if packet.goes => {
-            way.push(Value::Null);
-            (told["element"], told["class"]) = (Value::Null, Value::Null);
-        }
-        None => {}
+        told["rested"] = (told["rested"] == true || part.told["rested"] == true).into();
+    }
+    if behind.last().map_or(packet.goes, |last| last.goes) {
+        way.push(Value::Null);
+        (told["element"], told["class"]) = (Value::Null, Value::Null);
     }
     told["way"] = json!(way);
     told
@@ -158,6 +155,21 @@ mod tests {
         let mut told = joined(threads, &origins);
         let of = |it: &mut Value| (it["thread"].as_str().unwrap().to_owned(), it["way"].take(), it["element"].take(), it["copy_of"].take());
         told.iter_mut().map(of).collect()
+    }
+
+    #[test]
+    fn ways_go_through_several_stages() {
+        let [replica, first, rest] = [2_u64, 258, 1].map(|graph| graph << OWN_BITS);
+        let stage = |at: u64, before: u64, way: &[&str], goes| part(at, (before, 0), way, [true, goes]);
+        let threads = vec![
+            ("in order".to_owned(), vec![stage(rest + 1, first + 1, &["q"], false), part(rest + 2, (0, rest + 1), &["r"], [false, false])]),
+            ("replica 0".to_owned(), vec![stage(replica + 1, 0, &["a"], true), stage(replica + 2, 0, &[], true)]),
+            ("in order 1".to_owned(), vec![stage(first + 1, replica + 1, &["s", "t"], true), stage(first + 2, replica + 2, &["b"], true)]),
+        ];
+        let told = ways(threads);
+        assert_eq!(told[0].1, json!(["r"]));
+        assert_eq!((&told[1].1, &told[1].2), (&json!(["in", "a", "s", "t", "q"]), &json!("q")));
+        assert_eq!((&told[2].1, &told[2].2), (&json!([null, "b", null]), &json!(null)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::bases::Bases;
 use super::channel::Relief;
 use super::handlers::{Directory, Request, Worker, answer};
 use super::threads::{Affinity, Gauge};
-use super::{Fault, Making, NotMade, Placement, Run, Stage, present, scheduled};
+use super::{Fault, Making, NotMade, Placement, Run, Stage, elsewhere, scheduled};
 use crate::Error;
 use netil::app;
 use runtime::graph::{ElementError, Graph, Stream};
@@ -122,9 +122,9 @@ impl Workers {
                 Err(_) => faults.push(failed(worker.gauge().name(), "it has ended while it was made")),
             }
         }
-        let members = [Stage::Source, Stage::Replica].map(|stage| present(placement, stage, application));
+        let stages = elsewhere(placement, application);
         let replayed = placement.replayed.iter().map(|at| application.instances[*at].name.clone()).collect();
-        let directory = Arc::new(Directory::new(self.workers, members, replayed, bases));
+        let directory = Arc::new(Directory::new(self.workers, stages, replayed, bases));
         if faults.is_empty() {
             return Ok((self.threads, directory));
         }

@@ -2,7 +2,8 @@
 
 use super::{Call, Config, ScenarioError};
 use crate::application::{
-    Application, Cores, Fault, Graph, HandlerError, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell, builtin,
+    Application, Cores, Cuts, Fault, Graph, HandlerError, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell,
+    builtin,
 };
 use crate::engines::{self, EngineInfo};
 use crate::io::{Capture, Format, LinkType, Timestamp, WriteOptions, Writer};
@@ -114,6 +115,26 @@ pub fn run_on(
 ) -> Result<Found, ScenarioError> {
     start(job, folder, |application, settings, host| {
         let placement = Placement::total(application.application(), &[], policies)?;
+        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(ScenarioError::refused)?;
+        Ok(Running::Cores(Box::new(cores)))
+    })
+}
+
+/// Runs a job in a folder on several threads, with so many replicas, and stages in order that are
+/// cut so.
+///
+/// # Errors
+/// As [`run_on`].
+pub fn run_in_pipeline(
+    job: &Job<'_>,
+    engine: &'static EngineInfo,
+    engines: engines::Settings,
+    folder: &Path,
+    replicas: usize,
+    cuts: &Cuts,
+) -> Result<Found, ScenarioError> {
+    start(job, folder, |application, settings, host| {
+        let placement = Placement::new(application.application(), &[])?.cut_by(application.application(), cuts)?;
         let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(ScenarioError::refused)?;
         Ok(Running::Cores(Box::new(cores)))
     })

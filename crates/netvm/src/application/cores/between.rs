@@ -1,32 +1,35 @@
-//! The thread of a replica that runs what the sources hand over.
+//! The threads between the sources and the last stage: replicas, which run what the sources hand
+//! over, and stages in order.
 
 use super::bases::numbers;
-use super::channel::{Receiver as Input, Sender as Output};
+use super::channel::Sender as Output;
 use super::handlers::{Request, answer};
+use super::inputs::{Inputs, Next};
 use super::replay::{Replayed, Replica};
 use super::threads::Gauge;
 use super::workers::{Own, serve, wait_for_go};
-use super::{Making, NAP, NotMade, Part, Run, Teller, finish_graph, lock, run_epoch};
+use super::{Making, NAP, NotMade, Part, Run, Stage, Teller, finish_graph, lock, run_epoch};
 use runtime::graph::ring::{Batch, Inbox, Rings};
 use runtime::graph::{Graph, Stream};
-use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
-/// What a replica receives from and sends to.
+/// What a thread receives from and sends to.
 pub(super) struct Ends {
-    pub input: Input,
+    pub inputs: Inputs,
     pub output: Output,
-    /// Where batches go back to that are empty again.
-    pub returns: Sender<Batch>,
+    /// Where batches of the sources go back to that are empty again.
+    pub returns: Option<Sender<Batch>>,
 }
 
 /// `replays`: the number of a replica that replays the packets of others, and what.
-pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, replays: Option<(usize, Arc<Replayed>)>) {
+pub(super) fn run_between(own: Own, part: &Part, ends: Ends, replays: Option<(usize, Arc<Replayed>)>) {
     let Own { mut making, run, told, fails, requests, ready, gauge } = own;
     // Its packets come from the sources, with their times.
     making.settings.live.clear();
+    let rings = Rings { numbers: true, annotated: part.annotated.clone(), ..Rings::default() };
     let (inbox, outbox, own) = (Arc::clone(&rings.inbox), Arc::clone(&rings.outbox), rings.clone());
-    let (mut graph, mut replica) = match replica_graphs(part, making, rings, &told, replays) {
+    let (mut graph, mut replica) = match graphs(part, making, rings, &told, replays) {
         Ok(graphs) => graphs,
         Err(error) => return drop(ready.send(Err(error))),
     };
@@ -37,14 +40,14 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
     gauge.sends(ends.output.level());
     let answer_all = |graph: &mut Graph| {
         requests.try_iter().for_each(|request| match request {
-            Request::Renew(renewing) => renewing.replica(graph, &own),
+            Request::Renew(renewing) => renewing.between(graph, &own),
             request => drop(answer(graph, request, &gauge)),
         });
     };
     // If the thread fails its ends of channels are there until that is known.
     let mut ends = Some(ends);
     run.crashes.watch(gauge.name(), &mut graph, |graph| {
-        if let Some(ends) = &ends {
+        if let Some(ends) = &mut ends {
             run_epochs(graph, replica.as_mut(), (&inbox, &outbox), (&run, &gauge), ends, answer_all);
         }
         ends = None;
@@ -53,24 +56,26 @@ pub(super) fn run_replica(own: Own, part: &Part, rings: Rings, ends: Ends, repla
     });
 }
 
-/// Runs what comes to a replica, up to the end.
+/// Runs what comes to a thread, up to the end.
 fn run_epochs(
     graph: &mut Graph,
     mut replica: Option<&mut Replica>,
     (inbox, outbox): (&Mutex<Inbox>, &Mutex<Batch>),
     (run, gauge): (&Run, &Gauge),
-    ends: &Ends,
+    ends: &mut Ends,
     answer_all: impl Fn(&mut Graph),
 ) {
     graph.start();
     replica.iter_mut().for_each(|replica| replica.others.start());
     let mut begun = false;
-    while let Some(batch) = ends.receive(|| answer_all(graph)) {
-        let (span, width, recorded) = (batch.span(), batch.width(), batch.is_recorded());
-        gauge.count(batch.packets());
+    while let Some(batches) = ends.receive(|| answer_all(graph)) {
+        let (span, recorded) = (batches.iter().find_map(Batch::span), batches.iter().any(Batch::is_recorded));
+        // The last stage, or the next one, takes as many of an epoch as there are replicas.
+        let width = if gauge.stage == Stage::Replica { batches.first().map_or(1, Batch::width) } else { 1 };
+        gauge.count(batches.iter().map(Batch::packets).sum());
         let emptied = match &mut replica {
-            Some(replica) => replica.run_epoch(graph, inbox, batch, &mut begun),
-            None => run_epoch(graph, inbox, vec![batch], &mut begun),
+            Some(replica) => batches.into_iter().flat_map(|batch| replica.run_epoch(graph, inbox, batch, &mut begun)).collect(),
+            None => run_epoch(graph, inbox, batches, &mut begun),
         };
         emptied.into_iter().for_each(|batch| ends.give_back(batch));
         gauge.agreements.pass(graph);
@@ -86,8 +91,8 @@ fn run_epochs(
     }
 }
 
-/// The graph of a replica, and what replays the packets of others, if it does that.
-fn replica_graphs(
+/// The graph of a thread, and what replays the packets of others, if it does that.
+fn graphs(
     part: &Part,
     mut making: Making,
     rings: Rings,
@@ -105,13 +110,13 @@ fn replica_graphs(
 }
 
 impl Ends {
-    /// The next batch, looking up from time to time; none if nothing comes any more.
-    fn receive(&self, mut between: impl FnMut()) -> Option<Batch> {
+    /// The batches of the next epoch, looking up from time to time; none if nothing comes any more.
+    fn receive(&mut self, mut between: impl FnMut()) -> Option<Vec<Batch>> {
         loop {
-            match self.input.recv_timeout(NAP) {
-                Ok(batch) => return Some(batch),
-                Err(RecvTimeoutError::Timeout) => between(),
-                Err(RecvTimeoutError::Disconnected) => return None,
+            match self.inputs.receive(NAP) {
+                Next::Epoch(batches) => return Some(batches),
+                Next::Nothing => between(),
+                Next::End => return None,
             }
         }
     }
@@ -119,6 +124,6 @@ impl Ends {
     fn give_back(&self, mut batch: Batch) {
         batch.clear();
         // Nobody needs it when the sources have ended.
-        let _ = self.returns.send(batch);
+        let _ = self.returns.as_ref().map(|returns| returns.send(batch));
     }
 }
