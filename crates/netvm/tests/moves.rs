@@ -97,6 +97,11 @@ fn disturbed(text: &str, reads: &[&str], engine: &str, seed: u64, folder: &Path,
     while cores.turn() {
         disturb(&mut cores, &mut random, &mut done);
     }
+    (found(cores, reads, kept, &out), done)
+}
+
+/// What a run has written, counted and printed.
+fn found(mut cores: Cores, reads: &[&str], kept: Kept, out: &Path) -> Found {
     assert!(cores.take_news().is_empty());
     let counts = reads.iter().map(|handler| cores.graph().read(handler, "", None).unwrap()).collect();
     let node = |(name, class, stats): &(String, String, netvm::application::NodeStats)| {
@@ -107,7 +112,7 @@ fn disturbed(text: &str, reads: &[&str], engine: &str, seed: u64, folder: &Path,
     assert!(to >= cores.stats().arrivals, "packets are counted where they come to");
     assert!(cores.finish().is_empty());
     let captures = (0..3).map(|n| std::fs::read(format!("{}{n}", out.display())).ok()).collect();
-    (Found { captures, counts, nodes, text: kept.take(), in_machine_code: 0 }, done)
+    Found { captures, counts, nodes, text: kept.take(), in_machine_code: 0 }
 }
 
 /// A capture of so many packets.
@@ -148,6 +153,62 @@ fn moves_and_replicas_that_come_and_go_change_nothing() {
     assert!(moves > 500 && changes > 30 && numbers.len() > 3, "{moves} moves, {changes} changes of replicas: {numbers:?}");
     assert!(flows > 100, "{flows} changes of the flow function");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// An element that numbers the packets of each flow, with a timeout.
+const PAIRS: &str = "FromDump(IN, STOP true) -> Strip(14) -> h :: CheckIPHeader -> f :: Pairs(TIMEOUT T) -> p :: PaintSwitch; p[0] -> Unstrip(14) -> Queue -> ToDump(OUT0);
+     p[1] -> Unstrip(14) -> Queue -> ToDump(OUT1); p[2] -> Discard; p[3] -> d :: Discard;";
+
+/// Replicas come and go where elements keep state by flow: flows stay where theirs is.
+#[test]
+fn flows_keep_their_state_while_replicas_come_and_go() {
+    let folder = std::env::temp_dir().join(format!("netvm-moves-flows-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let input = folder.join("in.pcap");
+    std::fs::write(&input, capture(150_000)).unwrap();
+    let reads = ["d.count", "f.pairs.count", "f.pairs.list"];
+    for (timeout, can_shrink) in [("5ms", true), ("100ms", true), ("0", false)] {
+        let text = PAIRS.replace("TIMEOUT T", &format!("TIMEOUT {timeout}"));
+        let wanted = run(&text, &reads, engines::find("jit").unwrap(), &folder, &input);
+        assert!(wanted.captures.iter().flatten().all(|file| file.len() > 10_000), "{timeout}: both outputs have packets");
+        let (mut numbers, mut left) = (std::collections::BTreeSet::new(), 0);
+        for seed in 0..3 {
+            let mut random = Random(seed);
+            let (mut before, mut most) = (2, 2);
+            let found = changed(&text, &reads, &folder, &input, |cores| {
+                let asked = if can_shrink { 1 + random.next(MOST) } else { most + random.next(2) * usize::from(most < MOST) };
+                most = most.max(asked);
+                cores.set_replicas(asked).expect("their number changes");
+                let now = cores.replicas().expect("there are replicas");
+                left += usize::from(now.active < before);
+                before = now.active;
+                numbers.insert(before);
+                if !can_shrink && most > 1 {
+                    assert!(cores.set_replicas(1).unwrap_err().to_string().contains("has no timeout"));
+                }
+            });
+            assert_eq!(found.counts, wanted.counts, "{timeout}, seed {seed}");
+            assert!(found.captures == wanted.captures, "{timeout}, seed {seed}: captures differ");
+            assert_eq!(found.nodes, wanted.nodes, "{timeout}, seed {seed}");
+        }
+        assert!(numbers.len() > 2 && (left > 2 || timeout != "5ms"), "{timeout}: {numbers:?}, {left} times fewer");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Runs on two replicas at first; something is done between two epochs.
+fn changed(text: &str, reads: &[&str], folder: &Path, input: &Path, mut between: impl FnMut(&mut Cores)) -> Found {
+    let out = folder.join("changed");
+    let application = Application::read("test.click", &placed(text, input, &out), &reading()).unwrap_or_else(|e| panic!("{e}"));
+    let placement = Placement::new(application.application(), &[]).unwrap_or_else(|why| panic!("{why}"));
+    let kept = Kept::default();
+    let started = application.start_on(placement, 2, engines::find("jit").unwrap(), unkept(), Settings::default(), Box::new(kept.clone()));
+    let mut cores = started.unwrap_or_else(|e| panic!("{e}"));
+    cores.start();
+    while cores.turn() {
+        between(&mut cores);
+    }
+    found(cores, reads, kept, &out)
 }
 
 /// Elements that take long, and nothing behind them that does.
@@ -208,7 +269,7 @@ fn what_cannot_move_or_change_is_told() {
     let jit = engines::find("jit").unwrap();
     let mut cores =
         application.start_on(placement, 2, jit, unkept(), settings, Box::new(Kept::default())).unwrap_or_else(|e| panic!("{e}"));
-    assert!(cores.set_replicas(3).unwrap_err().to_string().contains("elements keep state by flow"));
+    assert!(cores.set_flow(netvm::application::Flow::Tuple).unwrap_err().to_string().contains("elements keep state by flow"));
     assert_eq!(cores.replicas().map(|it| (it.active, it.wanted)), Some((2, 2)));
     assert!(cores.move_thread("replica 9", Some(0)).unwrap_err().to_string().contains("there are sources, replica 0, replica 1, in order"));
     assert!(cores.pin(&[9999]).unwrap_err().to_string().contains("core 9999 is not there"));

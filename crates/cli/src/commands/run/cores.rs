@@ -21,7 +21,7 @@ const MOST: usize = 256;
 /// How many replicas there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReplicaPlacement {
-    /// As many as the load keeps busy, where their number can change; else as many as cores.
+    /// As many as the load keeps busy, where packets may go to any; else as many as cores.
     Auto,
     /// So many.
     Replicas(usize),
@@ -101,6 +101,12 @@ impl ReplicaPlacement {
         }
     }
 
+    /// Whether their number follows the load from the start. Where elements keep state by flow, flows
+    /// stay where they begin, so there are as many as cores from the start.
+    fn plans(&self, placement: &Placement) -> bool {
+        *self == Self::Auto && placement.keeps_replicas().is_none() && placement.keeps_flow().is_none()
+    }
+
     /// Elements that run in order, and where these are cut into stages.
     fn cuts(&self) -> (&[String], &Cuts) {
         match self {
@@ -145,7 +151,7 @@ pub(super) fn explain(args: &Args, application: &Application, place: &ReplicaPla
     })?;
     place.check(application, &placement)?;
     if args.explain_place {
-        let plans = *place == ReplicaPlacement::Auto && placement.keeps_replicas().is_none();
+        let plans = place.plans(&placement);
         let replicas = if plans { 1 } else { place.replicas() };
         failure::eprint_lossy(placement.explain(application.application(), Some(replicas)).trim_end());
         if plans {
@@ -165,7 +171,7 @@ pub(super) fn run(
 ) -> Outcome {
     let live = !settings.live.is_empty();
     let placement = explain(args, application, place)?;
-    let plans = *place == ReplicaPlacement::Auto && placement.keeps_replicas().is_none();
+    let plans = place.plans(&placement);
     let replicas = if plans { 1 } else { place.replicas() };
     let begun = Instant::now();
     let host = Box::new(Terminal::new(signals.clone(), args.json, None));

@@ -207,12 +207,12 @@ pub(crate) struct Args {
 
     /// Run a configuration on several threads: sources, replicas of the elements that need not see
     /// all packets, and the rest. The result is that of one thread. rtc:N has N replicas, auto as
-    /// many as packets and load are worth it, measured while they flow (--explain-place tells; netvm
-    /// ctl replicas N ends that); where their number cannot change, as many as there are cores.
-    /// pipeline has one, and a stage of its own for what runs in order before queues; pipeline:N
-    /// has N threads, with stages of equal work as far as the compiler can tell. A file says how
-    /// many replicas there are, which cores threads have, which elements are to be in replicas or
-    /// in order, and where stages are cut: docs/cores.md
+    /// many as packets and load are worth it, measured while they flow (--explain-place tells;
+    /// netvm ctl replicas N ends that); where elements keep state by flow, as many as there are
+    /// cores. pipeline has one, and a stage of its own for what runs in order before queues;
+    /// pipeline:N has N threads, with stages of equal work as far as the compiler can tell. A file
+    /// says how many replicas there are, which cores threads have, which elements are to be in
+    /// replicas or in order, and where stages are cut: docs/cores.md
     #[arg(long, value_name = "auto|rtc:N|pipeline[:N]|FILE", value_parser = cores::parse)]
     place: Option<cores::ReplicaPlacement>,
 

@@ -4,7 +4,7 @@
 use super::channel::Sender;
 use super::lock;
 use runtime::graph::Sampler;
-use runtime::graph::ring::{Batch, Flow};
+use runtime::graph::ring::{Batch, Flow, Pinning};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -15,6 +15,8 @@ pub(super) struct Change {
     pub wanted: AtomicUsize,
     /// Channels to replicas that are new.
     pub new: Mutex<Vec<Sender>>,
+    /// How many new flows, or packets, go to.
+    spread: AtomicUsize,
     /// How many get packets.
     active: AtomicUsize,
     /// How long the last change held up the sources, in nanoseconds.
@@ -39,27 +41,33 @@ pub struct Flows {
 impl Change {
     pub(super) fn new(replicas: usize, flow: Flow) -> Self {
         let flow = Mutex::new(Flows { active: flow, wanted: flow });
-        Self { wanted: AtomicUsize::new(replicas), active: AtomicUsize::new(replicas), flow, ..Self::default() }
+        let [wanted, spread, active] = [(); 3].map(|()| AtomicUsize::new(replicas));
+        Self { wanted, spread, active, flow, ..Self::default() }
     }
 
-    /// Changes how many batches the next epoch has, and which has a packet, if that is wanted.
-    pub(super) fn apply(&self, senders: &mut Vec<Sender>, batches: &mut Vec<Batch>, flow: &mut Flow) {
+    /// Changes how many batches the next epoch has, and which has a packet, if that is wanted. Flows
+    /// that elements keep state of stay where they are: their replicas do, too.
+    pub(super) fn apply(&self, senders: &mut Vec<Sender>, batches: &mut Vec<Batch>, pinning: &mut Pinning) {
         self.handed.fetch_add(1, Ordering::Relaxed);
         {
             let mut flows = lock(&self.flow);
             flows.active = flows.wanted;
-            *flow = flows.wanted;
+            pinning.flow = flows.wanted;
         }
-        if self.wanted.load(Ordering::Acquire) == batches.len() {
+        let wanted = self.wanted.load(Ordering::Acquire);
+        if wanted == self.spread.swap(wanted, Ordering::Relaxed) && !pinning.are_moving() {
             return;
         }
         let begun = Instant::now();
         senders.append(&mut lock(&self.new));
         // It may be another number by now.
         let wanted = self.wanted.load(Ordering::Acquire).clamp(1, senders.len());
-        batches.resize_with(wanted, Batch::default);
-        self.active.store(wanted, Ordering::Release);
-        self.pause.store(begun.elapsed().as_nanos() as u64, Ordering::Release);
+        let width = pinning.spread(wanted).clamp(1, senders.len());
+        if width != batches.len() {
+            batches.resize_with(width, Batch::default);
+            self.active.store(width, Ordering::Release);
+            self.pause.store(begun.elapsed().as_nanos() as u64, Ordering::Release);
+        }
     }
 
     /// Whether an epoch of so many packets is recorded.

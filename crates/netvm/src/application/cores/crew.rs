@@ -17,8 +17,11 @@
 //! In the same way the sources change which replica has a packet ([`Flow`]): between two epochs.
 //! The last stage puts packets in their order by their numbers, so it does not matter to it.
 //!
-//! Left out: elements that keep state by flow, whose flows would move to replicas that do not have
-//! it.
+//! Where elements keep state by flow, flows stay in their replicas until nothing is kept of them
+//! any more, and new ones go to those that are wanted ([`Pinning`]): a replica that is to be taken
+//! out gets packets until the last of its flows has ended. The function stays as it is.
+//!
+//! [`Pinning`]: runtime::graph::ring::Pinning
 
 use super::between::{Ends, run_between};
 use super::change::{Change, Flows};
@@ -54,8 +57,25 @@ pub struct Replicas {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fixed {
     pub replicas: Option<&'static str>,
+    /// Why there cannot be fewer.
+    pub fewer: Option<&'static str>,
     pub flow: Option<&'static str>,
+    /// Elements keep state by flow.
+    pub keeps: bool,
 }
+
+impl Fixed {
+    /// `kept`: for how long replicas keep state of flows, if they do.
+    pub(super) fn of(placement: &Placement, kept: Option<Option<u64>>) -> Self {
+        let (replicas, flow) = (placement.keeps_replicas(), placement.keeps_flow());
+        Self { replicas, fewer: (kept == Some(None)).then_some(FOR_EVER), flow, keeps: kept.is_some() }
+    }
+}
+
+/// Why flows never leave a replica.
+const FOR_EVER: &str = "a table of theirs by flow has no timeout, so what they keep of flows never ends";
+/// Why a replica may not be added to others.
+const ENTERED: &str = "entries were added to their tables by handlers, and would begin to age anew in a new one";
 
 /// A replica that is being made.
 struct Coming {
@@ -108,8 +128,16 @@ impl Crew {
         if !(1..=MOST).contains(&replicas) {
             return Err(ChangeError::invalid(format!("there are from 1 to {MOST} replicas")));
         }
+        if replicas < self.wanted
+            && let Some(why) = self.fixed.fewer
+        {
+            return Err(ChangeError::fixed(format!("replicas cannot be removed: {why}")));
+        }
         if replicas > self.made {
-            directory.written()?;
+            let written = directory.written()?;
+            if self.fixed.keeps && written.iter().any(|(handler, _)| handler.ends_with(".add")) {
+                return Err(ChangeError::fixed(format!("replicas cannot be added: {ENTERED}")));
+            }
         }
         self.wanted = replicas;
         self.change.wanted.store(replicas.min(self.made), Ordering::Release);
@@ -120,16 +148,21 @@ impl Crew {
         self.change.flows()
     }
 
+    /// Whether there may be fewer than there are.
+    pub(super) fn can_shrink(&self) -> bool {
+        self.fixed.fewer.is_none()
+    }
+
     /// Whether another replica is being made.
     pub(super) fn is_making(&self) -> bool {
         self.coming.is_some()
     }
 
     /// Replicas that come are those of another version.
-    pub(super) fn become_new(&mut self, making: Making, part: Arc<Part>, placement: &Placement) {
+    pub(super) fn become_new(&mut self, making: Making, part: Arc<Part>, (placement, kept): (&Placement, Option<Option<u64>>)) {
         self.base.making = making;
         self.part = part;
-        self.fixed = Fixed { replicas: placement.keeps_replicas(), flow: placement.keeps_flow() };
+        self.fixed = Fixed::of(placement, kept);
         *lock(&self.change.flow) = Flows { active: placement.flow, wanted: placement.flow };
     }
 

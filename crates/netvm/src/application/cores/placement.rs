@@ -195,10 +195,7 @@ impl Placement {
         if self.order == Order::Flow {
             return Some("each has the whole configuration");
         }
-        if self.flow == Flow::All {
-            return Some("each has the state of all packets, which a new one would lack");
-        }
-        self.has_flows().then_some(ELSEWHERE)
+        (self.flow == Flow::All).then_some("each has the state of all packets, which a new one would lack")
     }
 
     /// Why packets always go to replicas by the same function, if so.

@@ -15,8 +15,8 @@
 //! would have to go from graph to graph; the cost of handing over, which is part of what stages
 //! take.
 
-use super::Cores;
 use super::error::ChangeError;
+use super::{Cores, Epochs, Mode};
 use std::time::{Duration, Instant};
 
 /// What more replicas must not gain any more, of the whole.
@@ -182,13 +182,20 @@ impl Cores {
         let Some(now) = self.replicas().filter(|now| now.active == now.wanted) else { return };
         let Some(seen) = self.seen() else { return };
         let Some(mut planner) = self.planner.take() else { return };
-        if let Some(wanted) = planner.look(seen, passed, now.active) {
+        let fewer = |wanted: &usize| *wanted > now.active || self.can_have_fewer();
+        if let Some(wanted) = planner.look(seen, passed, now.active).filter(fewer) {
             match self.set_replicas(wanted) {
                 Ok(_) => self.plans.push(planner.told().to_owned()),
                 Err(why) => self.news.push(why.to_string()),
             }
         }
         self.planner = Some(planner);
+    }
+
+    /// Whether replicas can be taken out.
+    fn can_have_fewer(&self) -> bool {
+        let Mode::Total(Epochs { crew: Some(crew), .. }) = &self.mode else { return false };
+        crew.can_shrink()
     }
 
     /// None where the system does not tell what threads have had.

@@ -27,8 +27,13 @@ const TURNS: u32 = 64;
 pub(super) type Begin = (Inputs, Option<Crew>, Arc<Change>);
 
 impl Workers {
-    /// Begins all.
-    pub(super) fn begin(&mut self, before: Vec<Part>, placement: &Placement, replicas: usize) -> Result<Begin, Error> {
+    /// Begins all. `kept`: for how long replicas keep state of flows, if they do.
+    pub(super) fn begin(
+        &mut self,
+        before: Vec<Part>,
+        (placement, kept): (&Placement, Option<Option<u64>>),
+        replicas: usize,
+    ) -> Result<Begin, Error> {
         let mut parts = before.into_iter().map(Arc::new);
         let Some(sources) = parts.next() else {
             return Err(Error::Engine { engine: "threads", reason: "there are no sources".to_owned() });
@@ -40,7 +45,7 @@ impl Workers {
         let (senders, mut receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| channel(&relief)).unzip();
         let (returns, spare) = mpsc::channel();
         let (flow, change) = (placement.flow, Arc::new(Change::new(count, placement.flow)));
-        let link = Link { flow, senders, spare, change: Arc::clone(&change) };
+        let link = Link { flow, kept, senders, spare, change: Arc::clone(&change) };
         self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, link))?;
         if let Some(middle) = middle {
             receivers = self.begin_replicas(middle, receivers, &returns, placement)?;
@@ -51,7 +56,7 @@ impl Workers {
             let result = self.begin_stage(part, inputs, give_back.take(), placement)?;
             (inputs, _) = Inputs::new(vec![result]);
         }
-        let crew = middle.map(|middle| self.crew(middle, (returns, next), &change, placement));
+        let crew = middle.map(|middle| self.crew(middle, (returns, next), &change, Fixed::of(placement, kept)));
         Ok((inputs, crew, change))
     }
 
@@ -94,14 +99,7 @@ impl Workers {
         Ok(result)
     }
 
-    fn crew(
-        &self,
-        middle: &Arc<Part>,
-        (returns, next): (mpsc::Sender<Batch>, NewInputs),
-        change: &Arc<Change>,
-        placement: &Placement,
-    ) -> Crew {
-        let fixed = Fixed { replicas: placement.keeps_replicas(), flow: placement.keeps_flow() };
+    fn crew(&self, middle: &Arc<Part>, (returns, next): (mpsc::Sender<Batch>, NewInputs), change: &Arc<Change>, fixed: Fixed) -> Crew {
         Crew::new(self.base.clone(), Arc::clone(middle), (returns, next), Arc::clone(change), fixed)
     }
 }
@@ -109,13 +107,15 @@ impl Workers {
 /// Where the sources' packets go.
 struct Link {
     flow: Flow,
+    /// For how long replicas keep state of flows, if they do.
+    kept: Option<Option<u64>>,
     senders: Vec<Output>,
     /// Batches that were received and can be filled again.
     spare: mpsc::Receiver<Batch>,
     change: Arc<Change>,
 }
 
-fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Link) {
+fn run_sources(own: Own, part: &Part, Link { flow, kept, senders, spare, change }: Link) {
     let Own { making, run, told, fails, requests, ready, gauge } = own;
     let settings = super::Settings { rings: Some(Rings::default()), waker: None, ..making.settings };
     let live = !settings.live.is_empty();
@@ -128,6 +128,7 @@ fn run_sources(own: Own, part: &Part, Link { flow, senders, spare, change }: Lin
     let counted = if flow == Flow::All { 1 } else { usize::MAX };
     let handover = handover(Arc::clone(&run), senders, spare, (Arc::clone(&change), Arc::clone(&gauge), counted));
     let dispatcher = Dispatcher::new(replicas, flow, handover);
+    dispatcher.keep_flows(kept);
     let dispatcher = if live { dispatcher.eager() } else { dispatcher };
     if let Some(ring) = part.to.first() {
         graph.dispatch(&part.application, *ring, dispatcher.clone());
@@ -191,7 +192,7 @@ fn handover(
     (change, gauge, counted): (Arc<Change>, Arc<Gauge>, usize),
 ) -> Handover {
     senders.iter().for_each(|sender| gauge.sends(sender.level()));
-    Box::new(move |batches, flow| {
+    Box::new(move |batches, pinning| {
         let width = batches.len();
         let packets = batches.iter().take(counted).map(Batch::packets).sum();
         gauge.count(packets);
@@ -206,7 +207,7 @@ fn handover(
             run.stop();
         }
         let before = senders.len();
-        change.apply(&mut senders, batches, flow);
+        change.apply(&mut senders, batches, pinning);
         senders[before..].iter().for_each(|sender| gauge.sends(sender.level()));
         sent
     })

@@ -1,6 +1,7 @@
 //! The end of the first stage: arrivals are numbered and handed to replicas.
 
 use super::batch::{Batch, Plain};
+use super::buckets::{BUCKETS, Buckets};
 use super::pinning::Flow;
 use crate::io::LinkType;
 use netil::cluster::{Cluster, Host};
@@ -13,7 +14,35 @@ const EPOCH: u32 = 3072;
 /// Takes the batches of an epoch, one for each replica, and leaves empty ones: as many as there are
 /// replicas in the next epoch, one at least; and which replica has which of its packets. False if
 /// nobody wants more.
-pub type Handover = Box<dyn FnMut(&mut Vec<Batch>, &mut Flow) -> bool + Send>;
+pub type Handover = Box<dyn FnMut(&mut Vec<Batch>, &mut Pinning) -> bool + Send>;
+
+/// Which replica has a packet.
+pub struct Pinning {
+    /// By which function.
+    pub flow: Flow,
+    /// Who has the flows that elements keep state of, if they do.
+    buckets: Option<Buckets>,
+}
+
+impl Pinning {
+    /// So many replicas are wanted; how many there must be, as some have flows that stay.
+    pub fn spread(&mut self, replicas: usize) -> usize {
+        self.buckets.as_mut().map_or(replicas, |buckets| buckets.spread(replicas))
+    }
+
+    /// Whether flows are to go to other replicas.
+    pub fn are_moving(&self) -> bool {
+        self.buckets.as_ref().is_some_and(Buckets::are_moving)
+    }
+
+    #[inline]
+    fn replica(&mut self, number: u32, (link, bytes, time_ns): (LinkType, &[u8], u64), replicas: usize) -> usize {
+        match &mut self.buckets {
+            Some(buckets) => buckets.replica(self.flow.replica(number, link, bytes, BUCKETS), time_ns).min(replicas - 1),
+            None => self.flow.replica(number, link, bytes, replicas),
+        }
+    }
+}
 
 /// Numbers arrivals, and hands them over an epoch at a time. Clones are the same one, for who runs
 /// the graph that has it.
@@ -22,7 +51,7 @@ pub struct Dispatcher(Arc<Mutex<Epoch>>);
 
 /// The epoch that is coming.
 struct Epoch {
-    flow: Flow,
+    pinning: Pinning,
     batches: Vec<Batch>,
     number: u32,
     first: Option<u64>,
@@ -36,7 +65,8 @@ impl Dispatcher {
     /// For so many replicas.
     pub fn new(replicas: usize, flow: Flow, handover: Handover) -> Self {
         let batches = (0..replicas.max(1)).map(|_| Batch::default()).collect();
-        let epoch = Epoch { flow, batches, number: 0, first: None, last: 0, handover, wanted: true, eager: false };
+        let pinning = Pinning { flow, buckets: None };
+        let epoch = Epoch { pinning, batches, number: 0, first: None, last: 0, handover, wanted: true, eager: false };
         Self(Arc::new(Mutex::new(epoch)))
     }
 
@@ -58,7 +88,18 @@ impl Dispatcher {
 
     /// Which replica has a packet from now on; nothing waits to be handed over.
     pub fn set_flow(&self, flow: Flow) {
-        self.epoch().flow = flow;
+        self.epoch().pinning.flow = flow;
+    }
+
+    /// Elements keep state of flows from now on, for so many nanoseconds (none: for ever), or none
+    /// does: nothing waits to be handed over.
+    pub fn keep_flows(&self, kept: Option<Option<u64>>) {
+        let mut epoch = self.epoch();
+        let replicas = epoch.batches.len();
+        match (&mut epoch.pinning.buckets, kept) {
+            (Some(buckets), Some(lasts)) => buckets.lasts(lasts),
+            (buckets, kept) => *buckets = kept.map(|lasts| Buckets::new(replicas, lasts)),
+        }
     }
 }
 
@@ -66,7 +107,7 @@ impl Epoch {
     fn add(&mut self, slot: u32, pool: &Pool) {
         let (bytes, it) = (pool.bytes(slot), pool.slot(slot));
         let link = LinkType::from_file(pool.tag(slot));
-        let replica = self.flow.replica(self.number, link, bytes, self.batches.len());
+        let replica = self.pinning.replica(self.number, (link, bytes, it.time_ns), self.batches.len());
         let packet = Plain { bytes, wire_len: pool.wire_len(slot), time_ns: it.time_ns, link };
         self.batches[replica].add(self.number, it.entry() as u16, packet);
         self.batches[replica].number(pool.number_of(slot));
@@ -80,11 +121,11 @@ impl Epoch {
             return;
         }
         let span = self.first.map(|first| (first, self.last));
-        if let (Flow::All, Some((first, others))) = (self.flow, self.batches.split_first_mut()) {
+        if let (Flow::All, Some((first, others))) = (self.pinning.flow, self.batches.split_first_mut()) {
             others.iter_mut().for_each(|batch| batch.copy(first));
         }
         self.batches.iter_mut().for_each(|batch| batch.span = span);
-        self.wanted = (self.handover)(&mut self.batches, &mut self.flow);
+        self.wanted = (self.handover)(&mut self.batches, &mut self.pinning);
         self.number = 0;
     }
 }

@@ -20,12 +20,13 @@
 //! stages in a circle.
 
 mod batch;
+mod buckets;
 mod dispatch;
 mod ends;
 mod pinning;
 
 pub use batch::{Batch, Inbox, Run};
-pub use dispatch::{Dispatcher, Handover};
+pub use dispatch::{Dispatcher, Handover, Pinning};
 pub(super) use ends::CLASSES;
 pub use ends::{FROM_RING, Rings, TO_RING};
 pub use pinning::{Fields, Flow};

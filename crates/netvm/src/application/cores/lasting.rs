@@ -1,0 +1,32 @@
+//! For how long replicas keep what they keep of flows: then these may go to other replicas.
+
+use super::keys;
+use super::placement::Placement;
+use super::stage::Stage;
+use compiler::passes;
+use netil::Verified;
+use netil::app::Application;
+use netil::module::HandlerKind;
+use runtime::graph::ring::Flow;
+
+impl Placement {
+    /// Whether elements of replicas keep state of flows, and for how long if nothing refreshes it,
+    /// in nanoseconds of packet time; none: for ever.
+    pub(super) fn kept_flows(&self, application: &Application) -> Option<Option<u64>> {
+        if matches!(self.flow, Flow::Any | Flow::All) {
+            return None;
+        }
+        let programs = self.of(Stage::Replica).filter_map(|at| application.instances[at].program());
+        Some(programs.map(|program| lasts(program)).try_fold(0, |most, lasts| Some(most.max(lasts?))))
+    }
+}
+
+/// For how long an element keeps entries that packets make.
+fn lasts(program: &Verified) -> Option<u64> {
+    let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
+    let Ok(Some((func, _))) = optimised else { return if program.module().tables.is_empty() { Some(0) } else { None } };
+    let changed = keys::changed(program, &func);
+    let timeouts =
+        program.module().tables.iter().zip(0..).filter(|(_, number)| changed.contains(number)).map(|(table, _)| table.timeout_ns);
+    timeouts.map(|timeout| (timeout > 0).then_some(timeout)).try_fold(0, |most, timeout| Some(most.max(timeout?)))
+}
