@@ -26,9 +26,13 @@ pub fn only(packets: u64) -> Thread {
 }
 
 /// How many replicas get packets, and are to get some; how long the last change held up the
-/// sources, and how long making the last one took; what their number follows, if it does.
-pub fn replicas(Replicas { active, wanted, pause, made_in }: Replicas, auto: Option<&str>) -> Value {
-    json!({ "active": active, "wanted": wanted, "pause_us": pause.as_nanos() as f64 / 1e3, "made_ms": made_in.as_secs_f64() * 1e3, "auto": auto })
+/// sources, and how long making the last one took; what their number follows, if it does; whether
+/// one is left only when its last flow has ended.
+pub fn replicas(Replicas { active, wanted, pause, made_in, keeps_flows }: Replicas, auto: Option<&str>) -> Value {
+    json!({
+        "active": active, "wanted": wanted, "keeps_flows": keeps_flows, "pause_us": pause.as_nanos() as f64 / 1e3,
+        "made_ms": made_in.as_secs_f64() * 1e3, "auto": auto,
+    })
 }
 
 /// All of them, by their numbers: `name`, `id`, `cpu_seconds`, and `core`, the one that it ran on

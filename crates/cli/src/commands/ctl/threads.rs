@@ -79,7 +79,8 @@ pub(super) fn replicas(client: &mut Client, wanted: Option<&str>, json: bool, ou
         None => before.clone(),
     };
     let end = Instant::now() + PATIENCE;
-    while wanted.is_some() && now["active"] != now["wanted"] && Instant::now() < end {
+    // One with flows may be left in an hour.
+    while wanted.is_some() && now["active"] != now["wanted"] && !is_left_later(&now) && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(10));
         now = client.ask(&json!({ "op": "replicas" }))?;
     }
@@ -92,13 +93,20 @@ pub(super) fn replicas(client: &mut Client, wanted: Option<&str>, json: bool, ou
     out.line(&told(&now, (wanted.is_some() && before["active"] != now["active"]).then_some(&before)))
 }
 
+/// Whether more get packets than are to because of the flows whose state they keep.
+fn is_left_later(now: &Value) -> bool {
+    now["keeps_flows"] == true && now["active"].as_u64() > now["wanted"].as_u64()
+}
+
 fn told(now: &Value, before: Option<&Value>) -> String {
     if now.is_null() {
         return "no replicas of a stage".to_owned();
     }
     let (active, wanted) = (now["active"].as_u64().unwrap_or(0), now["wanted"].as_u64().unwrap_or(0));
     let mut text = format!("{active} replica{}", if active == 1 { "" } else { "s" });
-    if active != wanted {
+    if is_left_later(now) {
+        text += &format!(", {wanted} when the last flows of the others have ended; new ones go to {wanted}");
+    } else if active != wanted {
         text += &format!(", {wanted} from the next packets on");
     }
     if let Some(auto) = now["auto"].as_str() {
@@ -151,6 +159,9 @@ mod tests {
         assert_eq!(told(&Value::Null, None), "no replicas of a stage");
         assert_eq!(told(&state(1, 1, 0.0), None), "1 replica");
         assert_eq!(told(&state(2, 3, 0.0), None), "2 replicas, 3 from the next packets on");
+        let mut left = state(3, 1, 0.0);
+        left["keeps_flows"] = true.into();
+        assert_eq!(told(&left, None), "3 replicas, 1 when the last flows of the others have ended; new ones go to 1");
         let mut planned = state(2, 2, 0.0);
         planned["auto"] = "2 replicas: why".into();
         assert_eq!(told(&planned, None), "2 replicas\nauto: 2 replicas: why");

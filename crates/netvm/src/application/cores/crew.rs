@@ -51,6 +51,9 @@ pub struct Replicas {
     pub pause: Duration,
     /// How long the last replica that was made took, beside packets that flow.
     pub made_in: Duration,
+    /// Elements keep state by flow: where more get packets than are to, the others are left when
+    /// their last flows have ended.
+    pub keeps_flows: bool,
 }
 
 /// Why something cannot change.
@@ -117,7 +120,7 @@ impl Crew {
 
     pub(super) fn replicas(&self) -> Replicas {
         let pause = Duration::from_nanos(self.change.pause.load(Ordering::Acquire));
-        Replicas { active: self.change.active(), wanted: self.wanted, pause, made_in: self.made_in }
+        Replicas { active: self.change.active(), wanted: self.wanted, pause, made_in: self.made_in, keeps_flows: self.fixed.keeps }
     }
 
     /// So many are wanted.
