@@ -9,7 +9,7 @@
 //! ARP, depends on the order of flows where it is not kept.
 
 use super::sides::{Case, Silent};
-use netvm::application::{Application, Cores, Placement, PlacementError, Policies, Policy, Reading, Replay, Settings, Stats};
+use netvm::application::{Application, Cores, Cuts, Placement, PlacementError, Policies, Policy, Reading, Replay, Settings, Stats};
 use netvm::engines;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -56,12 +56,15 @@ enum ExecutionMode {
     One,
     Total,
     Replicate,
+    /// What runs in order before queues in a stage of its own.
+    Pipeline,
     Flow(Policy),
 }
 
-const WAYS: [(&str, ExecutionMode); 6] = [
+const WAYS: [(&str, ExecutionMode); 7] = [
     ("order of all", ExecutionMode::Total),
     ("order of all, replicated", ExecutionMode::Replicate),
+    ("order of all, pipeline", ExecutionMode::Pipeline),
     ("order of flows, as analysed", ExecutionMode::Flow(Policy::Auto)),
     ("order of flows, lock", ExecutionMode::Flow(Policy::Lock)),
     ("order of flows, transactions", ExecutionMode::Flow(Policy::Transaction)),
@@ -153,8 +156,11 @@ pub(super) struct Bench {
 /// all elements with state are found by flow, or none has any.
 fn sides(bench: &Bench, chosen: &Chosen<'_>) -> Result<Vec<(&'static str, ExecutionMode, usize)>, String> {
     let replicates = !bench.placement(ExecutionMode::Replicate)?.replayed.is_empty();
+    let is_cut = bench.placement(ExecutionMode::Pipeline)?.ordered() > 0;
     let is_chosen = |side: &str| chosen.sides.is_empty() || chosen.sides.iter().any(|word| side.contains(word.as_str()));
-    let ways = WAYS.iter().filter(|(side, way)| is_chosen(side) && (*way != ExecutionMode::Replicate || replicates));
+    let ways = WAYS.iter().filter(|(side, way)| {
+        is_chosen(side) && (*way != ExecutionMode::Replicate || replicates) && (*way != ExecutionMode::Pipeline || is_cut)
+    });
     let all = chosen.replicas.iter().flat_map(|replicas| ways.clone().map(|(side, way)| (*side, *way, *replicas)));
     Ok([("one thread", ExecutionMode::One, 1)].into_iter().chain(all).collect())
 }
@@ -228,6 +234,9 @@ impl Bench {
         match way {
             ExecutionMode::One | ExecutionMode::Total => Placement::new(self.application.application(), &[]),
             ExecutionMode::Replicate => Placement::total(self.application.application(), &[], &Policies(vec![(None, Policy::Replicate)])),
+            ExecutionMode::Pipeline => {
+                Placement::new(self.application.application(), &[])?.cut_by(self.application.application(), &Cuts::Queues)
+            }
             ExecutionMode::Flow(policy) => Placement::by_flow(self.application.application(), &[], &Policies(vec![(None, policy)])),
         }
     }

@@ -7,19 +7,22 @@
 //!
 //! Each of these stages has all packets, in their order, so that the result is that of one thread.
 //! An element may be before the last stage if all that it does of a packet is done when the packet
-//! comes: it sets no timers, holds no packets and asks for none; and if so is all that packets come
-//! through before it. Elements on a circle are in one stage.
+//! comes: it sets no timers, holds no packets, asks for none and prints nothing; and if so is all
+//! that packets come through before it. Elements on a circle are in one stage.
 //!
 //! Source: NRTE paper, section 3 (stages on queues); NetVM paper, section 6.3.5 (a pipeline cut by
 //! the cost of its elements). Left out: tasks before the last stage, as of `Queue -> Unqueue`.
 
+use super::super::searches::SEARCHING;
 use super::error::PlacementError;
 use super::placement::{Placement, cannot_be_replayed};
 use super::stage::{Order, Stage};
+use netil::Verified;
 use netil::app::{Application, Wire};
 use netil::module::HandlerKind;
 use runtime::graph::builtin;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The most threads of a pipeline.
 pub const MOST_THREADS: usize = 64;
@@ -78,7 +81,10 @@ impl Placement {
     /// Elements of the last stage that may be before it.
     fn early(&self, application: &Application) -> BTreeSet<usize> {
         let is_last = |at: &usize| self.stages[*at] == Stage::Rest;
-        let may = |at: &usize| cannot_be_replayed(application, *at, &application.instances[*at]).is_none();
+        let may = |at: &usize| {
+            let instance = &application.instances[*at];
+            cannot_be_replayed(application, *at, instance).is_none() && !instance.program().is_some_and(tells)
+        };
         let led_back = |wire: &&Wire| wire.recirculates && [wire.from, wire.to].iter().any(|end| is_last(&(end.instance as usize)));
         if application.wires.iter().any(|wire| led_back(&wire)) {
             return BTreeSet::new();
@@ -171,6 +177,12 @@ impl Placement {
             }
         }
     }
+}
+
+/// Whether an element prints, or tells others something in another way: texts of all elements are in
+/// one order.
+fn tells(program: &Arc<Verified>) -> bool {
+    program.module().coprocessors.iter().any(|unit| !SEARCHING.contains(&unit.name.as_str()))
 }
 
 /// Elements that are in one stage in any case, and what a packet costs in them.
