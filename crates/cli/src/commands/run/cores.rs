@@ -101,8 +101,8 @@ impl ReplicaPlacement {
         }
     }
 
-    /// Whether their number follows the load from the start. Where elements keep state by flow, flows
-    /// stay where they begin, so there are as many as cores from the start.
+    /// Whether their number follows the load from the start. Where elements keep state by flow,
+    /// flows stay where they begin, so there are as many as cores from the start.
     fn plans(&self, placement: &Placement) -> bool {
         *self == Self::Auto && placement.keeps_replicas().is_none() && placement.keeps_flow().is_none()
     }

@@ -45,8 +45,8 @@ impl Change {
         Self { wanted, spread, active, flow, ..Self::default() }
     }
 
-    /// Changes how many batches the next epoch has, and which has a packet, if that is wanted. Flows
-    /// that elements keep state of stay where they are: their replicas do, too.
+    /// Changes how many batches the next epoch has, and which has a packet, if that is wanted.
+    /// Flows that elements keep state of stay where they are: their replicas do, too.
     pub(super) fn apply(&self, senders: &mut Vec<Sender>, batches: &mut Vec<Batch>, pinning: &mut Pinning) {
         self.handed.fetch_add(1, Ordering::Relaxed);
         {

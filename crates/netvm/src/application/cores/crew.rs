@@ -219,7 +219,7 @@ impl Crew {
         let mut workers = Workers::new(self.base.clone());
         let name = format!("replica {}", self.made);
         let level = input.level();
-        let ends = Ends { inputs: Inputs::new(vec![input]).0, output, returns };
+        let ends = Ends { inputs: Inputs::of_replica(input), output, returns };
         let spawned = workers.spawn(&name, Stage::Replica, move |own| run_between(own, &part, ends, None));
         spawned.map_err(ChangeError::failed)?;
         let (mut began, mut new, mut ready) = workers.into_parts();

@@ -1,5 +1,5 @@
-//! An application cut into stages: sources, what may run in replicas, and what runs in order, in one
-//! stage or several.
+//! An application cut into stages: sources, what may run in replicas, and what runs in order, in
+//! one stage or several.
 //!
 //! Each stage is the whole application with the elements of other stages absent, and with ends of
 //! rings where connections were cut. A lane is the place in a later stage that packets go to;

@@ -16,17 +16,23 @@ pub(super) enum Next {
 /// Where batches come from.
 pub(super) struct Inputs {
     all: Vec<Receiver>,
-    /// Those of new replicas.
-    new: mpsc::Receiver<Receiver>,
+    /// Those of new replicas; none where an epoch is one batch, as it is for a replica.
+    new: Option<mpsc::Receiver<Receiver>>,
 }
 
 /// Where the output of a new replica is given to the stage behind it.
 pub(super) type NewInputs = mpsc::Sender<Receiver>;
 
 impl Inputs {
+    /// Of a stage: a batch of each that the epoch has.
     pub(super) fn new(all: Vec<Receiver>) -> (Self, NewInputs) {
         let (gives, new) = mpsc::channel();
-        (Self { all, new }, gives)
+        (Self { all, new: Some(new) }, gives)
+    }
+
+    /// Of a replica: its batch.
+    pub(super) fn of_replica(input: Receiver) -> Self {
+        Self { all: vec![input], new: None }
     }
 
     /// The batches of the next epoch, if it comes within that time.
@@ -36,12 +42,14 @@ impl Inputs {
         while batches.len() < width {
             if batches.len() == self.all.len() {
                 // A replica is given here before it gets packets.
-                let Ok(input) = self.new.recv() else { return Next::End };
+                let Some(Ok(input)) = self.new.as_ref().map(mpsc::Receiver::recv) else { return Next::End };
                 self.all.push(input);
             }
             let input = &self.all[batches.len()];
             let received = if batches.is_empty() { input.recv_timeout(patience) } else { input.recv() };
-            width = received.as_ref().map_or(width, Batch::width);
+            if self.new.is_some() {
+                width = received.as_ref().map_or(width, Batch::width);
+            }
             match received {
                 Ok(batch) => batches.push(batch),
                 Err(RecvTimeoutError::Timeout) => return Next::Nothing,
@@ -59,7 +67,6 @@ impl Inputs {
     /// Nothing is taken any more: who sends goes on.
     pub(super) fn close(&mut self) {
         self.all.clear();
-        let (_, closed) = mpsc::channel();
-        self.new = closed;
+        self.new = None;
     }
 }

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! What leaves, in which order, and what the elements behind the replicas keep is what one graph
-//! gives ([`placement`] says which elements may be in replicas, [`pipeline`] which may be in a stage
-//! before the last one). Each arrow is a bounded channel of batches, an epoch each
+//! gives ([`placement`] says which elements may be in replicas, [`pipeline`] which may be in a
+//! stage before the last one). Each arrow is a bounded channel of batches, an epoch each
 //! ([`runtime::graph::ring`]): a stage that is too slow holds up those before it, and nothing is
 //! lost.
 //!

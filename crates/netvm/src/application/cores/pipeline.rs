@@ -85,15 +85,17 @@ impl Placement {
             let instance = &application.instances[*at];
             cannot_be_replayed(application, *at, instance).is_none() && !instance.program().is_some_and(tells)
         };
-        let led_back = |wire: &&Wire| wire.recirculates && [wire.from, wire.to].iter().any(|end| is_last(&(end.instance as usize)));
-        if application.wires.iter().any(|wire| led_back(&wire)) {
-            return BTreeSet::new();
-        }
         let mut early: BTreeSet<usize> = self.of(Stage::Rest).filter(may).collect();
-        // What is behind another element of the last stage is in it.
+        // What is behind another element of the last stage is in it, and so is what packets are led
+        // back from into it.
         let late = |early: &BTreeSet<usize>, wire: &Wire| {
-            let (from, to) = (wire.from.instance as usize, wire.to.instance as usize);
-            (is_last(&from) && !early.contains(&from) && early.contains(&to)).then_some(to)
+            let [from, to] = [wire.from, wire.to].map(|end| end.instance as usize);
+            let is_late = |at: usize| is_last(&at) && !early.contains(&at);
+            match (early.contains(&from), early.contains(&to)) {
+                (_, true) if is_late(from) => Some(to),
+                (true, _) if wire.recirculates && is_late(to) => Some(from),
+                _ => None,
+            }
         };
         while let Some(at) = application.wires.iter().find_map(|wire| late(&early, wire)) {
             early.remove(&at);
@@ -179,8 +181,8 @@ impl Placement {
     }
 }
 
-/// Whether an element prints, or tells others something in another way: texts of all elements are in
-/// one order.
+/// Whether an element prints, or tells others something in another way: texts of all elements are
+/// in one order.
 fn tells(program: &Arc<Verified>) -> bool {
     program.module().coprocessors.iter().any(|unit| !SEARCHING.contains(&unit.name.as_str()))
 }

@@ -440,8 +440,8 @@ fn need(
 }
 
 /// Why a program cannot do all that it does of a packet when that comes, where it has no tasks and
-/// timers: as in replicas, to whose state it does what the packets of others do, and in stages before
-/// the last one.
+/// timers: as in replicas, to whose state it does what the packets of others do, and in stages
+/// before the last one.
 pub(super) fn cannot_be_replayed(application: &Application, at: usize, instance: &Instance) -> Option<String> {
     let Body::Program(program) = &instance.body else { return Some(format!("{} is an element of the runtime", instance.class)) };
     if application.shares(at as u32) {

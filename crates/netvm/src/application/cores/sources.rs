@@ -1,5 +1,5 @@
-//! The thread of the sources, and the run that begins with it: replicas and stages in order run what
-//! it hands over, and the last stage takes what these send (the order of all packets).
+//! The thread of the sources, and the run that begins with it: replicas and stages in order run
+//! what it hands over, and the last stage takes what these send (the order of all packets).
 
 use super::bases::Bases;
 use super::between::{Ends, run_between};
@@ -73,7 +73,7 @@ impl Workers {
         for (n, input) in receivers.into_iter().enumerate() {
             let (output, result) = channel(&self.base.relief);
             let (part, level) = (Arc::clone(part), input.level());
-            let ends = Ends { inputs: Inputs::new(vec![input]).0, output, returns: Some(returns.clone()) };
+            let ends = Ends { inputs: Inputs::of_replica(input), output, returns: Some(returns.clone()) };
             let replays = replayed.clone().map(|replayed| (n, replayed));
             self.spawn(&format!("replica {n}"), Stage::Replica, move |own| run_between(own, &part, ends, replays))?;
             self.workers.last().into_iter().for_each(|worker| worker.gauge().waits(level.clone()));
