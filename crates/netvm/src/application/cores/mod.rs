@@ -509,6 +509,8 @@ fn run_epoch(graph: &mut Graph, inbox: &Mutex<Inbox>, batches: Vec<Batch>, begun
             graph.begin_at(first);
         }
         graph.run_up_to(last);
+        // The last arrival may have been another replica's: what its time ends has ended here, too.
+        graph.reach(last);
     }
     lock(inbox).drain()
 }
