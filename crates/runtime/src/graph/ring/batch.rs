@@ -334,8 +334,8 @@ impl Inbox {
         let (batch, entry) = *self.open().get(self.next)?;
         let (place, batch) = (self.next, &mut self.batches[batch as usize]);
         let Entry { number, lane, .. } = batch.entries[entry as usize];
-        let gone = What::Bytes { at: 0, len: 0, wire_len: 0, time_ns: 0, link: LinkType::EN10MB };
         let it = &mut batch.entries[entry as usize].what;
+        let gone = What::Bytes { at: 0, len: 0, wire_len: 0, time_ns: 0, link: it.link() };
         let what = if let What::Whole(_) = it { std::mem::replace(it, gone) } else { it.copied().unwrap_or(gone) };
         self.next += 1;
         Some(Taken { place, batch, entry: Entry { number, lane, what } })

@@ -107,7 +107,10 @@ impl FromRing {
             return Packet { buffer: kept.buffer(), rounds: 0, link: self.link(place, link) };
         }
         match entry.what {
-            What::Whole(packet) => *packet,
+            What::Whole(packet) => {
+                let link = self.link(place, packet.link);
+                Packet { link, ..*packet }
+            }
             What::Bytes { at, len, wire_len, time_ns, link } => {
                 let bytes = batch.from(at).get(..len as usize).unwrap_or_default();
                 let mut packet = Packet::new(bytes, time_ns, ctx.info());
