@@ -165,14 +165,15 @@ fn flows_keep_their_state_while_replicas_come_and_go() {
     let folder = std::env::temp_dir().join(format!("netvm-moves-flows-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let input = folder.join("in.pcap");
-    std::fs::write(&input, capture(150_000)).unwrap();
+    // No table is full with that.
+    std::fs::write(&input, capture(80_000)).unwrap();
     let reads = ["d.count", "f.pairs.count", "f.pairs.list"];
     for (timeout, can_shrink) in [("5ms", true), ("100ms", true), ("0", false)] {
         let text = PAIRS.replace("TIMEOUT T", &format!("TIMEOUT {timeout}"));
         let wanted = run(&text, &reads, engines::find("jit").unwrap(), &folder, &input);
         assert!(wanted.captures.iter().flatten().all(|file| file.len() > 10_000), "{timeout}: both outputs have packets");
         let (mut numbers, mut left) = (std::collections::BTreeSet::new(), 0);
-        for seed in 0..3 {
+        for seed in 0..4 {
             let mut random = Random(seed);
             let (mut before, mut most) = (2, 2);
             let found = changed(&text, &reads, &folder, &input, |cores| {
