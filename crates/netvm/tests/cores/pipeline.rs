@@ -67,7 +67,8 @@ fn stages_in_order_give_what_one_graph_gives() {
 fn what_cannot_be_cut_stays_in_the_last_stage() {
     let folder = folder("uncut");
     let input = folder.join("in.pcap");
-    for (name, text, reads) in CONFIGURATIONS {
+    let parallel = PARALLEL.map(|(name, text, reads, _)| (name, text, reads));
+    for (name, text, reads) in CONFIGURATIONS.into_iter().chain(parallel) {
         let wanted = run(text, reads, engines::find("interp").unwrap(), &folder, &input);
         for (engine, cuts) in [("interp", Cuts::Queues), ("jit", Cuts::Threads(4)), ("jit", Cuts::Threads(6))] {
             let called = format!("{name}, {engine}, {cuts:?}");

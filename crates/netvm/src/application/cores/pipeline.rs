@@ -7,15 +7,16 @@
 //!
 //! Each of these stages has all packets, in their order, so that the result is that of one thread.
 //! An element may be before the last stage if all that it does of a packet is done when the packet
-//! comes: it sets no timers, holds no packets, asks for none and prints nothing; and if so is all
-//! that packets come through before it. Elements on a circle are in one stage.
+//! comes: it sets no timers, holds no packets, asks for none and prints nothing, and no script looks
+//! at it while packets flow; and if so is all that packets come through before it. Elements on a
+//! circle are in one stage.
 //!
 //! Source: NRTE paper, section 3 (stages on queues); NetVM paper, section 6.3.5 (a pipeline cut by
 //! the cost of its elements). Left out: tasks before the last stage, as of `Queue -> Unqueue`.
 
 use super::super::searches::SEARCHING;
 use super::error::PlacementError;
-use super::placement::{Placement, cannot_be_replayed};
+use super::placement::{Placement, cannot_be_early, watched};
 use super::stage::{Order, Stage};
 use netil::Verified;
 use netil::app::{Application, Wire};
@@ -81,9 +82,10 @@ impl Placement {
     /// Elements of the last stage that may be before it.
     fn early(&self, application: &Application) -> BTreeSet<usize> {
         let is_last = |at: &usize| self.stages[*at] == Stage::Rest;
+        let watched = watched(application);
         let may = |at: &usize| {
             let instance = &application.instances[*at];
-            cannot_be_replayed(application, *at, instance).is_none() && !instance.program().is_some_and(tells)
+            !watched.contains(at) && cannot_be_early(application, *at, instance).is_none() && !instance.program().is_some_and(tells)
         };
         let mut early: BTreeSet<usize> = self.of(Stage::Rest).filter(may).collect();
         // What is behind another element of the last stage is in it, and so is what packets are led

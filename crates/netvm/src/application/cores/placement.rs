@@ -375,7 +375,7 @@ fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) ->
 
 /// Elements that scripts may ask while packets flow: all that they name, unless they first wait for
 /// the end and then for nothing.
-fn watched(application: &Application) -> BTreeSet<usize> {
+pub(super) fn watched(application: &Application) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     for instance in application.instances.iter().filter(|instance| builtin::facts(&instance.class).calls_handlers) {
         let Body::BuiltIn(arguments) = &instance.body else { continue };
@@ -439,10 +439,18 @@ fn need(
     }
 }
 
-/// Why a program cannot do all that it does of a packet when that comes, where it has no tasks and
-/// timers: as in replicas, to whose state it does what the packets of others do, and in stages
-/// before the last one.
-pub(super) fn cannot_be_replayed(application: &Application, at: usize, instance: &Instance) -> Option<String> {
+/// Why replicas cannot do to an element's state what the packets of others do.
+fn cannot_be_replayed(application: &Application, at: usize, instance: &Instance) -> Option<String> {
+    does_more(application, (at, instance), sets_timers)
+}
+
+/// Why an element cannot be in a stage before the last one: it does something else than what it
+/// does when a packet comes.
+pub(super) fn cannot_be_early(application: &Application, at: usize, instance: &Instance) -> Option<String> {
+    does_more(application, (at, instance), |program| has(program, &[Instruction::TimerSet, Instruction::TDue]))
+}
+
+fn does_more(application: &Application, (at, instance): (usize, &Instance), timers: fn(&Verified) -> bool) -> Option<String> {
     let Body::Program(program) = &instance.body else { return Some(format!("{} is an element of the runtime", instance.class)) };
     if application.shares(at as u32) {
         return Some(TOGETHER.to_owned());
@@ -450,7 +458,7 @@ pub(super) fn cannot_be_replayed(application: &Application, at: usize, instance:
     if program.module().handler(HandlerKind::Pull).is_some_and(asks) {
         return Some("it asks for packets itself".to_owned());
     }
-    if sets_timers(program) { Some(TIMERS.to_owned()) } else { not_again(program) }
+    if timers(program) { Some(TIMERS.to_owned()) } else { not_again(program) }
 }
 
 /// Why an element must see all packets in their order; none if it need not.
@@ -498,9 +506,13 @@ const TIMERS: &str = "it sets timers, or walks over a table";
 
 /// Whether it does what only the whole of it can do.
 fn sets_timers(program: &Verified) -> bool {
-    let is_so = |inst: &Inst| matches!(inst.op, Instruction::TimerSet | Instruction::TWalk | Instruction::TDue);
-    let sets = |kind| program.module().handler(kind).is_some_and(|handler| handler.code.iter().any(is_so));
-    HandlerKind::ALL.into_iter().any(sets)
+    has(program, &[Instruction::TimerSet, Instruction::TWalk, Instruction::TDue])
+}
+
+/// Whether a handler of it has one of these instructions.
+fn has(program: &Verified, instructions: &[Instruction]) -> bool {
+    let is_so = |inst: &Inst| instructions.contains(&inst.op);
+    HandlerKind::ALL.into_iter().any(|kind| program.module().handler(kind).is_some_and(|handler| handler.code.iter().any(is_so)))
 }
 
 /// The variables of an element.
