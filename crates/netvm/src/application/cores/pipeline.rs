@@ -20,7 +20,8 @@ use super::placement::{Placement, cannot_be_early, watched};
 use super::stage::{Order, Stage};
 use netil::Verified;
 use netil::app::{Application, Wire};
-use netil::module::HandlerKind;
+use netil::module::{HandlerKind, Inst};
+use netil::table::Op;
 use runtime::graph::builtin;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -183,10 +184,12 @@ impl Placement {
     }
 }
 
-/// Whether an element prints, or tells others something in another way: texts of all elements are
-/// in one order.
+/// Whether an element prints when a packet comes, or tells others something in another way: texts
+/// of all elements are in one order. What it says when its handlers are read is not meant.
 fn tells(program: &Arc<Verified>) -> bool {
-    program.module().coprocessors.iter().any(|unit| !SEARCHING.contains(&unit.name.as_str()))
+    let searches = |unit: u32| program.module().coprocessors.get(unit as usize).is_some_and(|unit| SEARCHING.contains(&unit.name.as_str()));
+    let tells = |inst: &Inst| matches!(inst.op, Op::CoproIn | Op::CoproOut | Op::CoproInvoke | Op::CoproExbuf) && !searches(inst.imm[0]);
+    program.module().handler(HandlerKind::Push).is_some_and(|push| push.code.iter().any(tells))
 }
 
 /// Elements that are in one stage in any case, and what a packet costs in them.
@@ -220,10 +223,11 @@ fn units(application: &Application, elements: &BTreeSet<usize>) -> Vec<Unit> {
                 reach.iter().filter(|(other, back)| other != at && its.contains(other) && back.contains(at)).map(|(other, _)| *other);
             let all: Vec<usize> = [*at].into_iter().chain(circle).collect();
             placed.extend(all.iter().copied());
-            groups.push((all, its.len()));
+            let reached = its.iter().chain(&all).collect::<BTreeSet<_>>().len();
+            groups.push((all, reached));
         }
     }
-    // Whoever leads to an element reaches more than that does.
+    // Whoever leads to an element reaches more than that does, itself and those on its circle.
     groups.sort_by_key(|(_, reached)| std::cmp::Reverse(*reached));
     let unit = |(elements, _): (Vec<usize>, usize)| Unit { work: elements.iter().map(|at| work(application, *at)).sum(), elements };
     groups.into_iter().map(unit).collect()
