@@ -110,7 +110,12 @@ fn stages_begin_where_they_are_cut() {
     }
     let circle = "i :: FromDump(x) -> a :: RoundRobinSwitch -> b :: Counter -> a; a[1] -> c :: Counter -> Queue -> ToDump(y);";
     let told = named(circle, &before(&["b"])).unwrap_err();
-    assert!(told.contains("on a circle"), "{told}");
+    assert!(told.contains("nothing before `b`"), "{told}");
     let stages = named(circle, &Cuts::Threads(5)).unwrap().join(", ");
-    assert!(stages.contains("a: in order 1, b: in order 1, c: in order 2"), "{stages}");
+    assert!(stages.contains("a: in order, b: in order, c: in order"), "{stages}");
+    let circle = "i :: FromDump(x) -> a :: Paint(1) -> b :: PaintSwitch -> a; b[1] -> c :: Strip(2) -> Queue -> ToDump(y);";
+    let told = named(circle, &before(&["b"])).unwrap_err();
+    assert!(told.contains("on a circle"), "{told}");
+    let stages = named(circle, &Cuts::Threads(6)).unwrap().join(", ");
+    assert!(stages.contains("a: replicas, b: replicas, c: in order 1"), "{stages}");
 }

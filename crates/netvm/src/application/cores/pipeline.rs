@@ -7,9 +7,9 @@
 //!
 //! Each of these stages has all packets, in their order, so that the result is that of one thread.
 //! An element may be before the last stage if all that it does of a packet is done when the packet
-//! comes: it sets no timers, holds no packets, asks for none and prints nothing, and no script looks
-//! at it while packets flow; and if so is all that packets come through before it. Elements on a
-//! circle are in one stage.
+//! comes: it sets no timers, holds no packets, asks for none and prints nothing, no packets are led
+//! back from or to it, and no script looks at it while packets flow; and if so is all that packets
+//! come through before it. What may be in replicas and is on a circle is in one stage.
 //!
 //! Source: NRTE paper, section 3 (stages on queues); NetVM paper, section 6.3.5 (a pipeline cut by
 //! the cost of its elements). Left out: tasks before the last stage, as of `Queue -> Unqueue`.
@@ -89,16 +89,12 @@ impl Placement {
             !watched.contains(at) && cannot_be_early(application, *at, instance).is_none() && !instance.program().is_some_and(tells)
         };
         let mut early: BTreeSet<usize> = self.of(Stage::Rest).filter(may).collect();
-        // What is behind another element of the last stage is in it, and so is what packets are led
-        // back from into it.
+        // Packets that are led back are in the last stage, and so is what is behind it.
+        let led_back = application.wires.iter().filter(|wire| wire.recirculates);
+        led_back.flat_map(|wire| [wire.from, wire.to]).for_each(|end| _ = early.remove(&(end.instance as usize)));
         let late = |early: &BTreeSet<usize>, wire: &Wire| {
-            let [from, to] = [wire.from, wire.to].map(|end| end.instance as usize);
-            let is_late = |at: usize| is_last(&at) && !early.contains(&at);
-            match (early.contains(&from), early.contains(&to)) {
-                (_, true) if is_late(from) => Some(to),
-                (true, _) if wire.recirculates && is_late(to) => Some(from),
-                _ => None,
-            }
+            let (from, to) = (wire.from.instance as usize, wire.to.instance as usize);
+            (is_last(&from) && !early.contains(&from) && early.contains(&to)).then_some(to)
         };
         while let Some(at) = application.wires.iter().find_map(|wire| late(&early, wire)) {
             early.remove(&at);
