@@ -238,8 +238,12 @@ fn work(application: &Application, at: usize) -> f64 {
 /// The units in so many groups, or fewer, in their order, none of which has units of two kinds, and
 /// whose largest has as little work as can be.
 fn divided(kinds: &[Vec<Unit>], groups: usize) -> Vec<Vec<&Unit>> {
-    let all: f64 = kinds.iter().flatten().map(|unit| unit.work).sum();
-    let (mut least, mut most) = (0.0, all);
+    let all = || kinds.iter().flatten().map(|unit| unit.work);
+    let (mut least, mut most) = (all().fold(0.0, f64::max), all().sum());
+    // No group can have less than the largest unit.
+    if packed(kinds, least).len() <= groups {
+        return packed(kinds, least);
+    }
     for _ in 0..STEPS {
         let middle = f64::midpoint(least, most);
         if packed(kinds, middle).len() <= groups { most = middle } else { least = middle }
