@@ -123,7 +123,9 @@ impl Ends {
 
     fn give_back(&self, mut batch: Batch) {
         batch.clear();
-        // Nobody needs it when the sources have ended.
-        let _ = self.returns.as_ref().map(|returns| returns.send(batch));
+        if let Some(returns) = &self.returns {
+            // Nobody needs it when the sources have ended.
+            let _ = returns.send(batch);
+        }
     }
 }

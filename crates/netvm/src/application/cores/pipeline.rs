@@ -153,10 +153,9 @@ impl Placement {
         }
         let kinds: Vec<&BTreeSet<usize>> = [&replicas, early].into_iter().filter(|kind| !kind.is_empty()).take(between).collect();
         let units: Vec<Vec<Unit>> = kinds.iter().map(|kind| units(application, kind)).collect();
-        let mut level = usize::from(replicas.is_empty());
-        for group in divided(&units, between) {
+        let levels = usize::from(replicas.is_empty())..;
+        for (level, group) in levels.zip(divided(&units, between)) {
             group.iter().flat_map(|unit| &unit.elements).for_each(|at| self.put(*at, level));
-            level += 1;
         }
         Ok(())
     }
