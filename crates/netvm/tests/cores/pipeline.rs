@@ -101,7 +101,7 @@ fn stages_begin_where_they_are_cut() {
     assert_eq!(shown(&Cuts::Threads(2)), format!("i: sources, s: in order, a: in order, b: in order, c: in order, {ends}"));
     assert_eq!(shown(&Cuts::Threads(3)), shown(&Cuts::None));
     assert_eq!(shown(&Cuts::Threads(4)), shown(&Cuts::Queues));
-    assert_eq!(shown(&Cuts::Threads(64)), shown(&before(&["b"])), "a third one gains nothing");
+    assert_eq!(shown(&Cuts::Threads(64)), shown(&before(&["c"])), "c has more work than both before it");
     for (cuts, why) in
         [(before(&["i"]), "nothing before `i`"), (before(&["nobody"]), "no element has that name"), (before(&["o"]), "nothing before `o`")]
     {
