@@ -12,7 +12,7 @@ mod placed;
 mod seeded;
 #[path = "apps/traffic.rs"]
 mod traffic;
-use netvm::application::{Account, Application, Graph, Host, Policies, Policy, Reading, Settings, Stats, Stream};
+use netvm::application::{Account, Application, Graph, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream};
 use netvm::engines::{self, EngineInfo};
 use netvm::scripts::scenarios::run::{self, Found, Job};
 use netvm::scripts::scenarios::{self, Config, Scenario, drops, judge, packet, shown};
@@ -163,7 +163,8 @@ fn survive(name: &str, config: &str, more: &[(&str, &str)], damaging: bool) -> (
         if damaging { vec![1, 2, 3] } else { vec![4] }.into_iter().flat_map(|n| [(n, Policies::default()), (n, replicate.clone())])
     {
         let (folder, jit) = (folder(&format!("{name}-cores-{replicas}")), engines::find("jit").unwrap());
-        let found = run::run_on(&job, jit, engines::Settings::default(), &folder, replicas, &policies);
+        let place = |app: &netil::app::Application| Placement::total(app, &[], &policies);
+        let found = run::run_on(&job, jit, engines::Settings::default(), &folder, replicas, place);
         remove(&folder);
         assert_same(
             &found.unwrap_or_else(|error| panic!("{error}")),

@@ -3,7 +3,8 @@
 //! that of flows each flow gets what it gets there.
 
 use super::{apps, folder, remove};
-use netvm::application::{Cuts, Policies, Policy};
+use netil::app::Application;
+use netvm::application::{Cuts, Placement, Policies, Policy};
 use netvm::engines;
 use netvm::io::Timestamp;
 use netvm::io::between::Between;
@@ -127,7 +128,8 @@ fn applications_give_the_same_under_every_placement_and_policy() {
         assert!(wanted.stats.arrivals >= 300, "{config}");
         for (replicas, policies) in [(2, vec![]), (5, vec![]), (3, vec![(None, Policy::Replicate)])] {
             let (name, at) = (format!("{config}, {replicas} replicas, {policies:?}"), folder("placed"));
-            let found = run::run_on(&job, engine(config), engines::Settings::default(), &at, replicas, &Policies(policies));
+            let place = |app: &Application| Placement::total(app, &[], &Policies(policies));
+            let found = run::run_on(&job, engine(config), engines::Settings::default(), &at, replicas, place);
             let found = found.unwrap_or_else(|error| panic!("{name}: {error}"));
             remove(&at);
             assert!(found.outputs == wanted.outputs, "{name}: packets differ");
@@ -136,7 +138,8 @@ fn applications_give_the_same_under_every_placement_and_policy() {
         }
         for cuts in [Cuts::Queues, Cuts::Threads(5)] {
             let (name, at) = (format!("{config}, {cuts:?}"), folder("placed"));
-            let found = run::run_in_pipeline(&job, engine(config), engines::Settings::default(), &at, 2, &cuts);
+            let place = |app: &Application| Placement::new(app, &[])?.cut_by(app, &cuts);
+            let found = run::run_on(&job, engine(config), engines::Settings::default(), &at, 2, place);
             let found = found.unwrap_or_else(|error| panic!("{name}: {error}"));
             remove(&at);
             assert!(found.outputs == wanted.outputs, "{name}: packets differ");
@@ -145,7 +148,8 @@ fn applications_give_the_same_under_every_placement_and_policy() {
         }
         for (replicas, policy) in [(2, Policy::Auto), (3, Policy::Transaction), (2, Policy::Copies)] {
             let (name, at) = (format!("{config}, order of flows, {replicas} replicas, {policy:?}"), folder("placed"));
-            let found = run::run_by_flow(&job, engine(config), engines::Settings::default(), &at, replicas, policy);
+            let place = |app: &Application| Placement::by_flow(app, &[], &Policies(vec![(None, policy)]));
+            let found = run::run_on(&job, engine(config), engines::Settings::default(), &at, replicas, place);
             remove(&at);
             match found {
                 Ok(found) => {

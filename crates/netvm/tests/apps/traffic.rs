@@ -2,7 +2,8 @@
 //! packets are.
 
 use super::{apps, folder, remove, ways};
-use netvm::application::{Policy, Stats};
+use netil::app::Application;
+use netvm::application::{Placement, Policies, Policy, Stats};
 use netvm::engines;
 use netvm::io::Timestamp;
 use netvm::io::synth::dhcp::Hosts;
@@ -65,7 +66,8 @@ fn play_by_flow(config: &str, (device, handlers): (&str, &[&str]), packets: &Pac
     for (replicas, policy) in [1, 2, 4].into_iter().flat_map(|n| [Policy::Lock, Policy::Transaction].map(|policy| (n, policy))) {
         let name = format!("{replicas} replicas, {policy:?}");
         let folder = folder(&format!("traffic-flow-{device}-{replicas}-{policy:?}"));
-        let found = run::run_by_flow(&job, jit, engines::Settings::default(), &folder, replicas, policy);
+        let place = |app: &Application| Placement::by_flow(app, &[], &Policies(vec![(None, policy)]));
+        let found = run::run_on(&job, jit, engines::Settings::default(), &folder, replicas, place);
         let found = found.unwrap_or_else(|error| panic!("{config}, {name}: {error}"));
         remove(&folder);
         assert_eq!((found.errors.len(), traps(&found.stats)), (0, 0), "{config}, {name}");

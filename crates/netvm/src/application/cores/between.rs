@@ -79,16 +79,22 @@ fn run_epochs(
         };
         emptied.into_iter().for_each(|batch| ends.give_back(batch));
         gauge.agreements.pass(graph);
-        let mut result = std::mem::take(&mut *lock(outbox));
-        result.spans(span);
-        result.is_one_of(width);
-        result.records(recorded);
+        let result = outcome(outbox, span, width, recorded);
         if !ends.output.send(result, || answer_all(graph)) {
             run.stop();
             break;
         }
         answer_all(graph);
     }
+}
+
+/// What came of an epoch, for the next stage.
+fn outcome(outbox: &Mutex<Batch>, span: Option<(u64, u64)>, width: usize, recorded: bool) -> Batch {
+    let mut result = std::mem::take(&mut *lock(outbox));
+    result.spans(span);
+    result.is_one_of(width);
+    result.records(recorded);
+    result
 }
 
 /// The graph of a thread, and what replays the packets of others, if it does that.

@@ -31,7 +31,7 @@ use super::handlers::{Directory, Request};
 use super::inputs::{Inputs, NewInputs};
 use super::workers::{Base, Ready, Workers};
 use super::{Cores, Epochs, Making, Mode, Part, Placement, Stage, lock};
-use runtime::graph::ring::{Batch, Flow};
+use runtime::graph::ring::{Batch, Flow, FlowState};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -68,10 +68,11 @@ pub(super) struct Fixed {
 }
 
 impl Fixed {
-    /// `kept`: for how long replicas keep state of flows, if they do.
-    pub(super) fn of(placement: &Placement, kept: Option<Option<u64>>) -> Self {
+    /// Of a placement whose replicas keep that of flows.
+    pub(super) fn of(placement: &Placement, state: FlowState) -> Self {
         let (replicas, flow) = (placement.keeps_replicas(), placement.keeps_flow());
-        Self { replicas, fewer: (kept == Some(None)).then_some(FOR_EVER), flow, keeps: kept.is_some() }
+        let fewer = (state == FlowState::Permanent).then_some(FOR_EVER);
+        Self { replicas, fewer, flow, keeps: state != FlowState::Stateless }
     }
 }
 
@@ -162,10 +163,10 @@ impl Crew {
     }
 
     /// Replicas that come are those of another version.
-    pub(super) fn become_new(&mut self, making: Making, part: Arc<Part>, (placement, kept): (&Placement, Option<Option<u64>>)) {
+    pub(super) fn become_new(&mut self, making: Making, part: Arc<Part>, (placement, state): (&Placement, FlowState)) {
         self.base.making = making;
         self.part = part;
-        self.fixed = Fixed::of(placement, kept);
+        self.fixed = Fixed::of(placement, state);
         *lock(&self.change.flow) = Flows { active: placement.flow, wanted: placement.flow };
     }
 

@@ -7,21 +7,21 @@ use compiler::passes;
 use netil::Verified;
 use netil::app::Application;
 use netil::module::HandlerKind;
-use runtime::graph::ring::Flow;
+use runtime::graph::ring::{Flow, FlowState};
 
 impl Placement {
-    /// Whether elements of replicas keep state of flows, and for how long if nothing refreshes it,
-    /// in nanoseconds of packet time; none: for ever.
-    pub(super) fn kept_flows(&self, application: &Application) -> Option<Option<u64>> {
+    /// What elements of replicas keep of flows.
+    pub(super) fn flow_state(&self, application: &Application) -> FlowState {
         if matches!(self.flow, Flow::Any | Flow::All) {
-            return None;
+            return FlowState::Stateless;
         }
         let programs = self.of(Stage::Replica).filter_map(|at| application.instances[at].program());
-        Some(programs.map(|program| lasts(program)).try_fold(0, |most, lasts| Some(most.max(lasts?))))
+        let longest = programs.map(|program| lasts(program)).try_fold(0, |most, lasts| Some(most.max(lasts?)));
+        longest.map_or(FlowState::Permanent, FlowState::Expires)
     }
 }
 
-/// For how long an element keeps entries that packets make.
+/// For how long an element keeps entries that packets make, in nanoseconds; none: for ever.
 fn lasts(program: &Verified) -> Option<u64> {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return if program.module().tables.is_empty() { Some(0) } else { None } };

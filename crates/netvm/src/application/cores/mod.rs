@@ -210,14 +210,14 @@ impl Application {
         if placement.order == Order::Flow {
             return self.start_flows(placement, replicas.max(1), making, host);
         }
-        let (Cut { before, rest }, kept) = (cut(&self.application, &placement), placement.kept_flows(&self.application));
+        let (Cut { before, rest }, state) = (cut(&self.application, &placement), placement.flow_state(&self.application));
         let (told, hears) = mpsc::channel();
         let (fails, faults) = mpsc::channel();
         let run = Arc::new(Run::default());
         let affinity = Affinity::of_caller();
         let base = Base { making: making.clone(), run: Arc::clone(&run), told, fails, relief: Arc::default(), affinity };
         let mut workers = Workers::new(base);
-        let (inputs, crew, change) = workers.begin(before, (&placement, kept), replicas)?;
+        let (inputs, crew, change) = workers.begin(before, (&placement, state), replicas)?;
         let (threads, directory) = workers.wait(&self.application, &placement).map_err(|faults| self.drawn(faults))?;
         let rings = Rings::default();
         let inbox = Arc::clone(&rings.inbox);

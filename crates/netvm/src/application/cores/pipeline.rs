@@ -23,7 +23,7 @@ use netil::app::{Application, Wire};
 use netil::module::{HandlerKind, Inst};
 use netil::table::Op;
 use runtime::graph::builtin;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The most threads of a pipeline.
@@ -195,6 +195,26 @@ struct Unit {
 
 /// The units of some elements, none before one that leads to it.
 fn units(application: &Application, elements: &BTreeSet<usize>) -> Vec<Unit> {
+    let reach = reach(application, elements);
+    let mut groups: Vec<(Vec<usize>, usize)> = Vec::new();
+    let mut placed = BTreeSet::new();
+    for (at, its) in &reach {
+        if placed.insert(*at) {
+            let circle = reach.iter().filter(|(other, back)| *other != at && its.contains(other) && back.contains(at));
+            let all: Vec<usize> = [*at].into_iter().chain(circle.map(|(other, _)| *other)).collect();
+            placed.extend(all.iter().copied());
+            let reached = its.iter().chain(&all).collect::<BTreeSet<_>>().len();
+            groups.push((all, reached));
+        }
+    }
+    // Whoever leads to an element reaches more than that does, itself and those on its circle.
+    groups.sort_by_key(|(_, reached)| std::cmp::Reverse(*reached));
+    let unit = |(elements, _): (Vec<usize>, usize)| Unit { work: elements.iter().map(|at| work(application, *at)).sum(), elements };
+    groups.into_iter().map(unit).collect()
+}
+
+/// By element, those that packets come to from it within these.
+fn reach(application: &Application, elements: &BTreeSet<usize>) -> BTreeMap<usize, BTreeSet<usize>> {
     let inside = |at: u32| elements.contains(&(at as usize));
     let wires: Vec<(usize, usize)> = application
         .wires
@@ -209,23 +229,7 @@ fn units(application: &Application, elements: &BTreeSet<usize>) -> Vec<Unit> {
         }
         seen
     };
-    let reach: Vec<(usize, BTreeSet<usize>)> = elements.iter().map(|at| (*at, behind(*at))).collect();
-    let mut groups: Vec<(Vec<usize>, usize)> = Vec::new();
-    let mut placed = BTreeSet::new();
-    for (at, its) in &reach {
-        if placed.insert(*at) {
-            let circle =
-                reach.iter().filter(|(other, back)| other != at && its.contains(other) && back.contains(at)).map(|(other, _)| *other);
-            let all: Vec<usize> = [*at].into_iter().chain(circle).collect();
-            placed.extend(all.iter().copied());
-            let reached = its.iter().chain(&all).collect::<BTreeSet<_>>().len();
-            groups.push((all, reached));
-        }
-    }
-    // Whoever leads to an element reaches more than that does, itself and those on its circle.
-    groups.sort_by_key(|(_, reached)| std::cmp::Reverse(*reached));
-    let unit = |(elements, _): (Vec<usize>, usize)| Unit { work: elements.iter().map(|at| work(application, *at)).sum(), elements };
-    groups.into_iter().map(unit).collect()
+    elements.iter().map(|at| (*at, behind(*at))).collect()
 }
 
 fn work(application: &Application, at: usize) -> f64 {

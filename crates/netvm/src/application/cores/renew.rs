@@ -232,11 +232,11 @@ impl Cores {
 
     fn become_new(&mut self, application: &app::Application, new: New, bases: Bases) {
         let Some(replicas) = new.replicas().map(|new| Arc::clone(&new.part)) else { return };
-        let New { placement, kept, making, .. } = new;
+        let New { placement, state, making, .. } = new;
         self.directory.become_new(elsewhere(&placement, application), bases);
         self.origins = ways::origins(application, &placement);
         if let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode {
-            crew.become_new(making, replicas, (&placement, kept));
+            crew.become_new(making, replicas, (&placement, state));
         }
         self.placement = placement;
     }
@@ -276,8 +276,8 @@ impl New {
             NewPart { part: Arc::new(part), ready: Arc::new(ready), names, old: Vec::new() }
         };
         let (before, rest) = (before.into_iter().map(new).collect(), new(rest));
-        let kept = placement.kept_flows(application.application());
-        Self { placement, kept, before, rest, making }
+        let state = placement.flow_state(application.application());
+        Self { placement, state, before, rest, making }
     }
 }
 

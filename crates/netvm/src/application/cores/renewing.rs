@@ -5,7 +5,7 @@ use super::bases::{Bases, numbers};
 use super::cut::Part;
 use super::{Flow, Graph, Making, Placement, Stage};
 use crate::application::ready::Ready;
-use runtime::graph::ring::{Dispatcher, Rings};
+use runtime::graph::ring::{Dispatcher, FlowState, Rings};
 use runtime::graph::{Fault, Settings, Succession, Successor};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,8 +17,7 @@ pub(super) struct Renewing {
     ready: Arc<Ready>,
     making: Making,
     flow: Flow,
-    /// For how long replicas keep state of flows, if they do.
-    kept: Option<Option<u64>>,
+    state: FlowState,
     /// How many epochs it has handed over, now that it rests.
     rests: Sender<u64>,
     prepared: Sender<Result<(), Vec<Fault>>>,
@@ -50,10 +49,10 @@ impl Renewing {
     /// On the sources' thread.
     pub(super) fn sources(self, graph: &mut Graph, dispatcher: &Dispatcher, handed: u64) {
         let settings = Settings { rings: Some(Rings::default()), waker: None, ..self.making.settings.clone() };
-        let (part, flow, kept) = (Arc::clone(&self.part), self.flow, self.kept);
+        let (part, flow, state) = (Arc::clone(&self.part), self.flow, self.state);
         self.work(graph, settings, handed, |graph| {
             dispatcher.set_flow(flow);
-            dispatcher.keep_flows(kept);
+            dispatcher.set_flow_state(state);
             if let Some(ring) = part.to.first() {
                 graph.dispatch(&part.application, *ring, dispatcher.clone());
             }
@@ -125,8 +124,7 @@ pub(super) fn link(graph: &mut Graph, part: &Part, ready: &Ready) {
 /// A version, cut into stages.
 pub(crate) struct New {
     pub(super) placement: Placement,
-    /// For how long its replicas keep state of flows, if they do.
-    pub(super) kept: Option<Option<u64>>,
+    pub(super) state: FlowState,
     /// Those before the last one; with the order of flows, that of the other replicas.
     pub(super) before: Vec<NewPart>,
     pub(super) rest: NewPart,
@@ -159,8 +157,8 @@ impl New {
         let ((rests, rested), (prepared, ready), (go, goes), (done, renewed)) = (channel(), channel(), channel(), channel());
         let (begin, begins) = channel();
         let (part, compiled) = (Arc::clone(&new.part), Arc::clone(&new.ready));
-        let (making, flow, kept) = (self.making.clone(), self.placement.flow, self.kept);
-        let renewing = Renewing { part, ready: compiled, making, flow, kept, rests, prepared, begins, go: goes, done };
+        let (making, flow, state) = (self.making.clone(), self.placement.flow, self.state);
+        let renewing = Renewing { part, ready: compiled, making, flow, state, rests, prepared, begins, go: goes, done };
         (renewing, Waiting { stage: new.part.stage, rests: rested, prepared: ready, begins: begin, go, done: renewed })
     }
 

@@ -11,10 +11,10 @@ use super::inputs::{Inputs, NewInputs};
 use super::replay::Replayed;
 use super::threads::Gauge;
 use super::workers::{Own, Workers, serve, wait_for_go};
-use super::{NotMade, Part, Placement, Run, Stage, Teller};
+use super::{Making, NotMade, Part, Placement, Run, Stage, Teller};
 use crate::Error;
-use runtime::graph::Graph;
-use runtime::graph::ring::{Batch, Dispatcher, Flow, Handover, Rings};
+use runtime::graph::ring::{Batch, Dispatcher, Flow, FlowState, Handover, Rings};
+use runtime::graph::{Fault, Graph};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
@@ -27,11 +27,11 @@ const TURNS: u32 = 64;
 pub(super) type Begin = (Inputs, Option<Crew>, Arc<Change>);
 
 impl Workers {
-    /// Begins all. `kept`: for how long replicas keep state of flows, if they do.
+    /// Begins all.
     pub(super) fn begin(
         &mut self,
         before: Vec<Part>,
-        (placement, kept): (&Placement, Option<Option<u64>>),
+        (placement, state): (&Placement, FlowState),
         replicas: usize,
     ) -> Result<Begin, Error> {
         let mut parts = before.into_iter().map(Arc::new);
@@ -45,7 +45,7 @@ impl Workers {
         let (senders, mut receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| channel(&relief)).unzip();
         let (returns, spare) = mpsc::channel();
         let (flow, change) = (placement.flow, Arc::new(Change::new(count, placement.flow)));
-        let link = Link { flow, kept, senders, spare, change: Arc::clone(&change) };
+        let link = Link { flow, state, senders, spare, change: Arc::clone(&change) };
         self.spawn("sources", Stage::Source, move |own| run_sources(own, &sources, link))?;
         if let Some(middle) = middle {
             receivers = self.begin_replicas(middle, receivers, &returns, placement)?;
@@ -56,7 +56,7 @@ impl Workers {
             let result = self.begin_stage(part, inputs, give_back.take(), placement)?;
             (inputs, _) = Inputs::new(vec![result]);
         }
-        let crew = middle.map(|middle| self.crew(middle, (returns, next), &change, Fixed::of(placement, kept)));
+        let crew = middle.map(|middle| self.crew(middle, (returns, next), &change, Fixed::of(placement, state)));
         Ok((inputs, crew, change))
     }
 
@@ -107,29 +107,35 @@ impl Workers {
 /// Where the sources' packets go.
 struct Link {
     flow: Flow,
-    /// For how long replicas keep state of flows, if they do.
-    kept: Option<Option<u64>>,
+    state: FlowState,
     senders: Vec<Output>,
     /// Batches that were received and can be filled again.
     spare: mpsc::Receiver<Batch>,
     change: Arc<Change>,
 }
 
-fn run_sources(own: Own, part: &Part, Link { flow, kept, senders, spare, change }: Link) {
+impl Link {
+    /// What hands over packets there.
+    fn dispatcher(self, run: &Arc<Run>, gauge: &Arc<Gauge>, live: bool) -> Dispatcher {
+        let Self { flow, state, senders, spare, change } = self;
+        let replicas = senders.len();
+        let counted = if flow == Flow::All { 1 } else { usize::MAX };
+        let handover = handover(Arc::clone(run), senders, spare, (change, Arc::clone(gauge), counted));
+        let dispatcher = Dispatcher::new(replicas, flow, handover);
+        dispatcher.set_flow_state(state);
+        if live { dispatcher.eager() } else { dispatcher }
+    }
+}
+
+fn run_sources(own: Own, part: &Part, link: Link) {
     let Own { making, run, told, fails, requests, ready, gauge } = own;
-    let settings = super::Settings { rings: Some(Rings::default()), waker: None, ..making.settings };
-    let live = !settings.live.is_empty();
-    let made = super::super::make(&part.application, making.engine, making.engines, settings, Box::new(Teller { told, live }));
-    let mut graph = match made {
+    let live = !making.settings.live.is_empty();
+    let mut graph = match graph(part, making, Teller { told, live }) {
         Ok(graph) => graph,
         Err(faults) => return drop(ready.send(Err(NotMade::Faults(faults)))),
     };
-    let replicas = senders.len();
-    let counted = if flow == Flow::All { 1 } else { usize::MAX };
-    let handover = handover(Arc::clone(&run), senders, spare, (Arc::clone(&change), Arc::clone(&gauge), counted));
-    let dispatcher = Dispatcher::new(replicas, flow, handover);
-    dispatcher.keep_flows(kept);
-    let dispatcher = if live { dispatcher.eager() } else { dispatcher };
+    let change = Arc::clone(&link.change);
+    let dispatcher = link.dispatcher(&run, &gauge, live);
     if let Some(ring) = part.to.first() {
         graph.dispatch(&part.application, *ring, dispatcher.clone());
     }
@@ -148,6 +154,11 @@ fn run_sources(own: Own, part: &Part, Link { flow, kept, senders, spare, change 
         dispatcher = None;
         serve(graph, &requests, &fails, &gauge);
     });
+}
+
+fn graph(part: &Part, making: Making, teller: Teller) -> Result<Graph, Vec<Fault>> {
+    let settings = super::Settings { rings: Some(Rings::default()), waker: None, ..making.settings };
+    super::super::make(&part.application, making.engine, making.engines, settings, Box::new(teller))
 }
 
 /// Runs the sources to their end.

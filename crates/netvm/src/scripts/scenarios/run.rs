@@ -2,13 +2,12 @@
 
 use super::{Call, Config, ScenarioError};
 use crate::application::{
-    Application, Cores, Cuts, Fault, Graph, HandlerError, Host, Placement, Policies, Policy, Reading, Settings, Stats, Stream, Tell,
-    builtin,
+    Application, Cores, Fault, Graph, HandlerError, Host, Placement, PlacementError, Reading, Settings, Stats, Stream, Tell, builtin,
 };
 use crate::engines::{self, EngineInfo};
 use crate::io::{Capture, Format, LinkType, Timestamp, WriteOptions, Writer};
 use crate::sync::lock;
-use netil::{Engine, Verified};
+use netil::{Engine, Verified, app};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -100,8 +99,7 @@ pub fn run_watched(
     })
 }
 
-/// Runs a job in a folder on several threads, with so many replicas, and policies for elements that
-/// must see all packets.
+/// Runs a job in a folder on several threads, with so many replicas, where `place` says.
 ///
 /// # Errors
 /// As [`run`], and if it cannot be placed.
@@ -111,50 +109,10 @@ pub fn run_on(
     engines: engines::Settings,
     folder: &Path,
     replicas: usize,
-    policies: &Policies,
+    place: impl FnOnce(&app::Application) -> Result<Placement, PlacementError>,
 ) -> Result<Found, ScenarioError> {
     start(job, folder, |application, settings, host| {
-        let placement = Placement::total(application.application(), &[], policies)?;
-        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(ScenarioError::refused)?;
-        Ok(Running::Cores(Box::new(cores)))
-    })
-}
-
-/// Runs a job in a folder on several threads, with so many replicas, and stages in order that are
-/// cut so.
-///
-/// # Errors
-/// As [`run_on`].
-pub fn run_in_pipeline(
-    job: &Job<'_>,
-    engine: &'static EngineInfo,
-    engines: engines::Settings,
-    folder: &Path,
-    replicas: usize,
-    cuts: &Cuts,
-) -> Result<Found, ScenarioError> {
-    start(job, folder, |application, settings, host| {
-        let placement = Placement::new(application.application(), &[])?.cut_by(application.application(), cuts)?;
-        let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(ScenarioError::refused)?;
-        Ok(Running::Cores(Box::new(cores)))
-    })
-}
-
-/// Runs a job in a folder on several threads, where only the order of the packets of each flow is
-/// kept.
-///
-/// # Errors
-/// As [`run_on`].
-pub fn run_by_flow(
-    job: &Job<'_>,
-    engine: &'static EngineInfo,
-    engines: engines::Settings,
-    folder: &Path,
-    replicas: usize,
-    policy: Policy,
-) -> Result<Found, ScenarioError> {
-    start(job, folder, |application, settings, host| {
-        let placement = Placement::by_flow(application.application(), &[], &Policies(vec![(None, policy)]))?;
+        let placement = place(application.application())?;
         let cores = application.start_on(placement, replicas, engine, engines, settings, host).map_err(ScenarioError::refused)?;
         Ok(Running::Cores(Box::new(cores)))
     })
@@ -170,7 +128,32 @@ pub fn run_while(
     begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, ScenarioError>,
     between: impl FnMut(&mut Running),
 ) -> Result<Found, ScenarioError> {
-    start_while(job, folder, begin, between)
+    put_files(job, folder)?;
+    let hide = |text: String| text.replace(&folder.display().to_string(), FOLDER);
+    let application = application(job, folder).map_err(|error| error.map(hide))?;
+    let settings = devices(job, &application, folder)?;
+    let (outputs, kept) = (settings.outputs.clone(), Kept::default());
+    let mut running = begin(&application, settings, Box::new(kept.clone())).map_err(|error| error.map(hide))?;
+    let begun = Instant::now();
+    if !running.run_out(between) {
+        return Err(ScenarioError::Endless);
+    }
+    let took = begun.elapsed();
+    let stats = running.stats();
+    let calls = job.calls.iter().map(|call| done(running.graph(), call).map(hide).map_err(|why| why.map(hide))).collect();
+    let (faults, graph) = running.finish();
+    let mut found = Found {
+        outputs: BTreeMap::new(),
+        calls,
+        text: kept.lines().into_iter().map(|(name, lines)| (name, lines.into_iter().map(hide).collect())).collect(),
+        errors: faults.into_iter().map(|fault| hide(fault.message())).collect(),
+        stats,
+        captures: BTreeMap::new(),
+        took,
+        graph,
+    };
+    found.read(job, folder, &outputs)?;
+    Ok(found)
 }
 
 /// What runs.
@@ -226,41 +209,7 @@ fn start(
     folder: &Path,
     begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, ScenarioError>,
 ) -> Result<Found, ScenarioError> {
-    start_while(job, folder, begin, |_| {})
-}
-
-fn start_while(
-    job: &Job<'_>,
-    folder: &Path,
-    begin: impl FnOnce(&Application, Settings, Box<dyn Host>) -> Result<Running, ScenarioError>,
-    between: impl FnMut(&mut Running),
-) -> Result<Found, ScenarioError> {
-    put_files(job, folder)?;
-    let hide = |text: String| text.replace(&folder.display().to_string(), FOLDER);
-    let application = application(job, folder).map_err(|error| error.map(hide))?;
-    let settings = devices(job, &application, folder)?;
-    let (outputs, kept) = (settings.outputs.clone(), Kept::default());
-    let mut running = begin(&application, settings, Box::new(kept.clone())).map_err(|error| error.map(hide))?;
-    let begun = Instant::now();
-    if !running.run_out(between) {
-        return Err(ScenarioError::Endless);
-    }
-    let took = begun.elapsed();
-    let stats = running.stats();
-    let calls = job.calls.iter().map(|call| done(running.graph(), call).map(hide).map_err(|why| why.map(hide))).collect();
-    let (faults, graph) = running.finish();
-    let mut found = Found {
-        outputs: BTreeMap::new(),
-        calls,
-        text: kept.lines().into_iter().map(|(name, lines)| (name, lines.into_iter().map(hide).collect())).collect(),
-        errors: faults.into_iter().map(|fault| hide(fault.message())).collect(),
-        stats,
-        captures: BTreeMap::new(),
-        took,
-        graph,
-    };
-    found.read(job, folder, &outputs)?;
-    Ok(found)
+    run_while(job, folder, begin, |_| {})
 }
 
 impl Kept {

@@ -61,6 +61,23 @@ struct Epoch {
     eager: bool,
 }
 
+/// What elements of replicas keep of flows, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowState {
+    /// Nothing.
+    Stateless,
+    /// State that ends when nothing has refreshed it for so many nanoseconds of packet time.
+    Expires(u64),
+    /// State that never ends.
+    Permanent,
+}
+
+impl FlowState {
+    fn lifetime(self) -> Option<u64> {
+        if let Self::Expires(ns) = self { Some(ns) } else { None }
+    }
+}
+
 impl Dispatcher {
     /// For so many replicas.
     pub fn new(replicas: usize, flow: Flow, handover: Handover) -> Self {
@@ -91,14 +108,15 @@ impl Dispatcher {
         self.epoch().pinning.flow = flow;
     }
 
-    /// Elements keep state of flows from now on, for so many nanoseconds (none: for ever), or none
-    /// does: nothing waits to be handed over.
-    pub fn keep_flows(&self, kept: Option<Option<u64>>) {
+    /// What elements keep of flows from now on; nothing waits to be handed over.
+    pub fn set_flow_state(&self, state: FlowState) {
         let mut epoch = self.epoch();
         let replicas = epoch.batches.len();
-        match (&mut epoch.pinning.buckets, kept) {
-            (Some(buckets), Some(lasts)) => buckets.lasts(lasts),
-            (buckets, kept) => *buckets = kept.map(|lasts| Buckets::new(replicas, lasts)),
+        let buckets = &mut epoch.pinning.buckets;
+        match (state, &mut *buckets) {
+            (FlowState::Stateless, _) => *buckets = None,
+            (_, Some(buckets)) => buckets.lasts(state.lifetime()),
+            (_, None) => *buckets = Some(Buckets::new(replicas, state.lifetime())),
         }
     }
 }

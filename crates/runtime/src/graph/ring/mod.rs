@@ -26,7 +26,7 @@ mod ends;
 mod pinning;
 
 pub use batch::{Batch, Inbox, Run};
-pub use dispatch::{Dispatcher, Handover, Pinning};
+pub use dispatch::{Dispatcher, FlowState, Handover, Pinning};
 pub(super) use ends::CLASSES;
 pub use ends::{FROM_RING, Rings, TO_RING};
 pub use pinning::{Fields, Flow};
