@@ -9,11 +9,13 @@
 use crate::{AotError, io_error};
 use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 /// Directories of others that are passed over.
@@ -26,8 +28,24 @@ const STALE: Duration = Duration::from_secs(3600);
 /// A directory of compiled code.
 pub struct Cache {
     directory: PathBuf,
-    /// Removed at the end.
-    passing: bool,
+    /// Removes it at the end.
+    passing: Option<Arc<Passing>>,
+}
+
+/// A directory that is removed at the end.
+struct Passing(PathBuf);
+
+/// That of all threads of this process that have one at the same time.
+static SHARED: Mutex<Weak<Passing>> = Mutex::new(Weak::new());
+
+/// What came of making a file.
+type Made = Arc<OnceLock<Result<(), AotError>>>;
+
+/// Files that threads of this process make: the others wait for them.
+static MAKING: Mutex<BTreeMap<PathBuf, Made>> = Mutex::new(BTreeMap::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What decides which code it is.
@@ -64,21 +82,33 @@ impl Cache {
         if !meta.is_dir() || meta.uid() != geteuid().as_raw() || meta.mode() & 0o077 != 0 {
             return Err(wrong(io::Error::new(io::ErrorKind::PermissionDenied, "not a directory of this user with mode 0700")));
         }
-        Ok(Self { directory, passing: false })
+        Ok(Self { directory, passing: None })
     }
 
-    /// A directory for this process, which goes away with this value.
+    /// A directory for this process, which goes away with the last value that has it: replicas that
+    /// start together compile what they have in common once.
     ///
     /// # Errors
     /// It cannot be made.
     pub fn passing() -> Result<Self, AotError> {
+        let mut shared = lock(&SHARED);
+        if let Some(passing) = shared.upgrade() {
+            return Ok(Self { directory: passing.0.clone(), passing: Some(passing) });
+        }
+        let made = Self::own()?;
+        *shared = made.passing.as_ref().map(Arc::downgrade).unwrap_or_default();
+        Ok(made)
+    }
+
+    /// A directory for this value.
+    fn own() -> Result<Self, AotError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let mut tries = 0;
         loop {
             let name = format!("netvm-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
             let directory = std::env::temp_dir().join(name);
             match DirBuilder::new().mode(0o700).create(&directory) {
-                Ok(()) => return Ok(Self { directory, passing: true }),
+                Ok(()) => return Ok(Self { passing: Some(Arc::new(Passing(directory.clone()))), directory }),
                 // A process of the same number that was killed has left it, or somebody else has.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < TRIES => tries += 1,
                 Err(error) => return Err(io_error(directory.display().to_string())(error)),
@@ -108,11 +138,26 @@ impl Cache {
         Ok(Some(path))
     }
 
-    /// Keeps what `make` writes to the path it is given.
+    /// Where that is which is kept under a key, or what `make` writes to the path it is given. What
+    /// several threads want at the same time one of them makes.
     ///
     /// # Errors
-    /// Those of `make`; the file cannot be written.
-    pub fn keep(&self, key: &str, make: impl FnOnce(&Path) -> Result<(), AotError>) -> Result<(), AotError> {
+    /// Those of `make`, for all who wait for it; the file cannot be written.
+    pub fn find_or_make(&self, key: &str, make: impl FnOnce(&Path) -> Result<(), AotError>) -> Result<PathBuf, AotError> {
+        if let Some(path) = self.find(key)? {
+            return Ok(path);
+        }
+        let path = self.path(key);
+        let made = Arc::clone(lock(&MAKING).entry(path.clone()).or_default());
+        // It may have been finished since it was looked for.
+        let result = made.get_or_init(|| if path.exists() { Ok(()) } else { self.keep(key, make) }).clone();
+        lock(&MAKING).remove(&path);
+        result?;
+        self.find(key)?.ok_or_else(|| AotError::Load("it is gone from the cache".to_owned()))
+    }
+
+    /// Keeps what `make` writes to the path it is given.
+    fn keep(&self, key: &str, make: impl FnOnce(&Path) -> Result<(), AotError>) -> Result<(), AotError> {
         // Threads may make the same at the same time.
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -172,11 +217,9 @@ impl Cache {
     }
 }
 
-impl Drop for Cache {
+impl Drop for Passing {
     fn drop(&mut self) {
-        if self.passing {
-            let _ = fs::remove_dir_all(&self.directory);
-        }
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -191,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_found_until_it_is_too_much() {
-        let cache = Cache::passing().unwrap();
+        let cache = Cache::own().unwrap();
         assert!(cache.find("a").unwrap().is_none());
         for (age, name) in [(30, "a"), (20, "b"), (10, "c")] {
             cache.keep(name, |path| write(path, &[0; 1000])).unwrap();
@@ -210,19 +253,19 @@ mod tests {
     #[test]
     fn what_others_left_is_passed_over() {
         let number = |cache: &Cache| cache.directory.to_str().unwrap().rsplit_once('-').unwrap().1.parse::<u32>().unwrap();
-        let first = Cache::passing().unwrap();
+        let first = Cache::own().unwrap();
         let name = |n: u32| std::env::temp_dir().join(format!("netvm-{}-{n}", std::process::id()));
         let left: Vec<PathBuf> = (1..100).map(|n| name(number(&first) + n)).collect();
         // Other tests make directories meanwhile.
         let left: Vec<PathBuf> = left.into_iter().filter(|path| fs::create_dir(path).is_ok()).collect();
-        let caches: Vec<Cache> = (0..3).map(|_| Cache::passing().unwrap()).collect();
+        let caches: Vec<Cache> = (0..3).map(|_| Cache::own().unwrap()).collect();
         assert!(caches.iter().all(|cache| !left.contains(&cache.directory)) && left.len() > 10);
         left.iter().for_each(|path| fs::remove_dir(path).unwrap());
     }
 
     #[test]
     fn a_failed_compilation_leaves_nothing() {
-        let cache = Cache::passing().unwrap();
+        let cache = Cache::own().unwrap();
         let failed = cache.keep("x", |path| write(path, b"half").and(Err(AotError::NoCompiler)));
         assert!(matches!(failed, Err(AotError::NoCompiler)));
         assert_eq!(fs::read_dir(&cache.directory).unwrap().count(), 0);
@@ -230,7 +273,7 @@ mod tests {
 
     #[test]
     fn two_may_compile_the_same() {
-        let cache = Cache::passing().unwrap();
+        let cache = Cache::own().unwrap();
         let both = cache.keep("x", |first| {
             write(first, b"one")?;
             cache.keep("x", |second| write(second, b"two"))
@@ -238,10 +281,43 @@ mod tests {
         assert!(both.is_ok() && cache.find("x").unwrap().is_some());
     }
 
+    #[test]
+    fn what_several_threads_want_is_made_once() {
+        let (cache, makes) = (Cache::own().unwrap(), AtomicU32::new(0));
+        let make = |path: &Path| {
+            makes.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(200));
+            write(path, b"code")
+        };
+        let paths: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| cache.find_or_make("x", make).unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(paths.iter().all(|path| *path == cache.path("x")) && makes.load(Ordering::Relaxed) == 1);
+        assert!(cache.find_or_make("x", |_| panic!("it is there")).is_ok());
+        // Whoever comes after a failure tries again.
+        let fails = |_: &Path| Err(AotError::NoCompiler);
+        assert!(cache.find_or_make("y", fails).is_err() && cache.find_or_make("y", |path| write(path, b"code")).is_ok());
+        assert!(lock(&MAKING).keys().all(|path| !path.starts_with(&cache.directory)));
+    }
+
+    #[test]
+    fn a_directory_of_a_process_goes_with_the_last_who_has_it() {
+        let (one, other) = (Cache::passing().unwrap(), Cache::passing().unwrap());
+        assert_eq!(one.directory, other.directory);
+        let one = Cache::own().unwrap();
+        let other = Cache { directory: one.directory.clone(), passing: one.passing.clone() };
+        drop(one);
+        assert!(other.directory.is_dir());
+        let directory = other.directory.clone();
+        drop(other);
+        assert!(!directory.exists());
+    }
+
     /// An old file that is finished is for `shrink` alone.
     #[test]
     fn what_ended_compilations_left_goes_after_an_hour() {
-        let cache = Cache::passing().unwrap();
+        let cache = Cache::own().unwrap();
         for (name, minutes) in [(".a.1", 61), (".b.1", 59), ("c.so", 61)] {
             let path = cache.directory.join(name);
             write(&path, b"half").unwrap();
@@ -256,7 +332,7 @@ mod tests {
 
     #[test]
     fn what_others_may_write_is_refused() {
-        let cache = Cache::passing().unwrap();
+        let cache = Cache::own().unwrap();
         cache.keep("x", |path| write(path, b"code")).unwrap();
         fs::set_permissions(cache.path("x"), fs::Permissions::from_mode(0o620)).unwrap();
         assert!(cache.find("x").is_err());

@@ -58,12 +58,8 @@ impl Code {
             // Where there is no cache, all works, only slower.
             false => Cache::user().or_else(|_| Cache::passing())?,
         };
-        if let Some(code) = source.find(&cache, options)? {
-            return Ok(code);
-        }
-        let compiler = Compiler::system()?;
-        cache.keep(&source.key, |path| compiler.compile(&source.text, source.flags(), path))?;
-        source.find(&cache, options)?.ok_or_else(|| AotError::Load("it is gone from the cache".to_owned()))
+        let path = cache.find_or_make(&source.key, |path| Compiler::system()?.compile(&source.text, source.flags(), path))?;
+        Self::load(&path, options)
     }
 
     /// Compiled code for a filter, if it is in the user's cache.
@@ -74,7 +70,24 @@ impl Code {
         if options.no_cache {
             return Ok(None);
         }
-        CSource::new(program, options)?.find(&Cache::user()?, options)
+        let path = Cache::user()?.find(&CSource::new(program, options)?.key)?;
+        path.map(|path| Self::load(&path, options)).transpose()
+    }
+
+    fn load(path: &Path, options: &Options) -> Result<Self, AotError> {
+        let library = Library::open(path)?;
+        let forms = LANES.iter().filter(|lanes| has(lanes.name)).map(|lanes| (lanes.name, lanes.function)).chain([("scalar", c::SCALAR)]);
+        // One at a time is what remains of programs that cannot be many at a time.
+        let wanted = |name: &str| name == "scalar" || options.form.is_none_or(|form| form == name);
+        let found = forms.filter(|(name, _)| wanted(name)).find_map(|(name, function)| {
+            let at = library.symbol(function)?;
+            // SAFETY: the text defines a function of that name with this signature.
+            Some((name, unsafe { std::mem::transmute::<NonNull<c_void>, Select>(at) }))
+        });
+        match found {
+            Some((form, select)) => Ok(Self { select, form, _library: library }),
+            None => Err(AotError::Load(format!("it has no form '{}' for this processor", options.form.unwrap_or("scalar")))),
+        }
     }
 }
 
@@ -98,23 +111,6 @@ impl CSource {
     /// Whoever asks for a form that any machine can run is spared the compilation of the others.
     fn flags(&self) -> &'static [&'static str] {
         if self.plain { &["-DNV_PLAIN"] } else { &[] }
-    }
-
-    fn find(&self, cache: &Cache, options: &Options) -> Result<Option<Code>, AotError> {
-        let Some(path) = cache.find(&self.key)? else { return Ok(None) };
-        let library = Library::open(&path)?;
-        let forms = LANES.iter().filter(|lanes| has(lanes.name)).map(|lanes| (lanes.name, lanes.function)).chain([("scalar", c::SCALAR)]);
-        // One at a time is what remains of programs that cannot be many at a time.
-        let wanted = |name: &str| name == "scalar" || options.form.is_none_or(|form| form == name);
-        let found = forms.filter(|(name, _)| wanted(name)).find_map(|(name, function)| {
-            let at = library.symbol(function)?;
-            // SAFETY: the text defines a function of that name with this signature.
-            Some((name, unsafe { std::mem::transmute::<NonNull<c_void>, Select>(at) }))
-        });
-        match found {
-            Some((form, select)) => Ok(Some(Code { select, form, _library: library })),
-            None => Err(AotError::Load(format!("it has no form '{}' for this processor", options.form.unwrap_or("scalar")))),
-        }
     }
 }
 

@@ -163,10 +163,7 @@ impl Fused {
         let compiler = Compiler::system()?;
         let key = key(&[&made.text, &compiler.identity(), &machine(), std::env::consts::ARCH, env!("CARGO_PKG_VERSION"), "linked"]);
         let cache = if options.no_cache { Cache::passing()? } else { Cache::user().or_else(|_| Cache::passing())? };
-        if cache.find(&key)?.is_none() {
-            cache.keep(&key, |path| compiler.compile_parts(&made.text, HERE, path))?;
-        }
-        let path = cache.find(&key)?.ok_or_else(|| AotError::Load("it is gone from the cache".to_owned()))?;
+        let path = cache.find_or_make(&key, |path| compiler.compile_parts(&made.text, HERE, path))?;
         let library = Library::open(&path)?;
         let at = library.symbol(FUNCTION).ok_or_else(|| AotError::Load(format!("it has no function {FUNCTION}")))?;
         let programs = members.iter().map(|(program, _)| Arc::clone(program)).collect();

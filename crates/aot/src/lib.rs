@@ -27,10 +27,11 @@ pub use engine::AotEngine;
 pub use fused::Fused;
 
 use compiler::backends::c::Unsupported;
+use std::sync::Arc;
 use std::{fmt, io};
 
 /// Why there is no code.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum AotError {
     /// The program is not for C.
     Unsupported(Unsupported),
@@ -39,7 +40,7 @@ pub enum AotError {
     /// The compiler failed, with what it said.
     Compiler(String),
     /// Files could not be written, read or loaded.
-    Io(String, io::Error),
+    Io(String, Arc<io::Error>),
     /// The shared object is not what was written.
     Load(String),
 }
@@ -66,5 +67,5 @@ impl From<Unsupported> for AotError {
 
 fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> AotError {
     let what = what.into();
-    move |error| AotError::Io(what, error)
+    move |error| AotError::Io(what, Arc::new(error))
 }
