@@ -132,3 +132,53 @@ fn what_auto_chooses_is_told() {
     let told = run(&format!("run {file} {maps} --place auto --explain-place")).bad(0);
     assert!(!told.contains("auto:"), "{told}");
 }
+
+/// Stages in order are threads like others, in `netvm top` as well.
+#[test]
+fn the_threads_of_a_pipeline_are_seen_and_moved() {
+    let dir = Dir::new("pipeline");
+    let text = "RatedSource(RATE 20000) -> Strip(14) -> a :: Counter -> b :: Counter -> c :: Counter -> Queue(100000) -> Discard;\n";
+    let (file, socket) = (dir.write("pipeline.click", text), dir.file("socket"));
+    let placement = dir.write("place.txt", "cut b\ncut c\n");
+    let running = Capturing::when(netvm(["run", &file, "--place", &placement, &format!("--control={socket}")]), "control socket");
+    let threads = json(&ctl(&socket, &["threads", "--json"]).good());
+    let names: Vec<&str> = threads["threads"].as_array().expect("threads").iter().filter_map(|it| it["name"].as_str()).collect();
+    for name in ["sources", "replica 0", "in order 1", "in order 2", "in order"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(ctl(&socket, &["move", "in order 2", "0"]).good().starts_with("in order 2: core 0, pause "));
+    let count = |name: &str| ctl(&socket, &["read", &format!("{name}.count")]).good().trim().parse::<u64>().expect("a number");
+    let before = count("c");
+    while count("c") < before + 1000 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // Handlers are read between two epochs of all stages, so that what one counts all do.
+    let top = ended(netvm(["top", "--socket", &socket, "--batch", "-n", "2", "--interval", "0.2"]).output().expect("it runs")).good();
+    let line = top.lines().rfind(|line| line.starts_with("threads: ")).expect("threads");
+    assert!(line.contains("in order 1 ") && line.contains("in order 2 ") && line.contains(" on core 0 (pinned)"), "{top}");
+    running.signal("-TERM");
+    assert_eq!(running.end().status, 0);
+}
+
+/// Replicas that keep state of flows end with the last of these.
+#[test]
+fn a_replica_with_flows_is_left_when_these_have_ended() {
+    let dir = Dir::new("with-flows");
+    let (capture, socket) = (dir.file("in.pcap"), dir.file("socket"));
+    run(&format!("synth {capture} -c 2000")).good();
+    let file = format!("{}/../../apps/firewall/firewall.click", env!("CARGO_MANIFEST_DIR"));
+    let [inside, outside] = ["inside", "outside"].map(|name| format!("{name}=mem:{capture}"));
+    let control = format!("--control={socket}");
+    let maps = ["--map", &inside, "--map", &outside];
+    let command = netvm([&["run", &file, "--place", "rtc:3", &control], &maps[..]].concat());
+    let running = Capturing::when(command, "control socket");
+    assert_eq!(ctl(&socket, &["replicas"]).good(), "3 replicas\n");
+    let fewer = "3 replicas, 1 when the last flows of the others have ended; new ones go to 1\n";
+    assert_eq!(ctl(&socket, &["replicas", "1"]).good(), fewer);
+    let state = json(&ctl(&socket, &["replicas", "--json"]).good());
+    assert_eq!((&state["keeps_flows"], &state["active"], &state["wanted"]), (&true.into(), &3.into(), &1.into()), "{state}");
+    assert!(ctl(&socket, &["flow", "source"]).bad(1).contains("packets cannot go to replicas by another function: "));
+    assert_eq!(ctl(&socket, &["replicas", "3"]).good(), "3 replicas\n");
+    running.signal("-TERM");
+    assert_eq!(running.end().status, 0);
+}
