@@ -4,7 +4,8 @@
 //! Each row runs a million packets and four million: the former as it is, the difference as
 //! nanoseconds a packet without start and end. What left is compared packet by packet, as sets,
 //! without ARP's requests, which depend on how sources take turns. Rows `router, …` are the whole
-//! router with one more element on the way of all packets.
+//! router with one more element on the way of all packets. The last two rows before these are run
+//! on two threads by both, which Click must be built for (`--enable-user-multithread`).
 
 mod cases;
 
@@ -86,10 +87,10 @@ fn in_folder(case: &Case, programs: &Programs<'_>, rounds: usize, folder: &Path)
     for (folder, count) in folders.iter().zip(PACKETS) {
         prepare(case, folder, count)?;
     }
-    let commands = programs.commands();
+    let commands = programs.commands(case);
     let (left, differing) = compare(case, &commands, &folders[0])?;
     // Compiled C comes from the cache afterwards.
-    commands[1].with(&["run", "--engine", "aot"]).run(case, &folders[0])?;
+    commands.iter().filter(|command| command.compiles()).try_for_each(|command| command.compiled().run(case, &folders[0]).map(drop))?;
     let mut times = vec![[Vec::new(), Vec::new()]; commands.len()];
     for _ in 0..rounds {
         for (command, times) in commands.iter().zip(&mut times) {
@@ -124,28 +125,48 @@ fn compare(case: &Case, commands: &[Command<'_>], folder: &Path) -> Result<(usiz
 struct Command<'a> {
     name: &'static str,
     program: &'a Path,
-    arguments: &'static [&'static str],
+    arguments: Vec<&'static str>,
 }
 
 impl<'a> Programs<'a> {
-    fn commands(&self) -> [Command<'a>; 3] {
-        let netvm = |name, arguments| Command { name, program: self.netvm, arguments };
-        [
-            Command { name: "Click", program: self.click, arguments: &[] },
-            netvm("netvm", &["run"]),
-            netvm("netvm jit", &["run", "--engine", "jit"]),
-        ]
+    fn commands(&self, case: &Case) -> Vec<Command<'a>> {
+        let click = |name, arguments: &[_]| Command { name, program: self.click, arguments: arguments.to_vec() };
+        let netvm = |name, arguments: &[_]| Command { name, program: self.netvm, arguments: [&["run"], arguments].concat() };
+        if case.threads {
+            return vec![
+                click("Click, 2 threads", &["-j", "2"]),
+                click("Click", &[]),
+                netvm("netvm", &[]),
+                netvm("netvm rtc:2, order of flows", &["--place", "rtc:2", "--order", "flow"]),
+                netvm("netvm rtc:2", &["--place", "rtc:2"]),
+                netvm("netvm pipeline", &["--place", "pipeline"]),
+            ];
+        }
+        vec![click("Click", &[]), netvm("netvm", &[]), netvm("netvm jit", &["--engine", "jit"])]
     }
 }
 
 impl<'a> Command<'a> {
-    fn with(&self, arguments: &'static [&'static str]) -> Command<'a> {
+    /// Whether compiled C comes while it runs.
+    fn compiles(&self) -> bool {
+        self.name.starts_with("netvm") && !self.arguments.contains(&"--engine")
+    }
+
+    /// With compiled C from the first packet on.
+    fn compiled(&self) -> Command<'a> {
+        let arguments = [&self.arguments[..], &["--engine", "aot"]].concat();
         Command { name: self.name, program: self.program, arguments }
     }
 
     fn run(&self, case: &Case, folder: &Path) -> Result<f64, String> {
         let mut command = process::Command::new(self.program);
-        command.args(self.arguments).arg("it.click").args(&case.parameters).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(&self.arguments)
+            .arg("it.click")
+            .args(&case.parameters)
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let begun = Instant::now();
         let status = command.status().map_err(|error| format!("{}: {error}", self.program.display()))?;
         let took = begun.elapsed().as_secs_f64();
@@ -211,9 +232,9 @@ fn packets(path: &Path) -> Result<Vec<Vec<u8>>, String> {
 
 fn line(sides: &[Side], name: &str) -> String {
     let mut line = format!("{name:32}");
-    for side in sides {
+    for (at, side) in sides.iter().enumerate() {
         let _ = write!(line, "  {} {:.3} s, {:.1} ns", side.side, side.million_s, side.ns);
-        if side.side != "Click" {
+        if at > 0 {
             let _ = write!(line, " ({:.2}, {:.2})", side.million_s / sides[0].million_s, side.ns / sides[0].ns);
         }
     }

@@ -1,6 +1,6 @@
 //! The configurations of [`clicks`](super): in words that Click and netvm both know.
 
-use crate::traffic::{self, PORTS, Packet};
+use crate::traffic::{self, PORTS, Packet, Route};
 
 /// One configuration with its packets. COUNT in its text is how many packets come.
 #[derive(Clone)]
@@ -11,6 +11,8 @@ pub struct Case {
     /// Captures by name.
     pub inputs: Vec<(String, Vec<Packet>)>,
     pub outputs: Vec<String>,
+    /// Whether both run it on two threads, too.
+    pub threads: bool,
 }
 
 /// Devices of applications are captures here.
@@ -44,6 +46,8 @@ pub fn all() -> Vec<Case> {
         filter(1_000),
         translator(),
         switch(),
+        two_captures(),
+        behind_a_queue(),
     ];
     cases.extend(VARIANTS.iter().map(|(name, change, more)| router(name, change, more)));
     cases
@@ -62,7 +66,7 @@ const VARIANTS: [(&str, &str, &str); 7] = [
 ];
 
 fn plain(name: &'static str, text: &str) -> Case {
-    Case { name, text: text.to_owned(), parameters: Vec::new(), inputs: Vec::new(), outputs: Vec::new() }
+    Case { name, text: text.to_owned(), parameters: Vec::new(), inputs: Vec::new(), outputs: Vec::new(), threads: false }
 }
 
 /// A router of two networks with all that may befall a packet, which a source that never ends sends
@@ -139,6 +143,46 @@ fn switch() -> Case {
     Case { inputs, outputs, ..plain("EtherSwitch, 4,096 stations", &text) }
 }
 
+/// From routes to a capture for each port; tasks are on threads of Click's.
+fn forwarded(routes: &[Route], threads: &str) -> String {
+    let listed = traffic::routes_text(routes, 2, 0).trim_end().replace('\n', ",\n");
+    let way = |n: usize| {
+        format!(
+            "routes[{n}] -> DecIPTTL -> EtherEncap(0x0800, 02:00:00:08:00:0{n}, 02:00:00:09:00:0{n}) -> ThreadSafeQueue(100000) -> to{n} :: ToDump(out{n});\n"
+        )
+    };
+    format!("routes :: RadixIPLookup({listed});\n{}{}StaticThreadSched({threads});\n", way(0), way(1))
+}
+
+fn on_threads(name: &'static str, text: &str, inputs: Vec<(String, Vec<Packet>)>) -> Case {
+    let ends = "wait_stop, ".repeat(inputs.len());
+    let text = format!("{text}DriverManager({ends}wait 1ms);\n");
+    let outputs = ["out0", "out1"].map(str::to_owned).to_vec();
+    Case { inputs, outputs, threads: true, ..plain(name, &text) }
+}
+
+/// Two captures through one table of routes, each source on a thread.
+fn two_captures() -> Case {
+    let routes = traffic::routes(ROUTES);
+    let packets = traffic::routed(&routes, None);
+    let (one, other) = packets.split_at(packets.len() / 2);
+    let from = |n: usize| format!("from{n} :: FromDump(in{n}, STOP true) -> Strip(14) -> CheckIPHeader -> routes;\n");
+    let text = forwarded(&routes, "from0 0, to0 0, from1 1, to1 1") + &from(0) + &from(1);
+    let inputs = vec![("in0".to_owned(), one.to_vec()), ("in1".to_owned(), other.to_vec())];
+    on_threads("two captures, 64,000 routes", &text, inputs)
+}
+
+/// A filter on one thread, routes behind a queue on another.
+fn behind_a_queue() -> Case {
+    let routes = traffic::routes(ROUTES);
+    let filter = traffic::rules_text(&traffic::rules(19)).replace("deny all", "allow all");
+    let text = forwarded(&routes, "from 0, un 1, to0 1, to1 1")
+        + &format!(
+            "from :: FromDump(in, STOP true) -> Strip(14) -> CheckIPHeader -> IPFilter({filter}) -> ThreadSafeQueue(100000) -> un :: Unqueue(BURST 32) -> routes;\n"
+        );
+    on_threads("19 rules, a queue, 64,000 routes", &text, vec![("in".to_owned(), traffic::routed(&routes, None))])
+}
+
 /// apps/router/router.click as it is, with routes in the place of their parameter, which Click does
 /// not read from files.
 fn router(name: &'static str, change: &str, more: &str) -> Case {
@@ -151,5 +195,5 @@ fn router(name: &'static str, change: &str, more: &str) -> Case {
     let mut parameters: Vec<_> = (0..PORTS).map(|port| format!("NET{port}=10.255.{port}.254/24")).collect();
     parameters.extend((0..PORTS).map(|port| format!("MAC{port}=02:00:00:00:00:01")));
     parameters.push("CAPACITY=100000".to_owned());
-    Case { name, text: format!("{DEVICES}{text}\n{more}\n{}", until_all_end()), parameters, inputs, outputs }
+    Case { inputs, outputs, parameters, ..plain(name, &format!("{DEVICES}{text}\n{more}\n{}", until_all_end())) }
 }
