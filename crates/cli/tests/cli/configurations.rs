@@ -308,8 +308,12 @@ fn placements_are_files() {
     assert!(told.out == "300\n" && told.err.contains("t :: Truncate: the placement says so"), "{}{}", told.out, told.err);
     let told = run(&format!("run {file} --place {} --explain-place -h c.count", place("replicas 2\ncut c\n")));
     assert!(told.out == "300\n" && told.err.contains("in order 1"), "{}{}", told.out, told.err);
-    assert!(run(&format!("run {file} --place {}", place("cut nobody\n"))).bad(1).contains("cut nobody: no element"));
-    assert!(run(&format!("run {file} --place {}", place("cut s\n"))).bad(1).contains("cut s: nothing before `s` can be in another stage"));
+    assert!(run(&format!("run {file} --place {}", place("replicas 2\ncut nobody\n"))).bad(1).contains("cut nobody: no element"));
+    assert!(
+        run(&format!("run {file} --place {}", place("replicas 2\ncut s\n")))
+            .bad(1)
+            .contains("cut s: nothing before `s` can be in another stage")
+    );
     let told = run(&format!("run {file} --place {}", place("replicas 2\nreplica c\n"))).bad(1);
     assert!(told.contains("--place: replica c: `c` cannot be in replicas: it ") && told.contains("variable"), "{told}");
     assert!(run(&format!("run {file} --place {}", place("replicas 2\nin-order nobody\n"))).bad(1).contains("in-order nobody: no element"));
