@@ -137,10 +137,12 @@ fn what_auto_chooses_is_told() {
 #[test]
 fn the_threads_of_a_pipeline_are_seen_and_moved() {
     let dir = Dir::new("pipeline");
-    let text = "RatedSource(RATE 20000) -> Strip(14) -> a :: Counter -> b :: Counter -> c :: Counter -> Queue(100000) -> Discard;\n";
-    let (file, socket) = (dir.write("pipeline.click", text), dir.file("socket"));
+    let text = "FromDevice(in) -> Strip(14) -> a :: Counter -> b :: Counter -> c :: Counter -> Queue(100000) -> Discard;\n";
+    let (file, capture, socket) = (dir.write("pipeline.click", text), dir.file("in.pcap"), dir.file("socket"));
+    run(&format!("synth {capture} -c 2000")).good();
     let placement = dir.write("place.txt", "replicas 1\ncut b\ncut c\n");
-    let running = Capturing::when(netvm(["run", &file, "--place", &placement, &format!("--control={socket}")]), "control socket");
+    let (map, control) = (format!("in=mem:{capture}"), format!("--control={socket}"));
+    let running = Capturing::when(netvm(["run", &file, "--map", &map, "--place", &placement, &control]), "control socket");
     let threads = json(&ctl(&socket, &["threads", "--json"]).good());
     let names: Vec<&str> = threads["threads"].as_array().expect("threads").iter().filter_map(|it| it["name"].as_str()).collect();
     for name in ["sources", "replica 0", "in order 1", "in order 2", "in order"] {
