@@ -12,7 +12,7 @@
 //! that the packet goes on in the same state, at the same time, in the same order; and the tasks
 //! behind have their turns in the same order.
 
-use crate::app::{Application, Body, Wire};
+use crate::app::{Application, Body, Instance, Wire};
 use crate::asm::assemble;
 use crate::exec::State;
 use crate::table::Op;
@@ -265,18 +265,21 @@ impl Found<'_> {
         true
     }
 
-    /// Whether a program sends at most the packet that has come to it, at once.
     fn passes_one(&self, instance: u32) -> bool {
-        let at = &self.app.instances[instance as usize];
-        at.program().is_some() && !at.sends_by_itself() && !at.pushes_with(Op::PktHold)
+        passes_one(&self.app.instances[instance as usize])
     }
+}
+
+/// Whether an element is a program that sends at most the packet that has come to it, at once.
+pub fn passes_one(at: &Instance) -> bool {
+    at.program().is_some() && !at.sends_by_itself() && !at.pushes_with(Op::PktHold)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Interpreter;
-    use crate::app::{End, Instance};
+    use crate::app::End;
     use crate::exec::{ExchangeBuffer, Outcome};
     use crate::module::HandlerKind;
 

@@ -25,7 +25,7 @@ use std::path::Path;
 
 /// Configurations that have something for replicas, and what else is to be seen: how many elements
 /// those are at least.
-const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
+const PARALLEL: [(&str, &str, &[&str], usize); 7] = [
     (
         "elements that keep nothing, with queues behind",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, 12/86dd, -); c[1] -> Truncate(60) -> q :: Queue -> ToDump(OUT1); c[2] -> d :: Discard;
@@ -53,6 +53,19 @@ const PARALLEL: [(&str, &str, &[&str], usize); 5] = [
          r[0] -> q :: Queue(2) -> ToDump(OUT0); r[1] -> k :: Counter -> Queue -> ToDump(OUT1); r[2] -> p :: PaintSwitch; p[0] -> Discard; p[1] -> k; p[2] -> q;",
         &["k.count", "q.drops"],
         6,
+    ),
+    (
+        "copies of one arrival that meet in a queue with room for one",
+        "FromDump(IN, STOP true) -> Strip(2) -> t :: Tee(2); t[0] -> q :: Queue(1) -> Unqueue -> k :: Counter -> Queue -> ToDump(OUT0); t[1] -> Truncate(40) -> q;
+         Idle -> Queue -> ToDump(OUT1);",
+        &["q.drops", "k.count"],
+        3,
+    ),
+    (
+        "a queue that packets leave at once, and one behind it",
+        "FromDump(IN, STOP true) -> Strip(2) -> Queue(9) -> Unqueue(BURST 4) -> k :: Counter -> Queue(3) -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);",
+        &["k.count"],
+        1,
     ),
     (
         "text of a driver that looks at elements at times between packets and at the end",

@@ -8,8 +8,9 @@
 use super::placement::Placement;
 use super::stage::Stage;
 use netil::app::{Application, Body, End, Instance, Wire};
+use netil::cut_through::passes_one;
 use runtime::graph::builtin;
-use runtime::graph::ring::{ABSENT, FROM_RING, TO_RING, behind};
+use runtime::graph::ring::{ABSENT, ALL_PACKETS, FROM_RING, ONE_PACKET, TO_RING, behind};
 
 /// One stage's application, and its ends of rings.
 pub(super) struct Part {
@@ -48,7 +49,7 @@ pub(super) fn cut(application: &Application, placement: &Placement) -> Cut {
 /// it go through.
 fn part(application: &Application, placement: &Placement, stage: Stage, (into, out): (&[End], &[End])) -> Part {
     let mut part = only(application, placement, stage);
-    let from = (stage != Stage::Source).then(|| add(&mut part, FROM_RING, Vec::new()));
+    let from = (stage != Stage::Source).then(|| add(&mut part, FROM_RING, arrivals(application, placement, stage)));
     let inside = |end: &End| placement.stages[end.instance as usize] == stage;
     if let Some(from) = from {
         connect_in(&mut part, from, into.iter().enumerate().filter(|(_, end)| inside(end)));
@@ -68,6 +69,19 @@ fn part(application: &Application, placement: &Placement, stage: Stage, (into, o
     }
     let annotated = out.iter().map(|end| is_looked_at(application, *end)).collect();
     Part { application: part, stage, from, to, annotated }
+}
+
+/// What an arrival of a stage is: the last one has tasks and timers, which must not run between
+/// packets that have become of one arrival.
+fn arrivals(application: &Application, placement: &Placement, stage: Stage) -> Vec<String> {
+    let passes = |(instance, stage): (&Instance, &Stage)| match stage {
+        Stage::Source => instance.program().is_none() || passes_one(instance),
+        Stage::Replica | Stage::Ordered(_) | Stage::Shared => passes_one(instance),
+        Stage::Rest => true,
+    };
+    let one = application.instances.iter().zip(&placement.stages).all(passes);
+    let what = (stage == Stage::Rest).then_some(if one { ONE_PACKET } else { ALL_PACKETS });
+    what.into_iter().map(str::to_owned).collect()
 }
 
 /// Lanes that packets may take in bursts without one another: where a copy and its packet may meet

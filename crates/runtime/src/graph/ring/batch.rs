@@ -310,6 +310,12 @@ impl Inbox {
         Some((batch, &batch.entries[entry as usize]))
     }
 
+    /// Whether the packet behind that place has become of the same arrival.
+    pub(super) fn is_followed(&self, place: usize) -> bool {
+        let number = |place| self.at(place).map(|(_, entry)| entry.number);
+        number(place + 1).is_some_and(|behind| number(place) == Some(behind))
+    }
+
     /// The number by which that one was recorded before, 0 if it was not.
     pub(super) fn number_at(&self, place: usize) -> u64 {
         let place = self.open().get(place).copied();

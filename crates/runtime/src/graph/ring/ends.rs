@@ -6,6 +6,7 @@ use super::super::{ElementError, Packet, packet};
 use super::ABSENT;
 use super::batch::{Batch, Entry, Inbox, Plain, Taken, What};
 use crate::io::LinkType;
+use netil::cut_through::Role;
 use netil::pool::Arrival;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -37,8 +38,14 @@ impl Rings {
     }
 }
 
-/// The class of the element that packets of the stage before come from, an output a lane.
+/// The class of the element that packets of the stage before come from, an output a lane. Its
+/// argument says what an arrival is where something can happen between two: [`ONE_PACKET`] or
+/// [`ALL_PACKETS`]; none: nothing can.
 pub const FROM_RING: &str = "FromRing";
+/// No arrival has become several packets in the stages before.
+pub const ONE_PACKET: &str = "one";
+/// Those that have become of one arrival of the sources arrive together.
+pub const ALL_PACKETS: &str = "all";
 /// The class of elements that packets go to the next stage by; its arguments are the lanes of its
 /// inputs.
 pub const TO_RING: &str = "ToRing";
@@ -55,9 +62,9 @@ static FROM: BuiltInClass = BuiltInClass {
     ports: "0/-",
     processing: "a/a",
     flow: "",
-    facts: Facts { cut: Some(Cut::End), ..Facts::OTHER },
+    facts: Facts { cut: Some(Cut::End), role: |arguments| is(arguments, ONE_PACKET).then_some(Role::Source), ..Facts::OTHER },
     manual: "",
-    make: |setup| Ok(Box::new(FromRing { rings: rings(setup)? })),
+    make: |setup| Ok(Box::new(FromRing { rings: rings(setup)?, together: is(setup.arguments, ALL_PACKETS) })),
 };
 
 static TO: BuiltInClass = BuiltInClass {
@@ -82,6 +89,10 @@ static AWAY: BuiltInClass = BuiltInClass {
     make: |_| Ok(Box::new(Absent)),
 };
 
+fn is(arguments: &[String], what: &str) -> bool {
+    arguments.first().is_some_and(|argument| argument == what)
+}
+
 fn rings(setup: &Setup<'_>) -> Result<Rings, ElementError> {
     setup.settings.rings.clone().ok_or_else(|| ElementError::resource("this graph is no stage among others"))
 }
@@ -93,12 +104,34 @@ impl BuiltIn for Absent {}
 
 struct FromRing {
     rings: Rings,
+    /// Packets of one arrival of the sources arrive together.
+    together: bool,
 }
 
 impl FromRing {
     /// The tag of the packet at that place of the order.
     fn link(&self, place: usize, link: LinkType) -> LinkType {
         if self.rings.numbers { LinkType::from_file(NUMBERED + place as u32) } else { link }
+    }
+
+    /// The next packet arrives. Whether another one does with it.
+    fn arrive_next(&self, ctx: &mut Ctx<'_>) -> bool {
+        let inbox = Arc::clone(&self.rings.inbox);
+        let mut inbox = lock(&inbox);
+        let more = self.together && inbox.peek().is_some_and(|(place, ..)| inbox.is_followed(place));
+        let taken = inbox.take().map(|taken| (taken.place, u32::from(taken.entry.lane), self.packet(taken, ctx)));
+        if let Some((place, lane, mut packet)) = taken {
+            ctx.comes(&mut packet, inbox.number_at(place));
+            packet.buffer.number = inbox.drawn_at(place);
+            drop(inbox);
+            ctx.emit(lane, packet);
+        }
+        more
+    }
+
+    /// How many packets from that place on, of so many, arrive alone.
+    fn alone(&self, inbox: &Inbox, first: usize, most: usize) -> usize {
+        if self.together { (first..first + most).take_while(|place| !inbox.is_followed(*place)).count() } else { most }
     }
 
     fn packet(&self, taken: Taken<'_>, ctx: &Ctx<'_>) -> Packet {
@@ -148,15 +181,7 @@ impl Source for FromRing {
     }
 
     fn arrive(&mut self, ctx: &mut Ctx<'_>) {
-        let inbox = Arc::clone(&self.rings.inbox);
-        let mut inbox = lock(&inbox);
-        let taken = inbox.take().map(|taken| (taken.place, u32::from(taken.entry.lane), self.packet(taken, ctx)));
-        if let Some((place, lane, mut packet)) = taken {
-            ctx.comes(&mut packet, inbox.number_at(place));
-            packet.buffer.number = inbox.drawn_at(place);
-            drop(inbox);
-            ctx.emit(lane, packet);
-        }
+        while self.arrive_next(ctx) {}
     }
 
     fn arrive_many(&mut self, most: usize, until: u64, slots: &mut Vec<u32>, ctx: &mut Ctx<'_>) -> Option<u64> {
@@ -166,6 +191,7 @@ impl Source for FromRing {
         while slots.len() < most {
             let Some((first, _, entry)) = inbox.peek() else { break };
             let (lane, before) = (entry.lane, slots.len());
+            let most = before + self.alone(&inbox, first, most - before);
             let Some(number) = ctx.entry_of(u32::from(lane)) else { break };
             ctx.pool().enter(number);
             let (taken, time) = match entry.what {

@@ -28,7 +28,7 @@ mod pinning;
 pub use batch::{Batch, Inbox, Run};
 pub use dispatch::{Dispatcher, FlowState, Handover, Pinning};
 pub(super) use ends::CLASSES;
-pub use ends::{FROM_RING, Rings, TO_RING};
+pub use ends::{ALL_PACKETS, FROM_RING, ONE_PACKET, Rings, TO_RING};
 pub use pinning::{Fields, Flow};
 
 use super::builtin::Cut;
