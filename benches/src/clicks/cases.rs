@@ -154,11 +154,9 @@ fn forwarded(routes: &[Route], threads: &str) -> String {
     format!("routes :: RadixIPLookup({listed});\n{}{}StaticThreadSched({threads});\n", way(0), way(1))
 }
 
-fn on_threads(name: &'static str, text: &str, inputs: Vec<(String, Vec<Packet>)>) -> Case {
-    let ends = "wait_stop, ".repeat(inputs.len());
-    let text = format!("{text}DriverManager({ends}wait 1ms);\n");
+fn on_threads(name: &'static str, text: &str, ends: &str, inputs: Vec<(String, Vec<Packet>)>) -> Case {
     let outputs = ["out0", "out1"].map(str::to_owned).to_vec();
-    Case { inputs, outputs, threads: true, ..plain(name, &text) }
+    Case { inputs, outputs, threads: true, ..plain(name, &format!("{text}DriverManager({ends}, wait 1ms);\n")) }
 }
 
 /// Two captures through one table of routes, each source on a thread.
@@ -169,7 +167,7 @@ fn two_captures() -> Case {
     let from = |n: usize| format!("from{n} :: FromDump(in{n}, STOP true) -> Strip(14) -> CheckIPHeader -> routes;\n");
     let text = forwarded(&routes, "from0 0, to0 0, from1 1, to1 1") + &from(0) + &from(1);
     let inputs = vec![("in0".to_owned(), one.to_vec()), ("in1".to_owned(), other.to_vec())];
-    on_threads("two captures, 64,000 routes", &text, inputs)
+    on_threads("two captures, 64,000 routes", &text, "wait_stop, wait_stop", inputs)
 }
 
 /// A filter on one thread, routes behind a queue on another.
@@ -178,9 +176,11 @@ fn behind_a_queue() -> Case {
     let filter = traffic::rules_text(&traffic::rules(19)).replace("deny all", "allow all");
     let text = forwarded(&routes, "from 0, un 1, to0 1, to1 1")
         + &format!(
-            "from :: FromDump(in, STOP true) -> Strip(14) -> CheckIPHeader -> IPFilter({filter}) -> ThreadSafeQueue(100000) -> un :: Unqueue(BURST 32) -> routes;\n"
+            "from :: FromDump(in, STOP true) -> Strip(14) -> CheckIPHeader -> IPFilter({filter}) -> queue :: ThreadSafeQueue(5000000) -> un :: Unqueue(BURST 32) -> routes;\n"
         );
-    on_threads("19 rules, a queue, 64,000 routes", &text, vec![("in".to_owned(), traffic::routed(&routes, None))])
+    // What is in the queue leaves before the end.
+    let ends = "wait_stop, label more, wait 1ms, goto more $(gt $(queue.length) 0)";
+    on_threads("19 rules, a queue, 64,000 routes", &text, ends, vec![("in".to_owned(), traffic::routed(&routes, None))])
 }
 
 /// apps/router/router.click as it is, with routes in the place of their parameter, which Click does
