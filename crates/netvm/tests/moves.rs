@@ -192,7 +192,7 @@ fn flows_keep_their_state_while_replicas_come_and_go() {
             assert!(found.captures == wanted.captures, "{timeout}, seed {seed}: captures differ");
             assert_eq!(found.nodes, wanted.nodes, "{timeout}, seed {seed}");
         }
-        assert!(numbers.len() > 1 && (left > 0 || timeout != "5ms"), "{timeout}: {numbers:?}, {left} times fewer");
+        assert!(numbers.len() > 1 && (left > 2 || timeout != "5ms"), "{timeout}: {numbers:?}, {left} times fewer");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
