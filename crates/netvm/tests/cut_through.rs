@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Configurations, with what is read from them afterwards and the queues that are cut through.
-const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 15] = [
+const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 16] = [
     (
         "a router with a queue on the way of all packets",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> d :: Discard;
@@ -47,6 +47,12 @@ const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 15] = [
     (
         "timers that are due at once, before a queue that a task empties whose turn is before",
         "o :: Queue(1) -> ToDump(OUT0); FromDump(IN, STOP true) -> q :: Queue(3) -> u :: Unqueue -> t :: Tee; t[1] -> Strip(1) -> o; t[0] -> Delay(0) -> o;",
+        &["o.drops", "u.count"],
+        &["q", "u"],
+    ),
+    (
+        "timers that are due at once, of one of two copies, behind an element",
+        "o :: Queue(1) -> ToDump(OUT0); FromDump(IN, STOP true) -> Paint(1) -> q :: Queue(3) -> u :: Unqueue -> t :: Tee; t[1] -> Strip(1) -> o; t[0] -> Delay(0) -> o;",
         &["o.drops", "u.count"],
         &["q", "u"],
     ),

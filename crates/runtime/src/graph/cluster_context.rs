@@ -29,17 +29,24 @@ pub(super) struct ClusterContext<'g> {
     pub(super) begun: Option<Begun>,
     /// They are of a burst that was made, which [may end early](super::taken_back).
     pub(super) early: bool,
+    /// The member that has set a timer which is due at once, until what came before is done with.
+    pub(super) has_set: Option<usize>,
 }
 
 impl<'g> ClusterContext<'g> {
+    /// For a burst of arrivals, or of packets that something behind the cluster has sent.
+    pub(super) fn of_burst(graph: &'g mut Graph, plan: &'g Plan, cursor: BurstCursor<'g>, told: bool) -> Self {
+        Self { graph, plan, cursor, rounds: 0, mark: None, told, copies: false, begun: None, early: false, has_set: None }
+    }
+
     /// For one packet, which was led back so often, above what lies on the stack up to a mark.
     pub(super) fn of_one(graph: &'g mut Graph, plan: &'g Plan, slots: &'g [u32], (rounds, mark): (u8, usize), told: bool) -> Self {
-        Self { graph, plan, cursor: BurstCursor::of_one(slots), rounds, mark: Some(mark), told, copies: false, begun: None, early: false }
+        Self { rounds, mark: Some(mark), ..Self::of_burst(graph, plan, BurstCursor::of_one(slots), told) }
     }
 
     /// For packets that were made at once, in a burst that may end early.
     pub(super) fn of_made(graph: &'g mut Graph, plan: &'g Plan, cursor: BurstCursor<'g>, told: bool) -> Self {
-        Self { graph, plan, cursor, rounds: 0, mark: None, told, copies: false, begun: None, early: true }
+        Self { early: true, ..Self::of_burst(graph, plan, cursor, told) }
     }
 
     /// A packet of such a burst leaves by itself.
@@ -277,11 +284,16 @@ impl Host for ClusterContext<'_> {
         let alone = several && !self.cursor.several;
         // What came before is not.
         self.cursor.several = several;
+        self.has_set = alone.then_some(node);
         alone
     }
 
     fn settle(&mut self, pool: &mut Pool) {
+        // The timer waits for the packet at hand.
+        let has_set = self.has_set.take();
+        has_set.into_iter().for_each(|node| self.graph.core.timers.note(node, None));
         self.run_tasks(pool);
+        has_set.into_iter().for_each(|node| self.graph.note_timers(node));
         self.look();
     }
 

@@ -340,8 +340,7 @@ impl Graph {
             graph.with_all(&plan.members, |graph| {
                 let (budget, begun, slots) = (graph.core.budget, graph.begin_linked_run(), cursor.slots);
                 let copies = cluster.makes_copies();
-                let mut context =
-                    ClusterContext { graph, plan, cursor, rounds, mark: None, told: begun.1, copies, begun: None, early: false };
+                let mut context = ClusterContext { rounds, copies, ..ClusterContext::of_burst(graph, plan, cursor, begun.1) };
                 cluster.run(slots, budget, pool, &mut context);
                 context.cursor.reach_all(&mut context.graph.core.clock);
                 let (run, several) = (context.cursor.most, context.cursor.several);
@@ -414,8 +413,7 @@ impl Graph {
             graph.with_all(&plan.members, |graph| {
                 let (budget, begun, cursor) = (graph.core.budget, graph.begin_linked_run(), BurstCursor::of_several(slots));
                 let copies = cluster.makes_copies();
-                let mut context =
-                    ClusterContext { graph, plan, cursor, rounds: 0, mark: None, told: begun.1, copies, begun: None, early: false };
+                let mut context = ClusterContext { copies, ..ClusterContext::of_burst(graph, plan, cursor, begun.1) };
                 cluster.run(slots, budget, pool, &mut context);
                 graph.end_linked_run(slots.len(), begun);
             });
