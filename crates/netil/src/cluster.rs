@@ -9,6 +9,7 @@
 //! Source: NetVM paper, section 5.2; architecture, "Bursts".
 
 use crate::app::{Application, Body, End, Wire, port_id};
+use crate::cut_through::Role;
 use crate::exec::{CloneOut, Disposition, State};
 use crate::module::PortKind;
 use crate::pool::Pool;
@@ -227,7 +228,10 @@ impl Plan {
 
     /// The entry by which packets for an instance's input come in.
     pub fn entry(&self, app: &Application, to: End) -> Option<u32> {
-        let (member, port) = (self.member(to.instance)?, input(app, to)?);
+        let member = self.member(to.instance)?;
+        // A member that is none of the application's programs is cut through.
+        let program = app.instances[to.instance as usize].program().or_else(|| Role::Queue.program())?;
+        let port = port_id(program, to.port, true)?;
         self.entries.iter().position(|e| *e == (member, port)).map(|n| n as u32)
     }
 

@@ -93,6 +93,7 @@ use inputs::{Inputs, Next};
 use netil::app;
 use planner::Planner;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -262,7 +263,9 @@ fn finish_graph(part: &Part, making: Making, rings: Rings, elsewhere: Option<Rem
     let Making { engine, engines, settings } = making;
     let settings = Settings { rings: Some(rings), elsewhere, ..settings };
     let mut graph = super::make(&part.application, engine, engines, settings, host).map_err(NotMade::Faults)?;
-    let gathered = part.from.is_some_and(|from| part.to.is_empty() && graph.gather(&part.application, from));
+    // Queues that packets leave at once are of no use to bursts: what is behind them is.
+    let passed = matches!(super::linked::cut_through(&part.application), Cow::Owned(_));
+    let gathered = !passed && part.from.is_some_and(|from| part.to.is_empty() && graph.gather(&part.application, from));
     if !gathered {
         super::link(&part.application, &mut graph, engine, engines).map_err(NotMade::Other)?;
     }

@@ -6,6 +6,7 @@ use super::super::{ElementError, Packet, packet};
 use super::ABSENT;
 use super::batch::{Batch, Entry, Inbox, Plain, Taken, What};
 use crate::io::LinkType;
+use netil::cut_through::Role;
 use netil::pool::Arrival;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -61,7 +62,7 @@ static FROM: BuiltInClass = BuiltInClass {
     ports: "0/-",
     processing: "a/a",
     flow: "",
-    facts: Facts { cut: Some(Cut::End), ..Facts::OTHER },
+    facts: Facts { cut: Some(Cut::End), role: |arguments| is(arguments, ONE_PACKET).then_some(Role::Source), ..Facts::OTHER },
     manual: "",
     make: |setup| Ok(Box::new(FromRing { rings: rings(setup)?, together: is(setup.arguments, ALL_PACKETS) })),
 };
