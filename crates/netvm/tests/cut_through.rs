@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Configurations, with what is read from them afterwards and the queues that are cut through.
-const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 16] = [
+const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 17] = [
     (
         "a router with a queue on the way of all packets",
         "FromDump(IN, STOP true) -> c :: Classifier(12/0800, -); c[1] -> d :: Discard;
@@ -55,6 +55,12 @@ const CONFIGURATIONS: [(&str, &str, &[&str], &[&str]); 16] = [
         "o :: Queue(1) -> ToDump(OUT0); FromDump(IN, STOP true) -> Paint(1) -> q :: Queue(3) -> u :: Unqueue -> t :: Tee; t[1] -> Strip(1) -> o; t[0] -> Delay(0) -> o;",
         &["o.drops", "u.count"],
         &["q", "u"],
+    ),
+    (
+        "timers that are due at once, and packets before that go another way",
+        "o :: Queue(1) -> ToDump(OUT0); FromDump(IN, STOP true) -> c :: CheckLength(200); c[1] -> Truncate(50) -> o; c[0] -> Delay(0) -> o;",
+        &["o.drops"],
+        &[],
     ),
     (
         "the same where its turn is behind",

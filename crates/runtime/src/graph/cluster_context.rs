@@ -98,6 +98,11 @@ impl<'g> ClusterContext<'g> {
         }
     }
 
+    /// What came before a packet that set a timer is done with.
+    fn note_set(&mut self) {
+        self.has_set.take().into_iter().for_each(|node| self.graph.note_timers(node));
+    }
+
     /// Brings the tasks behind several packets to an end.
     fn run_tasks(&mut self, pool: &mut Pool) {
         if self.cursor.several {
@@ -260,6 +265,7 @@ impl Host for ClusterContext<'_> {
     }
 
     fn arrival_over(&mut self, pool: &mut Pool) {
+        self.note_set();
         let outer = self.mark;
         self.with_pool(pool, |graph| Self::settle_left(graph, outer));
         self.look();
@@ -284,16 +290,15 @@ impl Host for ClusterContext<'_> {
         let alone = several && !self.cursor.several;
         // What came before is not.
         self.cursor.several = several;
+        // The timer waits for this packet, whatever runs of those before it.
         self.has_set = alone.then_some(node);
+        self.has_set.into_iter().for_each(|node| self.graph.core.timers.note(node, None));
         alone
     }
 
     fn settle(&mut self, pool: &mut Pool) {
-        // The timer waits for the packet at hand.
-        let has_set = self.has_set.take();
-        has_set.into_iter().for_each(|node| self.graph.core.timers.note(node, None));
         self.run_tasks(pool);
-        has_set.into_iter().for_each(|node| self.graph.note_timers(node));
+        self.note_set();
         self.look();
     }
 
