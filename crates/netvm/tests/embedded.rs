@@ -211,6 +211,17 @@ fn queues_are_bounded_both_ways() {
     let first = taken(&mut it, "out").len();
     it.run();
     assert_eq!([first, taken(&mut it, "out").len()], [1 << 16, 10]);
+    for name in ["interp", "jit"] {
+        let mut it = embedded("FromDevice(in) -> Counter -> q :: Queue(100000) -> ToDevice(out);", engines::find(name).unwrap());
+        for count in [65_500, 65_536] {
+            (0..count).for_each(|n| assert!(it.push("in", lent(&[1], n)).unwrap()));
+            it.run();
+        }
+        let first = taken(&mut it, "out").len();
+        it.run();
+        assert_eq!([first, taken(&mut it, "out").len()], [65_536, 65_500], "{name}: what does not fit waits in the queue");
+        assert!(it.graph().stats().nodes.iter().all(|node| node.2.drops.is_empty()), "{name}");
+    }
     let long = vec![7; 70_000];
     assert!(it.push("in", lent(&long, 0)).unwrap());
     it.run();

@@ -22,8 +22,9 @@ use std::time::Duration;
 
 /// The largest file of values, in bytes.
 const LARGEST: u64 = 1 << 29;
-/// Writes of a file that are done with no packet between them: as many as a request may have.
-const BATCH: usize = 1 << 19;
+/// Writes of a file that are done with no packet between them, in bytes: as many as a request may
+/// have.
+const BATCH: usize = (1 << 24) - 4096;
 
 /// Ask a running configuration, or change it
 ///
@@ -371,30 +372,36 @@ fn load(client: &mut Client, handler: &str, file: &Path) -> Outcome {
         true => std::io::stdin().lock().take(LARGEST).read_to_string(&mut text).map_err(told)?,
         false => std::fs::File::open(file).map_err(told)?.take(LARGEST).read_to_string(&mut text).map_err(told)?,
     };
+    if text.len() as u64 == LARGEST {
+        return Err(Failure::failed(format_args!("{}: larger than {} MiB; nothing was written", file.display(), LARGEST >> 20)));
+    }
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
-    let (mut requests, mut numbers, mut size) = (Vec::new(), Vec::new(), 0);
+    let (mut requests, mut numbers, mut size, mut written) = (Vec::new(), Vec::new(), 0, None);
     for (line, number) in lines {
         let request = json!({ "op": "write", "handler": handler, "text": line });
         size += request.to_string().len() + 1;
         if size > BATCH && !requests.is_empty() {
-            send(client, file, std::mem::take(&mut requests), &std::mem::take(&mut numbers))?;
-            size = 0;
+            let (requests, numbers) = (std::mem::take(&mut requests), std::mem::take(&mut numbers));
+            send(client, file, requests, &numbers, written)?;
+            (size, written) = (0, numbers.last().copied());
         }
         requests.push(request);
         numbers.push(number);
     }
-    send(client, file, requests, &numbers)
+    send(client, file, requests, &numbers, written)
 }
 
-/// All of them or none, where what is written can be taken back.
-fn send(client: &mut Client, file: &Path, requests: Vec<Value>, numbers: &[u32]) -> Outcome {
+/// All of them or none, where what is written can be taken back. `written`: the last line of a
+/// request before, which stays.
+fn send(client: &mut Client, file: &Path, requests: Vec<Value>, numbers: &[u32], written: Option<u32>) -> Outcome {
     let (answers, left) = match client.answer(&json!({ "op": "batch", "requests": requests, "atomic": true }))? {
         Ok(answers) => (answers, ""),
         Err(_) => (client.ask(&json!({ "op": "batch", "requests": requests }))?, "; lines before it were written"),
     };
     for (answer, number) in answers.as_array().into_iter().flatten().zip(numbers) {
         if let Some(error) = answer["error"].as_str() {
-            return Err(Failure::failed(format_args!("{}:{number}: {error}{left}", file.display())));
+            let before = written.map_or(String::new(), |line| format!(" of the lines behind {line}, up to which all were written before"));
+            return Err(Failure::failed(format_args!("{}:{number}: {error}{before}{left}", file.display())));
         }
     }
     Ok(())

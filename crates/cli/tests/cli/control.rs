@@ -193,10 +193,10 @@ fn top_shows_rates_as_text_where_there_is_no_terminal() {
 fn tables_are_loaded_from_files() {
     let dir = Dir::new("control-load");
     let run = Running::start(ENDLESS, &PathBuf::from(dir.file("c.sock")), &[]);
-    let routes: String = (0..20_000).map(|n| format!("172.{}.{}.0/24 0\n", 16 + n / 256 % 16, n % 256)).collect::<Vec<_>>().concat();
-    let routes: std::collections::BTreeSet<&str> = routes.lines().collect();
+    // More than a megabyte of requests.
+    let routes: Vec<String> = (0..20_000).map(|n| format!("10.{}.{}.0/24 0", n / 256, n % 256)).collect();
     let file = PathBuf::from(dir.file("routes.txt"));
-    std::fs::write(&file, format!("# routes\n\n{}\n", routes.iter().copied().collect::<Vec<_>>().join("\n"))).unwrap();
+    std::fs::write(&file, format!("# routes\n\n{}\n", routes.join("\n"))).unwrap();
     run.says(&["load", "rt.add", &file.display().to_string()]);
     assert_eq!(run.says(&["read", "rt.table"]).lines().count(), routes.len() + 1);
     std::fs::write(&file, "192.168.0.0/16 0\nnonsense\n192.168.1.0/24 0\n").unwrap();
@@ -205,6 +205,11 @@ fn tables_are_loaded_from_files() {
     let table = run.says(&["read", "rt.table"]);
     assert!(!table.contains("192.168.0.0/16") && !table.contains("192.168.1.0/24"), "all or nothing");
     assert_eq!(table.lines().count(), routes.len() + 1, "and all that was there before");
+    let more: Vec<String> = (0..20_000).map(|n| format!("11.{}.{}.0/24 0", n / 256, n % 256)).collect();
+    std::fs::write(&file, format!("{}\nnonsense\n", more.join("\n"))).unwrap();
+    let told = run.fails(&["load", "rt.add", &file.display().to_string()]);
+    assert!(told.contains("routes.txt:20001: ") && told.contains("nothing was written"), "{told}");
+    assert_eq!(run.says(&["read", "rt.table"]).lines().count(), routes.len() + 1, "all or nothing, however many");
     // What cannot be taken back is no part of such a batch.
     let request = r#"{"op":"batch","atomic":true,"requests":[{"op":"write","handler":"c.reset","text":""}]}"#;
     let answers = talk(&run.socket, format!("{request}\n").as_bytes(), 2);

@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 /// Connections at one time.
 const MOST_CONNECTIONS: usize = 16;
 /// The longest line of a request, in bytes.
-const LONGEST_LINE: u64 = 1 << 20;
+const LONGEST_LINE: u64 = 1 << 24;
 /// Requests that wait to be answered.
 const WAITING: usize = 64;
 /// How long the end of a run waits for clients that do not take their answers.

@@ -214,12 +214,12 @@ impl Graph {
         Some(packet)
     }
 
-    /// Asks what is before an input for packets in the pool; only queues have such.
-    pub(super) fn pull_slots(&mut self, node: usize, port: u32, slots: &mut Vec<u32>) {
+    /// Asks what is before an input for packets in the pool, so many at most; only queues have such.
+    pub(super) fn pull_slots(&mut self, (node, port): (usize, u32), slots: &mut Vec<u32>, most: usize) {
         let from = self.core.nodes[node].inputs.get(port as usize).and_then(|ends| ends.first()).copied();
         let Some(from) = from else { return };
         let (before, begun) = (from.instance as usize, self.begin_run());
-        self.with_builtin(before, |builtin, _| builtin.queue_mut().into_iter().for_each(|queue| queue.pull_slots(slots)));
+        self.with_builtin(before, |builtin, _| builtin.queue_mut().into_iter().for_each(|queue| queue.pull_slots(slots, most)));
         self.end_run_of(before, begun);
         self.core.nodes[before].stats.left_many(from.port, slots.len() as u64);
         if let Some(recorder) = &mut self.watch.recorder {

@@ -165,9 +165,9 @@ impl<'g> Ctx<'g> {
     }
 
     /// Asks for packets in the pool at a pull input; in `slots`, which is empty, are then those
-    /// that are next, if there are such.
-    pub fn pull_slots(&mut self, port: u32, slots: &mut Vec<u32>) {
-        self.graph.pull_slots(self.node, port, slots);
+    /// that are next, so many at most, if there are such.
+    pub fn pull_slots(&mut self, port: u32, slots: &mut Vec<u32>, most: usize) {
+        self.graph.pull_slots((self.node, port), slots, most);
     }
 
     /// Lets packets of the pool leave by an output, after this element has returned.

@@ -43,7 +43,7 @@ impl Discard {
     /// Takes all packets in the pool that are next. False if there are none.
     fn take_slots(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let mut slots = std::mem::take(&mut self.slots);
-        ctx.pull_slots(0, &mut slots);
+        ctx.pull_slots(0, &mut slots, usize::MAX);
         self.discard_slots(&slots, ctx);
         let some = !slots.is_empty();
         slots.clear();

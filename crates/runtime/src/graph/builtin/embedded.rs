@@ -203,10 +203,11 @@ impl ToPort {
         }
     }
 
-    /// All packets in the pool that are next. False if there are none.
+    /// Packets in the pool that are next, as many as there is room for. False if there are none.
     fn take_slots(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let mut slots = std::mem::take(&mut self.slots);
-        ctx.pull_slots(0, &mut slots);
+        let most = self.port.from.with(|batch| batch.room());
+        ctx.pull_slots(0, &mut slots, most);
         self.send_slots(&slots, ctx);
         let some = !slots.is_empty();
         slots.clear();

@@ -225,8 +225,9 @@ struct ToLive {
 }
 
 impl ToLive {
-    fn has_room(&self) -> bool {
-        self.device.as_ref().is_some_and(|device| lock(device).has_room())
+    /// How many frames the device has room for.
+    fn room(&self) -> usize {
+        self.device.as_ref().map_or(0, |device| lock(device).room())
     }
 
     fn flush(&self, ctx: &mut Ctx<'_>) {
@@ -249,10 +250,10 @@ impl ToLive {
         pool.give_back(slots);
     }
 
-    /// All packets in the pool that are next. False if there are none.
-    fn take_slots(&mut self, ctx: &mut Ctx<'_>) -> bool {
+    /// Packets in the pool that are next, so many at most. False if there are none.
+    fn take_slots(&mut self, most: usize, ctx: &mut Ctx<'_>) -> bool {
         let mut slots = std::mem::take(&mut self.slots);
-        ctx.pull_slots(0, &mut slots);
+        ctx.pull_slots(0, &mut slots, most);
         self.send_slots(&slots, ctx);
         let some = !slots.is_empty();
         slots.clear();
@@ -282,7 +283,10 @@ impl BuiltIn for ToLive {
     gives!(handlers);
 
     fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        self.flush(ctx);
+        if let Some(device) = &self.device {
+            lock(device).finish();
+            tell_news(device, ctx);
+        }
         Ok(())
     }
 }
@@ -309,14 +313,15 @@ impl Task for ToLive {
 
     fn run(&mut self, ctx: &mut Ctx<'_>) -> TaskResult {
         for sent in 0..TURN {
-            if !self.has_room() {
+            if self.room() == 0 {
                 self.flush(ctx);
             }
             // What does not fit stays in the queue.
-            if !self.has_room() {
+            let room = self.room();
+            if room == 0 {
                 break;
             }
-            if self.take_slots(ctx) {
+            if self.take_slots(room, ctx) {
                 continue;
             }
             let Some(packet) = ctx.pull(0) else {
@@ -326,7 +331,7 @@ impl Task for ToLive {
             self.send(&packet);
         }
         self.flush(ctx);
-        if self.has_room() { TaskResult::Done } else { TaskResult::Idle }
+        if self.room() > 0 { TaskResult::Done } else { TaskResult::Idle }
     }
 
     fn is_scheduled(&self, ctx: &Ready<'_>) -> bool {

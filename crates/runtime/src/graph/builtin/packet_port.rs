@@ -85,8 +85,14 @@ impl Batch {
         self.len() == 0
     }
 
+    /// How many packets there is room for, however long they are.
+    pub(super) fn room(&self) -> usize {
+        let (entries, bytes) = if self.is_empty() { (0, 0) } else { (self.entries.len(), self.bytes.len()) };
+        MOST.saturating_sub(entries).min(MOST_BYTES.saturating_sub(bytes) / netil::exec::MAX_PACKET as usize)
+    }
+
     fn has_room(&self) -> bool {
-        self.is_empty() || self.entries.len() < MOST && self.bytes.len() + netil::exec::MAX_PACKET as usize <= MOST_BYTES
+        self.room() > 0
     }
 
     /// Those that have not been taken, in order.

@@ -112,15 +112,15 @@ impl Waiting {
         }
     }
 
-    /// Those in the pool that are first, behind `slots`. Where that is all of them, memory changes
-    /// hands, and nothing is copied.
-    fn take_slots(&mut self, slots: &mut Vec<u32>) {
-        if self.packets.is_empty() && slots.is_empty() {
+    /// Those in the pool that are first, so many at most, behind `slots`. Where that is all of them,
+    /// memory changes hands, and nothing is copied.
+    fn take_slots(&mut self, slots: &mut Vec<u32>, most: usize) {
+        if self.packets.is_empty() && slots.is_empty() && self.order.len() <= most {
             let free = VecDeque::from(std::mem::take(slots));
             *slots = Vec::from(std::mem::replace(&mut self.order, free));
             return;
         }
-        let count = self.order.iter().take_while(|slot| **slot != ELSEWHERE).count();
+        let count = self.order.iter().take(most).take_while(|slot| **slot != ELSEWHERE).count();
         let (first, second) = self.order.as_slices();
         let split = first.len().min(count);
         slots.extend_from_slice(&first[..split]);
@@ -284,8 +284,8 @@ impl Queue for Fifo {
         self.most = self.most.max(self.waiting.len());
     }
 
-    fn pull_slots(&mut self, slots: &mut Vec<u32>) {
-        self.waiting.take_slots(slots);
+    fn pull_slots(&mut self, slots: &mut Vec<u32>, most: usize) {
+        self.waiting.take_slots(slots, most);
     }
 
     fn is_full(&self) -> Option<bool> {

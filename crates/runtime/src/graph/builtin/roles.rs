@@ -115,8 +115,8 @@ pub trait Queue {
     /// same.
     fn kept_up(&mut self);
 
-    /// Takes packets in the pool that are next, as far as they are there.
-    fn pull_slots(&mut self, slots: &mut Vec<u32>);
+    /// Takes packets in the pool that are next, so many at most, as far as they are there.
+    fn pull_slots(&mut self, slots: &mut Vec<u32>, most: usize);
 
     /// Takes the slots of all packets in the pool: the queue is no more.
     fn drop_slots(&mut self, slots: &mut Vec<u32>);

@@ -48,7 +48,7 @@ impl Unqueue {
             return false;
         }
         let mut slots = Vec::new();
-        ctx.pull_slots(0, &mut slots);
+        ctx.pull_slots(0, &mut slots, usize::MAX);
         if slots.is_empty() {
             return false;
         }

@@ -40,6 +40,8 @@ const OUTBOX: usize = 1024;
 const INBOX: usize = 256;
 /// How often a device that is gone is looked for.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long the kernel has at the end of a run to take what waits to be sent.
+const FINISH: Duration = Duration::from_secs(1);
 /// Why the kernel drops frames that were not taken in time.
 pub const BUFFER_FULL: &str = "the receive buffer was full";
 /// The wait where the kernel has no room for frames and cannot tell when it has.
@@ -388,9 +390,9 @@ impl Device {
         }
     }
 
-    /// Whether there is room for another frame to send.
-    pub fn has_room(&self) -> bool {
-        self.outbox.len() < OUTBOX
+    /// How many more frames to send there is room for.
+    pub fn room(&self) -> usize {
+        OUTBOX.saturating_sub(self.outbox.len())
     }
 
     /// Sends a frame, with the next [`Self::flush`]. False if there is no room, or the device is
@@ -400,10 +402,10 @@ impl Device {
             self.drop_frames("the interface is gone", 1);
             return false;
         }
-        if !self.has_room() {
+        if self.room() == 0 {
             self.flush();
         }
-        if !self.has_room() {
+        if self.room() == 0 {
             self.drop_frames("the device took no more", 1);
             return false;
         }
@@ -430,14 +432,29 @@ impl Device {
         }
     }
 
+    /// The run ends: hands all frames to the kernel, which has a moment to take them. What it does
+    /// not take then is counted.
+    pub fn finish(&mut self) {
+        let begun = Instant::now();
+        self.flush();
+        while self.blocked && begun.elapsed() < FINISH {
+            std::thread::sleep(Duration::from_millis(1));
+            self.flush();
+        }
+        let left = self.outbox.len() as u64;
+        self.outbox.clear();
+        self.drop_frames("the run ended before the device took it", left);
+    }
+
     /// The first frame of the outbox was not taken: it waits, or is dropped for a reason that will
     /// not go away.
     fn could_not_send(&mut self, error: &io::Error) {
+        // Devices say so themselves where that is no system call's error.
+        if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) || error.raw_os_error() == Some(libc::ENOBUFS) {
+            self.blocked = true;
+            return;
+        }
         let reason = match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => {
-                self.blocked = true;
-                return;
-            }
             Some(libc::EMSGSIZE) => "longer than the interface's MTU",
             Some(libc::EINVAL) => "shorter than a link-layer header",
             Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO | libc::EIO) => {
@@ -508,6 +525,64 @@ mod tests {
         for file in ["dev:", "xdp:", "eth0", "a.pcap", "./dev:eth0", "Dev:eth0", ""] {
             assert_eq!(Spec::parse(file), None, "{file}");
         }
+    }
+
+    /// Takes so many frames, and so many more each time that it is asked to flush.
+    struct Slow(usize, usize);
+
+    impl Port for Slow {
+        fn link(&self) -> LinkType {
+            LinkType::EN10MB
+        }
+
+        fn listen(&mut self, _: Options) -> Result<(), LiveError> {
+            Ok(())
+        }
+
+        fn receive(&mut self, _: &mut dyn FnMut(&[u8]), _: &mut u64) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
+            let count = frames.len().min(self.0);
+            self.0 -= count;
+            if count > 0 { Ok(count) } else { Err(io::ErrorKind::WouldBlock.into()) }
+        }
+
+        fn fd(&self) -> BorrowedFd<'_> {
+            unreachable!("nobody waits for it")
+        }
+
+        fn flush(&mut self) -> io::Result<bool> {
+            self.0 += self.1;
+            Ok(true)
+        }
+    }
+
+    fn slow(takes: usize, later: usize) -> Device {
+        let (inbox, outbox, news) = Default::default();
+        let (traffic, drops) = Default::default();
+        let (spec, port) = (Spec::Tap("t".into()), Box::new(Slow(takes, later)));
+        Device { spec, options: Options::default(), port, state: State::Up, inbox, outbox, blocked: false, traffic, drops, news }
+    }
+
+    #[test]
+    fn frames_that_the_kernel_does_not_take_are_counted() {
+        let mut device = slow(10, 0);
+        let sent = (0..OUTBOX + 20).filter(|_| device.send(b"frame")).count();
+        assert_eq!((sent, device.room()), (OUTBOX + 10, 0));
+        assert_eq!(device.drops().get("the device took no more"), Some(&10));
+        device.finish();
+        assert_eq!(device.drops().get("the run ended before the device took it"), Some(&(OUTBOX as u64)));
+        assert_eq!(device.traffic().sent, 10);
+    }
+
+    #[test]
+    fn the_kernel_has_a_moment_at_the_end_of_a_run() {
+        let mut device = slow(10, 100);
+        assert!((0..OUTBOX).all(|_| device.send(b"frame")));
+        device.finish();
+        assert_eq!((device.traffic().sent, device.drops().len()), (OUTBOX as u64, 0));
     }
 
     #[test]
