@@ -165,9 +165,34 @@ pub struct Held {
     count: usize,
     /// Of all packets.
     bytes: usize,
+    /// One was asked for.
+    is_asked: bool,
 }
 
 impl Held {
+    /// Drops all packets.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether a packet was asked for since the queues were [cleared](Self::clear).
+    pub fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// Whether all packets of others may be held as well.
+    pub fn has_room_for(&self, others: &Self) -> bool {
+        self.count + others.count <= MAX_HELD && self.bytes + others.bytes <= MAX_HELD_BYTES
+    }
+
+    /// Takes all packets of others, behind those that are there.
+    pub fn append(&mut self, others: &mut Self) {
+        for (queue, packets) in others.queues.drain() {
+            packets.into_iter().for_each(|packet| self.push(queue, packet));
+        }
+        others.clear();
+    }
+
     /// True if no more packets may be held.
     pub fn is_full(&self) -> bool {
         self.count >= MAX_HELD || self.bytes >= MAX_HELD_BYTES
@@ -187,6 +212,7 @@ impl Held {
 
     /// Takes the first packet of a queue.
     pub fn pop(&mut self, queue: u32) -> Option<ExchangeBuffer<'static>> {
+        self.is_asked = true;
         let waiting = self.queues.get_mut(&queue)?;
         let first = waiting.pop_front();
         if waiting.is_empty() {

@@ -161,7 +161,9 @@ pub(super) fn memory(program: &Verified) -> Result<Memory, String> {
     }
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()).map_err(|error| error.to_string())?;
     let (func, _) = optimised.ok_or("packets are pulled through it")?;
-    match ops(&func).find_map(|(_, op)| lasting(op)) {
+    // Packets that a run holds are held when it commits.
+    let holds = |op: &Op| matches!(op, Op::Helper(Helper::Hold | Helper::Take, ..));
+    match ops(&func).filter(|(_, op)| !holds(op)).find_map(|(_, op)| lasting(op)) {
         Some(what) => Err(what.to_owned()),
         None => Ok(Memory { sums: sums(program, &func), scratch: Scratch::of(program).ranges() }),
     }

@@ -49,6 +49,8 @@ pub(super) enum ConflictSite {
     /// One of a table's other keys.
     Other(usize),
     Full(usize),
+    /// Packets are held.
+    Held,
 }
 
 /// What came of runs as transactions.
@@ -141,6 +143,7 @@ impl ConflictSite {
             }
             Self::Full(at) => Conflict { full: true, ..conflict(table(*at), operations(program, *at, Asked::Inserted)) },
             Self::Other(at) => conflict(table(*at), Vec::new()),
+            Self::Held => conflict("held packets".to_owned(), lines(program, |code, at| code[at].op == Op::PktTake)),
             Self::Entry(at, key, asked) => {
                 let digits = program.tables.get(*at).map_or(16, |table| usize::from(table.key_bits).div_ceil(4));
                 let key: String = key.iter().rev().map(|limb| format!("{limb:016x}")).collect();
