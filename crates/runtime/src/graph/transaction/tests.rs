@@ -3,7 +3,7 @@
 use super::super::share::{Common, Policy, Share};
 use super::*;
 use crate::io::synth::Random;
-use netil::ExchangeBuffer;
+use netil::exec::ExchangeBuffer;
 use netil::module::{Table as Declaration, TableKind};
 use netil::tables::Reference;
 
