@@ -299,16 +299,16 @@ impl Begun {
         if let Some(at) = changed(&self.data, &shared.data, memory) {
             return Err(ConflictSite::Memory(at));
         }
+        // A run sees the packets that it holds itself: what it finds in a queue with others is another.
+        let meets = state.held.is_asked() && !shared.held.is_empty();
+        if meets || !shared.held.has_room_for(&state.held) {
+            return Err(ConflictSite::Held);
+        }
         let (views, tables) = (views(state).collect::<Vec<_>>(), &mut shared.tables);
         for view in &views {
             if let Some(place) = tables.get_mut(view.table).and_then(|table| view.conflict(table.as_mut(), now)) {
                 return Err(place);
             }
-        }
-        // A run sees the packets that it holds itself: what it finds in a queue with others is another.
-        let meets = state.held.is_asked() && !shared.held.is_empty();
-        if meets || !shared.held.has_room_for(&state.held) {
-            return Err(ConflictSite::Held);
         }
         make_room(&views, tables)?;
         for view in &views {
