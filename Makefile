@@ -1,6 +1,6 @@
 # netvm. `make help` says what there is. Prerequisites: a Rust toolchain (rustup), a C compiler, make.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint bench fuzz tsan soak compare-live conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability vpp-headers vpp-forms machines docs build install dist clean
+.PHONY: help demo check test lint bench fuzz tsan live soak compare-live conformance conformance-p4 conformance-tutorials conformance-filters compare-print portability vpp-headers vpp-forms machines docs build install dist clean
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -51,6 +51,11 @@ fuzz: ## run every fuzz target for SECONDS each (default 60), or TARGETS='asm_te
 
 tsan: ## tests of what threads share, under the thread sanitizer (a nightly toolchain with rust-src; NAMES='rings runtime netvm' for some)
 	@scripts/tsan $(NAMES)
+
+live: ## ping, curl and iperf3 through router and NAT between virtual interfaces, by dev: and xdp: (root; under a minute)
+	@scripts/packages iproute2 iperf3 iputils-ping curl python3
+	@cargo build --release --quiet -p netvm-cli
+	@NETVM=$(NETVM) scripts/live programs
 
 soak: ## the NAT between virtual interfaces for SECONDS (default 600) with iperf3 at both ends: memory stays, nothing stops (root)
 	@scripts/packages iproute2 iperf3 iputils-ping

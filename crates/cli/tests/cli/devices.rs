@@ -226,6 +226,20 @@ fn firewall(row: &Row, (udp, tcp): (SocketAddr, SocketAddr), socket: &std::path:
     assert!(!socket.exists());
 }
 
+/// Whether both TAP interfaces of the router are there, or neither is.
+fn taps_are(space: &Space, there: bool) -> bool {
+    ["t2", "t3"].iter().all(|link| space.ip(&["link", "show", link]) == there)
+}
+
+/// Waits until TAP interfaces are gone, which the kernel sees to when the process ends.
+fn without_taps(space: &Space) {
+    let end = Instant::now() + PATIENCE;
+    while !taps_are(space, false) {
+        assert!(Instant::now() < end, "the TAP interfaces go with the process");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn the_router_forwards_between_interfaces_and_outlives_one_that_goes_down() {
     let Some(row) = Row::new("router") else { return };
@@ -242,18 +256,20 @@ fn the_router_forwards_between_interfaces_and_outlives_one_that_goes_down() {
     std::thread::sleep(Duration::from_millis(400));
     assert!(row.middle.ip(&["link", "set", "out", "up"]));
     row.client.inside(|| assert!(ask(udp, "two").ends_with(" two")));
-    // The process ends without a chance to tidy up; the next one starts, and TAP interfaces are
-    // gone.
+    // The process ends without a chance to tidy up: its TAP interfaces are gone all the same, and
+    // the next one starts.
+    assert!(taps_are(&row.middle, true), "TAP interfaces are there while it runs");
     running.signal("-KILL");
     assert_eq!(running.end().status, -1);
+    without_taps(&row.middle);
     // On several threads, one of which receives from a TAP interface and another sends to it.
     let maps = ["--map", "eth0=dev:in", "--map", "eth1=dev:out", "--map", "eth2=tap:t2", "--map", "eth3=tap:t3"];
     let again = row.run("router/router.click", &[&["--place", "rtc:2"][..], &maps].concat());
-    assert!(row.middle.ip(&["link", "show", "t2"]));
+    assert!(taps_are(&row.middle, true));
     row.client.inside(|| assert!(ask(udp, "three").ends_with(" three")));
     again.signal("-INT");
     assert_eq!(again.end().status, 0);
-    assert!(!row.middle.ip(&["link", "show", "t2"]), "the TAP interface is gone");
+    assert!(taps_are(&row.middle, false), "the TAP interfaces are gone");
 }
 
 /// Clients at the front, a server at the back whose answers go to clients by another way, as the
