@@ -45,7 +45,7 @@ impl Run {
         let input = folder.join("in.pcap");
         std::fs::write(&input, capture).unwrap();
         let engine = engines::find(engine).unwrap();
-        let recipe = Recipe { name: "test.click".into(), reading: reading(), engine, engines: unkept(), settings: Settings::default() };
+        let recipe = Recipe::new("test.click".into(), reading(), engine, unkept(), Settings::default());
         let application =
             Application::read("test.click", &Self::placed(&folder, &input, text), &recipe.reading).unwrap_or_else(|e| panic!("{e}"));
         let graph = application.start(engine, unkept(), Settings::default(), Box::new(Kept::default())).unwrap_or_else(|e| panic!("{e}"));
@@ -514,7 +514,7 @@ fn replicas_do_not_go_on_with_a_state_that_is_shared_in_another_way() {
 fn a_version_is_prepared_while_packets_flow() {
     let text = "InfiniteSource(LIMIT -1) -> c :: Counter -> Strip(14) -> h :: CheckIPHeader -> f :: FlowCount -> Unstrip(14) -> Discard;";
     let engine = engines::find("jit").unwrap();
-    let recipe = Recipe { name: "test.click".into(), reading: reading(), engine, engines: unkept(), settings: Settings::default() };
+    let recipe = Recipe::new("test.click".into(), reading(), engine, unkept(), Settings::default());
     let application = Application::read("test.click", text, &recipe.reading).unwrap_or_else(|e| panic!("{e}"));
     let mut graph = application.start(engine, unkept(), Settings::default(), Box::new(Kept::default())).unwrap_or_else(|e| panic!("{e}"));
     graph.start();

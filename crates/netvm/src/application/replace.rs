@@ -18,6 +18,7 @@ use crate::engines::{self, EngineInfo};
 use runtime::graph::{Fault, Succession};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Another version of a configuration.
@@ -46,6 +47,8 @@ pub struct Recipe {
     pub engines: engines::Settings,
     /// What the run was begun with.
     pub settings: Settings,
+    /// Values of parameters that versions were given which have taken their place since.
+    given: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 /// What came of it.
@@ -66,6 +69,8 @@ pub struct Replaced {
 pub struct Prepared {
     pub(super) application: Application,
     pub(super) parts: Parts,
+    /// Values of parameters that it was given.
+    pub(super) parameters: BTreeMap<String, String>,
     /// How long that took.
     pub(super) took: Duration,
 }
@@ -79,9 +84,20 @@ pub(super) enum Parts {
 }
 
 impl Recipe {
+    /// How the configuration of that name was read, and is made.
+    pub fn new(name: String, reading: Reading, engine: &'static EngineInfo, engines: engines::Settings, settings: Settings) -> Self {
+        Self { name, reading, engine, engines, settings, given: Arc::default() }
+    }
+
+    /// A version with these parameters has taken its place: they stay.
+    pub(super) fn keep(&self, parameters: BTreeMap<String, String>) {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner).extend(parameters);
+    }
+
     /// Reads a version; `records`: packets are recorded, so it has room for their numbers.
     pub(super) fn read(&self, version: &Version, records: bool) -> Result<Application, Error> {
         let mut reading = self.reading.clone();
+        reading.parameters.extend(self.given.lock().unwrap_or_else(PoisonError::into_inner).clone());
         reading.parameters.extend(version.parameters.clone());
         let folder = version.file.as_deref().and_then(Path::parent).map(|folder| folder.join("elements"));
         if let Some(folder) = folder.filter(|folder| folder.is_dir() && !reading.elements.contains(folder)) {
@@ -123,7 +139,8 @@ impl Recipe {
             true => Ready::empty(self.engine, self.engines),
             false => Ready::of(application.application(), self.engine, self.engines),
         };
-        Ok(Prepared { application, parts: Parts::Whole(Box::new(ready)), took: begun.elapsed() })
+        let (parts, parameters) = (Parts::Whole(Box::new(ready)), version.parameters.clone());
+        Ok(Prepared { application, parts, parameters, took: begun.elapsed() })
     }
 
     /// Puts the graph of a new version in the place of one.
@@ -141,7 +158,7 @@ impl Recipe {
     /// # Errors
     /// Elements that cannot be made: then the graph goes on as it was.
     pub fn succeed(&self, graph: &mut Graph, prepared: Prepared) -> Result<Replaced, Error> {
-        let Prepared { application, parts, took: prepared } = prepared;
+        let Prepared { application, parts, parameters, took: prepared } = prepared;
         let ready = match parts {
             Parts::Whole(ready) => *ready,
             // Not prepared by this recipe: compiled now.
@@ -152,6 +169,7 @@ impl Recipe {
         let made = ready.with_factories(|factories| graph.succeed(&application.application, factories, settings));
         let (mut next, succession) = made.map_err(|faults| application.drawn(faults))?;
         ready.link(&application.application, &mut next);
+        self.keep(parameters);
         let mut old = std::mem::replace(graph, next);
         let faults = old.finish();
         // Giving its memory back is a part of the pause.
@@ -173,7 +191,7 @@ mod tests {
         let (name, reading, engines) = ("test.click".to_owned(), Reading::default(), engines::Settings::default());
         for (engine, fuses) in [("jit", true), ("auto", true), ("interp", false)] {
             let engine = engines::find(engine).unwrap();
-            let recipe = Recipe { name: name.clone(), reading: reading.clone(), engine, engines, settings: Settings::default() };
+            let recipe = Recipe::new(name.clone(), reading.clone(), engine, engines, Settings::default());
             // What is read is no capture: elements are only made.
             let text = FIRST.replace("FromDump(/dev/null)", "InfiniteSource(LIMIT 3)");
             let application = Application::read(&name, &text, &reading).unwrap();
@@ -196,5 +214,26 @@ mod tests {
             while graph.turn() {}
             assert_eq!(graph.read("n.count", "", None), Ok("0".to_owned()));
         }
+    }
+
+    /// Values of parameters that a version was given stay, unless it did not take its place.
+    #[test]
+    fn parameters_that_are_not_given_stay() {
+        let text = "define($LEN 14); InfiniteSource(LIMIT 3) -> s :: Strip($LEN) -> Discard;".to_owned();
+        let (name, reading, engines) = ("test.click".to_owned(), Reading::default(), engines::Settings::default());
+        let engine = engines::find("interp").unwrap();
+        let recipe = Recipe::new(name.clone(), reading.clone(), engine, engines, Settings::default());
+        let application = Application::read(&name, &text, &reading).unwrap();
+        let mut graph = application.start(engine, engines, Settings::default(), Box::new(Silent)).unwrap();
+        let mut made = |len: Option<&str>, text: &str| {
+            let parameters = len.map(|len| ("LEN".to_owned(), len.to_owned())).into_iter().collect();
+            let replaced = recipe.replace(&mut graph, &Version { text: text.to_owned(), parameters, ..Version::default() });
+            replaced.map(|replaced| replaced.succession.made).unwrap_or_default()
+        };
+        assert_eq!(made(Some("16"), &text), ["s"]);
+        assert!(made(None, &text).is_empty(), "16 stays");
+        assert!(made(Some("18"), "no configuration").is_empty());
+        assert!(made(None, &text).is_empty(), "16 stays where a version is wrong");
+        assert_eq!(made(Some("14"), &text), ["s"]);
     }
 }

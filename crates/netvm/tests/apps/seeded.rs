@@ -230,7 +230,7 @@ fn one(seed: u64, done: &mut Done) {
     let begin = |application: &Application, settings: Settings, host| {
         let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
         let (engine, engines, settings) = (engines::find("jit").unwrap(), engines::Settings::default(), settings);
-        *recipe.borrow_mut() = Some(Recipe { name: file.display().to_string(), reading, engine, engines, settings: settings.clone() });
+        *recipe.borrow_mut() = Some(Recipe::new(file.display().to_string(), reading, engine, engines, settings.clone()));
         let mut running = place.begin(application, settings, host).map_err(ScenarioError::refused)?;
         if let Running::Cores(cores) = &mut running {
             let recipe = recipe.borrow().clone().unwrap();

@@ -59,13 +59,8 @@ pub(super) fn run_text(args: &Args, file: Option<&Path>, text: &str, first: impl
     let begun = Instant::now();
     let pending = server.as_ref().map(Server::pending);
     let host = Box::new(Terminal::new(signals.clone(), args.json, pending));
-    let recipe = Recipe {
-        name: name.clone(),
-        reading: reading.clone(),
-        engine: args.engine.get(),
-        engines: args.engine.settings_without(&args.without),
-        settings: settings.clone(),
-    };
+    let engines = args.engine.settings_without(&args.without);
+    let recipe = Recipe::new(name.clone(), reading.clone(), args.engine.get(), engines, settings.clone());
     let started = application.start(args.engine.get(), args.engine.settings_without(&args.without), settings, host);
     let mut graph = unless_ended(started, &signals)?;
     if args.explain_opt {

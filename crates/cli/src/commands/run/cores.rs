@@ -175,13 +175,8 @@ pub(super) fn run(
     let replicas = if plans { 1 } else { place.replicas() };
     let begun = Instant::now();
     let host = Box::new(Terminal::new(signals.clone(), args.json, None));
-    let recipe = Recipe {
-        name: application.name().to_owned(),
-        reading: reading.clone(),
-        engine: args.engine.get(),
-        engines: args.engine.settings(),
-        settings: settings.clone(),
-    };
+    let name = application.name().to_owned();
+    let recipe = Recipe::new(name, reading.clone(), args.engine.get(), args.engine.settings(), settings.clone());
     let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
     let mut cores = unless_ended(started, signals)?;
     let (order, relax, state, written) = (args.order, args.relax.clone(), args.state.clone(), place.clone());

@@ -63,7 +63,8 @@ impl Renewal {
         let application = read.map_err(ChangeError::invalid)?;
         let placement = (self.place)(&application)?;
         let new = Box::new(New::of(&self.recipe, &application, placement, planned));
-        Ok(Prepared { application, parts: Parts::Stages(new), took: begun.elapsed() })
+        let (parts, parameters) = (Parts::Stages(new), version.parameters.clone());
+        Ok(Prepared { application, parts, parameters, took: begun.elapsed() })
     }
 }
 
@@ -130,7 +131,7 @@ impl Cores {
     /// Why this run cannot be replaced by it, or elements that cannot be made; then it goes on as
     /// it was.
     pub fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {
-        let Prepared { application, parts, took: prepared } = prepared;
+        let Prepared { application, parts, parameters, took: prepared } = prepared;
         let Parts::Stages(mut new) = parts else { return Err(ChangeError::fixed("it was prepared for one thread")) };
         self.can_become(&new.placement, application.application())?;
         let all = self.elements();
@@ -144,10 +145,12 @@ impl Cores {
             };
             return Ok(Replaced { succession, pause: Duration::ZERO, prepared, faults: Vec::new() });
         }
-        if let Mode::Flow(_) = &self.mode {
-            return self.renew_flows(&application, *new).map(|done| Replaced { prepared, ..done });
-        }
-        self.renew(&application, *new).map(|done| Replaced { prepared, ..done })
+        let done = match &self.mode {
+            Mode::Flow(_) => self.renew_flows(&application, *new),
+            Mode::Total(_) => self.renew(&application, *new),
+        }?;
+        self.renewal.iter().for_each(|renewal| renewal.recipe.keep(parameters.clone()));
+        Ok(Replaced { prepared, ..done })
     }
 
     /// Why this run cannot go on with such a placement.
