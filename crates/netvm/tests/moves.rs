@@ -4,7 +4,7 @@
 mod graphs;
 
 use graphs::{Found, Kept, engines as unkept, placed, reading, run};
-use netvm::application::{Application, Cores, Flow, Placement, Settings};
+use netvm::application::{Application, Cores, Flow, Placement, Policies, Settings};
 use netvm::engines;
 use netvm::io::synth;
 use std::path::Path;
@@ -322,5 +322,45 @@ fn a_thread_that_is_new_is_not_on_the_core_of_who_begins_it() {
     assert!(cores.finish().is_empty());
     drop(cores);
     assert_eq!(cores_of(own), anywhere, "the caller's thread is where it was");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Writes a handler; where the two replicas are then.
+fn moved_by(cores: &mut Cores, handler: &str, text: &str) -> [Option<usize>; 2] {
+    cores.graph().write(handler, text, None).unwrap_or_else(|why| panic!("{handler} {text}: {why}"));
+    let threads = cores.threads();
+    ["replica 0", "replica 1"].map(|name| threads.iter().find(|thread| thread.name == name).expect("it is there").core)
+}
+
+/// Click's handler `home_thread` is written, too: each of the first replicas of the element moves,
+/// or the thread that is the only one with it.
+#[test]
+fn a_handler_moves_the_threads_of_its_element() {
+    let folder = std::env::temp_dir().join(format!("netvm-moves-home-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let input = folder.join("in.pcap");
+    std::fs::write(&input, capture(1000)).unwrap();
+    let application = Application::read("test.click", &placed(MOVED[0].1, &input, &folder.join("out")), &reading()).unwrap();
+    let total = Placement::new(application.application(), &[]).unwrap();
+    let flow = Placement::by_flow(application.application(), &[], &Policies::default()).unwrap();
+    // The queue is on the caller's thread.
+    for (placement, numbers, own) in [(total, "2 3", "in order"), (flow, "0 1", "replica 0")] {
+        let jit = engines::find("jit").unwrap();
+        let mut cores = application.start_on(placement, 2, jit, unkept(), Settings::default(), Box::new(Kept::default())).unwrap();
+        assert_eq!(cores.graph().read("h.home_thread", "", None).unwrap().trim(), numbers);
+        assert_eq!(moved_by(&mut cores, "h.home_thread", "0 any"), [Some(0), None]);
+        assert_eq!(moved_by(&mut cores, "h.home_thread", "any 0"), [None, Some(0)]);
+        assert_eq!(moved_by(&mut cores, "h.home_thread", "0"), [Some(0), Some(0)], "the second one stays");
+        assert_eq!(moved_by(&mut cores, "h.home_thread", "any any"), [None, None]);
+        for (text, why) in [("x", "'x' is no core"), ("", "expected a core, or any"), ("9999", "core 9999 is not there")] {
+            assert!(cores.graph().write("h.home_thread", text, None).unwrap_err().to_string().contains(why), "{text}");
+        }
+        cores.start();
+        cores.graph().write("q.home_thread", "0", None).unwrap();
+        let thread = cores.threads().into_iter().find(|thread| thread.name == own).unwrap();
+        assert_eq!((thread.core, cores_of(thread.id)), (Some(0), "0".to_owned()));
+        while cores.turn() {}
+        assert!(cores.finish().is_empty());
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }

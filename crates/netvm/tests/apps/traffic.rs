@@ -1,7 +1,7 @@
 //! Applications on the traffic that is made for them, against models: what must hold whatever the
 //! packets are.
 
-use super::{apps, folder, remove, ways};
+use super::{EngineVariant, apps, folder, remove, ways};
 use netil::app::Application;
 use netvm::application::{Placement, Policies, Policy, Stats};
 use netvm::engines;
@@ -20,13 +20,20 @@ fn reads(handlers: &[&str]) -> Vec<Call> {
 }
 
 /// Runs an application on packets of one device with every engine.
-fn play(
+fn play(config: &str, parameters: &[(&str, &str)], reads: (&str, &[&str]), packets: &Packets, mut judge: impl FnMut(&str, Found)) {
+    for way in ways().into_iter().filter(|way| way.name != "aot-sliced") {
+        judge(&way.name, play_on(&way, config, parameters, reads, packets));
+    }
+}
+
+/// Runs it with one engine.
+fn play_on(
+    way: &EngineVariant,
     config: &str,
     parameters: &[(&str, &str)],
     (device, handlers): (&str, &[&str]),
     packets: &Packets,
-    mut judge: impl FnMut(&str, Found),
-) {
+) -> Found {
     std::env::set_current_dir(apps().join("..")).unwrap();
     let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let job = Job {
@@ -39,13 +46,11 @@ fn play(
         texts: Vec::new(),
         calls: &reads(handlers),
     };
-    for way in ways().into_iter().filter(|way| way.name != "aot-sliced") {
-        let folder = folder(&format!("traffic-{device}-{}", way.name));
-        let found = run::run(&job, way.engine, way.settings, &folder).unwrap_or_else(|error| panic!("{error}"));
-        remove(&folder);
-        assert_eq!((found.errors.len(), traps(&found.stats)), (0, 0), "{config} on {}", way.name);
-        judge(&way.name, found);
-    }
+    let folder = folder(&format!("traffic-{device}-{}", way.name));
+    let found = run::run(&job, way.engine, way.settings, &folder).unwrap_or_else(|error| panic!("{error}"));
+    remove(&folder);
+    assert_eq!((found.errors.len(), traps(&found.stats)), (0, 0), "{config} on {}", way.name);
+    found
 }
 
 /// Runs an application on packets of one device with replicas that keep the order of each flow
@@ -157,6 +162,29 @@ fn an_address_is_leased_to_one_host_at_a_time() {
             assert!(granted.len() >= 100, "{engine}: {} hosts got leases", granted.len());
         });
     }
+}
+
+/// The network that the server is for (apps/dhcp/README.md): all hosts have come up before the
+/// first lease is renewed, and each has the address that it asked for.
+#[test]
+fn twenty_thousand_hosts_have_leases() {
+    const HOSTS: u32 = 20_000;
+    // Each asks for an address and takes it.
+    let packets = timed(Hosts::new(3, HOSTS).take(2 * HOSTS as usize));
+    let jit = engines::find("jit").unwrap();
+    let way = EngineVariant { engine: jit, settings: engines::Settings::default(), name: "jit".to_owned() };
+    let handlers = ["server.active", "server.acks", "server.naks", "server.conflicts", "server.waiting"];
+    let found = play_on(&way, "dhcp/dhcp.click", &[], ("lan", &handlers), &packets);
+    let numbers: Vec<&str> = found.calls.iter().map(|told| told.as_deref().unwrap().trim()).collect();
+    assert_eq!(numbers, ["20000", "20000", "0", "0", "0"]);
+    let granted = |frame: &[u8]| message(frame).filter(|message| message.kind == 5).map(|message| (message.mac, message.yiaddr));
+    let leases: HashMap<[u8; 6], [u8; 4]> = found.outputs["lan"].iter().filter_map(|(_, frame)| granted(frame)).collect();
+    let first = u32::from_be_bytes([10, 0, 1, 0]);
+    for host in 0..HOSTS {
+        let [a, b, c, d] = host.to_be_bytes();
+        assert_eq!(leases.get(&[2, 1, a, b, c, d]), Some(&(first + host).to_be_bytes()), "host {host}");
+    }
+    assert_eq!(leases.len(), HOSTS as usize);
 }
 
 /// Hosts that come hours apart: replicas stay so near each other in the time of the capture that

@@ -7,7 +7,7 @@
 //! is shared). Functions that our library has no element for are written down here, as small as
 //! they get.
 
-use netvm::application::{Application, Placement, Policies, Reading, Stage};
+use netvm::application::{Application, Placement, PlacementError, Policies, Reading, Stage};
 use std::path::{Path, PathBuf};
 
 /// A function: its name, a configuration with the element `f`, and its class if it is not of the
@@ -168,16 +168,18 @@ fn verdicts_are_those_of_the_table() {
     let mut rows = Vec::new();
     for function in FUNCTIONS {
         let application = read(&folder, function);
-        let total = Placement::new(application.application(), &[]).map(|placement| stage(&application, placement));
-        let total = match total {
-            Ok(Stage::Replica) => "replica",
-            _ => "in order",
+        let placed = |placement: Result<Placement, PlacementError>| {
+            stage(&application, placement.unwrap_or_else(|why| panic!("{} cannot be placed: {why}", function.0)))
         };
-        let flow = Placement::by_flow(application.application(), &[], &Policies::default()).map(|placement| stage(&application, placement));
-        let flow = match flow {
-            Ok(Stage::Replica) => "nothing shared",
-            Ok(Stage::Shared) => "one state, under a lock or by transactions",
-            _ => "not",
+        let total = match placed(Placement::new(application.application(), &[])) {
+            Stage::Replica => "replica",
+            Stage::Rest => "in order",
+            other => panic!("{} is in the stage {other:?}", function.0),
+        };
+        let flow = match placed(Placement::by_flow(application.application(), &[], &Policies::default())) {
+            Stage::Replica => "nothing shared",
+            Stage::Shared => "one state, under a lock or by transactions",
+            other => panic!("{} is in the stage {other:?}", function.0),
         };
         let row = format!("| {} | {total} | {flow} |", function.0);
         rows.push((page.contains(&row), row));
