@@ -210,6 +210,8 @@ fn tables_are_loaded_from_files() {
     let told = run.fails(&["load", "rt.add", &file.display().to_string()]);
     assert!(told.contains("routes.txt:20001: ") && told.contains("nothing was written"), "{told}");
     assert_eq!(run.says(&["read", "rt.table"]).lines().count(), routes.len() + 1, "all or nothing, however many");
+    let told = run.fails(&["table", "dump", "rt.nosuch"]);
+    assert!(told.contains("no table is called rt.nosuch; there are rt.routes"), "{told}");
     // What cannot be taken back is no part of such a batch.
     let request = r#"{"op":"batch","atomic":true,"requests":[{"op":"write","handler":"c.reset","text":""}]}"#;
     let answers = talk(&run.socket, format!("{request}\n").as_bytes(), 2);

@@ -63,6 +63,16 @@ pub(super) enum Table {
 }
 
 impl Table {
+    /// The table that it is about, if it names one.
+    pub(super) fn named(&self) -> Option<&str> {
+        match self {
+            Self::List => None,
+            Self::Dump { table } => table.as_deref(),
+            Self::Add { entry } => entry.first().map(String::as_str),
+            Self::Modify { table, .. } | Self::Delete { table, .. } | Self::Clear { table } | Self::SetDefault { table, .. } => Some(table),
+        }
+    }
+
     /// The command; none for what the handler `tables` says.
     fn command(&self) -> Option<String> {
         let named = |words: &[String]| words.iter().any(|word| word.contains('('));

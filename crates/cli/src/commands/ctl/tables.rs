@@ -26,9 +26,20 @@ pub(super) fn table(client: &mut Client, table: &Table, out: &mut Out) -> Outcom
         Table::Modify { table, .. } | Table::Clear { table } | Table::SetDefault { table, .. } if named(table) => {
             return Err(Failure::usage("entries of elements' tables are added (which changes those of the same key) and deleted"));
         }
-        _ => return Ok(false),
+        _ if has_p4(&all) => return Ok(false),
+        _ => return Err(unknown(table.named(), &tables)),
     }
     Ok(true)
+}
+
+/// No element has that table, and no P4 program runs.
+fn unknown(name: Option<&str>, tables: &[(String, bool)]) -> Failure {
+    let known: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
+    match (name, &known[..]) {
+        (_, []) => Failure::failed("no element has a table there, and no P4 program runs"),
+        (Some(name), known) => Failure::failed(format_args!("no table is called {name}; there are {}", known.join(", "))),
+        (None, known) => Failure::failed(format_args!("there are the tables {}", known.join(", "))),
+    }
 }
 
 fn has_p4(elements: &Value) -> bool {
