@@ -193,7 +193,7 @@ impl Bench {
     fn start_renewable(&self, way: OrderMode) -> Result<Running, String> {
         let engine = engines::find("auto").ok_or("no engine auto")?;
         let (engines, settings) = (engines::Settings::default(), self.settings(PASSES));
-        let recipe = Recipe { name: String::new(), reading: self.reading.clone(), engine, engines, settings: settings.clone() };
+        let recipe = Recipe::new(String::new(), self.reading.clone(), engine, engines, settings.clone());
         if let OrderMode::One = way {
             let graph = self.application.start(engine, engines, settings, Box::new(Silent)).map_err(|error| error.to_string())?;
             return Ok(Running::One(Box::new(graph), Box::new(recipe)));
