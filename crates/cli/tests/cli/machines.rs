@@ -2,6 +2,7 @@
 //! time, and what they refuse.
 
 use super::tools::{Dir, run, run_args};
+use netvm::io::{LinkType, Timestamp};
 
 #[test]
 fn machines_are_listed_and_shown() {
@@ -53,6 +54,29 @@ fn conflicts_of_an_application_are_told_by_window() {
     assert!((json["imbalance"].as_f64().unwrap() - 3.0 * slowest).abs() < 1e-9 && json["deviation"].as_f64().unwrap() > 0.0, "{json}");
     let svg = run(&format!("{all} --svg -")).good();
     assert_eq!(svg.matches("<rect").count(), 4 + shares.len(), "{svg}");
+}
+
+/// Every two packets fewer than 16 apart conflict about a counter, and about the entry of a host
+/// that all of them are from.
+#[test]
+fn what_packets_conflict_about_is_told() {
+    let dir = Dir::new("places");
+    let trace = dir.trace("t.pcap", 6, 300);
+    let counter = dir.write("counter.click", "FromDevice(in) -> c :: Counter -> Discard;");
+    let told = run(&format!("profile-conflicts {counter} --map in={trace}")).good();
+    let places = told.split("\n  pairs  that conflict in windows of 16, by what they conflict about\n").nth(1).expect("there are places");
+    for variable in ["count", "byte_count"] {
+        assert!(places.contains(&format!("   4380  c :: Counter: {variable} (line ")), "{told}");
+    }
+    let frame = [&[2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 7, 8, 0][..], &[0; 46]].concat();
+    let packets: Vec<_> = (0..20).map(|n| (Timestamp::from_micros(1_700_000_000, n), frame.clone())).collect();
+    let trace = dir.capture("same.pcap", LinkType::EN10MB, &packets);
+    let switch = dir.write("switch.click", "FromDevice(in) -> s :: EtherSwitch -> Discard; Idle -> [1]s; s[1] -> Discard;");
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&format!("profile-conflicts {switch} --map in={trace} --json")).good()).expect("JSON");
+    let place = &json["places"][0];
+    assert_eq!([&place["element"], &place["about"], &place["key"]], ["s :: EtherSwitch", "stations", "020000000007"], "{json}");
+    assert_eq!((json["places"].as_array().unwrap().len(), place["pairs"].as_u64()), (1, Some(180)), "{json}");
 }
 
 #[test]

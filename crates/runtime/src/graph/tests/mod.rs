@@ -1,6 +1,7 @@
 //! Graphs of built-in elements and of programs in NetIL's assembler.
 
 mod captures;
+mod conflicts;
 mod elements;
 mod flow;
 mod freezing;

@@ -44,7 +44,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Runs of a packet as a transaction before it is run with the lock.
-const MOST_RUNS: u32 = 8;
+pub(super) const MOST_RUNS: u32 = 8;
 /// The most bytes of data memory that are copied for each run.
 pub const MOST_MEMORY: usize = 4096;
 
