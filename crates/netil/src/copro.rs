@@ -140,7 +140,7 @@ pub const CONSOLE: Descriptor = Descriptor {
     operations: &["text", "unsigned", "signed", "hex", "ip4", "ip6", "mac", "packet", "ascii", "time"],
     cost: 200,
     prints: true,
-    doc: "Text for people, which the runtime takes after each run of a handler; what exceeds 65,536 bytes in a run is lost. Initialised data: all of it. \
+    doc: "Text for people, which the runtime takes after each run of a handler; what exceeds 4 MiB in a run is lost. Initialised data: all of it. \
           text appends register 1 bytes of initialised data from register 0; unsigned and signed the 64-bit number whose high half is in register 1 in decimal; \
           hex that number in at least register 2 hexadecimal digits; ip4 the IPv4 address in register 0; ip6 the IPv6 address in registers 0 to 3, most \
           significant first; mac the Ethernet address whose high 16 bits are in register 0 and low 32 bits in register 1, as 00-11-22-33-44-55; packet register 1 \

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The most bytes kept until they are taken.
-const MOST: usize = 65_536;
+const MOST: usize = 4 << 20;
 
 /// A console.
 #[derive(Default)]
