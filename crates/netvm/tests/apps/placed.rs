@@ -87,7 +87,7 @@ pub const APPS: [App; 11] = [
         devices: &["in"],
         handlers: &["protocols.table"],
         by_flow: ByFlow::Packets,
-        refused: ["protocols", "apps", "protocols", "protocols"],
+        refused: ["protocols", "apps", "protocols", "apps"],
     },
     App {
         config: "intruder/intruder.click",
