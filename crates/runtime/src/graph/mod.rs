@@ -470,7 +470,8 @@ impl Graph {
     /// # Errors
     /// What could not be written, by element.
     pub fn finish(&mut self) -> Vec<Fault> {
-        self.outside.devices.flush();
+        // The devices of a graph that another one has followed are that one's.
+        self.outside.devices.finish();
         let mut faults = self.outside.files.finish();
         for instance in 0..self.core.nodes.len() {
             if let Some(Err(error)) = self.with_builtin(instance, |builtin, ctx| builtin.finish(ctx)) {

@@ -84,6 +84,11 @@ impl Devices {
         self.live.0.values().for_each(|device| lock(device).flush());
     }
 
+    /// The run ends: what waits to be sent is handed over, or counted.
+    pub(in super::super) fn finish(&mut self) {
+        self.live.0.values().for_each(|device| lock(device).finish());
+    }
+
     /// Waits until a device has something to do, or so many nanoseconds.
     pub(in super::super) fn wait(&mut self, waker: Option<BorrowedFd<'_>>, nanoseconds: u64) -> io::Result<()> {
         let mut devices: Vec<_> = self.live.0.values().map(|device| lock(device)).collect();

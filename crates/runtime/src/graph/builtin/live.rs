@@ -283,10 +283,7 @@ impl BuiltIn for ToLive {
     gives!(handlers);
 
     fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<(), ElementError> {
-        if let Some(device) = &self.device {
-            lock(device).finish();
-            tell_news(device, ctx);
-        }
+        self.flush(ctx);
         Ok(())
     }
 }
