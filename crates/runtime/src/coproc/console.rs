@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(written(0, [u32::MAX, u32::MAX, 0, 0]), Err(CoproError::BadRegister));
         let mut console = Console::default();
         console.init(&[b'x'; 1000]);
-        for _ in 0..70 {
+        for _ in 0..MOST / 1000 + 1 {
             console.invoke(0, &mut [0, 1000].into_iter().chain([0; 30]).collect::<Vec<_>>().try_into().unwrap(), Views::NONE).unwrap();
         }
         assert_eq!((console.drain().len(), console.drain().len()), (MOST, 0));
