@@ -182,7 +182,7 @@ fn flows_keep_their_state_while_replicas_come_and_go() {
             let mut random = Random(seed);
             let (mut before, mut most, mut waited) = (2, 2, 0);
             let found = changed(&text, &reads, &folder, &input, |cores| {
-                // Replicas are made meanwhile, and leave when their flows have ended: some epochs pass.
+                // Replicas are made meanwhile, and leave when their flows have ended: epochs pass.
                 let there = cores.replicas().expect("there are replicas");
                 left += usize::from(there.active < before);
                 before = there.active;

@@ -214,7 +214,8 @@ impl Graph {
         Some(packet)
     }
 
-    /// Asks what is before an input for packets in the pool, so many at most; only queues have such.
+    /// Asks what is before an input for packets in the pool, so many at most; only queues have
+    /// such.
     pub(super) fn pull_slots(&mut self, (node, port): (usize, u32), slots: &mut Vec<u32>, most: usize) {
         let from = self.core.nodes[node].inputs.get(port as usize).and_then(|ends| ends.first()).copied();
         let Some(from) = from else { return };

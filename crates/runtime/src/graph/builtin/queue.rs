@@ -112,8 +112,8 @@ impl Waiting {
         }
     }
 
-    /// Those in the pool that are first, so many at most, behind `slots`. Where that is all of them,
-    /// memory changes hands, and nothing is copied.
+    /// Those in the pool that are first, so many at most, behind `slots`. Where that is all of
+    /// them, memory changes hands, and nothing is copied.
     fn take_slots(&mut self, slots: &mut Vec<u32>, most: usize) {
         if self.packets.is_empty() && slots.is_empty() && self.order.len() <= most {
             let free = VecDeque::from(std::mem::take(slots));
