@@ -299,7 +299,8 @@ impl Begun {
         if let Some(at) = changed(&self.data, &shared.data, memory) {
             return Err(ConflictSite::Memory(at));
         }
-        // A run sees the packets that it holds itself: what it finds in a queue with others is another.
+        // A run sees the packets that it holds itself: in a queue with others it would find
+        // another.
         let meets = state.held.is_asked() && !shared.held.is_empty();
         if meets || !shared.held.has_room_for(&state.held) {
             return Err(ConflictSite::Held);
