@@ -18,6 +18,11 @@
  *     netvm_application_run(router, 0);
  *     n = netvm_application_take(router, "out", room, sizeof room, packets, times, 256);
  *
+ *     static const char *const parameters[] = {"ROUTES=FILE routes.txt"};
+ *     netvm_reading reading = {NULL, 0, parameters, 1};
+ *     if (netvm_application_open_file("router.click", &reading, NULL, &router, &error) != NETVM_OK)
+ *         ...
+ *
  *     netvm_pipeline_stage(pipeline, &last, &error);
  *     netvm_pipeline_stage(pipeline, &first, &error);
  *     netvm_pipeline_input(pipeline, "in", to, 1, input, context, &error);
@@ -182,6 +187,21 @@ typedef struct netvm_item {
     uint64_t tag;
 } netvm_item;
 
+/* How a configuration is read: by netvm_application_open_with, netvm_application_open_file
+ * and netvm_pipeline_stage_with. All of it is copied. */
+typedef struct netvm_reading {
+    /* Folders with element classes, looked into before the library that is built in; each has
+     * to be there. */
+    const char *const *elements;
+    /* Their number. */
+    uint32_t elements_count;
+    /* Values of parameters, each as NAME=VALUE; they win over those that the configuration
+     * defines. A parameter that the configuration does not use has no effect. */
+    const char *const *parameters;
+    /* Their number. */
+    uint32_t parameters_count;
+} netvm_reading;
+
 /* A stage for netvm_pipeline_stage: a function or a configuration, copied but for context. */
 typedef struct netvm_stage {
     /* Its name. */
@@ -279,6 +299,15 @@ int netvm_coprocessor_register_views(const netvm_coprocessor *coprocessor, netvm
  * An application is for one thread at a time. */
 int netvm_application_open(const char *configuration, const char *engine, netvm_application **application, char **error);
 
+/* Reads a configuration as netvm_application_open does, with the folders of element classes
+ * and the parameters of reading, which may be null. */
+int netvm_application_open_with(const char *configuration, const netvm_reading *reading, const char *engine, netvm_application **application, char **error);
+
+/* Reads the configuration in a file as netvm_application_open_with does. Messages name the
+ * file. The folder elements beside it, if it is there, is looked into for element classes,
+ * after those of reading. A file that cannot be read is NETVM_CONFIGURATION. */
+int netvm_application_open_file(const char *path, const netvm_reading *reading, const char *engine, netvm_application **application, char **error);
+
 /* Lets packets come by a device, in order; they wait for netvm_application_run. times has
  * when each comes, in nanoseconds since 1970; a time before that of an earlier packet is that
  * packet's, and times may be null. How many packets were taken, fewer than count if the
@@ -311,6 +340,11 @@ int netvm_pipeline_open(netvm_pipeline **pipeline, char **error);
 /* Registers a stage with the queue before it; stages are registered from the last to the
  * first. *error is as in netvm_filter_compile, also below. */
 int netvm_pipeline_stage(netvm_pipeline *pipeline, const netvm_stage *stage, char **error);
+
+/* Registers a stage as netvm_pipeline_stage does; if it is a configuration, that is read
+ * with the folders of element classes and the parameters of reading, which may be null. For
+ * a function it has to be null. */
+int netvm_pipeline_stage_with(netvm_pipeline *pipeline, const netvm_stage *stage, const netvm_reading *reading, char **error);
 
 /* Registers an input, which sends to so many stages; a thread calls function with context. */
 int netvm_pipeline_input(netvm_pipeline *pipeline, const char *name, const char *const *to, uint32_t to_count, netvm_input_run function, void *context, char **error);

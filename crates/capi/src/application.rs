@@ -1,13 +1,14 @@
 //! What a `netvm_application` is: a configuration of elements whose devices are queues of the
 //! caller.
 
-use crate::Packet;
-use crate::filter::no_engine;
-use crate::pointers::{Fault, array, array_mut, text};
-use netvm::application::{Application, Embedded, Lent, Reading, Settings, Silent};
-use netvm::engines;
+use crate::filter::engine_of;
+use crate::pointers::{Fault, array, array_mut, name, text};
+use crate::{Packet, ReadingOf, reading};
+use netvm::application::{Application, Embedded, Lent, Settings, Silent};
+use netvm::engines::{self, EngineInfo};
 use netvm::io::LinkType;
 use std::ffi::{c_char, c_int};
+use std::path::Path;
 
 /// A configuration that runs: `netvm_application` in C.
 pub struct Running(Embedded);
@@ -17,27 +18,36 @@ crate::abi::c_types!(Running = "netvm_application");
 /// Reads a configuration and makes its elements.
 ///
 /// # Safety
-/// Each pointer is null or points to a string that ends with NUL.
-pub(crate) unsafe fn open(configuration: *const c_char, engine: *const c_char) -> Result<Running, Fault> {
+/// Each pointer is null or points to a string that ends with NUL, or to what the header says.
+pub(crate) unsafe fn open(configuration: *const c_char, reading: *const ReadingOf, engine: *const c_char) -> Result<Running, Fault> {
     // SAFETY: as this function's.
-    let source = unsafe { text(configuration, "the configuration") }?.ok_or(Fault::null("the configuration"))?;
+    let source = unsafe { name(configuration, "the configuration") }?;
     // SAFETY: as this function's.
-    let name = unsafe { text(engine, "the engine's name") }?.unwrap_or(engines::AUTO.name);
-    let engine = engines::find(name).ok_or_else(|| Fault::argument(no_engine(name)))?;
-    let application = Application::read("configuration", source, &Reading::default())?;
-    Ok(Running(application.embed(engine, engines::Settings::default(), Settings::default(), Box::new(Silent))?))
+    let engine = unsafe { engine_of(engine) }?;
+    // SAFETY: as this function's.
+    let reading = unsafe { reading::of(reading) }?;
+    Running::new(&Application::read("configuration", source, &reading)?, engine)
 }
 
-/// A name that has to be there.
+/// Reads the configuration in a file and makes its elements.
 ///
 /// # Safety
-/// The pointer is null or points to a string that ends with NUL.
-unsafe fn name<'a>(at: *const c_char, what: &str) -> Result<&'a str, Fault> {
+/// As [`open`].
+pub(crate) unsafe fn open_file(path: *const c_char, reading: *const ReadingOf, engine: *const c_char) -> Result<Running, Fault> {
     // SAFETY: as this function's.
-    unsafe { text(at, what) }?.ok_or(Fault::null(what))
+    let path = unsafe { name(path, "the path") }?;
+    // SAFETY: as this function's.
+    let engine = unsafe { engine_of(engine) }?;
+    // SAFETY: as this function's.
+    let reading = unsafe { reading::of(reading) }?;
+    Running::new(&Application::read_file(Path::new(path), &reading)?, engine)
 }
 
 impl Running {
+    fn new(application: &Application, engine: &EngineInfo) -> Result<Self, Fault> {
+        Ok(Self(application.embed(engine, engines::Settings::default(), Settings::default(), Box::new(Silent))?))
+    }
+
     /// Lets packets come in by a device; how many there was room for.
     ///
     /// # Safety

@@ -3,10 +3,11 @@
 //! Invariant: nothing of a caller's memory is kept after a call.
 
 use crate::Packet;
-use crate::pointers::{Fault, array, array_mut, text};
+use crate::pointers::{Fault, array, array_mut, name, text};
+use netvm::engines::{self, EngineInfo};
 use netvm::io::LinkType;
 use netvm::netil::exec::{Packets, Selection};
-use netvm::{Compiled, Filter, engines};
+use netvm::{Compiled, Filter};
 use std::ffi::c_char;
 use std::mem::take;
 
@@ -32,16 +33,23 @@ crate::abi::c_types!(Handle = "netvm_filter");
 /// Each pointer is null or points to a string that ends with NUL.
 pub(crate) unsafe fn compile(expression: *const c_char, link_type: u32, engine: *const c_char) -> Result<Handle, Fault> {
     // SAFETY: as this function's.
-    let source = unsafe { text(expression, "the expression") }?.ok_or(Fault::null("the expression"))?;
+    let source = unsafe { name(expression, "the expression") }?;
     // SAFETY: as this function's.
-    let name = unsafe { text(engine, "the engine's name") }?.unwrap_or(engines::AUTO.name);
-    let engine = engines::find(name).ok_or_else(|| Fault::argument(no_engine(name)))?;
+    let engine = unsafe { engine_of(engine) }?;
     Ok(Handle::new(Filter::compile(source, LinkType::from_file(link_type), engine)?))
 }
 
-pub(crate) fn no_engine(name: &str) -> String {
-    let names: Vec<_> = engines::ALL.iter().map(|engine| engine.name).collect();
-    format!("no engine is called `{name}`; there are {}", names.join(", "))
+/// The engine of that name, the one that suits if the pointer is null.
+///
+/// # Safety
+/// The pointer is null or points to a string that ends with NUL.
+pub(crate) unsafe fn engine_of(at: *const c_char) -> Result<&'static EngineInfo, Fault> {
+    // SAFETY: as this function's.
+    let name = unsafe { text(at, "the engine's name") }?.unwrap_or(engines::AUTO.name);
+    engines::find(name).ok_or_else(|| {
+        let names: Vec<_> = engines::ALL.iter().map(|engine| engine.name).collect();
+        Fault::argument(format!("no engine is called `{name}`; there are {}", names.join(", ")))
+    })
 }
 
 impl Handle {

@@ -4,7 +4,8 @@
 //! that file when the environment says `NETVM_BLESS=1`.
 
 use crate::abi::{Constant, Function, Struct, Variable};
-use crate::{CONSTANTS, FUNCTIONS, STRUCTS};
+use crate::structures::STRUCTS;
+use crate::{CONSTANTS, FUNCTIONS};
 use std::fmt::Write;
 
 const BEGIN: &str = r#"#ifndef NETVM_H

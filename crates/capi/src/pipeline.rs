@@ -5,17 +5,19 @@
 //! send is what lies in its burst at that moment, and nothing of the burst is kept after the call.
 
 use crate::coprocessor::Free;
-use crate::filter::no_engine;
-use crate::pointers::{Fault, array, text};
-use crate::{NETVM_REFUSED, StageOf};
-use netvm::application::{Application, Reading};
-use netvm::engines;
+use crate::filter::engine_of;
+use crate::pointers::{Fault, array, name, names, text};
+use crate::{NETVM_REFUSED, ReadingOf, StageOf, reading};
+use netvm::application::Application;
 use netvm::stages::{Burst, Counts, NotMade, Outlets, Packet, PacketMut, Pipeline, Running, Stage, Turn, Work};
 use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
 /// A packet of a burst, as C sees it.
 pub use crate::Item;
+
+/// What the stages are that something sends to, and what one is.
+const NAMES: [&str; 2] = ["the array of stages", "a stage's name"];
 
 /// `netvm_stage_make`.
 pub type Make = Option<unsafe extern "C" fn(*mut c_void, u32) -> *mut c_void>;
@@ -216,37 +218,18 @@ fn no_output() -> Fault {
     Fault::refused("the stage has no output of this number")
 }
 
-/// A string that has to be there.
-///
-/// # Safety
-/// The pointer is null or points to a string that ends with NUL.
-unsafe fn name<'a>(at: *const c_char, what: &str) -> Result<&'a str, Fault> {
-    // SAFETY: as this function's.
-    unsafe { text(at, what) }?.ok_or(Fault::null(what))
-}
-
-/// Names of stages.
-///
-/// # Safety
-/// The pointer is null or points to so many strings.
-unsafe fn names<'a>(at: *const *const c_char, count: u32) -> Result<Vec<&'a str>, Fault> {
-    // SAFETY: as this function's.
-    let all = unsafe { array(at, count as usize, "the array of stages") }?;
-    // SAFETY: as this function's.
-    all.iter().map(|at| unsafe { name(*at, "a stage's name") }).collect()
-}
-
 /// A stage of elements.
 ///
 /// # Safety
-/// Each pointer is null or points to a string that ends with NUL.
-unsafe fn elements(called: &str, of: &StageOf) -> Result<Stage, Fault> {
+/// Each pointer is null or points to a string that ends with NUL, or to what the header says.
+unsafe fn elements(called: &str, of: &StageOf, reading: *const ReadingOf) -> Result<Stage, Fault> {
     // SAFETY: as this function's.
     let source = unsafe { name(of.configuration, "the configuration") }?;
     // SAFETY: as this function's.
-    let engine = unsafe { text(of.engine, "the engine's name") }?.unwrap_or(engines::AUTO.name);
-    let engine = engines::find(engine).ok_or_else(|| Fault::argument(no_engine(engine)))?;
-    let application = Application::read(called, source, &Reading::default())?;
+    let engine = unsafe { engine_of(of.engine) }?;
+    // SAFETY: as this function's.
+    let reading = unsafe { reading::of(reading) }?;
+    let application = Application::read(called, source, &reading)?;
     Stage::elements(called, application, engine).map_err(Fault::argument)
 }
 
@@ -254,14 +237,15 @@ unsafe fn elements(called: &str, of: &StageOf) -> Result<Stage, Fault> {
 ///
 /// # Safety
 /// Its pointers are null or point to what the header says.
-unsafe fn stage(of: &StageOf) -> Result<Stage, Fault> {
+unsafe fn stage(of: &StageOf, reading: *const ReadingOf) -> Result<Stage, Fault> {
     // SAFETY: as this function's.
     let called = unsafe { name(of.name, "the stage's name") }?;
     // SAFETY: as this function's.
-    let to = unsafe { names(of.to, of.to_count) }?;
+    let to = unsafe { names(of.to, of.to_count, NAMES) }?;
     let made = match of.run {
         // SAFETY: as this function's.
-        None => unsafe { elements(called, of) }?,
+        None => unsafe { elements(called, of, reading) }?,
+        Some(_) if !reading.is_null() => return Err(Fault::argument(format!("stage {called} is a function, which is not read"))),
         Some(run) => {
             let calls = Calls { context: of.context, make: of.make, run, free: of.free };
             let make = move |replica| calls.unit(replica);
@@ -312,11 +296,11 @@ impl Pipe {
 
     /// # Safety
     /// As [`stage`].
-    pub(crate) unsafe fn stage(&mut self, of: *const StageOf) -> Result<(), Fault> {
+    pub(crate) unsafe fn stage(&mut self, of: *const StageOf, reading: *const ReadingOf) -> Result<(), Fault> {
         // SAFETY: as this function's.
         let of = unsafe { of.as_ref() }.ok_or(Fault::null("the stage"))?;
         // SAFETY: as this function's.
-        let stage = unsafe { stage(of) }?;
+        let stage = unsafe { stage(of, reading) }?;
         self.made()?.stage(stage).map(drop).map_err(Fault::argument)
     }
 
@@ -332,7 +316,7 @@ impl Pipe {
         // SAFETY: as this function's.
         let called = unsafe { name(called, "the input's name") }?;
         // SAFETY: as this function's.
-        let to = unsafe { names(to, count) }?;
+        let to = unsafe { names(to, count, NAMES) }?;
         let shared = Shared(function.ok_or(Fault::null("the function"))?, context);
         let turn = move |outlets: &mut Outlets| {
             let (function, context) = shared.get();

@@ -27,10 +27,11 @@ impl Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        let (status, text) = (status_of(&error), error.render(false));
+        let text = error.render(false);
         // Those of expressions and configurations begin so.
-        let message = if status == NETVM_ENGINE { format!("error: {text}") } else { text };
-        Self { status, message }
+        let is_prefixed = matches!(error, Error::Filter { .. } | Error::Configuration(_));
+        let message = if is_prefixed { text } else { format!("error: {text}") };
+        Self { status: status_of(&error), message }
     }
 }
 
@@ -44,7 +45,8 @@ impl Fault {
 fn status_of(error: &Error) -> c_int {
     match error {
         Error::Filter { .. } => NETVM_EXPRESSION,
-        Error::Configuration(_) => NETVM_CONFIGURATION,
+        // The only files that are read here by their names are configurations.
+        Error::Configuration(_) | Error::Io { .. } => NETVM_CONFIGURATION,
         _ => NETVM_ENGINE,
     }
 }
@@ -60,6 +62,28 @@ pub(crate) unsafe fn text<'a>(at: *const c_char, what: &str) -> Result<Option<&'
     // SAFETY: not null, so a string.
     let bytes = unsafe { CStr::from_ptr(at) };
     bytes.to_str().map(Some).map_err(|_| Fault::argument(format!("{what} is not UTF-8")))
+}
+
+/// The text at a pointer, which may not be null.
+///
+/// # Safety
+/// It is null, or points to a string that ends with NUL.
+pub(crate) unsafe fn name<'a>(at: *const c_char, what: &str) -> Result<&'a str, Fault> {
+    // SAFETY: as this function's.
+    unsafe { text(at, what) }?.ok_or(Fault::null(what))
+}
+
+/// The texts at a pointer, none of which may be null; `whats` is what all are, and what one is.
+///
+/// # Safety
+/// The pointer is null or points to so many pointers, each of which is null or points to a string
+/// that ends with NUL.
+pub(crate) unsafe fn names<'a>(at: *const *const c_char, count: u32, whats: [&str; 2]) -> Result<Vec<&'a str>, Fault> {
+    let [all, one] = whats;
+    // SAFETY: as this function's.
+    let all = unsafe { array(at, count as usize, all) }?;
+    // SAFETY: as this function's.
+    all.iter().map(|at| unsafe { name(*at, one) }).collect()
 }
 
 /// The array at a pointer, which may be null if there is nothing in it.

@@ -1,6 +1,8 @@
 /* The interface as C sees it: sizes, places and signatures, written down once more by hand, so that a change of the table that breaks
- * programs shows; and calls that are wrong. Prints nothing and returns 0 if all is right, otherwise the line. */
+ * programs shows; and calls that are wrong. Prints nothing and returns 0 if all is right, otherwise prints the line. The argument is the
+ * folder of this file, where a configuration and its class of elements are. */
 #include <netvm.h>
+#include <stdio.h>
 #include <string.h>
 
 #define HOLDS(condition) \
@@ -19,7 +21,11 @@ static int layout(void)
     char *(*detail)(const netvm_filter *) = netvm_filter_detail;
     void (*free_filter)(netvm_filter *) = netvm_filter_free;
     void (*free_string)(char *) = netvm_string_free;
+    int (*open_with)(const char *, const netvm_reading *, const char *, netvm_application **, char **) = netvm_application_open_with;
+    int (*open_file)(const char *, const netvm_reading *, const char *, netvm_application **, char **) = netvm_application_open_file;
+    int (*stage_with)(netvm_pipeline *, const netvm_stage *, const netvm_reading *, char **) = netvm_pipeline_stage_with;
     HOLDS(version && compile && another && select && matches && detail && free_filter && free_string);
+    HOLDS(open_with && open_file && stage_with);
     HOLDS(sizeof(netvm_packet) == sizeof(void *) + 8);
     HOLDS(offsetof(netvm_packet, data) == 0);
     HOLDS(offsetof(netvm_packet, len) == sizeof(void *));
@@ -32,6 +38,9 @@ static int layout(void)
     HOLDS(offsetof(netvm_views, info) == sizeof(void *) + sizeof(size_t) && netvm_coprocessor_register_views(NULL, NULL, NULL) == NETVM_ARGUMENT);
     HOLDS(sizeof(netvm_item) == sizeof(void *) + 24 && offsetof(netvm_item, time) == sizeof(void *) + 8);
     HOLDS(sizeof(netvm_stage) == 9 * sizeof(void *) + 16 && sizeof(netvm_counts) == 48);
+    HOLDS(sizeof(netvm_reading) == 4 * sizeof(void *) && offsetof(netvm_reading, elements_count) == sizeof(void *));
+    HOLDS(offsetof(netvm_reading, parameters) == 2 * sizeof(void *) && offsetof(netvm_reading, parameters_count) == 3 * sizeof(void *));
+    HOLDS(sizeof(((netvm_reading *)0)->elements_count) == 4 && sizeof(((netvm_reading *)0)->parameters_count) == 4);
     HOLDS(NETVM_CONFIGURATION == -5 && NETVM_REFUSED == -6);
     HOLDS(NETVM_WORDS(0) == 0 && NETVM_WORDS(1) == 1 && NETVM_WORDS(64) == 1 && NETVM_WORDS(65) == 2);
     HOLDS(strcmp(netvm_version(), NETVM_VERSION) == 0);
@@ -102,6 +111,100 @@ static int application(void)
     HOLDS(netvm_application_run(NULL, 0) == NETVM_ARGUMENT && netvm_application_push(NULL, "in", packets, NULL, 1) == NETVM_ARGUMENT);
     netvm_application_free(it);
     netvm_application_free(NULL);
+    return 0;
+}
+
+/* How many of two packets, of two bytes and of four, leave by out; frees the application. */
+static int passing(netvm_application *it)
+{
+    static const uint8_t bytes[4] = {1, 2, 3, 4};
+    const netvm_packet packets[2] = {{bytes, 2, 0}, {bytes, 4, 0}};
+    netvm_packet sent[2];
+    uint8_t room[8];
+    int taken = -1;
+    if (netvm_application_push(it, "in", packets, NULL, 2) == 2 && netvm_application_run(it, 0) == 0)
+        taken = netvm_application_take(it, "out", room, sizeof room, sent, NULL, 2);
+    netvm_application_free(it);
+    return taken;
+}
+
+/* A configuration with a class of elements that is not in the library, and a parameter. */
+static const char configuration[] = "define($LENGTH 1); FromDevice(in) -> ShortOnly($LENGTH) -> ToDevice(out);";
+
+static int with(const netvm_reading *reading, const char *says)
+{
+    netvm_application *it = (netvm_application *)1;
+    char *text = NULL;
+    int status = netvm_application_open_with(configuration, reading, "interp", &it, &text);
+    HOLDS(status != NETVM_OK && it == NULL && text != NULL && strstr(text, says));
+    netvm_string_free(text);
+    HOLDS(netvm_application_open_with(configuration, reading, "interp", &it, NULL) == status && it == NULL);
+    return status;
+}
+
+static int readings(const char *folder)
+{
+    static const char *const none[] = {NULL}, *const latin[] = {"\xff"}, *const nowhere[] = {"no/such/folder"};
+    static const char *const no_value[] = {"LENGTH"}, *const no_name[] = {"=3"}, *const three[] = {"OTHER=a=b", "LENGTH=1", "LENGTH=3"};
+    char elements[1024];
+    const char *const folders[] = {elements};
+    netvm_reading reading = {NULL, 0, NULL, 0};
+    netvm_application *it = NULL;
+    snprintf(elements, sizeof elements, "%s/elements", folder);
+    HOLDS(netvm_application_open_with(NULL, NULL, NULL, &it, NULL) == NETVM_ARGUMENT && it == NULL);
+    HOLDS(netvm_application_open_with(configuration, NULL, "gpu", &it, NULL) == NETVM_ARGUMENT);
+    HOLDS(with(NULL, "there is no element class `ShortOnly`") == NETVM_CONFIGURATION);
+    HOLDS(with(&reading, "there is no element class `ShortOnly`") == NETVM_CONFIGURATION);
+    reading.elements_count = 1;
+    HOLDS(with(&reading, "error: the array of folders is a null pointer\n") == NETVM_ARGUMENT);
+    reading.elements = none;
+    HOLDS(with(&reading, "error: a folder's path is a null pointer\n") == NETVM_ARGUMENT);
+    reading.elements = latin;
+    HOLDS(with(&reading, "error: a folder's path is not UTF-8\n") == NETVM_ARGUMENT);
+    reading.elements = nowhere;
+    HOLDS(with(&reading, "error: no/such/folder: there is no such folder of elements\n") == NETVM_ARGUMENT);
+    reading.elements = folders, reading.parameters_count = 1;
+    HOLDS(with(&reading, "error: the array of parameters is a null pointer\n") == NETVM_ARGUMENT);
+    reading.parameters = none;
+    HOLDS(with(&reading, "error: a parameter is a null pointer\n") == NETVM_ARGUMENT);
+    reading.parameters = latin;
+    HOLDS(with(&reading, "error: a parameter is not UTF-8\n") == NETVM_ARGUMENT);
+    reading.parameters = no_value;
+    HOLDS(with(&reading, "error: a parameter is NAME=VALUE, not `LENGTH`\n") == NETVM_ARGUMENT);
+    reading.parameters = no_name;
+    HOLDS(with(&reading, "error: a parameter is NAME=VALUE, not `=3`\n") == NETVM_ARGUMENT);
+    reading.parameters_count = 0;
+    HOLDS(netvm_application_open_with(configuration, &reading, "interp", &it, NULL) == NETVM_OK && passing(it) == 0);
+    reading.parameters = three, reading.parameters_count = 3;
+    HOLDS(netvm_application_open_with(configuration, &reading, "interp", &it, NULL) == NETVM_OK && passing(it) == 1);
+    return 0;
+}
+
+static int files(const char *folder)
+{
+    static const char *const four[] = {"LENGTH=4"}, *const word[] = {"LENGTH=four"};
+    char file[1024];
+    netvm_reading reading = {NULL, 0, NULL, 1};
+    netvm_application *it = (netvm_application *)1;
+    char *text = NULL;
+    HOLDS(netvm_application_open_file("no/such/file.click", NULL, NULL, &it, &text) == NETVM_CONFIGURATION && it == NULL);
+    HOLDS(text != NULL && strstr(text, "error: no/such/file.click: No such file or directory"));
+    netvm_string_free(text);
+    HOLDS(netvm_application_open_file(folder, NULL, NULL, &it, &text) == NETVM_CONFIGURATION && strstr(text, "Is a directory"));
+    netvm_string_free(text);
+    HOLDS(netvm_application_open_file(NULL, NULL, NULL, &it, NULL) == NETVM_ARGUMENT && it == NULL);
+    HOLDS(netvm_application_open_file("\xff", NULL, NULL, &it, NULL) == NETVM_ARGUMENT);
+    snprintf(file, sizeof file, "%s/short.click", folder);
+    HOLDS(netvm_application_open_file(file, NULL, "gpu", &it, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_application_open_file(file, &reading, NULL, &it, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_application_open_file(file, NULL, "interp", NULL, NULL) == NETVM_ARGUMENT);
+    reading.parameters = word;
+    HOLDS(netvm_application_open_file(file, &reading, "interp", &it, &text) == NETVM_CONFIGURATION && it == NULL && strstr(text, file));
+    netvm_string_free(text);
+    /* Its class is in the folder elements beside it. */
+    HOLDS(netvm_application_open_file(file, NULL, "interp", &it, &text) == NETVM_OK && text == NULL && passing(it) == 1);
+    reading.parameters = four;
+    HOLDS(netvm_application_open_file(file, &reading, "interp", &it, NULL) == NETVM_OK && passing(it) == 2);
     return 0;
 }
 
@@ -177,9 +280,13 @@ static uint64_t first_byte(void *context, const netvm_item *item)
     return item->len > 0 ? item->data[0] : 0;
 }
 
-static int stages(void)
+static int stages(const char *folder)
 {
     static const char *const nowhere[] = {"x"}, *const to_b[] = {"b"}, *const to_c[] = {"c"}, *const none[] = {NULL};
+    static const char *const three[] = {"LENGTH=3"};
+    char elements[1024];
+    const char *const folders[] = {elements};
+    const netvm_reading reading = {folders, 1, three, 1}, wrong_reading = {none, 1, NULL, 0};
     netvm_pipeline *it = NULL;
     netvm_stage stage = {0};
     netvm_counts counts;
@@ -201,9 +308,16 @@ static int stages(void)
     stage.configuration = "FromDevice(b) -> n :: Counter -> Discard;", stage.engine = "no engine";
     HOLDS(netvm_pipeline_stage(it, &stage, NULL) == NETVM_ARGUMENT);
     stage.name = "c", stage.engine = "interp";
-    HOLDS(netvm_pipeline_stage(it, &stage, NULL) == NETVM_OK);
+    stage.configuration = "define($LENGTH 1); FromDevice(b) -> n :: Counter -> ShortOnly($LENGTH) -> s :: Counter -> Discard;";
+    snprintf(elements, sizeof elements, "%s/elements", folder);
+    HOLDS(netvm_pipeline_stage_with(it, &stage, NULL, NULL) == NETVM_CONFIGURATION);
+    HOLDS(netvm_pipeline_stage_with(it, &stage, &wrong_reading, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_pipeline_stage_with(it, NULL, &reading, NULL) == NETVM_ARGUMENT && netvm_pipeline_stage_with(NULL, &stage, &reading, NULL) == NETVM_ARGUMENT);
+    HOLDS(netvm_pipeline_stage_with(it, &stage, &reading, &text) == NETVM_OK && text == NULL);
     stage.name = "b", stage.run = pass, stage.to = to_c, stage.to_count = 1;
-    HOLDS(netvm_pipeline_stage(it, &stage, NULL) == NETVM_OK);
+    HOLDS(netvm_pipeline_stage_with(it, &stage, &reading, &text) == NETVM_ARGUMENT && strstr(text, "stage b is a function, which is not read"));
+    netvm_string_free(text);
+    HOLDS(netvm_pipeline_stage_with(it, &stage, NULL, NULL) == NETVM_OK);
     HOLDS(netvm_pipeline_input(it, "a", to_b, 1, NULL, NULL, NULL) == NETVM_ARGUMENT);
     HOLDS(netvm_pipeline_input(it, "a", none, 1, give, &turns, NULL) == NETVM_ARGUMENT);
     HOLDS(netvm_pipeline_input(it, "a", to_b, 1, give, &turns, NULL) == NETVM_OK);
@@ -212,6 +326,9 @@ static int stages(void)
         HOLDS(netvm_pipeline_read(it, "c", 0, "n.count", NULL, &text) == NETVM_OK);
         there = strcmp(text, "2") == 0;
     }
+    /* The packet of four bytes did not pass. */
+    HOLDS(netvm_pipeline_read(it, "c", 0, "s.count", NULL, &text) == NETVM_OK && strcmp(text, "1") == 0);
+    netvm_string_free(text);
     HOLDS(netvm_pipeline_read(it, "c", 0, "n.nothing", NULL, NULL) == NETVM_REFUSED);
     HOLDS(netvm_pipeline_write(it, "c", 0, "n.reset", NULL, NULL) == NETVM_OK);
     HOLDS(netvm_pipeline_move(it, "c", 1, 0, NULL, NULL) == NETVM_REFUSED && netvm_pipeline_move(it, NULL, 0, 0, NULL, NULL) == NETVM_ARGUMENT);
@@ -233,11 +350,16 @@ static int stages(void)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    int line = layout();
+    int line = argc == 2 ? layout() : __LINE__;
     line = line ? line : wrong();
     line = line ? line : application();
-    line = line ? line : stages();
-    return line ? line : right();
+    line = line ? line : readings(argv[1]);
+    line = line ? line : files(argv[1]);
+    line = line ? line : stages(argv[1]);
+    line = line ? line : right();
+    if (line)
+        fprintf(stderr, "abi.c, line %d\n", line);
+    return line != 0;
 }

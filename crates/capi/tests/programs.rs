@@ -5,8 +5,10 @@
 #[path = "../../../tests/needs.rs"]
 mod needs;
 
+use netvm::application::{Application, Lent, Reading, Settings, Silent};
 use netvm::io::{LinkType, synth};
 use netvm::{Filter, engines};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -104,8 +106,7 @@ fn the_interface_is_what_c_programs_expect() {
     let Some(prefix) = installed() else { return };
     let program = prefix.join("abi");
     compile("tests/abi.c", &program, &flags(prefix));
-    let status = run(prefix, &program).status().unwrap();
-    assert!(status.success(), "tests/abi.c, line: {status}");
+    assert_eq!(printed(run(prefix, &program).arg(here("tests"))), "");
 }
 
 #[test]
@@ -167,6 +168,48 @@ fn the_example_of_stages_adds_up() {
     assert_eq!(told, format!("b: 100000 packets, c: 100000 packets, sum {sum}, in order"));
 }
 
+/// An Ethernet frame with an IPv4 header and nothing else, as `examples/router.c` makes it.
+fn frame(to: &str) -> Vec<u8> {
+    let mut ip: Vec<u8> = vec![0x45, 0, 0, 20, 0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1];
+    ip.extend(to.parse::<Ipv4Addr>().unwrap().octets());
+    let sum: u32 = ip.chunks(2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]]))).sum();
+    let fold = |sum: u32| (sum & 0xffff) + (sum >> 16);
+    ip[10..12].copy_from_slice(&(!fold(fold(sum)) as u16).to_be_bytes());
+    [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0x99, 8, 0].into_iter().chain(ip).collect()
+}
+
+/// What an application in a file makes of packets to these addresses, as `examples/router.c` prints
+/// it.
+fn routed(file: &Path, routes: &Path, to: &[&str]) -> String {
+    let (name, text) = (file.display().to_string(), std::fs::read_to_string(file).unwrap());
+    let parameters = [("ROUTES".to_owned(), routes.display().to_string())].into();
+    let reading = Reading { parameters, elements: vec![file.with_file_name("elements")], ..Reading::default() };
+    let application = Application::read(&name, &text, &reading).unwrap();
+    let mut router = application.embed(&engines::AUTO, engines::Settings::default(), Settings::default(), Box::new(Silent)).unwrap();
+    for bytes in to.iter().map(|to| frame(to)) {
+        let packet = Lent { bytes: &bytes, wire_len: bytes.len() as u32, time_ns: 0, link: LinkType::EN10MB };
+        assert!(router.push("in", packet).unwrap());
+    }
+    router.run();
+    let count = |output: &str| format!("{output}: {}", router.take(output, |_| true).unwrap());
+    ["eth0", "eth1", "eth2", "eth3"].map(count).join("\n")
+}
+
+#[test]
+fn the_example_of_a_router_sends_what_netvm_sends() {
+    let Some(prefix) = installed() else { return };
+    let program = prefix.join("router");
+    compile("examples/router.c", &program, &flags(prefix));
+    let (file, routes) = (here("../../apps/router/forward.click"), here("../../apps/router/routes.txt"));
+    let to = ["1.2.3.4", "2.2.3.4", "4.5.3.4", "4.4.3.4", "4.4.4.5", "4.4.4.4", "1.9.9.9", "200.2.3.4"];
+    let told = printed(run(prefix, &program).args([&file, &routes]).args(to));
+    assert_eq!(told, routed(&file, &routes, &to));
+    assert_eq!(told, "eth0: 3\neth1: 2\neth2: 1\neth3: 1");
+    let out = run(prefix, &program).args([&file.with_file_name("no.click"), &routes]).output().unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    assert!(String::from_utf8(out.stderr).unwrap().ends_with("/no.click: No such file or directory (os error 2)\n"));
+}
+
 #[test]
 fn the_example_says_what_is_wrong() {
     let Some(prefix) = installed() else { return };
@@ -185,8 +228,7 @@ fn the_static_library_needs_what_netvm_pc_says() {
     let Some(prefix) = installed() else { return };
     let program = prefix.join("abi-static");
     compile("tests/abi.c", &program, &static_flags(prefix));
-    let status = Command::new(&program).status().unwrap();
-    assert!(status.success(), "tests/abi.c, line: {status}");
+    assert_eq!(printed(Command::new(&program).arg(here("tests"))), "");
 }
 
 #[test]
@@ -202,8 +244,7 @@ fn programs_are_linked_without_any_shared_library() {
     compile("tests/abi.c", &program, &all);
     // Compiled C is loaded as shared libraries, which programs without a loader cannot; they go on
     // without.
-    let status = Command::new(&program).env("NETVM_NO_CACHE", "1").status().unwrap();
-    assert!(status.success(), "tests/abi.c, line: {status}");
+    assert_eq!(printed(Command::new(&program).arg(here("tests")).env("NETVM_NO_CACHE", "1")), "");
 }
 
 #[test]

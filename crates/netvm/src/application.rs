@@ -28,6 +28,7 @@ mod cores;
 mod embedded;
 mod explain;
 pub(crate) mod feed;
+mod file;
 mod foreign;
 mod interfaces;
 mod library;

@@ -17,7 +17,7 @@ use crate::Error;
 use crate::engines::{self, EngineInfo};
 use runtime::graph::{Fault, Succession};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -99,8 +99,8 @@ impl Recipe {
         let mut reading = self.reading.clone();
         reading.parameters.extend(self.given.lock().unwrap_or_else(PoisonError::into_inner).clone());
         reading.parameters.extend(version.parameters.clone());
-        let folder = version.file.as_deref().and_then(Path::parent).map(|folder| folder.join("elements"));
-        if let Some(folder) = folder.filter(|folder| folder.is_dir() && !reading.elements.contains(folder)) {
+        let folder = version.file.as_deref().and_then(Reading::folder_beside);
+        if let Some(folder) = folder.filter(|folder| !reading.elements.contains(folder)) {
             reading.elements.insert(0, folder);
         }
         let name = version.file.as_deref().map_or_else(|| self.name.clone(), |file| file.display().to_string());

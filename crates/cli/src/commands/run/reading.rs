@@ -6,9 +6,6 @@ use netvm::application::{Application, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The longest configuration that is read, in bytes.
-const LONGEST: u64 = 16 << 20;
-
 /// Whether a file is a configuration, by its name.
 pub(crate) fn is_one(file: &Path) -> bool {
     file.extension().is_some_and(|end| end.eq_ignore_ascii_case("click"))
@@ -16,17 +13,11 @@ pub(crate) fn is_one(file: &Path) -> bool {
 
 /// The text of a configuration; - is standard input.
 pub(crate) fn read(file: &Path) -> Outcome<String> {
-    use std::io::Read;
-    let told = |error: std::io::Error| Failure::failed(format_args!("{}: {error}", file.display()));
-    let mut bytes = Vec::new();
-    match file == Path::new("-") {
-        true => std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(told)?,
-        false => std::fs::File::open(file).map_err(told)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(told)?,
+    let text = match file == Path::new("-") {
+        true => Application::text(std::io::stdin().lock()),
+        false => std::fs::File::open(file).and_then(Application::text),
     };
-    if bytes.len() as u64 > LONGEST {
-        return Err(Failure::failed(format_args!("{}: a configuration has {LONGEST} bytes at most", file.display())));
-    }
-    String::from_utf8(bytes).map_err(|_| Failure::failed(format_args!("{}: not text in UTF-8", file.display())))
+    text.map_err(|error| Failure::failed(format_args!("{}: {error}", file.display())))
 }
 
 /// Folders of element classes are there: in one that is not, nobody would miss the classes but
@@ -66,7 +57,7 @@ pub(crate) fn reading(file: Option<&Path>, parameters: impl Iterator<Item = Stri
     };
     folders(elements)?;
     let mut elements = elements.to_vec();
-    elements.extend(file.and_then(Path::parent).map(|folder| folder.join("elements")).filter(|folder| folder.is_dir()));
+    elements.extend(file.and_then(Reading::folder_beside));
     elements.extend(search::elements());
     Ok(Reading { parameters: parameters.map(split).collect::<Outcome<BTreeMap<_, _>>>()?, elements, ..Reading::default() })
 }

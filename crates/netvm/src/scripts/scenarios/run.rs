@@ -271,7 +271,7 @@ fn application(job: &Job<'_>, folder: &Path) -> Result<Application, ScenarioErro
         }
     };
     let beside = match job.config {
-        Config::File(file) => file.parent().map(|folder| folder.join("elements")).filter(|folder| folder.is_dir()),
+        Config::File(file) => Reading::folder_beside(file),
         Config::Text(_) => None,
     };
     let reading = Reading { parameters, elements: job.elements.iter().cloned().chain(beside).collect(), ..Reading::default() };
