@@ -42,6 +42,7 @@ mod scratch;
 mod searches;
 mod standalone;
 mod standins;
+mod table_sums;
 mod watched;
 
 use crate::sync::lock;

@@ -14,6 +14,8 @@ mod random;
 mod readers;
 #[path = "cores/replay.rs"]
 mod replay;
+#[path = "cores/sums.rs"]
+mod sums;
 #[path = "cores/verdicts.rs"]
 mod verdicts;
 

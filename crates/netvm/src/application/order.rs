@@ -1,16 +1,18 @@
 //! From which programs nobody can tell in which order packets came: those that keep nothing from
 //! one packet to the next, but for counters that they add to and do not look at.
 //!
-//! Left out: what is written and read by the same run only, and entries of tables as counters.
+//! Entries of tables are counters, too, where [`super::table_sums`] shows it and that is asked for.
 
 use super::accesses::{Counters, MemoryLocation, is_kept, ops};
 use super::scratch::Scratch;
 use super::searches::Searches;
+use super::table_sums::sum_tables;
 use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op, Value};
 use netil::Verified;
 use netil::module::HandlerKind;
 use netil::table::Space;
+use std::collections::BTreeSet;
 
 /// What does not count as a trace of packets.
 #[derive(Default)]
@@ -23,9 +25,18 @@ pub(super) struct Exempt {
     pub scratch: Scratch,
     /// Coprocessors from which each run takes only what it has searched for.
     pub searches: Searches,
+    /// Tables that packets only add to.
+    pub sums: BTreeSet<u32>,
 }
 
 impl Exempt {
+    /// What replicas of a program may have each of their own; `tables` and `random` numbers, if
+    /// that is so.
+    pub fn of(program: &Verified, func: &Func, (tables, random): (bool, bool)) -> Self {
+        let sums = sum_tables(program, func).into_iter().map(|table| table.number).collect();
+        Self { tables, random, scratch: Scratch::of(program), searches: Searches::of(program, func), sums }
+    }
+
     /// Whether a copy is to and from such bytes, and memory that does not stay.
     fn copy(&self, places: [Option<MemoryLocation>; 2], spaces: [Space; 2]) -> bool {
         let is_scratch = |place: Option<MemoryLocation>| place.is_some_and(|place| self.scratch.holds(&place));
@@ -51,6 +62,7 @@ pub(super) fn first_trace(program: &Verified, func: &Func, exempt: &Exempt) -> O
         Op::Helper(Helper::Copy(from, to), ..) if exempt.copy(counters.copied(value), [*from, *to]) => true,
         Op::Helper(helper, ..) if exempt.searches.has(*helper) => true,
         Op::Helper(helper, ..) if exempt.tables && is_of_table(*helper) => true,
+        Op::Helper(helper, ..) if helper.table().is_some_and(|table| exempt.sums.contains(&table)) => true,
         // The lookup of an older packet would make an entry younger.
         Op::Helper(Helper::Find(table) | Helper::Peek(table), ..) => !ages(table),
         // It keeps nothing, and looks at no counters.

@@ -2,7 +2,7 @@
 
 use super::builtin::{Ctx, ElementHandler, Handlers, Ready};
 use super::ring::Here;
-use super::{Body, Graph, HandlerError, builtin, text};
+use super::{Body, Graph, HandlerError, Kept, builtin, text};
 use netil::event;
 use std::fmt::Write as _;
 
@@ -44,8 +44,8 @@ impl Here for Element<'_> {
         self.graph.read_of(self.node, name, "")
     }
 
-    fn memory(&self) -> Option<Vec<u8>> {
-        self.graph.memory_of(self.node)
+    fn kept(&self, tables: &[u32]) -> Option<Kept> {
+        self.graph.kept_of(self.node, tables)
     }
 }
 
@@ -250,39 +250,22 @@ impl Graph {
         }
     }
 
-    /// The data memory of an element whose program has one of its own.
-    pub fn own_memory(&self, element: &str) -> Option<Vec<u8>> {
-        self.topology.by_name.get(element).and_then(|node| self.memory_of(*node))
-    }
-
-    fn memory_of(&self, node: usize) -> Option<Vec<u8>> {
-        let Body::Program(program) = &self.core.nodes[node].body else { return None };
-        program.memory().cloned()
-    }
-
-    /// What a handler of an element says if its data memory is that, which is not changed.
+    /// What a handler of an element says if it keeps that, which is not changed.
     ///
     /// # Errors
-    /// As [`Self::read`]; or the element has no memory of its own of that size.
-    pub fn read_as(&mut self, handler: &str, text: &str, memory: Vec<u8>) -> Result<String, HandlerError> {
+    /// As [`Self::read`]; or the element has no state of its own of that size.
+    pub fn read_as(&mut self, handler: &str, text: &str, kept: Kept) -> Result<String, HandlerError> {
         let Found::Of(node, name) = self.find_handler(handler, None)? else { return self.read(handler, text, None) };
-        let own = self.exchange_memory(node, memory).ok_or_else(|| busy(&name))?;
-        let said = self.nested(|graph| graph.read_of(node, &name, text));
-        self.exchange_memory(node, own);
-        said
-    }
-
-    fn exchange_memory(&mut self, node: usize, memory: Vec<u8>) -> Option<Vec<u8>> {
-        let Body::Program(program) = &mut self.core.nodes[node].body else { return None };
-        program.exchange_memory(memory)
+        self.with_kept(node, kept, |graph| graph.nested(|graph| graph.read_of(node, &name, text))).ok_or_else(|| busy(&name))?
     }
 
     fn write_everywhere(&mut self, node: usize, name: &str, text: &str) -> Result<(), HandlerError> {
-        self.write_of(node, name, text)?;
-        match self.topology.settings.elsewhere.clone().filter(|_| self.remote(node).is_none()) {
-            Some(others) => others.0.spread(&format!("{}.{name}", self.core.nodes[node].name), text),
-            None => Ok(()),
-        }
+        let own = self.write_of(node, name, text);
+        let others = self.topology.settings.elsewhere.clone().filter(|_| self.remote(node).is_none());
+        let Some(others) = others else { return own };
+        let spread = || others.0.spread(&format!("{}.{name}", self.core.nodes[node].name), text);
+        // An entry may be another stage's.
+        if name.ends_with(".remove") && own.is_err() { spread().or(own) } else { own.and_then(|()| spread()) }
     }
 
     fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {

@@ -209,17 +209,6 @@ impl Program {
         self.held = !self.held;
     }
 
-    /// Its data memory, if no other graph has that.
-    pub(super) fn memory(&self) -> Option<&Vec<u8>> {
-        (!self.is_in_common()).then_some(&self.state.data)
-    }
-
-    /// Puts another data memory of the same size in the place of that.
-    pub(super) fn exchange_memory(&mut self, memory: Vec<u8>) -> Option<Vec<u8>> {
-        self.memory().filter(|own| own.len() == memory.len())?;
-        Some(std::mem::replace(&mut self.state.data, memory))
-    }
-
     /// True if other graphs have its state as well.
     pub(super) fn is_in_common(&self) -> bool {
         self.slot.is_some()

@@ -31,7 +31,10 @@ pub(super) fn numbers(graph: &mut Graph, of: impl Fn(&str) -> bool) -> Bases {
     };
     let numbers = handlers.collect::<Vec<_>>().into_iter().filter_map(number).collect();
     let names = graph.elements().into_iter().map(|it| it.name).filter(|name| of(name));
-    let memories =
-        names.filter_map(|name| graph.own_memory(&name).filter(|memory| !memory.is_empty()).map(|memory| (name, memory))).collect();
+    let memories = names
+        .filter_map(|name| {
+            graph.kept_by(&name, &[]).map(|kept| kept.memory).filter(|memory| !memory.is_empty()).map(|memory| (name, memory))
+        })
+        .collect();
     Bases { numbers, memories }
 }

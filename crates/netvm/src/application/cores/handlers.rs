@@ -2,19 +2,23 @@
 //! replicas say together.
 
 use super::super::RECORD;
+use super::super::table_sums::SumTable;
 use super::agreed::{Agreed, agreed, settle};
 use super::bases::Bases;
 use super::channel::Relief;
 use super::cut::Part;
 use super::error::ChangeError;
+use super::joined::Replicas;
+use super::places::Places;
 use super::renewing::Renewing;
 use super::threads::{Gauge, Thread, is_called};
+use super::together::{any, together};
 use super::{Cores, Graph, Order, Stage, lock, readers, scheduled};
 use super::{entries, joined};
 use crate::control::why::{self, Noted};
 use runtime::graph::ring::{ABSENT, Elsewhere, Here};
-use runtime::graph::{Described, ElementError, Fault, HandlerError, Stats, Succession};
-use std::collections::{HashMap, HashSet};
+use runtime::graph::{Described, ElementError, Fault, HandlerError, Kept, Stats, Succession};
+use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
@@ -29,10 +33,10 @@ pub(super) enum Request {
     Write(String, String, Sender<Result<(), HandlerError>>),
     /// A handler's write that all replicas do between the same two packets.
     Agree(Agreed),
-    /// The data memory of an element.
-    Memory(String, Sender<Option<Vec<u8>>>),
-    /// What a handler says of replicas with those memories ([`joined::read`]).
-    ReadJoined(String, String, Vec<Vec<u8>>, Sender<Option<Result<String, HandlerError>>>),
+    /// What an element keeps, with these of its tables.
+    Kept(String, Vec<u32>, Sender<Option<Kept>>),
+    /// What a handler says of replicas that keep that ([`joined::read`]).
+    ReadJoined(String, String, Replicas, Sender<Option<Result<String, HandlerError>>>),
     Stats(Sender<WorkerStats>),
     Elements(Sender<Vec<Described>>),
     /// Somebody wants the thread to move.
@@ -75,8 +79,8 @@ pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Opti
         Request::Read(handler, text, reply) => drop(reply.send(graph.read(&handler, &text, None))),
         Request::Write(handler, text, reply) => drop(reply.send(graph.write(&handler, &text, None))),
         Request::Agree(asked) => gauge.agreements.agree(asked, graph),
-        Request::Memory(element, reply) => drop(reply.send(graph.own_memory(&element))),
-        Request::ReadJoined(handler, text, memories, reply) => drop(reply.send(joined::read(graph, &handler, &text, &memories))),
+        Request::Kept(element, tables, reply) => drop(reply.send(graph.kept_by(&element, &tables))),
+        Request::ReadJoined(handler, text, replicas, reply) => drop(reply.send(joined::read(graph, &handler, &text, &replicas))),
         Request::Stats(reply) => drop(reply.send(WorkerStats { stats: graph.stats(), sources: gauge.stage == Stage::Source })),
         Request::Elements(reply) => drop(reply.send(graph.elements())),
         Request::Move => gauge.make_moves(),
@@ -174,8 +178,7 @@ pub(super) struct Directory {
     workers: Mutex<Vec<Arc<Worker>>>,
     /// What was written to handlers of replicas; none if it was too much to be kept.
     written: Mutex<Option<Vec<Written>>>,
-    /// By element.
-    stages: Mutex<HashMap<String, Stage>>,
+    places: Mutex<Places>,
     /// Elements whose state each replica has of all packets.
     replayed: HashSet<String>,
     /// Held by who writes to one of them.
@@ -192,18 +195,17 @@ type Written = (String, String);
 const MOST_WRITTEN: usize = 1 << 16;
 /// How long a thread is waited for that is to move: a batch takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
-const GONE: &str = "the thread of this element has ended";
+pub(super) const GONE: &str = "the thread of this element has ended";
 
 impl Directory {
-    /// `stages`: of elements that threads have; `replayed`: those whose state each replica has of
-    /// all packets.
-    pub(super) fn new(workers: Vec<Worker>, stages: HashMap<String, Stage>, replayed: HashSet<String>, bases: Bases) -> Self {
-        let (stages, bases) = (Mutex::new(stages), Mutex::new(bases));
+    /// `replayed`: elements whose state each replica has of all packets.
+    pub(super) fn new(workers: Vec<Worker>, places: Places, replayed: HashSet<String>, bases: Bases) -> Self {
+        let (places, bases) = (Mutex::new(places), Mutex::new(bases));
         let workers = Mutex::new(workers.into_iter().map(Arc::new).collect());
         Self {
             workers,
             written: Mutex::new(Some(Vec::new())),
-            stages,
+            places,
             replayed,
             agreeing: Mutex::new(()),
             recording: Mutex::default(),
@@ -221,8 +223,8 @@ impl Directory {
     }
 
     /// Other elements are there, of which new ones said that before there were packets.
-    pub(super) fn become_new(&self, stages: HashMap<String, Stage>, bases: Bases) {
-        *lock(&self.stages) = stages;
+    pub(super) fn become_new(&self, places: Places, bases: Bases) {
+        *lock(&self.places) = places;
         lock(&self.bases).extend(bases);
     }
 
@@ -313,25 +315,55 @@ impl Directory {
 
     fn who_has(&self, handler: &str) -> Result<Vec<Arc<Worker>>, HandlerError> {
         let element = element_of(handler);
-        let stage =
-            lock(&self.stages).get(element).copied().ok_or_else(|| HandlerError::NoElement(format!("no element named '{element}'")))?;
+        let stage = lock(&self.places)
+            .stages
+            .get(element)
+            .copied()
+            .ok_or_else(|| HandlerError::NoElement(format!("no element named '{element}'")))?;
         Ok(self.workers().into_iter().filter(|worker| worker.gauge.stage == stage).collect())
     }
 
-    /// What a handler says of all replicas together, where each says something else; `own`: the
-    /// memory of one that is not among these. None if they cannot be joined.
+    /// The tables of an element in replicas that packets only add to; none if there is no such.
+    fn sums(&self, handler: &str) -> Option<Arc<[SumTable]>> {
+        lock(&self.places).sums.get(element_of(handler)).cloned()
+    }
+
+    /// Enters an entry of a table that packets only add to: one replica has it, and no other has a
+    /// part of it any more. `own`: one that is not among these has it already. None if it is no
+    /// such table.
+    fn enter_sum(&self, workers: &[Arc<Worker>], (handler, text): (&str, &str), own: bool) -> Option<Result<(), HandlerError>> {
+        let table = handler.strip_suffix(".add")?;
+        self.sums(handler)?.iter().find(|sum| table.rsplit_once('.').is_some_and(|(_, name)| name == sum.name))?;
+        let write = |worker: &Arc<Worker>, handler: String, text: &str| {
+            worker.ask(|reply| Request::Write(handler, text.to_owned(), reply)).unwrap_or_else(|| Err(HandlerError::failed(GONE)))
+        };
+        let (first, others) = workers.split_at(usize::from(!own));
+        let entered = first.iter().try_for_each(|worker| write(worker, handler.to_owned(), text));
+        let key = if text.contains('=') { text.split("->").next() } else { text.split_whitespace().next() };
+        for worker in others.iter().filter(|_| entered.is_ok()) {
+            // Most have no part of it.
+            let _ = write(worker, format!("{table}.remove"), key.unwrap_or_default());
+        }
+        Some(entered)
+    }
+
+    /// What a handler says of all replicas together, where each says something else; `own`: what
+    /// one keeps that is not among these. None if they cannot be joined.
     fn read_joined(
         &self,
         workers: &[Arc<Worker>],
         (handler, text): (&str, &str),
-        own: Option<Option<Vec<u8>>>,
+        own: Option<&dyn Here>,
     ) -> Option<Result<String, HandlerError>> {
         let (element, first) = (element_of(handler), workers.first()?);
-        let before = lock(&self.bases).memories.get(element).cloned()?;
-        let ask = |worker: &Arc<Worker>| worker.ask(|reply| Request::Memory(element.to_owned(), reply)).flatten();
-        let memories = own.into_iter().chain(workers.iter().map(ask)).collect::<Option<Vec<Vec<u8>>>>()?;
-        let memories = [vec![before], memories].concat();
-        first.ask(|reply| Request::ReadJoined(handler.to_owned(), text.to_owned(), memories, reply)).flatten()
+        let before = lock(&self.bases).memories.get(element).cloned().unwrap_or_default();
+        let sums = self.sums(handler).unwrap_or_default();
+        let tables: Vec<u32> = sums.iter().map(|table| table.number).collect();
+        let ask = |worker: &Arc<Worker>| worker.ask(|reply| Request::Kept(element.to_owned(), tables.clone(), reply)).flatten();
+        let own = own.map(|own| own.kept(&tables));
+        let kept = own.into_iter().chain(workers.iter().map(ask)).collect::<Option<Vec<Kept>>>()?;
+        let replicas = Replicas { before, kept, sums };
+        first.ask(|reply| Request::ReadJoined(handler.to_owned(), text.to_owned(), replicas, reply)).flatten()
     }
 
     pub(super) fn send_all(&self, request: impl Fn() -> Request) {
@@ -396,6 +428,10 @@ impl Elsewhere for Directory {
         if self.replayed.contains(element_of(handler)) {
             workers.truncate(1);
         }
+        // Numbers in tables that packets only add to are joined, not lines.
+        if let Some(joined) = self.sums(handler).and_then(|_| self.read_joined(&workers, (handler, text), None)) {
+            return joined;
+        }
         // An entry that was made from outside is in each of them, and is one.
         if let Some(table) = handler.strip_suffix(".count").filter(|table| self.has_added(table)) {
             return Ok(entries::distinct(&self.read(&format!("{table}.list"), text)?).to_string());
@@ -414,7 +450,14 @@ impl Elsewhere for Directory {
         if self.replayed.contains(element_of(handler)) {
             return self.write_agreed(&workers, handler, text);
         }
-        workers.iter().enumerate().try_for_each(ask)?;
+        if let Some(done) = self.enter_sum(&workers, (handler, text), false) {
+            return done;
+        }
+        match handler.ends_with(".remove") {
+            // An entry may be one replica's.
+            true => any(workers.iter().enumerate().map(ask).collect())?,
+            false => workers.iter().enumerate().try_for_each(ask)?,
+        }
         // A new replica has a thread of its own.
         if workers.iter().any(|worker| worker.gauge.stage == Stage::Replica) && !handler.ends_with(".home_thread") {
             let mut written = lock(&self.written);
@@ -428,6 +471,9 @@ impl Elsewhere for Directory {
 
     fn join(&self, handler: &str, text: &str, own: String, element: &mut dyn Here) -> Result<String, HandlerError> {
         let Ok(others) = self.who_has(handler) else { return Ok(own) };
+        if let Some(joined) = self.sums(handler).and_then(|_| self.read_joined(&others, (handler, text), Some(element))) {
+            return joined;
+        }
         // As in `read`.
         if let Some(table) = handler.strip_suffix(".count").filter(|table| self.has_added(table)) {
             let (_, name) = table.split_once('.').unwrap_or(("", table));
@@ -442,11 +488,13 @@ impl Elsewhere for Directory {
             );
         }
         let told = together(handler, values, self.base(handler));
-        told.or_else(|why| self.read_joined(&others, (handler, text), Some(element.memory())).ok_or(why)?)
+        told.or_else(|why| self.read_joined(&others, (handler, text), Some(element)).ok_or(why)?)
     }
 
     fn spread(&self, handler: &str, text: &str) -> Result<(), HandlerError> {
-        if self.who_has(handler).is_ok() { self.write(handler, &crate::p4::of_replica(text, 1)) } else { Ok(()) }
+        let Ok(others) = self.who_has(handler) else { return Ok(()) };
+        let entered = self.enter_sum(&others, (handler, text), true);
+        entered.unwrap_or_else(|| self.write(handler, &crate::p4::of_replica(text, 1)))
     }
 }
 
@@ -498,63 +546,11 @@ fn element_of(handler: &str) -> &str {
     handler.split_once('.').map_or(handler, |(element, _)| element)
 }
 
-/// What replicas say together: by how much numbers have grown is summed; anything else must be said
-/// by all.
-fn together(handler: &str, values: Vec<String>, base: Option<u64>) -> Result<String, HandlerError> {
-    // Each has a thread of its own; entries of tables that are divided by flow are one replica's
-    // each.
-    if handler.ends_with(".home_thread") {
-        return Ok(values.join(" "));
-    }
-    if handler.ends_with(".list") && values.iter().any(|value| *value != values[0]) {
-        return Ok(entries::listed(&values));
-    }
-    if handler.ends_with(".dump") && values.iter().any(|value| *value != values[0]) {
-        return Ok(entries::dumped(&values));
-    }
-    let numbers: Option<Vec<u64>> = values.iter().map(|value| value.trim().parse().ok()).collect();
-    if let (Some(numbers), Some(base)) = (numbers, base) {
-        let grown = |sum: u64, number: &u64| sum.wrapping_add(number.wrapping_sub(base));
-        return Ok(numbers.iter().fold(base, grown).to_string());
-    }
-    if let Some(sum) = crate::p4::summed(&values) {
-        return Ok(sum);
-    }
-    match values.split_first() {
-        Some((first, others)) if others.iter().all(|other| other == first) => Ok(first.clone()),
-        Some(_) => Err(HandlerError::failed(format!("replicas say different things of '{handler}'; they are {}", values.join(" | ")))),
-        None => Err(HandlerError::failed(GONE)),
-    }
-}
-
 /// Lets a thread's graph keep the ways of packets.
 pub(super) fn record(graph: &mut Graph, recording: Recording, thread: &str) -> Result<(), ElementError> {
     match recording {
         Recording::All(packets) => graph.record(packets, RECORD),
         Recording::Some(packets) => graph.record_some(packets, RECORD, why::PART),
         Recording::Part(packets) => graph.record_part(packets, RECORD, scheduled::number(thread, false) as u64),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::together;
-
-    #[test]
-    fn entries_of_tables_are_put_together_and_threads_listed() {
-        let of = |handler: &str, values: [&str; 2]| together(handler, values.map(str::to_owned).to_vec(), Some(1)).unwrap();
-        assert_eq!(of("f.counts.list", ["02 b\n01 a\n", "03 c\n01 a\n"]), "01 a\n02 b\n03 c\n");
-        assert_eq!(of("f.counts.list", ["02 b\n01 a\n", "02 b\n01 a\n"]), "02 b\n01 a\n");
-        assert_eq!(of("f.counts.dump", ["key=10 -> n=1\n", "key=9 -> n=2\n"]), "key=9 -> n=2\nkey=10 -> n=1\n");
-        assert_eq!(of("f.home_thread", ["2", "3"]), "2 3");
-    }
-
-    #[test]
-    fn numbers_that_packets_changed_are_summed_and_others_are_not() {
-        let of = |values: &[&str], base| together("a.b", values.iter().map(|v| (*v).to_owned()).collect(), base);
-        assert_eq!(of(&["3", "4"], Some(0)), Ok("7".to_owned()));
-        assert_eq!(of(&["1000", "1000"], Some(1000)), Ok("1000".to_owned()));
-        assert_eq!(of(&["10.0.0.1", "10.0.0.1"], None), Ok("10.0.0.1".to_owned()));
-        assert!(of(&["x", "y"], None).unwrap_err().text().contains("x | y"));
     }
 }

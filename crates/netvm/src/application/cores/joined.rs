@@ -1,51 +1,93 @@
-//! What people's handlers say of elements whose state replicas have parts of: the handler is run
-//! once more, on a memory in which the sums of all replicas are added.
+//! What handlers say of elements whose state replicas have parts of: the handler is run once more,
+//! on a memory and on tables in which the sums of all replicas are added.
 //!
 //! A program's variables are sums that packets only add to, memory that each run writes before it
 //! reads it, and what all replicas have alike. If some are none of these, replicas cannot be
-//! joined; nor can they where handlers look into tables, of which each replica has a part.
+//! joined; nor can they where handlers look into tables of which each replica has the entries of
+//! some packets, unless these are sums, too.
 
 use super::super::scratch::Scratch;
+use super::super::table_sums::SumTable;
 use super::policy::sums_of;
 use netil::Verified;
 use netil::module::HandlerKind;
 use netil::table::Op;
-use runtime::graph::{Graph, HandlerError, Sum};
+use runtime::graph::{Graph, HandlerError, Kept, Sum};
+use std::sync::Arc;
 
-/// Says what a handler says of all; `memories`: those of the replicas, the first one as it was
-/// before there were packets. None if they cannot be joined.
-pub(super) fn read(graph: &mut Graph, handler: &str, text: &str, memories: &[Vec<u8>]) -> Option<Result<String, HandlerError>> {
-    let element = handler.rsplit_once('.')?.0;
-    let node = graph.elements().iter().position(|it| it.name == element)?;
-    let memory = joined(graph.engine(node)?.program(), memories)?;
-    Some(graph.read_as(handler, text, memory))
+/// What the replicas of an element keep.
+pub(super) struct Replicas {
+    /// Its data memory before there were packets.
+    pub before: Vec<u8>,
+    /// Of each replica, with the tables that packets only add to.
+    pub kept: Vec<Kept>,
+    /// Which tables these are.
+    pub sums: Arc<[SumTable]>,
 }
 
-fn joined(program: &Verified, memories: &[Vec<u8>]) -> Option<Vec<u8>> {
-    let ([before, first, ..], false) = (memories, looks_into_tables(program)) else { return None };
+/// Says what a handler says of all. None if they cannot be joined.
+pub(super) fn read(graph: &mut Graph, handler: &str, text: &str, replicas: &Replicas) -> Option<Result<String, HandlerError>> {
+    let (element, name) = handler.split_once('.')?;
+    let node = graph.elements().iter().position(|it| it.name == element)?;
+    let kept = joined(graph.engine(node)?.program(), name, replicas)?;
+    Some(graph.read_as(handler, text, kept))
+}
+
+fn joined(program: &Verified, handler: &str, Replicas { before, kept, sums }: &Replicas) -> Option<Kept> {
+    let is_sum = |table: u32| sums.iter().any(|sum| sum.number == table);
+    let memories: Vec<&Vec<u8>> = kept.iter().map(|kept| &kept.memory).collect();
+    let memory = match table_of(program, handler) {
+        // It tells a table and nothing else.
+        Some(table) if is_sum(table) => memories.first().copied().cloned(),
+        Some(_) => None,
+        None if !runs_a_handler(program, handler) || looks_into_tables(program, is_sum) => None,
+        None => added(program, before, &memories),
+    };
+    let entries = |number: u32| {
+        kept.iter().flat_map(|kept| &kept.tables).filter(|(of, _)| *of == number).map(|(_, its)| its.clone()).collect::<Vec<_>>()
+    };
+    let tables = sums.iter().map(|sum| (sum.number, sum.added(&entries(sum.number)))).collect();
+    memory.map(|memory| Kept { memory, tables })
+}
+
+/// The table that a handler `TABLE.what` is of.
+fn table_of(program: &Verified, handler: &str) -> Option<u32> {
+    let (name, _) = handler.rsplit_once('.')?;
+    program.module().tables.iter().position(|table| table.name == name).map(|table| table as u32)
+}
+
+/// The memory with what all have added; `before`: as it was before there were packets.
+fn added(program: &Verified, before: &[u8], memories: &[&Vec<u8>]) -> Option<Vec<u8>> {
+    let first = memories.first().filter(|first| first.len() == before.len())?;
     let (sums, mut free) = (sums_of(program), vec![false; before.len()]);
     let added = sums.iter().map(|sum| sum.at..sum.at + sum.bytes);
     for range in added.chain(Scratch::of(program).ranges()) {
         free.get_mut(range)?.fill(true);
     }
-    let is_alike = |of: &Vec<u8>| of.len() == free.len() && (0..free.len()).all(|at| free[at] || of[at] == first[at]);
-    if !memories[1..].iter().all(is_alike) {
+    let is_alike = |of: &&Vec<u8>| of.len() == free.len() && (0..free.len()).all(|at| free[at] || of[at] == first[at]);
+    if !memories.iter().all(is_alike) {
         return None;
     }
-    let mut memory = first.clone();
+    let mut memory = first.to_vec();
     for sum in &sums {
         let base = number(before, sum);
-        let grown = memories[1..].iter().fold(base, |all, of| all.wrapping_add(number(of, sum).wrapping_sub(base)));
+        let grown = memories.iter().fold(base, |all, of| all.wrapping_add(number(of, sum).wrapping_sub(base)));
         put(&mut memory, sum, grown);
     }
     Some(memory)
 }
 
-/// Whether what people's handlers run does: of programs that packets are pushed through, it is the
-/// pull handler.
-fn looks_into_tables(program: &Verified) -> bool {
+/// Whether its pull handler runs for that.
+fn runs_a_handler(program: &Verified, handler: &str) -> bool {
+    program.module().controls.iter().any(|control| control.name == handler && control.call)
+}
+
+/// Whether what people's handlers run looks into a table that is no sum: of programs that packets
+/// are pushed through, it is the pull handler.
+fn looks_into_tables(program: &Verified, is_sum: impl Fn(u32) -> bool) -> bool {
     let looks = |op: Op| matches!(op, Op::TFind | Op::TPeek | Op::TInsert | Op::TDelete | Op::TWalk | Op::TDue);
-    program.module().handler(HandlerKind::Pull).is_some_and(|handler| handler.code.iter().any(|inst| looks(inst.op)))
+    let handler = program.module().handler(HandlerKind::Pull);
+    handler.is_some_and(|handler| handler.code.iter().any(|inst| looks(inst.op) && !is_sum(inst.imm[0])))
 }
 
 fn number(memory: &[u8], sum: &Sum) -> u64 {

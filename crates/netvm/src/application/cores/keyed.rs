@@ -20,7 +20,7 @@
 //! addresses.
 
 use super::captures::is_source;
-use super::keys::{changed, described, fields_shown, name, pushed};
+use super::keys::{described, fields_shown, kept, name, pushed};
 use super::ports::{Promise, promise};
 use super::state::line_of;
 use compiler::keys::{Access, Base, Byte, Looks, is_plain, looks};
@@ -185,12 +185,12 @@ fn has_tables(program: &Verified) -> bool {
     !program.module().tables.is_empty()
 }
 
-/// Tables that packets change, or whose entries lookups make younger; none if the handler is too
-/// large.
+/// Tables that packets change, but for those that they only add to, or whose entries lookups make
+/// younger; none if the handler is too large.
 fn tables(program: &Verified) -> Option<Vec<Table>> {
     let func = pushed(program)?;
-    let changed = changed(program, &func);
-    if changed.is_empty() {
+    let kept = kept(program, &func);
+    if kept.is_empty() {
         return Some(Vec::new());
     }
     let found = looks(program.module(), &func);
@@ -205,7 +205,7 @@ fn tables(program: &Verified) -> Option<Vec<Table>> {
             fields: BTreeSet::new(),
         },
     };
-    Some(changed.into_iter().map(table).collect())
+    Some(kept.into_iter().map(table).collect())
 }
 
 /// Where a key has the two ends of a packet: the places of the bytes of one and of the other.

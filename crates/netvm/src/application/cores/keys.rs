@@ -1,5 +1,6 @@
 //! Tables that packets change, and what their keys are made of, for people.
 
+use super::super::table_sums::sum_tables;
 use compiler::keys::{Base, Byte};
 use compiler::mir::states::States;
 use compiler::mir::{Func, Helper, Op};
@@ -30,6 +31,14 @@ pub(super) fn changed(program: &Verified, func: &Func) -> BTreeSet<u32> {
         its.into_iter().any(|row| row.writes.meets(CONTENTS) || table.timeout_ns != 0 && row.reads.meets(States::TABLE))
     };
     (0..).zip(&program.module().tables).filter(changes).map(|(number, _)| number).collect()
+}
+
+/// Those of which each replica cannot have one whatever their keys are: packets do more than add to
+/// them.
+pub(super) fn kept(program: &Verified, func: &Func) -> BTreeSet<u32> {
+    let mut kept = changed(program, func);
+    sum_tables(program, func).iter().for_each(|table| _ = kept.remove(&table.number));
+    kept
 }
 
 /// What a table is made of.

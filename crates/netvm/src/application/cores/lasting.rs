@@ -25,8 +25,7 @@ impl Placement {
 fn lasts(program: &Verified) -> Option<u64> {
     let optimised = compiler::optimised(program, HandlerKind::Push, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return if program.module().tables.is_empty() { Some(0) } else { None } };
-    let changed = keys::changed(program, &func);
-    let timeouts =
-        program.module().tables.iter().zip(0..).filter(|(_, number)| changed.contains(number)).map(|(table, _)| table.timeout_ns);
+    let kept = keys::kept(program, &func);
+    let timeouts = program.module().tables.iter().zip(0..).filter(|(_, number)| kept.contains(number)).map(|(table, _)| table.timeout_ns);
     timeouts.map(|timeout| (timeout > 0).then_some(timeout)).try_fold(0, |most, timeout| Some(most.max(timeout?)))
 }

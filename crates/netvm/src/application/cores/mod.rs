@@ -47,6 +47,7 @@ mod keys;
 mod lasting;
 mod pipeline;
 mod placement;
+mod places;
 mod planner;
 mod policy;
 mod ports;
@@ -62,6 +63,7 @@ mod stage;
 mod state;
 mod threads;
 mod timely;
+mod together;
 mod told;
 mod ways;
 mod workers;
@@ -94,7 +96,6 @@ use netil::app;
 use planner::Planner;
 use runtime::graph::ring::{Batch, Inbox, Remote, Rings};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -544,11 +545,4 @@ fn now() -> u64 {
 /// An application's elements that are in a stage.
 fn present(placement: &Placement, stage: Stage, application: &app::Application) -> Vec<String> {
     placement.of(stage).map(|at| application.instances[at].name.clone()).collect()
-}
-
-/// The stages of elements that are not the caller's.
-fn elsewhere(placement: &Placement, application: &app::Application) -> HashMap<String, Stage> {
-    let named = |(at, stage): (usize, &Stage)| (application.instances[at].name.clone(), *stage);
-    let is_elsewhere = |stage: &Stage| !matches!(stage, Stage::Rest | Stage::Shared);
-    placement.stages.iter().enumerate().filter(|(_, stage)| is_elsewhere(stage)).map(named).collect()
 }

@@ -19,8 +19,6 @@
 
 use super::super::accesses::{Counters, MemoryLocation};
 use super::super::order::{Exempt, first_trace};
-use super::super::scratch::Scratch;
-use super::super::searches::Searches;
 use super::by::By;
 use super::captures::{calls, gives_captures, sources};
 use super::error::PlacementError;
@@ -363,12 +361,7 @@ fn keeps_beyond_flows(program: &Verified, variables: &[Variable], keys: Keys) ->
     let kind = program.module().handler(HandlerKind::Push).map_or(HandlerKind::Pull, |_| HandlerKind::Push);
     let optimised = compiler::optimised(program, kind, &passes::Options::default());
     let Ok(Some((func, _))) = optimised else { return Some("its handler is too large to be looked at".to_owned()) };
-    let exempt = Exempt {
-        tables: keys != Keys::Other,
-        random: keys == Keys::Ports,
-        scratch: Scratch::of(program),
-        searches: Searches::of(program, &func),
-    };
+    let exempt = Exempt::of(program, &func, (keys != Keys::Other, keys == Keys::Ports));
     let trace = first_trace(program, &func, &exempt)?;
     Some(described(program, kind, &func, trace, variables))
 }
@@ -497,7 +490,7 @@ fn program_keeps(program: &Verified, variables: &[Variable], relaxed: bool, by_f
     if relaxed {
         return None;
     }
-    let exempt = Exempt { tables: by_flow, random: false, scratch: Scratch::of(program), searches: Searches::of(program, &func) };
+    let exempt = Exempt::of(program, &func, (by_flow, false));
     let trace = first_trace(program, &func, &exempt)?;
     Some(described(program, HandlerKind::Push, &func, trace, variables))
 }

@@ -26,8 +26,9 @@ use super::error::{ChangeError, PlacementError};
 use super::flows::whole;
 use super::handlers::{Directory, Request};
 use super::inputs::Next;
+use super::places::Places;
 use super::renewing::{New, NewPart, Waiting, accede, link, prepare};
-use super::{Cores, Epochs, Flow, MOMENT, Making, Mode, Order, Placement, Stage, elsewhere, present, run_epoch, ways};
+use super::{Cores, Epochs, Flow, MOMENT, Making, Mode, Order, Placement, Stage, present, run_epoch, ways};
 use crate::application::ready::Ready;
 use crate::application::replace::{Parts, Prepared};
 use crate::application::{Application, Graph, Recipe, Replaced, Version};
@@ -236,7 +237,7 @@ impl Cores {
     fn become_new(&mut self, application: &app::Application, new: New, bases: Bases) {
         let Some(replicas) = new.replicas().map(|new| Arc::clone(&new.part)) else { return };
         let New { placement, state, making, .. } = new;
-        self.directory.become_new(elsewhere(&placement, application), bases);
+        self.directory.become_new(Places::of(&placement, application), bases);
         self.origins = ways::origins(application, &placement);
         if let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode {
             crew.become_new(making, replicas, (&placement, state));

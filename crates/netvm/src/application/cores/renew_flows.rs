@@ -17,9 +17,10 @@
 use super::bases::Bases;
 use super::error::ChangeError;
 use super::flows::policies;
+use super::places::Places;
 use super::renew::PATIENCE;
 use super::renewing::{New, Waiting, accede, link, prepare};
-use super::{Cores, Mode, Order, Placement, Stage, elsewhere};
+use super::{Cores, Mode, Order, Placement, Stage};
 use crate::application::{Application, Replaced};
 use netil::app;
 use runtime::graph::ring::{Remote, Rings};
@@ -103,7 +104,7 @@ impl Cores {
         let (succession, faults, bases) = self.accede_all(own, &new, &waiting);
         let pause = begun.elapsed();
         share.common.bind(new.placement.within(app));
-        self.directory.become_new(elsewhere(&new.placement, app), bases);
+        self.directory.become_new(Places::of(&new.placement, app), bases);
         self.placement = new.placement;
         Ok(Replaced { succession, pause, prepared: Duration::ZERO, faults })
     }

@@ -4,6 +4,7 @@
 
 use super::super::accesses::{Counters, MemoryLocation, Range};
 use super::super::scratch::Scratch;
+use super::super::table_sums::sum_tables;
 use super::error::PlacementError;
 use super::keyed::Verdict;
 use super::keys;
@@ -145,13 +146,17 @@ impl Placement {
 
     fn tables(&self, at: usize, seen: &Seen<'_>) -> Vec<Found> {
         let changed = keys::changed(seen.program, seen.func);
-        let keys = self.keyed.of.get(&at);
+        let (keys, sums) = (self.keyed.of.get(&at), sum_tables(seen.program, seen.func));
         let found = |number: u32| {
             let name = keys::name(seen.program, number).to_owned();
             let keys = keys.and_then(|keys| keys.tables.iter().find(|table| table.number == number));
-            let line = keys.and_then(|keys| keys.line).or_else(|| seen.line_of_table(number)).or_else(|| seen.line_of_lookup(number));
+            let sum = sums.iter().find(|table| table.number == number);
+            let added = sum.and_then(|table| line_of(seen.program, seen.kind, table.site));
+            let keyed = added.or_else(|| keys.and_then(|keys| keys.line));
+            let line = keyed.or_else(|| seen.line_of_table(number)).or_else(|| seen.line_of_lookup(number));
             let sort = match keys {
                 _ if !changed.contains(&number) => Sort::ReadOnly,
+                _ if sum.is_some() => Sort::Sum,
                 Some(keys) if keys.verdict <= Verdict::Quoted => Sort::Flow,
                 Some(_) if self.is_by_fields(at) => Sort::Flow,
                 Some(keys) => Sort::Keyed(keys.key.clone()),

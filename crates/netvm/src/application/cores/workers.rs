@@ -3,8 +3,9 @@
 use super::bases::Bases;
 use super::channel::Relief;
 use super::handlers::{Directory, Request, Worker, answer};
+use super::places::Places;
 use super::threads::{Affinity, Gauge};
-use super::{Fault, Making, NotMade, Placement, Run, Stage, elsewhere, scheduled};
+use super::{Fault, Making, NotMade, Placement, Run, Stage, scheduled};
 use crate::Error;
 use netil::app;
 use runtime::graph::{ElementError, Graph, Stream};
@@ -122,9 +123,9 @@ impl Workers {
                 Err(_) => faults.push(failed(worker.gauge().name(), "it has ended while it was made")),
             }
         }
-        let stages = elsewhere(placement, application);
+        let places = Places::of(placement, application);
         let replayed = placement.replayed.iter().map(|at| application.instances[*at].name.clone()).collect();
-        let directory = Arc::new(Directory::new(self.workers, stages, replayed, bases));
+        let directory = Arc::new(Directory::new(self.workers, places, replayed, bases));
         if faults.is_empty() {
             return Ok((self.threads, directory));
         }

@@ -32,7 +32,7 @@ pub use ends::{ALL_PACKETS, FROM_RING, ONE_PACKET, Rings, TO_RING};
 pub use pinning::{Fields, Flow};
 
 use super::builtin::Cut;
-use super::{Graph, HandlerError};
+use super::{Graph, HandlerError, Kept};
 use netil::app::{Application, Body, End};
 use netil::cluster::{Cluster, Host, Plan};
 use netil::pool::Pool;
@@ -50,8 +50,8 @@ pub trait Here {
     /// As [`Graph::read`].
     fn read(&mut self, name: &str) -> Result<String, HandlerError>;
 
-    /// Its data memory ([`Graph::own_memory`]).
-    fn memory(&self) -> Option<Vec<u8>>;
+    /// What it keeps, with these of its tables ([`Graph::kept_by`]).
+    fn kept(&self, tables: &[u32]) -> Option<Kept>;
 }
 
 /// Handlers of elements in other stages, by their full names.
