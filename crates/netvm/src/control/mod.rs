@@ -103,7 +103,7 @@ pub trait Controlled {
 
     /// The threads that packets come to; on one thread, the one that calls.
     fn threads(&self) -> Vec<Thread> {
-        vec![threads::only(self.stats().arrivals)]
+        vec![threads::only(&self.stats())]
     }
 
     /// Lets a thread run on one core only, or on any; for how long it did nothing else.

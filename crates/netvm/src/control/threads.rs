@@ -4,9 +4,10 @@
 //! Source: `/proc/self/task`, proc(5). Elsewhere than on Linux there are none. Leaves out threads
 //! that serve control sockets.
 
-use crate::application::{Replicas, Thread};
+use crate::application::{Replicas, Stats, Thread};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::Duration;
 
 /// Threads that are not part of the run.
 const OWN: [&str; 3] = ["control", "connection", "metrics"];
@@ -17,12 +18,13 @@ const CORE: usize = 36;
 /// What the thread of a run on one thread is called.
 pub const ONLY: &str = "main";
 
-/// The thread of a run on one thread, to which so many packets came: the one that calls.
-pub fn only(packets: u64) -> Thread {
+/// The thread of a run on one thread: the one that calls.
+pub fn only(stats: &Stats) -> Thread {
     let id = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
     let own = rustix::thread::sched_getaffinity(None).ok().filter(|set| set.count() == 1);
     let core = own.and_then(|set| (0..rustix::thread::CpuSet::MAX_CPU).find(|core| set.is_set(*core)));
-    Thread { name: ONLY.to_owned(), id, core, packets, waiting: None, active: true }
+    let looked = Duration::from_nanos(stats.looked_ns);
+    Thread { name: ONLY.to_owned(), id, core, packets: stats.arrivals, waiting: None, active: true, looked }
 }
 
 /// How many replicas get packets, and are to get some; how long the last change held up the
@@ -36,9 +38,10 @@ pub fn replicas(Replicas { active, wanted, pause, made_in, keeps_flows }: Replic
 }
 
 /// All of them, by their numbers: `name`, `id`, `cpu_seconds`, and `core`, the one that it ran on
-/// last. Those that packets come to have `packets`, `ns_per_packet` (the time on a core since the
-/// thread began, by packets), `pinned` (the core that it is to run on, or null), `active`, and
-/// where epochs wait for them `waiting` and `room`.
+/// last. Those that packets come to have `packets`, `looked_seconds` (for how much of the time on a
+/// core they only looked for frames), `ns_per_packet` (the rest of that time since the thread
+/// began, by packets), `pinned` (the core that it is to run on, or null), `active`, and where
+/// epochs wait for them `waiting` and `room`.
 pub fn threads(known: &[Thread]) -> Value {
     let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let mut all: Vec<(u64, Value)> = entries.filter_map(|entry| thread(&entry.path(), known)).collect();
@@ -61,7 +64,9 @@ fn thread(folder: &Path, known: &[Thread]) -> Option<(u64, Value)> {
     if let Some(it) = known.iter().find(|it| u64::from(it.id) == id) {
         told["name"] = it.name.clone().into();
         told["packets"] = it.packets.into();
-        told["ns_per_packet"] = (it.packets > 0).then(|| nanoseconds as f64 / it.packets as f64).into();
+        let worked = nanoseconds.saturating_sub(it.looked.as_nanos() as u64);
+        told["looked_seconds"] = it.looked.as_secs_f64().into();
+        told["ns_per_packet"] = (it.packets > 0).then(|| worked as f64 / it.packets as f64).into();
         told["pinned"] = it.core.into();
         told["active"] = it.active.into();
         if let Some((waiting, room)) = it.waiting {
@@ -108,7 +113,15 @@ mod tests {
         };
         let seen = find("works hard", &[]);
         let id = seen["id"].as_u64().unwrap() as u32;
-        let known = Thread { name: "replica 0".to_owned(), id, core: None, packets: 10, waiting: Some((1, 4)), active: true };
+        let known = Thread {
+            name: "replica 0".to_owned(),
+            id,
+            core: None,
+            packets: 10,
+            waiting: Some((1, 4)),
+            active: true,
+            looked: Duration::ZERO,
+        };
         let told = find("replica 0", &[known]);
         drop(stops);
         worker.join().unwrap();

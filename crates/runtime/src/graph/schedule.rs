@@ -359,11 +359,13 @@ impl Graph {
         }
         self.outside.devices.flush_captures();
         let begun = self.outside.host.clock().unwrap_or(0);
-        if let Err(error) =
-            self.outside.devices.wait(self.topology.settings.waker.as_deref().map(AsFd::as_fd), nanoseconds.min(LONGEST_WAIT))
-        {
-            self.outside.host.write(Stream::Err, format!("devices: {error}\n").as_bytes());
-            self.requests.ended = true;
+        let waker = self.topology.settings.waker.as_deref().map(AsFd::as_fd);
+        match self.outside.devices.wait(waker, nanoseconds.min(LONGEST_WAIT)) {
+            Ok(looked) => self.topology.settings.home.looks.add(looked),
+            Err(error) => {
+                self.outside.host.write(Stream::Err, format!("devices: {error}\n").as_bytes());
+                self.requests.ended = true;
+            }
         }
         self.outside.waited += self.outside.host.clock().unwrap_or(0).saturating_sub(begun);
     }

@@ -94,6 +94,8 @@ pub struct Stats {
     pub devices: Vec<DeviceStats>,
     /// How long the run waited for live devices, in nanoseconds.
     pub waited_ns: u64,
+    /// For how much of that it was on a core, and looked for frames, in nanoseconds.
+    pub looked_ns: u64,
 }
 
 impl super::Graph {
@@ -110,7 +112,9 @@ impl super::Graph {
             stats.transactions = if let Body::Program(program) = &node.body { program.transacted() } else { None };
         }
         let (devices, waited_ns) = (self.outside.devices.stats(), self.outside.waited);
-        let whole = Stats { arrivals: self.core.arrivals, lasted_ns: self.core.clock.lasted(), devices, waited_ns, ..Stats::default() };
+        let looked_ns = self.topology.settings.home.looks.so_far().as_nanos() as u64;
+        let (arrivals, lasted_ns) = (self.core.arrivals, self.core.clock.lasted());
+        let whole = Stats { arrivals, lasted_ns, devices, waited_ns, looked_ns, ..Stats::default() };
         let Some(linked) = &self.fusion.linked else { return Stats { nodes, ..whole } };
         let counted = self.count_linked(linked, &mut nodes.iter_mut().map(|node| &mut node.2).collect::<Vec<_>>());
         let members: Vec<usize> = linked.members().collect();

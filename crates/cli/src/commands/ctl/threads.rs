@@ -18,7 +18,9 @@ pub(super) fn list(client: &mut Client, json: bool, out: &mut Out) -> Outcome {
     std::thread::sleep(APART);
     let mut now = client.ask(&json!({ "op": "threads" }))?;
     let passed = begun.elapsed().as_secs_f64();
-    let seconds = |thread: &Value| thread["cpu_seconds"].as_f64().unwrap_or(0.0);
+    // What a thread only looked for frames it was idle.
+    let part = |thread: &Value, name: &str| thread[name].as_f64().unwrap_or(0.0);
+    let seconds = |thread: &Value| part(thread, "cpu_seconds") - part(thread, "looked_seconds");
     for thread in now["threads"].as_array_mut().into_iter().flatten() {
         let was = before["threads"].as_array().into_iter().flatten().find(|it| it["id"] == thread["id"]);
         let busy = was.map(|was| ((seconds(thread) - seconds(was)) / passed).clamp(0.0, 1.0));

@@ -80,7 +80,8 @@ impl Sample {
         let thread = |it: &Value| Thread {
             id: number(&it["id"]),
             name: text(&it["name"]),
-            seconds: it["cpu_seconds"].as_f64().unwrap_or(0.0),
+            // What it only looked for frames it was idle.
+            seconds: it["cpu_seconds"].as_f64().unwrap_or(0.0) - it["looked_seconds"].as_f64().unwrap_or(0.0),
             core: it["core"].as_u64(),
             packets: it["packets"].as_u64(),
             active: it["active"] != false,

@@ -207,7 +207,7 @@ impl Cores {
                 false => 2 * usize::from(n > 0),
             };
             let (ran, waited) = of_thread(thread.id)?;
-            seen.ran[stage] += ran;
+            seen.ran[stage] += ran.saturating_sub(thread.looked.as_nanos() as u64);
             seen.waited[stage] += waited;
             seen.packets += if stage == 0 { thread.packets } else { 0 };
         }

@@ -34,7 +34,7 @@ pub(super) fn home(gauge: &Arc<Gauge>, alike: bool) -> Home {
     let replica = gauge.name().strip_prefix("replica ").and_then(|number| number.parse().ok()).unwrap_or(0);
     let moved = Arc::clone(gauge);
     let moves = Arc::new(move |core| moved.move_to(core).map(drop));
-    Home { thread: number(gauge.name(), alike), replica, moves: Some(moves) }
+    Home { thread: number(gauge.name(), alike), replica, moves: Some(moves), looks: gauge.looks.clone() }
 }
 
 /// Elements with their cores.

@@ -13,6 +13,7 @@
 use super::agreed::Agreements;
 use super::channel::Level;
 use super::{Stage, lock};
+use runtime::graph::ring::Looks;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::sync::Mutex;
@@ -55,6 +56,8 @@ pub struct Thread {
     pub waiting: Option<(usize, usize)>,
     /// False of a replica that gets no packets at present.
     pub active: bool,
+    /// For how long it was on a core and only looked for frames.
+    pub looked: Duration,
 }
 
 /// Where a thread is to run, and who waits for that.
@@ -73,6 +76,8 @@ pub(super) struct Gauge {
     wishes: Mutex<Vec<Wish>>,
     /// Somebody wants something: a move, or an answer.
     asked: AtomicBool,
+    /// For how long it has only looked for frames.
+    pub(super) looks: Looks,
     /// What it writes when other replicas do.
     pub(super) agreements: Agreements,
 }
@@ -81,7 +86,8 @@ impl Gauge {
     pub(super) fn new(name: &str, stage: Stage) -> Self {
         let (id, core, packets) = (AtomicU32::new(0), AtomicUsize::new(ANY), AtomicU64::new(0));
         let (levels, outlets, wishes, asked) = (Mutex::default(), Mutex::default(), Mutex::default(), AtomicBool::new(false));
-        Self { name: name.to_owned(), stage, id, core, packets, levels, outlets, wishes, asked, agreements: Agreements::default() }
+        let (looks, agreements) = (Looks::default(), Agreements::default());
+        Self { name: name.to_owned(), stage, id, core, packets, levels, outlets, wishes, asked, looks, agreements }
     }
 
     /// The calling thread is it.
@@ -153,7 +159,7 @@ impl Gauge {
         let core = Some(self.core.load(Ordering::Relaxed)).filter(|core| *core != ANY);
         let waiting = lock(&self.levels).iter().map(Level::waiting).max().map(|most| (most, super::DEPTH));
         let (id, packets) = (self.id.load(Ordering::Relaxed), self.packets.load(Ordering::Relaxed));
-        Thread { name: self.name.clone(), id, core, packets, waiting, active }
+        Thread { name: self.name.clone(), id, core, packets, waiting, active, looked: self.looks.so_far() }
     }
 }
 

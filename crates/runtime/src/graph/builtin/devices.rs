@@ -4,7 +4,7 @@ use super::super::ElementError;
 use super::super::lock::lock;
 use super::super::share::Output;
 use crate::io::WriteOptions;
-use crate::io::device::{self, Device, Options, Spec, Traffic};
+use crate::io::device::{self, Device, Options, Polling, Spec, Traffic};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -22,6 +22,7 @@ pub(in super::super) struct Devices {
     /// Those that have their name while they grow.
     pub(super) growing: Vec<Weak<Written>>,
     pub(super) live: Open,
+    polling: Polling,
 }
 
 impl Devices {
@@ -89,10 +90,11 @@ impl Devices {
         self.live.0.values().for_each(|device| lock(device).finish());
     }
 
-    /// Waits until a device has something to do, or so many nanoseconds.
-    pub(in super::super) fn wait(&mut self, waker: Option<BorrowedFd<'_>>, nanoseconds: u64) -> io::Result<()> {
+    /// Waits until a device has something to do, or so many nanoseconds; for how long it looked for
+    /// that on a core.
+    pub(in super::super) fn wait(&mut self, waker: Option<BorrowedFd<'_>>, nanoseconds: u64) -> io::Result<Duration> {
         let mut devices: Vec<_> = self.live.0.values().map(|device| lock(device)).collect();
-        device::wait(devices.iter_mut().map(|device| &mut **device), waker, Duration::from_nanos(nanoseconds))
+        device::wait(&mut self.polling, devices.iter_mut().map(|device| &mut **device), waker, Duration::from_nanos(nanoseconds))
     }
 
     /// What became of the frames of live devices.

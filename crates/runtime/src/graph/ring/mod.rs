@@ -38,6 +38,8 @@ use netil::cluster::{Cluster, Host, Plan};
 use netil::pool::Pool;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The class of elements that are in another stage.
 pub const ABSENT: &str = "Absent";
@@ -107,6 +109,23 @@ pub struct Home {
     pub replica: usize,
     /// Lets the calling thread, which is it, run on one core only, or on any.
     pub moves: Option<Arc<Moves>>,
+    /// For how long it has looked for frames.
+    pub looks: Looks,
+}
+
+/// For how long a thread was on a core and only looked for something to do.
+#[derive(Clone, Debug, Default)]
+pub struct Looks(Arc<AtomicU64>);
+
+impl Looks {
+    pub(super) fn add(&self, looked: Duration) {
+        self.0.fetch_add(looked.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// That long so far.
+    pub fn so_far(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
 }
 
 /// How a thread moves itself.

@@ -17,16 +17,17 @@
 
 mod interface;
 mod offload;
+mod polling;
 mod share;
 mod tap;
 mod xdp;
 
+pub use polling::{Polling, wait};
 pub use share::Part;
 #[cfg(target_os = "linux")]
 pub use xdp::{Lent, lend};
 
 use super::{LinkType, live::LiveError};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt, io,
@@ -44,8 +45,6 @@ const LOOK: Duration = Duration::from_millis(500);
 const FINISH: Duration = Duration::from_secs(1);
 /// Why the kernel drops frames that were not taken in time.
 pub const BUFFER_FULL: &str = "the receive buffer was full";
-/// The wait where the kernel has no room for frames and cannot tell when it has.
-const NO_ROOM: Duration = Duration::from_millis(1);
 
 /// Which device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -486,27 +485,6 @@ fn namespace() -> u64 {
 fn told(spec: &Spec, port: &dyn Port, options: Options) -> Vec<String> {
     let told = port.told().filter(|_| options.receive);
     told.map(|told| format!("{}: {told}", spec.name())).into_iter().collect()
-}
-
-/// Waits until a device has frames that came, or room for those to be sent, or so long. A signal
-/// ends the wait, and so does anything to be read from `waker`.
-///
-/// # Errors
-/// The system cannot wait.
-pub fn wait<'d>(devices: impl Iterator<Item = &'d mut Device>, waker: Option<BorrowedFd<'_>>, most: Duration) -> io::Result<()> {
-    let mut devices: Vec<&mut Device> = devices.collect();
-    devices.iter_mut().for_each(|device| device.look());
-    let blocked = devices.iter().any(|device| device.blocked);
-    let most = if blocked { most.min(NO_ROOM) } else { most };
-    let most = Timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ };
-    let listening = devices.iter().filter(|device| device.options.receive && !matches!(device.state, State::Gone(_)));
-    let mut fds: Vec<PollFd<'_>> = listening.map(|device| PollFd::from_borrowed_fd(device.port.fd(), PollFlags::IN)).collect();
-    fds.extend(waker.map(|waker| PollFd::from_borrowed_fd(waker, PollFlags::IN)));
-    match poll(&mut fds, Some(&most)) {
-        Ok(_) => Ok(()),
-        Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 #[cfg(test)]
