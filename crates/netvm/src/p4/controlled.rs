@@ -5,6 +5,7 @@ use super::{Switch, batch, dump};
 use crate::application::{Described, HandlerError, NodeStats, Stats};
 use crate::control::{Controlled, Handlers};
 use runtime::graph::builtin::element_handlers;
+use std::time::Duration;
 
 /// The name of the element.
 const NAME: &str = "p4";
@@ -15,6 +16,8 @@ pub struct Ruled<'s> {
     pub switch: &'s mut Switch,
     /// Packets that came in, and those of which nothing left.
     pub packets: [u64; 2],
+    /// For how long the calling thread has only looked for packets.
+    pub looked: Duration,
     /// Somebody asked for the end of the run.
     pub stopped: &'s mut bool,
 }
@@ -65,7 +68,8 @@ impl Controlled for Ruled<'_> {
         let [arrivals, nowhere] = self.packets;
         let drops = [("nothing left".to_owned(), nowhere)].into_iter().filter(|(_, count)| *count > 0).collect();
         let node = NodeStats { packets: arrivals, drops, ..NodeStats::default() };
-        Stats { arrivals, nodes: vec![(NAME.to_owned(), "P4".to_owned(), node)], ..Stats::default() }
+        let looked_ns = self.looked.as_nanos() as u64;
+        Stats { arrivals, nodes: vec![(NAME.to_owned(), "P4".to_owned(), node)], looked_ns, ..Stats::default() }
     }
 
     fn stop(&mut self) {

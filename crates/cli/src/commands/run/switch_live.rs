@@ -10,7 +10,7 @@ use crate::failure::{self, Failure, Outcome};
 use crate::out::Out;
 use crate::signals::Signals;
 use netvm::control::{Door, Server as Control};
-use netvm::io::device::{self, Device, Options, Spec};
+use netvm::io::device::{self, Device, Options, Polling, Spec};
 use netvm::p4::{Arrived, Departed, Departures, Ruled, Sent, Switch};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -46,6 +46,9 @@ struct Live {
     control: Option<Control>,
     /// Somebody asked for the end there.
     stopped: bool,
+    polling: Polling,
+    /// For how long it has looked for packets without any.
+    looked: Duration,
     counts: Counts,
     /// What left of the last packets.
     left: Departures,
@@ -65,7 +68,8 @@ pub(super) fn run(args: &Args, file: &Path, ports: &BTreeMap<u32, Spec>) -> Outc
     let signals = Signals::watch()?;
     let server = args.p4runtime.map(|address| listen(args, file, address, &switch)).transpose()?;
     let control = args.control.as_ref().map(|path| controlled(path.as_deref())).transpose()?;
-    let mut live = Live { switch, devices, server, control, stopped: false, counts: Counts::default(), left: Departures::default() };
+    let (counts, left, polling) = (Counts::default(), Departures::default(), Polling::default());
+    let mut live = Live { switch, devices, server, control, stopped: false, polling, looked: Duration::ZERO, counts, left };
     let at: Vec<String> = ports.iter().map(|(port, spec)| format!("{port} at {spec}")).collect();
     failure::eprint_lossy(&format!("running on {}", at.join(", ")));
     live.turns(args, &signals)?;
@@ -126,8 +130,9 @@ impl Live {
             self.devices.values_mut().for_each(Device::flush);
             self.devices.values_mut().flat_map(Device::take_news).for_each(|news| failure::eprint_lossy(&news));
             if !arrived {
-                let waited = device::wait(self.devices.values_mut(), waker.as_ref().map(AsFd::as_fd), turn);
-                waited.map_err(|error| Failure::failed(format_args!("waiting for packets: {error}")))?;
+                let waker = waker.as_ref().map(AsFd::as_fd);
+                let waited = device::wait(&mut self.polling, self.devices.values_mut(), waker, turn);
+                self.looked += waited.map_err(|error| Failure::failed(format_args!("waiting for packets: {error}")))?;
             }
         }
         Ok(())
@@ -143,7 +148,7 @@ impl Live {
     fn answer(&mut self) {
         let Some(control) = &mut self.control else { return };
         let packets = [self.counts.arrived, self.counts.nowhere];
-        control.serve(&mut Ruled { switch: &mut self.switch, packets, stopped: &mut self.stopped });
+        control.serve(&mut Ruled { switch: &mut self.switch, packets, looked: self.looked, stopped: &mut self.stopped });
     }
 
     /// Packets that have come in by a port; true if there were some.
