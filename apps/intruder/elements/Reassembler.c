@@ -56,7 +56,7 @@ static void copy(u32 from, u32 bytes, u32 to)
 {
     const u8 *text = header_array(u8, from, bytes);
 
-    for (u32 i = 0; i < bytes; i++)
+    for (u32 i = 0; i < bytes && to + i < LONGEST; i++)
         message.bytes[to + i] = text[i];
 }
 
@@ -89,14 +89,16 @@ static bool add(u32 at, u32 bytes)
     return message.there == (1 << message.count) - 1;
 }
 
-/* The packet becomes the whole message, as a copy that leaves before it. */
+/* The packet becomes the whole message, as a copy that leaves before it. No message is longer than LONGEST; the limit shows that. */
 static void send_message(void)
 {
+    u32 length = message.length < LONGEST ? message.length : LONGEST;
+
     if (!packet_hold(0))
         return;
-    packet_create(sizeof(struct key) + message.length);
+    packet_create(sizeof(struct key) + length);
     *header(struct key, 0) = key;
-    packet_write(sizeof(struct key), message.bytes, message.length);
+    packet_write(sizeof(struct key), message.bytes, length);
     clone(1);
     packet_take(0);
 }

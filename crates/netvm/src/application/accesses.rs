@@ -260,9 +260,14 @@ impl Counters {
     /// The places of counters: nothing else is done to them.
     pub fn sums(&self, func: &Func) -> Vec<MemoryLocation> {
         let is_access = |op: &Op| matches!(op, Op::Load(space, ..) | Op::Store(space, ..) if is_kept(*space));
-        let others = ops(func).filter(|(value, op)| is_access(op) && !self.may_be(func, *value, op));
+        let others = ops(func).filter(|(value, op)| is_access(op) && !self.may_be(func, *value, op)).map(|(value, _)| self.place(value));
+        let ends = |(value, op)| match op {
+            &Op::Helper(Helper::Copy(from, to), ..) => [from, to].into_iter().zip(self.copied(value)).collect(),
+            _ => Vec::new(),
+        };
+        let copied = ops(func).flat_map(ends).filter(|(space, _)| is_kept(*space)).map(|(_, place)| place);
         // Of an access to any place, nothing is known.
-        let Some(others) = others.map(|(value, _)| self.place(value)).collect::<Option<Vec<MemoryLocation>>>() else { return Vec::new() };
+        let Some(others) = others.chain(copied).collect::<Option<Vec<MemoryLocation>>>() else { return Vec::new() };
         self.places.iter().filter(|place| !others.iter().any(|other| overlap(*other, **place))).copied().collect()
     }
 

@@ -190,7 +190,7 @@ mod tests {
     fn of(push: &str, init: &str) -> Vec<(u32, Vec<(u32, u32)>)> {
         let tables = "segment .tables .table a, exact, 32, 16, 64 .table b, exact, 32, 16, 64 .table ages, exact, 32, 16, 64, 1000 ends";
         let ports = "segment .metadata .datamem_size 8 ends segment .ports push_input in push_output out push_output other ends";
-        let init = format!("segment .init {init} ends");
+        let init = format!("segment .init {init} ret ends");
         let locals = ".local 0, entry a .local 1, entry b .local 2, entry ages";
         let text = format!("{tables} {ports} {init} segment .push {locals} pop {push} pkt.send out ends");
         let program = netil::verify(netil::asm::assemble(&text, "t").unwrap_or_else(|error| panic!("{text}: {error}"))).unwrap();

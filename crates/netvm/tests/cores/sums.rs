@@ -92,14 +92,14 @@ fn entries_are_written_as_in_one_table() {
     let lengths = run(LENGTHS, &READS, engines::find("interp").unwrap(), &folder, &folder.join("in.pcap")).counts;
     let known = |n: usize| lengths[5].lines().nth(n).unwrap().split_once(' ').unwrap().0.to_owned();
     let length = |n: usize| u16::from_str_radix(&known(n), 16).unwrap().to_string();
-    let (chosen, added) = (length(0), format!("{} {}", known(1), "0500000000000000070000000000000".to_owned() + "0"));
+    let (chosen, added) = (length(0), format!("{} {}", known(1), "050000000000000007000000"));
     let named = format!("key={} -> packets=3 bytes=9", length(2));
     let writes = [
         ("f.length", &chosen[..]),
         ("f.counts.add", &added),
         ("f.counts.remove", &known(3)),
         ("f.counts.remove", "fffe"),
-        ("f.counts.add", "fffd 01000000000000000200000000000000"),
+        ("f.counts.add", "fffd 010000000000000002000000"),
         ("f.counts.add", "nonsense"),
         ("f.counts.add", &named),
     ];
