@@ -48,8 +48,8 @@ mod watched;
 use crate::sync::lock;
 pub(crate) use cores::is_called;
 pub use cores::{
-    ChangeError, Cores, Cuts, Flow, Flows, Item, MOST_THREADS, Order, Placement, PlacementError, PlacementFn, Policies, Policy, Replicas,
-    Sort, Stage, Thread, pin,
+    ChangeError, Cores, Cuts, Flow, Flows, Item, MOST_THREADS, Order, Placement, PlacementError, PlacementFn, Policies, Policy,
+    ReadPlacementFn, Rearrangement, Replicas, Sort, Stage, Thread, pin,
 };
 pub use embedded::{Embedded, NoDevice, Silent};
 pub use explain::{Account, ElementAccount};
@@ -100,6 +100,7 @@ const LINK: u64 = 200_000;
 /// A configuration that was read and checked.
 pub struct Application {
     name: String,
+    text: String,
     sources: Sources,
     flat: click::Graph,
     application: app::Application,
@@ -110,6 +111,11 @@ pub struct Application {
 }
 
 impl Application {
+    /// What it was read from, for [`Cores::place_by`]; parameters are those of its recipe.
+    pub fn version(&self) -> Version {
+        Version { text: self.text.clone(), ..Version::default() }
+    }
+
     /// Reads a configuration; `name` is for messages.
     ///
     /// # Errors
@@ -137,7 +143,7 @@ impl Application {
         let library = Library::of(&reading.elements).beside(name);
         let (application, facts) = click::application::application(&flat, &library, &sources).map_err(Error::Configuration)?;
         let notes = library.notes();
-        Ok(Self { name: name.to_owned(), sources, flat, application, facts, notes, planes: library.planes() })
+        Ok(Self { name: name.to_owned(), text: text.to_owned(), sources, flat, application, facts, notes, planes: library.planes() })
     }
 
     /// What programs in other languages keep of packets: by element a sentence for each table and

@@ -2,6 +2,8 @@
 //! elements know stays, and a version that is wrong changes nothing.
 
 mod graphs;
+#[path = "replace/placements.rs"]
+mod placements;
 
 use graphs::{Kept, capture, capture_of, engines as unkept, reading};
 use netvm::application::{

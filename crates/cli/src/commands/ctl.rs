@@ -181,6 +181,21 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Place the configuration in another way while packets flow (of a run with --place)
+    ///
+    /// Elements that run in order come to other stages and go on with their state; the number of
+    /// replicas and cores follow. All that is on its way goes through before.
+    Place {
+        /// rtc:N, pipeline, pipeline:N, auto, or a file, as of netvm run --place
+        #[arg(value_name = "PLACE")]
+        place: String,
+        /// Only tell what would become of the elements
+        #[arg(long)]
+        plan: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Tell by which function packets go to replicas (--place rtc:N), or change that while packets
     /// flow, between two epochs
     Flow {
@@ -244,6 +259,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Command::Threads { json } => threads::list(&mut client, *json, &mut out)?,
         Command::Move { thread, core } => threads::move_to(&mut client, thread, core, &mut out)?,
         Command::Replicas { count, json } => threads::replicas(&mut client, count.as_deref(), *json, &mut out)?,
+        Command::Place { place, plan, json } => replace::place(&mut client, place, (*plan, *json), &mut out)?,
         Command::Flow { function, json } => threads::flow(&mut client, function.as_deref(), *json, &mut out)?,
         Command::Table { table } if element.is_none() && tables::table(&mut client, table, &mut out)? => {}
         Command::Table { table } => p4::table(&mut client, element, table, &mut out)?,

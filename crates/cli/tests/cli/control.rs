@@ -476,6 +476,42 @@ fn ways_of_packets_lead_through_threads() {
     run.says(&["stop"]);
 }
 
+/// Stages in order come and go, by the words of `--place`; what elements have counted stays.
+#[test]
+fn a_run_is_placed_in_another_way() {
+    let dir = Dir::new("control-place");
+    let capture = dir.file("in.pcap");
+    assert!(netvm(["synth", &capture, "-c", "500"]).status().unwrap().success());
+    let config = "FromDevice(in) -> Strip(2) -> a :: Counter -> b :: Counter -> q :: Queue(1000000) -> Discard;";
+    let (device, file) = (format!("in=mem:{capture}:1000000"), dir.write("p.click", config));
+    let run = Running::of(&[&file, "--map", &device], &PathBuf::from(dir.file("c.sock")), &["--place", "rtc:2"]);
+    let stages = || run.says(&["threads"]).lines().filter(|line| line.starts_with("in order ")).count() - 1;
+    assert_eq!(stages(), 0);
+    run.wait(|| run.number("a.count") > 10_000);
+    assert_eq!(run.says(&["place", "--plan", "pipeline:4"]), "6 elements would go on\n");
+    assert_eq!(stages(), 0);
+    let said = run.says(&["place", "pipeline"]);
+    assert!(said.starts_with("6 elements went on\npause ") && said.lines().count() == 2, "{said}");
+    assert!(stages() == 1 && run.number("a.count") > 10_000);
+    let written = dir.write("b.place", "replicas 1\ncut b\npin sources 0\n");
+    let told: serde_json::Value = serde_json::from_str(&run.says(&["place", "--json", &written])).unwrap();
+    assert!(told["made"].as_array().unwrap().is_empty() && told["pause_us"].as_u64().unwrap() > 0, "{told}");
+    assert_eq!(stages(), 2);
+    let threads = run.says(&["threads"]);
+    assert!(threads.lines().any(|line| line.starts_with("sources ") && line.split_whitespace().nth(2) == Some("0")), "{threads}");
+    run.says(&["place", "rtc:3"]);
+    run.wait(|| run.says(&["replicas"]).starts_with("3 replicas"));
+    assert_eq!(stages(), 0);
+    assert!(run.fails(&["place", "rtc:0"]).contains("rtc takes from 1 to 256 replicas"));
+    assert!(run.fails(&["place", "nonsense"]).contains("expected auto, pipeline, pipeline:N"));
+    assert!(run.fails(&["place", "pipeline:2"]).contains("nothing is for replicas in the new one"));
+    let (a, b) = (run.number("a.count"), run.number("b.count"));
+    assert!(a > 10_000 && b > 10_000);
+    run.says(&["stop"]);
+    let one = Running::start(RECORDED, &PathBuf::from(dir.file("u.sock")), &[]);
+    assert!(one.fails(&["place", "rtc:2"]).contains("the configuration runs on one thread"));
+}
+
 #[test]
 fn prometheus_reads_statistics_over_http() {
     let mut command = netvm(["run", "-e", RECORDED, "--metrics=127.0.0.1:0"]);

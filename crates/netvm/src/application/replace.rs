@@ -10,7 +10,7 @@
 //! old one goes on. The elements of the new one run as machine code at once, and as compiled C,
 //! where the engine is for that, when a compiler has made it beside the work.
 
-use super::cores::New;
+use super::cores::{New, Rearrangement};
 use super::ready::Ready;
 use super::{Application, Graph, Reading, Settings};
 use crate::Error;
@@ -69,8 +69,10 @@ pub struct Replaced {
 pub struct Prepared {
     pub(super) application: Application,
     pub(super) parts: Parts,
-    /// Values of parameters that it was given.
-    pub(super) parameters: BTreeMap<String, String>,
+    /// What it was made of.
+    pub(super) version: Version,
+    /// How it is placed, if that is what is new.
+    pub(super) rearrangement: Option<Rearrangement>,
     /// How long that took.
     pub(super) took: Duration,
 }
@@ -139,8 +141,8 @@ impl Recipe {
             true => Ready::empty(self.engine, self.engines),
             false => Ready::of(application.application(), self.engine, self.engines),
         };
-        let (parts, parameters) = (Parts::Whole(Box::new(ready)), version.parameters.clone());
-        Ok(Prepared { application, parts, parameters, took: begun.elapsed() })
+        let (parts, version) = (Parts::Whole(Box::new(ready)), version.clone());
+        Ok(Prepared { application, parts, version, rearrangement: None, took: begun.elapsed() })
     }
 
     /// Puts the graph of a new version in the place of one.
@@ -158,7 +160,7 @@ impl Recipe {
     /// # Errors
     /// Elements that cannot be made: then the graph goes on as it was.
     pub fn succeed(&self, graph: &mut Graph, prepared: Prepared) -> Result<Replaced, Error> {
-        let Prepared { application, parts, parameters, took: prepared } = prepared;
+        let Prepared { application, parts, version, took: prepared, .. } = prepared;
         let ready = match parts {
             Parts::Whole(ready) => *ready,
             // Not prepared by this recipe: compiled now.
@@ -169,7 +171,7 @@ impl Recipe {
         let made = ready.with_factories(|factories| graph.succeed(&application.application, factories, settings));
         let (mut next, succession) = made.map_err(|faults| application.drawn(faults))?;
         ready.link(&application.application, &mut next);
-        self.keep(parameters);
+        self.keep(version.parameters);
         let mut old = std::mem::replace(graph, next);
         let faults = old.finish();
         // Giving its memory back is a part of the pause.

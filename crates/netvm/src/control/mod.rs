@@ -169,6 +169,15 @@ pub trait Controlled {
         Err(ChangeError::fixed("the configuration of this run cannot be replaced"))
     }
 
+    /// What prepares another placement of the configuration that runs, likewise.
+    ///
+    /// # Errors
+    /// The placement of this run cannot change.
+    fn rearrangement(&mut self, place: String, plan: bool) -> Result<Preparation, ChangeError> {
+        let _ = (place, plan);
+        Err(ChangeError::fixed("the configuration runs on one thread: netvm run --place says where it is to run"))
+    }
+
     /// Puts a version in the place of the configuration, or tells what would become of its elements
     /// then.
     ///
@@ -304,6 +313,11 @@ impl Controlled for Cores {
     fn preparation(&mut self, version: Version, plan: bool) -> Result<Preparation, ChangeError> {
         let renewal = self.renewal()?;
         Ok(Box::new(move || renewal.prepare(&version, plan)))
+    }
+
+    fn rearrangement(&mut self, place: String, plan: bool) -> Result<Preparation, ChangeError> {
+        let renewal = self.renewal()?;
+        Ok(Box::new(move || renewal.prepare_placement(&place, plan)))
     }
 
     fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {

@@ -13,6 +13,7 @@
 //! | `why` | the last packets that `filter` takes, if it is there, at most `most` of them (20), and where how many ended | `recorded`, `matched`, `ends`, `packets` ([`why`]) |
 //! | `stats` | | what `netvm run --json` prints, with `threads`, and the `stage` of elements |
 //! | `replace` | puts the configuration `text`, of `file` if that is there, in the place of the one that runs, with `parameters` by name; with `plan` true only tells. It is read and compiled before, while packets flow (but in a batch) | `kept`, `made`, `gone`, `tables`, `entries_lost`, `packets_lost`, `pause_us`, `prepared_ms`, `faults` |
+//! | `place` | places the configuration that runs as `place` says: `rtc:N`, `pipeline`, and what else `--place` takes; with `plan` true only tells | as `replace` |
 //! | `threads` | | `threads` as in `stats`, `replicas` as of `replicas` |
 //! | `move` | lets `thread` run on `core` only, or, if that is null, on any | `pause_us`: for how long it did nothing else |
 //! | `replicas` | lets `replicas` replicas get packets, if it is there, or with "auto" as many as the load needs | `active`, `wanted`, `pause_us`, `made_ms`, `auto`; null without replicas |
@@ -21,7 +22,7 @@
 
 use super::error::RequestError;
 use super::undo::Before;
-use super::{Controlled, Line, read_line, statistics, threads, why};
+use super::{Controlled, Line, Preparation, read_line, statistics, threads, why};
 use crate::application::builtin::ElementHandler;
 use crate::application::{Described, Flow, Replaced, Succession, Version};
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ pub(super) fn serve(from: &mut impl BufRead, mut to: impl Write, line: &Line) ->
     writeln!(to, "{}", json!({ "netvm": env!("CARGO_PKG_VERSION"), "protocol": VERSION }))?;
     while let Some(text) = read_line(from) {
         let goes_on = match serde_json::from_str::<Value>(&text) {
-            Ok(request) if request.get("op").and_then(Value::as_str) == Some("replace") => replace_beside(&mut to, request, line)?,
+            Ok(request) if is_prepared(&request) => replace_beside(&mut to, request, line)?,
             Ok(request) => line.answer(&mut to, move |target| told(answer(&request, target, begun)))?,
             Err(error) => line.answer(&mut to, move |_| told(json!({ "error": format!("not JSON: {error}") })))?,
         };
@@ -55,15 +56,29 @@ fn told(answer: Value) -> String {
     answer.to_string() + "\n"
 }
 
-/// Another version is read and compiled here, on the connection's thread, while packets flow, and
-/// takes its place when it is ready. False if the run is over.
+/// Whether what is asked for is prepared before it is done.
+fn is_prepared(request: &Value) -> bool {
+    matches!(request.get("op").and_then(Value::as_str), Some("replace" | "place"))
+}
+
+/// What prepares the version, or the placement, that is asked for.
+fn preparation(request: &Value, target: &mut dyn Controlled) -> Result<Preparation, RequestError> {
+    let plan = is_plan(request);
+    if request.get("op").and_then(Value::as_str) == Some("place") {
+        let place = request.get("place").and_then(Value::as_str).ok_or("the request names no placement")?;
+        return Ok(target.rearrangement(place.to_owned(), plan)?);
+    }
+    Ok(target.preparation(version(request)?, plan)?)
+}
+
+/// Another version, or placement, is read and compiled here, on the connection's thread, while
+/// packets flow, and takes its place when it is ready. False if the run is over.
 fn replace_beside(to: &mut impl Write, request: Value, line: &Line) -> io::Result<bool> {
     let (sender, receiver) = mpsc::channel();
-    let plan = is_plan(&request);
-    let version = version(&request);
+    let (plan, wanted) = (is_plan(&request), request.clone());
     let asked = line.ask(move |target| {
         // Who asked waits.
-        let _ = sender.send(version.and_then(|version| Ok(target.preparation(version, plan)?)));
+        let _ = sender.send(preparation(&wanted, target));
         String::new()
     });
     let (Some(_), Ok(preparation)) = (asked, receiver.recv()) else { return Ok(false) };
@@ -105,10 +120,9 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
             let most = request.get("most").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
             Ok(why::answer(packets, text("filter"), most.unwrap_or(USUAL))?)
         }
-        Some("replace") => {
-            let (version, plan) = (version(request)?, is_plan(request));
-            let prepared = target.preparation(version, plan)?()?;
-            Ok(replaced(target.succeed(prepared, plan)?))
+        Some("replace" | "place") => {
+            let prepared = preparation(request, target)?()?;
+            Ok(replaced(target.succeed(prepared, is_plan(request))?))
         }
         Some("threads") => Ok(json!({ "threads": threads::threads(&target.threads()), "replicas": replicas(target) })),
         Some("move") => move_thread(request, text("thread").ok_or("the request names no thread")?, target),
@@ -120,7 +134,7 @@ fn done(request: &Value, target: &mut dyn Controlled, begun: Instant) -> Result<
         }
         Some("batch") => batch(request, target, begun),
         Some(other) => Err(RequestError::Malformed(format!(
-            "no op '{other}'; there are elements, read, write, batch, stats, why, replace, threads, move, replicas, flow, stop"
+            "no op '{other}'; there are elements, read, write, batch, stats, why, replace, place, threads, move, replicas, flow, stop"
         ))),
         None => Err("the request has no op".into()),
     }

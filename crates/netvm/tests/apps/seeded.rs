@@ -10,8 +10,8 @@
 use super::placed::{APPS, App, compare_flows, counts, traffic};
 use super::{apps, folder, remove};
 use netvm::application::{
-    Application, Cores, Cuts, Described, Flow, Graph, Placement, PlacementError, Policies, Policy, Prepared, Reading, Recipe, Settings,
-    Version,
+    Application, Cores, Cuts, Described, Flow, Graph, Placement, PlacementError, Policies, Policy, Prepared, Reading, Rearrangement,
+    Recipe, Settings, Version,
 };
 use netvm::engines;
 use netvm::scripts::scenarios::run::{self, Job, Packets, Running};
@@ -110,6 +110,8 @@ struct Done {
     swaps: usize,
     /// Swaps in replicas that keep the order of flows.
     flow_swaps: usize,
+    /// Other stages in order.
+    places: usize,
 }
 
 /// Does something to a run on several threads, or nothing. Any core: other processes that are run
@@ -127,6 +129,35 @@ fn disturb(cores: &mut Cores, random: &mut Random, done: &mut Done) {
         3 => done.flows += usize::from(cores.set_flow(random.one_of(&Flow::NAMED).1).is_ok()),
         _ => {}
     }
+}
+
+/// Cuts what runs in order elsewhere, as it was prepared before packets came. False if that could
+/// not be, since nothing more comes, a replica is being made, or elements of replicas would be
+/// elsewhere.
+fn place_on(cores: &mut Cores, ready: Option<Prepared>) -> bool {
+    let Some(ready) = ready else { return false };
+    match cores.succeed(ready, false) {
+        Ok(replaced) => {
+            assert_eq!((replaced.succession.entries_lost, replaced.succession.packets_lost), (0, 0));
+            true
+        }
+        Err(why) => {
+            let known = ["have ended", "run ends", "is being made", "nothing is for replicas", "replicas, each of which"];
+            assert!(known.iter().any(|known| why.to_string().contains(known)), "{why}");
+            false
+        }
+    }
+}
+
+/// Reads where stages are cut; there are as many replicas as there were.
+fn cut(text: &str, replicas: usize) -> Result<Rearrangement, String> {
+    let cutting = match text {
+        "nowhere" => None,
+        "queues" => Some(Cutting::Queues),
+        threads => Some(Cutting::Threads(threads.parse().map_err(|_| threads.to_owned())?)),
+    };
+    let place = cutting.map_or(PlacementChoice::Total(replicas), |cutting| PlacementChoice::Pipeline(replicas, cutting));
+    Ok(Rearrangement { place: Box::new(move |application| place.placement(application)), replicas: Some(replicas), pins: Vec::new() })
 }
 
 /// The tables of its elements.
@@ -169,8 +200,7 @@ fn version(text: &str, with: bool) -> Version {
 }
 
 /// Runs another version on several threads, one that was prepared before packets came if there is
-/// one. False if that could not be, since nothing more comes or a replica is being made; or since
-/// stages of equal work are not as many with an element more.
+/// one. False if that could not be, since nothing more comes or a replica is being made.
 fn swap_on(cores: &mut Cores, ready: Option<Prepared>, place: PlacementChoice, (text, with): (&str, bool)) -> bool {
     let done = match ready {
         Some(ready) => cores.succeed(ready, false),
@@ -182,9 +212,7 @@ fn swap_on(cores: &mut Cores, ready: Option<Prepared>, place: PlacementChoice, (
             true
         }
         Err(why) => {
-            let cut = matches!(place, PlacementChoice::Pipeline(_, Cutting::Threads(_)));
-            let known = ["have ended", "run ends", "is being made", "nothing is for replicas", "another number of stages in order"];
-            let known = &known[..if cut { known.len() } else { known.len() - 1 }];
+            let known = ["have ended", "run ends", "is being made", "nothing is for replicas"];
             assert!(known.iter().any(|known| why.to_string().contains(known)), "{place:?}: {why}");
             false
         }
@@ -225,7 +253,7 @@ fn one(seed: u64, done: &mut Done) {
     remove(&at);
     let (text, at) = (std::fs::read_to_string(&file).unwrap(), folder("seeded"));
     let recipe: RefCell<Option<Recipe>> = RefCell::new(None);
-    let ready: RefCell<VecDeque<Prepared>> = RefCell::default();
+    let [ready, ready_places]: [RefCell<VecDeque<Prepared>>; 2] = Default::default();
     let begin = |application: &Application, settings: Settings, host| {
         let reading = Reading { elements: vec![file.with_file_name("elements")], ..Reading::default() };
         let (engine, engines, settings) = (engines::find("jit").unwrap(), engines::Settings::default(), settings);
@@ -234,6 +262,12 @@ fn one(seed: u64, done: &mut Done) {
         if let Running::Cores(cores) = &mut running {
             let recipe = recipe.borrow().clone().unwrap();
             cores.renew_by(recipe, Box::new(move |application| place.placement(application)));
+            if let PlacementChoice::Total(replicas) | PlacementChoice::Pipeline(replicas, _) = place {
+                cores.place_by(application.version(), Box::new(move |text| cut(text, replicas)));
+                let cuts = [["queues", "nowhere"], ["3", "5"], ["4", "queues"], ["7", "3"]][replicas % 4];
+                let prepared = |cuts| cores.prepare_placement(cuts).unwrap_or_else(|why| panic!("{why}"));
+                ready_places.borrow_mut().extend(cuts.map(prepared));
+            }
             if matches!(place, PlacementChoice::Total(_) | PlacementChoice::Pipeline(..) | PlacementChoice::Flow(..)) {
                 let prepared = |with| cores.prepare(&version(&text, with)).unwrap_or_else(|why| panic!("{why}"));
                 ready.borrow_mut().extend([true, false].map(prepared));
@@ -248,6 +282,9 @@ fn one(seed: u64, done: &mut Done) {
             return;
         }
         match running {
+            Running::Cores(cores) if matches!(place, PlacementChoice::Total(_) | PlacementChoice::Pipeline(..)) && random.below(4) == 0 => {
+                done.places += usize::from(place_on(cores, ready_places.borrow_mut().pop_front()));
+            }
             Running::Cores(cores) if matches!(place, PlacementChoice::Total(_) | PlacementChoice::Pipeline(..)) && random.below(6) == 0 => {
                 with = !with;
                 done.swaps += usize::from(swap_on(cores, ready.borrow_mut().pop_front(), place, (&text, with)));
@@ -299,7 +336,7 @@ fn seeded_runs_give_what_one_thread_gives() {
                 && done.replicas > 0
                 && done.flows > 0
                 && done.entries > 20
-                && (seeds < 200 || done.swaps > 0 && done.flow_swaps > 0),
+                && (seeds < 200 || done.swaps > 0 && done.flow_swaps > 0 && done.places > 0),
         "{done:?}"
     );
 }

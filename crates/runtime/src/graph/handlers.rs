@@ -264,8 +264,12 @@ impl Graph {
         let others = self.topology.settings.elsewhere.clone().filter(|_| self.remote(node).is_none());
         let Some(others) = others else { return own };
         let spread = || others.0.spread(&format!("{}.{name}", self.core.nodes[node].name), text);
-        // An entry may be another stage's.
-        if name.ends_with(".remove") && own.is_err() { spread().or(own) } else { own.and_then(|()| spread()) }
+        if !name.ends_with(".remove") {
+            return own.and_then(|()| spread());
+        }
+        // An entry may be one stage's.
+        let others = spread();
+        if own.is_err() { others.or(own) } else { own }
     }
 
     fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {

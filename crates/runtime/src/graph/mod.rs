@@ -28,6 +28,7 @@ mod args;
 mod bucket;
 pub mod builtin;
 mod burst_cursor;
+mod carried;
 mod clock;
 mod cluster_context;
 mod confined;
@@ -83,6 +84,7 @@ pub mod transaction;
 
 pub use args::Args;
 pub use builtin::{BuiltIn, BuiltInClass, Ctx, DeviceStats, Replay, Setup};
+pub use carried::Carried;
 pub use error::{ElementError, HandlerError};
 pub use handlers::Described;
 pub use kept::Kept;

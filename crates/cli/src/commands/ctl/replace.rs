@@ -1,4 +1,5 @@
-//! `netvm ctl replace`: another version of the configuration that runs.
+//! `netvm ctl replace` and `place`: another version of the configuration that runs, and another
+//! placement.
 
 use super::Client;
 use crate::commands::run::search;
@@ -35,6 +36,18 @@ pub(super) fn tell(client: &mut Client, asked: &Asked<'_>, out: &mut Out) -> Out
         return out.json(&answer);
     }
     out.put(&shown(&answer, asked.plan))
+}
+
+/// Places in another way, and tells what became of the elements.
+pub(super) fn place(client: &mut Client, place: &str, (plan, json): (bool, bool), out: &mut Out) -> Outcome {
+    // The run may be in another folder.
+    let file = std::fs::canonicalize(place).ok().filter(|file| file.is_file());
+    let place = file.map_or_else(|| place.into(), |file| Value::from(file.to_string_lossy()));
+    let answer = client.ask(&json!({ "op": "place", "place": place, "plan": plan }))?;
+    for fault in answer["faults"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        failure::warning(fault);
+    }
+    if json { out.json(&answer) } else { out.put(&shown(&answer, plan)) }
 }
 
 fn shown(answer: &Value, plan: bool) -> String {

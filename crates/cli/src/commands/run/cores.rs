@@ -8,7 +8,8 @@ use crate::failure::{self, Failure, Outcome};
 use crate::progress::Progress;
 use crate::signals::Signals;
 use netvm::application::{
-    Application, Cores, Cuts, Library, MOST_THREADS, Placement, PlacementError, Policies, Policy, Reading, Recipe, Settings, Stage,
+    Application, Cores, Cuts, Library, MOST_THREADS, Placement, PlacementError, Policies, Policy, Reading, Rearrangement, Recipe, Settings,
+    Stage,
 };
 use netvm::control::Server;
 use std::path::Path;
@@ -117,23 +118,24 @@ impl ReplicaPlacement {
     }
 
     /// Whether elements are in replicas that a file says must be.
-    fn check(&self, application: &Application, placement: &Placement) -> Outcome {
+    ///
+    /// # Errors
+    /// One that there is not, or that cannot be.
+    fn check(&self, application: &Application, placement: &Placement) -> Result<(), PlacementError> {
         let Self::Written(placed) = self else { return Ok(()) };
         let instances = &application.application().instances;
         for name in &placed.replicated {
             let is_it = |at: &usize| instances[*at].name == *name || instances[*at].class == *name;
             let mut of = (0..instances.len()).filter(is_it).peekable();
             if of.peek().is_none() {
-                return Err(Failure::usage(format_args!("--place: replica {name}: no element has that name or class")));
+                return Err(PlacementError::Asked(format!("replica {name}: no element has that name or class")));
             }
             if let Some(at) = of.find(|at| placement.stages[*at] != Stage::Replica) {
                 let why = placement.reasons[at]
                     .as_deref()
                     .unwrap_or("it reads packets from captures or devices, or is behind elements that run in order");
-                return Err(Failure::failed(format_args!(
-                    "--place: replica {name}: `{}` cannot be in replicas: {why}",
-                    instances[at].name
-                )));
+                let name = format!("replica {name}: `{}`", instances[at].name);
+                return Err(PlacementError::Application(format!("{name} cannot be in replicas: {why}")));
             }
         }
         Ok(())
@@ -149,7 +151,10 @@ pub(super) fn explain(args: &Args, application: &Application, place: &ReplicaPla
             "replicas cannot have all of this configuration: {why}; --relax NAME lets each have its own state"
         )),
     })?;
-    place.check(application, &placement)?;
+    place.check(application, &placement).map_err(|why| match why {
+        PlacementError::Asked(_) => Failure::usage(format_args!("--place: {why}")),
+        PlacementError::Application(_) => Failure::failed(format_args!("--place: {why}")),
+    })?;
     if args.explain_place {
         let plans = place.plans(&placement);
         let replicas = if plans { 1 } else { place.replicas() };
@@ -180,7 +185,9 @@ pub(super) fn run(
     let started = application.start_on(placement, replicas, args.engine.get(), args.engine.settings(), settings, host);
     let mut cores = unless_ended(started, signals)?;
     let (order, relax, state, written) = (args.order, args.relax.clone(), args.state.clone(), place.clone());
+    let (again, given) = ((args.relax.clone(), args.state.clone()), order);
     cores.renew_by(recipe, Box::new(move |new| order.place(new, &relax, &state, written.cuts())));
+    cores.place_by(application.version(), Box::new(move |text| rearranged(text, given, &again)));
     if super::record::wanted(args, application) {
         let (packets, all) = super::record::amount(args);
         cores.record(packets, all).map_err(|why| Failure::usage(format_args!("--record: {why}")))?;
@@ -210,6 +217,19 @@ pub(super) fn run(
         signals.result()?;
     }
     if whole { Ok(()) } else { Err(Failure::told()) }
+}
+
+/// Another placement, as it is written.
+fn rearranged(text: &str, order: Kept, (relax, state): &(Vec<String>, Vec<State>)) -> Result<Rearrangement, String> {
+    let place = parse(text)?;
+    let replicas = (place != ReplicaPlacement::Auto).then(|| place.replicas());
+    let pins = if let ReplicaPlacement::Written(placed) = &place { placed.pins.clone() } else { Vec::new() };
+    let (relax, state) = (relax.clone(), state.clone());
+    let put = move |new: &Application| {
+        let placement = order.place(new, &relax, &state, place.cuts())?;
+        place.check(new, &placement).map(|()| placement)
+    };
+    Ok(Rearrangement { place: Box::new(put), replicas, pins })
 }
 
 /// Runs to the end or to a signal, and completes outputs. False if something was damaged.

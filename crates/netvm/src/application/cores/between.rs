@@ -5,12 +5,14 @@ use super::bases::numbers;
 use super::channel::Sender as Output;
 use super::handlers::{Request, answer};
 use super::inputs::{Inputs, Next};
+use super::recut::Left;
 use super::replay::{Replayed, Replica};
 use super::threads::Gauge;
 use super::workers::{Own, serve, wait_for_go};
 use super::{Making, NAP, NotMade, Part, Run, Stage, Teller, finish_graph, lock, run_epoch};
 use runtime::graph::ring::{Batch, Inbox, Rings};
 use runtime::graph::{Graph, Stream};
+use std::cell::Cell;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
@@ -38,11 +40,19 @@ pub(super) fn run_between(own: Own, part: &Part, ends: Ends, replays: Option<(us
         return;
     }
     gauge.sends(ends.output.level());
+    // Who waits for its end, if its stage is to be no more.
+    let leaves = Cell::new(None);
     let answer_all = |graph: &mut Graph| {
+        let mut stays = true;
         requests.try_iter().for_each(|request| match request {
             Request::Renew(renewing) => renewing.between(graph, &own),
+            Request::Leave(reply) => {
+                leaves.set(Some(reply));
+                stays = false;
+            }
             request => drop(answer(graph, request, &gauge)),
         });
+        stays
     };
     // If the thread fails its ends of channels are there until that is known.
     let mut ends = Some(ends);
@@ -50,20 +60,25 @@ pub(super) fn run_between(own: Own, part: &Part, ends: Ends, replays: Option<(us
         if let Some(ends) = &mut ends {
             run_epochs(graph, replica.as_mut(), (&inbox, &outbox), (&run, &gauge), ends, answer_all);
         }
+        if let (Some(reply), Some(ends)) = (leaves.take(), ends.take()) {
+            // Who asked has it all, or is gone with the run.
+            let _ = reply.send(Left { inputs: ends.inputs.into_all(), carried: graph.carry(|_| true) });
+            return;
+        }
         ends = None;
         graph.close();
         serve(graph, &requests, &fails, &gauge);
     });
 }
 
-/// Runs what comes to a thread, up to the end.
+/// Runs what comes to a thread, up to the end, or until it is to leave.
 fn run_epochs(
     graph: &mut Graph,
     mut replica: Option<&mut Replica>,
     (inbox, outbox): (&Mutex<Inbox>, &Mutex<Batch>),
     (run, gauge): (&Run, &Gauge),
     ends: &mut Ends,
-    answer_all: impl Fn(&mut Graph),
+    answer_all: impl Fn(&mut Graph) -> bool,
 ) {
     graph.start();
     replica.iter_mut().for_each(|replica| replica.others.start());
@@ -80,11 +95,13 @@ fn run_epochs(
         emptied.into_iter().for_each(|batch| ends.give_back(batch));
         gauge.agreements.pass(graph);
         let result = outcome(outbox, span, width, recorded);
-        if !ends.output.send(result, || answer_all(graph)) {
+        if !ends.output.send(result, || _ = answer_all(graph)) {
             run.stop();
             break;
         }
-        answer_all(graph);
+        if !answer_all(graph) {
+            break;
+        }
     }
 }
 
@@ -116,13 +133,14 @@ fn graphs(
 }
 
 impl Ends {
-    /// The batches of the next epoch, looking up from time to time; none if nothing comes any more.
-    fn receive(&mut self, mut between: impl FnMut()) -> Option<Vec<Batch>> {
+    /// The batches of the next epoch, looking up from time to time; none if nothing comes any more,
+    /// or it is not to go on.
+    fn receive(&mut self, mut goes_on: impl FnMut() -> bool) -> Option<Vec<Batch>> {
         loop {
             match self.inputs.receive(NAP) {
                 Next::Epoch(batches) => return Some(batches),
-                Next::Nothing => between(),
-                Next::End => return None,
+                Next::Nothing if goes_on() => {}
+                Next::Nothing | Next::End => return None,
             }
         }
     }

@@ -157,6 +157,16 @@ impl Crew {
         self.fixed.fewer.is_none()
     }
 
+    /// What threads of the run begin with.
+    pub(super) fn base(&self, making: Making) -> Base {
+        Base { making, ..self.base.clone() }
+    }
+
+    /// The stage behind replicas takes outputs of new ones from there.
+    pub(super) fn feeds(&mut self, next: NewInputs) {
+        self.next = next;
+    }
+
     /// Whether another replica is being made.
     pub(super) fn is_making(&self) -> bool {
         self.coming.is_some()

@@ -10,6 +10,7 @@ use super::cut::Part;
 use super::error::ChangeError;
 use super::joined::Replicas;
 use super::places::Places;
+use super::recut::Left;
 use super::renewing::Renewing;
 use super::threads::{Gauge, Thread, is_called};
 use super::together::{any, together};
@@ -17,7 +18,7 @@ use super::{Cores, Graph, Order, Stage, lock, readers, scheduled};
 use super::{entries, joined};
 use crate::control::why::{self, Noted};
 use runtime::graph::ring::{ABSENT, Elsewhere, Here};
-use runtime::graph::{Described, ElementError, Fault, HandlerError, Kept, Stats, Succession};
+use runtime::graph::{Carried, Described, ElementError, Fault, HandlerError, Kept, Stats, Succession};
 use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
@@ -49,6 +50,10 @@ pub(super) enum Request {
     Renew(Box<Renewing>),
     /// What would become of its elements then.
     Plan(Arc<Part>, Sender<Succession>),
+    /// Its stage is to be no more: it gives up what it has, and ends.
+    Leave(Sender<Left>),
+    /// Elements go on here that other graphs had; the names of those that do.
+    TakeIn(Vec<Carried>, Sender<Vec<String>>),
     /// Outputs are to be completed.
     Finish(Sender<()>),
 }
@@ -87,7 +92,8 @@ pub(super) fn answer(graph: &mut Graph, request: Request, gauge: &Gauge) -> Opti
         Request::Record(recording, reply) => drop(reply.send(record(graph, recording, gauge.name()))),
         Request::Recorded(reply) => drop(reply.send(why::noted(graph).unwrap_or_default())),
         // Who asked hears that it hangs up.
-        Request::Renew(_) => {}
+        Request::Renew(_) | Request::Leave(_) => {}
+        Request::TakeIn(carried, reply) => drop(reply.send(graph.take_in(carried))),
         Request::Plan(part, reply) => drop(reply.send(graph.plan(&part.application))),
         Request::Finish(reply) => {
             let faults = graph.finish();
@@ -236,6 +242,15 @@ impl Directory {
     /// Another replica is asked, too, from now on.
     pub(super) fn add(&self, worker: Worker) {
         lock(&self.workers).push(Arc::new(worker));
+    }
+
+    /// Those of stages in order are asked no more.
+    pub(super) fn take_ordered(&self) -> Vec<Arc<Worker>> {
+        let mut workers = lock(&self.workers);
+        let (ordered, others) =
+            std::mem::take(&mut *workers).into_iter().partition(|worker| matches!(worker.gauge.stage, Stage::Ordered(_)));
+        *workers = others;
+        ordered
     }
 
     /// The one that was added last is not.

@@ -64,6 +64,12 @@ impl Inputs {
         self.all.iter().map(Receiver::level)
     }
 
+    /// What it takes from, for who takes from it instead.
+    pub(super) fn into_all(self) -> Vec<Receiver> {
+        let new = self.new.iter().flat_map(mpsc::Receiver::try_iter).collect::<Vec<_>>();
+        self.all.into_iter().chain(new).collect()
+    }
+
     /// Nothing is taken any more: who sends goes on.
     pub(super) fn close(&mut self) {
         self.all.clear();

@@ -11,14 +11,15 @@
 //! ([`Renewal::prepare`]). Each stage's graph is succeeded by itself
 //! ([`runtime::graph::Successor`]): elements that stay in their stage go on as they were, in each
 //! replica. Packets are on their way nowhere meanwhile; those that come wait in the devices'
-//! buffers, or in captures.
+//! buffers, or in captures. Where elements are in other stages in order than before, these stages
+//! are begun anew ([`super::recut`]).
 //!
 //! Replicas of the whole application, where only the order of flows is kept, do it in a similar
 //! way: [`super::renew_flows`].
 //!
 //! Left out: replicas that have the state of all packets; versions with nothing for replicas, where
-//! there was something, or the other way round; another number of stages in order; elements that
-//! keep state by flow, if packets were to go to replicas by another function. They are told.
+//! there was something, or the other way round; elements that keep state by flow, if packets were
+//! to go to replicas by another function. They are told.
 
 use super::bases::Bases;
 use super::cut::{Cut, Part, cut};
@@ -27,20 +28,34 @@ use super::flows::whole;
 use super::handlers::{Directory, Request};
 use super::inputs::Next;
 use super::places::Places;
+use super::recut::Fresh;
 use super::renewing::{New, NewPart, Waiting, accede, link, prepare};
-use super::{Cores, Epochs, Flow, MOMENT, Making, Mode, Order, Placement, Stage, present, run_epoch, ways};
+use super::{Cores, Epochs, Flow, MOMENT, Making, Mode, Order, Placement, Stage, lock, present, run_epoch, ways};
 use crate::application::ready::Ready;
 use crate::application::replace::{Parts, Prepared};
 use crate::application::{Application, Graph, Recipe, Replaced, Version};
 use netil::app;
 use runtime::graph::ring::{Batch, Remote, Rings};
 use runtime::graph::{Fault, Settings, Succession, Successor};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Says where the elements of a version run.
 pub type PlacementFn = Box<dyn Fn(&Application) -> Result<Placement, PlacementError> + Send + Sync>;
+
+/// Another placement of the configuration that runs.
+pub struct Rearrangement {
+    /// Says where the elements of a version run, from then on.
+    pub place: PlacementFn,
+    /// How many replicas get packets; none: as many as the load needs.
+    pub replicas: Option<usize>,
+    /// The cores of threads.
+    pub pins: Vec<(String, usize)>,
+}
+
+/// Reads a placement as people write it.
+pub type ReadPlacementFn = Box<dyn Fn(&str) -> Result<Rearrangement, String> + Send + Sync>;
 
 /// How long threads may take until they rest, and to make their parts.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -48,9 +63,12 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// How another version is made.
 pub(crate) struct Renewal {
     recipe: Recipe,
-    place: PlacementFn,
+    place: Mutex<Arc<PlacementFn>>,
     /// Packets are recorded: versions have room for their numbers.
     records: AtomicBool,
+    /// The version that runs, and how other placements of it are read, if it may have others.
+    current: Mutex<Version>,
+    reads: Mutex<Option<Arc<ReadPlacementFn>>>,
 }
 
 impl Renewal {
@@ -59,13 +77,36 @@ impl Renewal {
     /// # Errors
     /// What is wrong with it.
     pub(crate) fn prepare(&self, version: &Version, planned: bool) -> Result<Prepared, ChangeError> {
+        let place = Arc::clone(&lock(&self.place));
+        self.prepare_placed(version, &place, planned)
+    }
+
+    /// Reads a placement of the version that runs, and cuts and compiles that for it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn prepare_placement(&self, text: &str, planned: bool) -> Result<Prepared, ChangeError> {
+        let reads = lock(&self.reads).clone().ok_or_else(|| ChangeError::fixed("the placement of this run cannot change"))?;
+        let rearrangement = reads(text).map_err(ChangeError::invalid)?;
+        let version = lock(&self.current).clone();
+        let prepared = self.prepare_placed(&version, &rearrangement.place, planned)?;
+        Ok(Prepared { rearrangement: Some(rearrangement), ..prepared })
+    }
+
+    fn prepare_placed(&self, version: &Version, place: &PlacementFn, planned: bool) -> Result<Prepared, ChangeError> {
         let begun = Instant::now();
         let read = self.recipe.read(version, self.records.load(Ordering::Relaxed)).and_then(|new| new.check().map(|()| new));
         let application = read.map_err(ChangeError::invalid)?;
-        let placement = (self.place)(&application)?;
+        let placement = place(&application)?;
         let new = Box::new(New::of(&self.recipe, &application, placement, planned));
-        let (parts, parameters) = (Parts::Stages(new), version.parameters.clone());
-        Ok(Prepared { application, parts, parameters, took: begun.elapsed() })
+        Ok(Prepared { application, parts: Parts::Stages(new), version: version.clone(), rearrangement: None, took: begun.elapsed() })
+    }
+
+    /// That version runs now, placed so if it is another placement.
+    fn note(&self, version: Version, place: Option<PlacementFn>) {
+        self.recipe.keep(version.parameters.clone());
+        *lock(&self.current) = version;
+        place.into_iter().for_each(|place| *lock(&self.place) = Arc::new(place));
     }
 }
 
@@ -94,7 +135,17 @@ impl Cores {
     /// Lets other versions of the configuration take its place ([`Cores::replace`]).
     pub fn renew_by(&mut self, recipe: Recipe, place: PlacementFn) {
         let records = AtomicBool::new(self.rest.is_recorded());
-        self.renewal = Some(Arc::new(Renewal { recipe, place, records }));
+        let place = Mutex::new(Arc::new(place));
+        self.renewal = Some(Arc::new(Renewal { recipe, place, records, current: Mutex::default(), reads: Mutex::default() }));
+    }
+
+    /// Lets the configuration be placed in another way while it runs, if versions of it may take
+    /// its place: `version` is that which runs.
+    pub fn place_by(&mut self, version: Version, reads: ReadPlacementFn) {
+        if let Some(renewal) = &self.renewal {
+            *lock(&renewal.current) = version;
+            *lock(&renewal.reads) = Some(Arc::new(reads));
+        }
     }
 
     /// What prepares other versions, on any thread, for [`Cores::succeed`].
@@ -117,12 +168,31 @@ impl Cores {
         self.succeed(prepared, plan)
     }
 
+    /// Places the configuration that runs in another way, as [`Cores::place_by`] reads it, or tells
+    /// what would become of its elements.
+    ///
+    /// # Errors
+    /// What is wrong with it, or why this run cannot be placed so; then it goes on as it was.
+    pub fn place(&mut self, text: &str, plan: bool) -> Result<Replaced, ChangeError> {
+        let prepared = self.renewal()?.prepare_placement(text, plan)?;
+        self.succeed(prepared, plan)
+    }
+
     /// Reads, places and compiles another version, for [`Cores::succeed`], while this one goes on.
     ///
     /// # Errors
     /// What is wrong with it, or why this run cannot be replaced.
     pub fn prepare(&self, version: &Version) -> Result<Prepared, ChangeError> {
         self.renewal()?.prepare(version, false)
+    }
+
+    /// Reads another placement of this version, and cuts and compiles that for it, for
+    /// [`Cores::succeed`].
+    ///
+    /// # Errors
+    /// What is wrong with it, or why this run cannot be placed in another way.
+    pub fn prepare_placement(&self, text: &str) -> Result<Prepared, ChangeError> {
+        self.renewal()?.prepare_placement(text, false)
     }
 
     /// Puts a version that was prepared in the place of the one that runs, as [`Cores::replace`]
@@ -132,9 +202,12 @@ impl Cores {
     /// Why this run cannot be replaced by it, or elements that cannot be made; then it goes on as
     /// it was.
     pub fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {
-        let Prepared { application, parts, parameters, took: prepared } = prepared;
+        let Prepared { application, parts, version, rearrangement, took: prepared } = prepared;
         let Parts::Stages(mut new) = parts else { return Err(ChangeError::fixed("it was prepared for one thread")) };
         self.can_become(&new.placement, application.application())?;
+        if rearrangement.is_some() {
+            self.can_be_placed(&new)?;
+        }
         let all = self.elements();
         for part in new.before.iter_mut().chain([&mut new.rest]) {
             part.old = self.placement.of(part.part.stage).filter_map(|at| Some(all.get(at)?.name.clone())).collect();
@@ -150,8 +223,25 @@ impl Cores {
             Mode::Flow(_) => self.renew_flows(&application, *new),
             Mode::Total(_) => self.renew(&application, *new),
         }?;
-        self.renewal.iter().for_each(|renewal| renewal.recipe.keep(parameters.clone()));
+        let (place, numbers) = rearrangement.map(|it| (it.place, (it.replicas, it.pins))).unzip();
+        if let Some(renewal) = &self.renewal {
+            renewal.note(version, place);
+        }
+        numbers.into_iter().for_each(|(replicas, pins)| self.arrange(replicas, &pins));
         Ok(Replaced { prepared, ..done })
+    }
+
+    /// What a placement says of replicas and cores; what cannot be is told.
+    fn arrange(&mut self, replicas: Option<usize>, pins: &[(String, usize)]) {
+        let numbered = match replicas {
+            Some(replicas) => self.set_replicas(replicas).map(drop),
+            None => self.plan(Self::PLAN),
+        };
+        self.news.extend(numbered.err().map(|why| why.to_string()));
+        for (thread, core) in pins {
+            let moved = self.move_thread(thread, Some(*core));
+            self.news.extend(moved.err().map(|why| why.to_string()));
+        }
     }
 
     /// Why this run cannot go on with such a placement.
@@ -168,7 +258,6 @@ impl Cores {
                 refused("replicas have the state of all packets")
             }
             Some(_) if new.of(Stage::Replica).next().is_none() => refused("nothing is for replicas in the new one"),
-            Some(_) if old.ordered() != new.ordered() => refused("the new one has another number of stages in order"),
             Some(_) if old.flow != new.flow && old.flow != Flow::Any && new.flow != Flow::Any => {
                 refused("packets would go to replicas by another function, and elements keep state by flow")
             }
@@ -182,29 +271,45 @@ impl Cores {
         for (stage, plan) in self.directory.plan(&new.before) {
             new.add(&mut succession, stage, plan);
         }
+        if self.recuts(new) {
+            self.note_moves(new, &mut succession);
+        }
         succession
     }
 
     fn renew(&mut self, application: &Application, new: New) -> Result<Replaced, ChangeError> {
+        let fresh = if self.recuts(&new) { Some(self.begin_stages(&new)?) } else { None };
         let begun = Instant::now();
         let mut waiting = self.directory.renew(Stage::Source, &new);
-        let found = self.rest_and_prepare(&new, &mut waiting);
+        let found = self.rest_and_prepare(&new, fresh.is_some(), &mut waiting);
         let own = found.and_then(|own| waiting.iter().try_for_each(|it| it.is_prepared()).map(|()| own));
+        let own = own.map_err(|not_ready| {
+            // Those that are told nothing give up as well.
+            waiting.iter().for_each(|it| _ = it.go.send(false));
+            match not_ready {
+                NotReady::Faults(faults) => ChangeError::invalid(application.drawn(faults)),
+                NotReady::Other(why) => why,
+            }
+        });
         let own = match own {
             Ok(own) => own,
-            Err(faults) => {
-                // Those that are told nothing give up as well.
-                waiting.iter().for_each(|it| _ = it.go.send(false));
-                return Err(match faults {
-                    NotReady::Faults(faults) => ChangeError::invalid(application.drawn(faults)),
-                    NotReady::Other(why) => why,
-                });
+            Err(why) => {
+                fresh.into_iter().for_each(Fresh::cancel);
+                return Err(why);
             }
         };
-        waiting.iter().for_each(|it| _ = it.go.send(true));
-        let (own, mut faults) = accede(&mut self.rest, own, |graph| link(graph, &new.rest.part, &new.rest.ready));
+        let go = || waiting.iter().for_each(|it| _ = it.go.send(true));
         let mut succession = Succession::default();
-        new.add(&mut succession, Stage::Rest, own);
+        let mut faults = match fresh {
+            // Nothing comes to a stage that is to end.
+            Some(fresh) => self.go_on_cut_anew(own, &new, fresh, &mut succession).inspect(|_| go()).inspect_err(|_| go())?,
+            None => {
+                go();
+                let (own, faults) = accede(&mut self.rest, own, |graph| link(graph, &new.rest.part, &new.rest.ready));
+                new.add(&mut succession, Stage::Rest, own);
+                faults
+            }
+        };
         let mut bases = Bases::default();
         for (it, renewed) in waiting.iter().filter_map(|it| Some((it, it.done.recv_timeout(PATIENCE).ok()?))) {
             new.add(&mut succession, it.stage, renewed.succession);
@@ -216,8 +321,9 @@ impl Cores {
         Ok(Replaced { succession, pause, prepared: Duration::ZERO, faults })
     }
 
-    /// Lets all packets that are on their way go through, and all threads prepare their parts.
-    fn rest_and_prepare(&mut self, new: &New, waiting: &mut Vec<Waiting>) -> Result<Successor, NotReady> {
+    /// Lets all packets that are on their way go through, and all threads prepare their parts;
+    /// `anew`: but for stages in order, which are begun anew.
+    fn rest_and_prepare(&mut self, new: &New, anew: bool, waiting: &mut Vec<Waiting>) -> Result<Successor, NotReady> {
         let Mode::Total(epochs) = &mut self.mode else { return Err(NotReady::Other(ChangeError::fixed(""))) };
         let relief = self.directory.relief();
         let held = relief.as_ref().map(|relief| relief.hold());
@@ -226,7 +332,8 @@ impl Cores {
         let handed = handed.map_err(|_| other("the sources have ended"))?.into_iter().max().ok_or_else(|| other("there are no sources"))?;
         self.gauge.count(epochs.take_up_to(handed, &mut self.rest).map_err(NotReady::Other)?);
         drop(held);
-        let between = new.before.iter().map(|new| new.part.stage).filter(|stage| *stage != Stage::Source);
+        let goes_on = |stage: &Stage| *stage == Stage::Replica || !anew && *stage != Stage::Source;
+        let between = new.before.iter().map(|new| new.part.stage).filter(goes_on);
         waiting.extend(between.flat_map(|stage| self.directory.renew(stage, new)));
         let rings = Rings { inbox: Arc::clone(&epochs.inbox), ..Rings::default() };
         let elsewhere = Some(Remote(Arc::clone(&self.directory) as Arc<_>));

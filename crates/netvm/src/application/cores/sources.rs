@@ -83,7 +83,7 @@ impl Workers {
     }
 
     /// A stage in order; what it sends comes from the channel that this returns.
-    fn begin_stage(
+    pub(super) fn begin_stage(
         &mut self,
         part: &Arc<Part>,
         inputs: Inputs,

@@ -104,6 +104,11 @@ impl Gauge {
         lock(&self.levels).push(level);
     }
 
+    /// What waits there, and nothing else, waits for it from now on.
+    pub(super) fn waits_only(&self, levels: impl Iterator<Item = Level>) {
+        *lock(&self.levels) = levels.collect();
+    }
+
     /// It waits there for room.
     pub(super) fn sends(&self, level: Level) {
         lock(&self.outlets).push(level);

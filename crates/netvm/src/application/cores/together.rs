@@ -33,9 +33,9 @@ pub(super) fn together(handler: &str, values: Vec<String>, base: Option<u64>) ->
     }
 }
 
-/// Whether one of several could do it; if none, why the first could not.
+/// Whether one of several could do it; if none, why the first could not, if there is one.
 pub(super) fn any(done: Vec<Result<(), HandlerError>>) -> Result<(), HandlerError> {
-    if done.iter().any(Result::is_ok) { Ok(()) } else { done.into_iter().next().unwrap_or(Ok(())) }
+    if done.iter().any(Result::is_ok) { Ok(()) } else { done.into_iter().next().unwrap_or_else(|| Err(HandlerError::failed(GONE))) }
 }
 
 #[cfg(test)]
