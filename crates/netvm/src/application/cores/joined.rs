@@ -61,7 +61,10 @@ fn added(program: &Verified, before: &[u8], memories: &[&Vec<u8>]) -> Option<Vec
     let first = memories.first().filter(|first| first.len() == before.len())?;
     let (sums, mut free) = (sums_of(program), vec![false; before.len()]);
     let added = sums.iter().map(|sum| sum.at..sum.at + sum.bytes);
-    for range in added.chain(Scratch::of(program).ranges()) {
+    // What handlers say that are computed is left from when they were asked last.
+    let said = program.module().controls.iter().filter(|control| control.read && control.call);
+    let said = said.map(|control| control.at as usize..(control.at + control.ty.size()) as usize);
+    for range in added.chain(Scratch::of(program).ranges()).chain(said) {
         free.get_mut(range)?.fill(true);
     }
     let is_alike = |of: &&Vec<u8>| of.len() == free.len() && (0..free.len()).all(|at| free[at] || of[at] == first[at]);
