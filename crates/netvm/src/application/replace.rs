@@ -10,7 +10,7 @@
 //! old one goes on. The elements of the new one run as machine code at once, and as compiled C,
 //! where the engine is for that, when a compiler has made it beside the work.
 
-use super::cores::{New, Rearrangement};
+use super::cores::{New, PlacementFn, Rearrangement};
 use super::ready::Ready;
 use super::{Application, Graph, Reading, Settings};
 use crate::Error;
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Another version of a configuration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Version {
     /// The configuration.
     pub text: String,
@@ -73,6 +73,8 @@ pub struct Prepared {
     pub(super) version: Version,
     /// How it is placed, if that is what is new.
     pub(super) rearrangement: Option<Rearrangement>,
+    /// How the run was placed when it was prepared.
+    pub(super) place: Option<Arc<PlacementFn>>,
     /// How long that took.
     pub(super) took: Duration,
 }
@@ -142,7 +144,7 @@ impl Recipe {
             false => Ready::of(application.application(), self.engine, self.engines),
         };
         let (parts, version) = (Parts::Whole(Box::new(ready)), version.clone());
-        Ok(Prepared { application, parts, version, rearrangement: None, took: begun.elapsed() })
+        Ok(Prepared { application, parts, version, rearrangement: None, place: None, took: begun.elapsed() })
     }
 
     /// Puts the graph of a new version in the place of one.

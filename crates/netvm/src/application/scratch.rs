@@ -28,6 +28,7 @@ pub(crate) fn alone(program: &Verified) -> Vec<std::ops::Range<u32>> {
     let mut scratch = Scratch::of(program);
     if let Ok(Some((func, _))) = compiler::optimised(program, HandlerKind::Push, &passes::Options::default()) {
         scratch.take_computed(program, &func);
+        scratch.take_parts(program, &func);
     }
     scratch.ranges().into_iter().map(|range| range.start as u32..range.end as u32).collect()
 }
@@ -83,6 +84,25 @@ impl Scratch {
                 Some(place) => self.take(place.at.low as usize..(place.at.high + place.bytes) as usize),
                 None => self.0.fill(false),
             }
+        }
+    }
+
+    /// Takes out what accesses reach that reach other bytes, too: each access is to memory of one
+    /// kind.
+    fn take_parts(&mut self, program: &Verified, func: &Func) {
+        let places = Counters::of(program, func);
+        let all = func.blocks.iter().flat_map(|block| &block.ops);
+        let accessed: Vec<std::ops::Range<usize>> = all
+            .filter(|value| matches!(func.op(**value), Some(Op::Load(Space::Data, ..) | Op::Store(Space::Data, ..))))
+            .filter_map(|value| places.place(*value))
+            .map(|place| place.at.low as usize..(place.at.high + place.bytes) as usize)
+            .collect();
+        let is_mixed = |scratch: &[bool], at: &std::ops::Range<usize>| {
+            let its = scratch.get(at.clone()).unwrap_or_default();
+            its.iter().any(|is| *is) && (its.len() < at.len() || !its.iter().all(|is| *is))
+        };
+        while let Some(mixed) = accessed.iter().find(|at| is_mixed(&self.0, at)) {
+            self.take(mixed.clone());
         }
     }
 
@@ -193,6 +213,20 @@ mod tests {
         assert_eq!(of(&asked(9, "")), [12]);
         assert_eq!(of(&asked(32, "push 2 ushr")), [0_usize; 0]);
         assert_eq!(of(&asked(33, "push 2 ushr")), [12]);
+    }
+
+    /// Where memory is elsewhere for each run, an access is to one kind.
+    #[test]
+    fn what_an_access_reaches_beside_other_bytes_is_not_alone() {
+        let alone = |code: &str| {
+            let text = format!("segment .ports push_input a push_output b ends segment .push .datamem_size 16 pop {code} pkt.send b ends");
+            super::alone(&netil::verify(netil::asm::assemble(&text, "t").unwrap()).unwrap())
+        };
+        let [store, show] = [|at: u32| format!("pbl push {at} mstore.32 "), |at: u32| format!("push {at} umload.32 push 0 pstore.32 ")];
+        assert_eq!(alone(&[store(4), show(4)].concat()), [0..16]);
+        // What is read of 6 to 9 is not all of this run, so 4 and 5, which are stored with it, are
+        // not either.
+        assert_eq!(alone(&[store(4), show(6)].concat()), [0..4, 10..16]);
     }
 
     /// Of a copy, the bytes that it may read count; where its length is not known, all to the end

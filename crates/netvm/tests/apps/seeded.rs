@@ -142,7 +142,7 @@ fn place_on(cores: &mut Cores, ready: Option<Prepared>) -> bool {
             true
         }
         Err(why) => {
-            let known = ["have ended", "run ends", "is being made", "nothing is for replicas", "replicas, each of which"];
+            let known = ["have ended", "run ends", "is being made", "nothing is for replicas", "replicas, each of which", "meanwhile"];
             assert!(known.iter().any(|known| why.to_string().contains(known)), "{why}");
             false
         }
@@ -212,7 +212,7 @@ fn swap_on(cores: &mut Cores, ready: Option<Prepared>, place: PlacementChoice, (
             true
         }
         Err(why) => {
-            let known = ["have ended", "run ends", "is being made", "nothing is for replicas"];
+            let known = ["have ended", "run ends", "is being made", "nothing is for replicas", "meanwhile"];
             assert!(known.iter().any(|known| why.to_string().contains(known)), "{place:?}: {why}");
             false
         }

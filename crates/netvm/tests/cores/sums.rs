@@ -5,7 +5,7 @@ use super::{PlacementMode, assert_same, engines_there, folder, run_on};
 use netvm::application::{Application, Placement, Policies, Policy, Settings, Sort, Stage};
 use netvm::engines;
 
-const LENGTHS: &str = "FromDump(IN, STOP true) -> f :: LengthCount -> Queue -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);";
+const LENGTHS: &str = "FromDump(IN, STOP true) -> f :: LengthCount -> q :: Queue -> ToDump(OUT0); Idle -> Queue -> ToDump(OUT1);";
 const READS: [&str; 7] = ["f.all", "f.uncounted", "f.packets", "f.sums", "f.counts.count", "f.counts.list", "f.counts.dump"];
 
 fn application(text: &str) -> Application {
@@ -101,11 +101,12 @@ fn entries_are_written_as_in_one_table() {
         ("f.counts.remove", "fffe"),
         ("f.counts.add", "fffd 010000000000000002000000"),
         ("f.counts.add", "nonsense"),
+        ("q.counts.remove", "fffd"),
         ("f.counts.add", &named),
     ];
     let wanted = written(&folder, LENGTHS, None, &writes);
     assert!(wanted[0] == "done" && wanted[1] == "done" && wanted[2] == "done" && wanted[4] == "done", "{wanted:?}");
-    assert!(wanted[3] != "done" && wanted[5] != "done" && wanted[9] != "0", "{wanted:?}");
+    assert!(wanted[3] != "done" && wanted[5] != "done" && wanted[6] != "done" && wanted[10] != "0", "{wanted:?}");
     for place in [(false, 1), (false, 3), (true, 1), (true, 3)] {
         assert_eq!(written(&folder, LENGTHS, Some(place), &writes), wanted, "{place:?}");
     }

@@ -264,12 +264,15 @@ impl Graph {
         let others = self.topology.settings.elsewhere.clone().filter(|_| self.remote(node).is_none());
         let Some(others) = others else { return own };
         let spread = || others.0.spread(&format!("{}.{name}", self.core.nodes[node].name), text);
-        if !name.ends_with(".remove") {
-            return own.and_then(|()| spread());
+        match own {
+            // An entry may be another stage's.
+            Err(why) if name.ends_with(".remove") => spread().filter(Result::is_ok).unwrap_or(Err(why)),
+            Ok(()) if name.ends_with(".remove") => {
+                spread();
+                Ok(())
+            }
+            own => own.and_then(|()| spread().unwrap_or(Ok(()))),
         }
-        // An entry may be one stage's.
-        let others = spread();
-        if own.is_err() { others.or(own) } else { own }
     }
 
     fn read_of(&mut self, node: usize, name: &str, text: &str) -> Result<String, HandlerError> {

@@ -96,7 +96,7 @@ pub use profiler::Measured;
 pub use recorder::{OWN_BITS, Recorded, Sampler};
 pub use share::{Common, Layout as CommonLayout, Memory, Own, Policy, Share, Sum};
 pub use stats::{Conflict, LinkedStats, NodeStats, Stats, Transactions};
-pub use succeed::{Succession, Successor};
+pub use succeed::{Matches, Succession, Successor, matches};
 pub(crate) use text::seconds;
 pub use together::seed_of;
 

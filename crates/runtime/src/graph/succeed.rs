@@ -97,9 +97,24 @@ impl Graph {
     /// # Errors
     /// As [`Graph::succeed`].
     pub fn prepare(&mut self, application: &Application, factories: &Factories<'_>, settings: Settings) -> Result<Successor, Vec<Fault>> {
+        self.prepare_matched(application, None, factories, settings)
+    }
+
+    /// The same of a graph that is one stage of several, which are told by [`matches`] of the whole
+    /// applications which elements may be the same.
+    ///
+    /// # Errors
+    /// As [`Graph::succeed`].
+    pub fn prepare_matched(
+        &mut self,
+        application: &Application,
+        matches: Option<&Matches>,
+        factories: &Factories<'_>,
+        settings: Settings,
+    ) -> Result<Successor, Vec<Fault>> {
         self.rest();
         let same_info = self.topology.info == super::Info::of(application);
-        let kept = self.same(application, same_info);
+        let kept = self.same(application, same_info, matches);
         let settings = Settings { home: self.topology.settings.home.clone(), ..settings };
         let next = self.make_next(application, factories, settings, &kept.keys().copied().collect())?;
         Ok(Successor { next, kept })
@@ -116,7 +131,7 @@ impl Graph {
 
     /// By element of another application that would go on, the one of this graph that it is.
     pub fn kept(&self, application: &Application) -> BTreeMap<usize, usize> {
-        self.same(application, self.topology.info == super::Info::of(application))
+        self.same(application, self.topology.info == super::Info::of(application), None)
     }
 
     /// Whether the elements of another application would have the same together as those of this
@@ -127,7 +142,7 @@ impl Graph {
 
     /// What would become of the elements.
     pub fn plan(&self, application: &Application) -> Succession {
-        let kept = self.same(application, self.topology.info == super::Info::of(application));
+        let kept = self.same(application, self.topology.info == super::Info::of(application), None);
         let name = |index: usize| application.instances[index].name.clone();
         let mut plan = Succession::default();
         for (index, instance) in application.instances.iter().enumerate() {
@@ -165,27 +180,16 @@ impl Graph {
         plan
     }
 
-    /// By element of the new application, the one of this graph that it is. Names that a
-    /// configuration does not give shift when elements are added, so elements without one are told
-    /// apart by class and arguments, in the order of declaration.
-    fn same(&self, application: &Application, same_info: bool) -> BTreeMap<usize, usize> {
-        let mut unnamed: HashMap<(&str, &[String]), VecDeque<usize>> = HashMap::new();
-        for (at, node) in self.core.nodes.iter().enumerate().filter(|(_, node)| node.name.contains('@')) {
-            unnamed.entry((&node.class, &node.arguments)).or_default().push_back(at);
-        }
+    /// By element of the new application, the one of this graph that it is.
+    fn same(&self, application: &Application, same_info: bool, matches: Option<&Matches>) -> Matches {
+        let own = || self.core.nodes.iter().map(|node| (&node.name[..], &node.class[..], &node.arguments[..]));
+        let matches = matches.cloned().unwrap_or_else(|| matched(own(), application));
         let ports = ports(application);
-        let mut kept = BTreeMap::new();
-        for (index, instance) in application.instances.iter().enumerate() {
-            let arguments = arguments(application, index);
-            let old = match instance.name.contains('@') {
-                true => unnamed.get_mut(&(instance.class.as_str(), arguments)).and_then(VecDeque::pop_front),
-                false => self.topology.by_name.get(&instance.name).copied(),
-            };
-            if let Some(old) = old.filter(|old| self.is_same(*old, instance, arguments, ports[index], same_info)) {
-                kept.insert(index, old);
-            }
-        }
-        kept
+        let is_same = |(index, old): &(usize, usize)| {
+            let there = application.instances.get(*index).filter(|_| *old < self.core.nodes.len());
+            there.is_some_and(|instance| self.is_same(*old, instance, arguments(application, *index), ports[*index], same_info))
+        };
+        matches.into_iter().filter(is_same).collect()
     }
 
     fn is_same(&self, old: usize, instance: &Instance, arguments: &[String], ports: (usize, usize), same_info: bool) -> bool {
@@ -334,7 +338,7 @@ impl Graph {
     }
 
     /// An element made anew gets the entries that packets made in its tables.
-    fn keep_tables(&mut self, index: usize, before: &mut Body, succession: &mut Succession) {
+    pub(super) fn keep_tables(&mut self, index: usize, before: &mut Body, succession: &mut Succession) {
         let (name, now) = (self.core.nodes[index].name.clone(), self.core.clock.now());
         let graph = self.topology.settings.share.as_ref().map_or(0, |share| share.index);
         let (Body::Program(own), Body::Program(its)) = (&mut self.core.nodes[index].body, before) else { return };
@@ -366,6 +370,37 @@ impl Graph {
             _ => 0,
         }
     }
+}
+
+/// By element of an application, the one of another application that it may be.
+pub type Matches = BTreeMap<usize, usize>;
+
+/// By element of the new one of two applications, the one of the old one that it may be: it has the
+/// same name, or neither has one.
+pub fn matches(old: &Application, new: &Application) -> Matches {
+    let all = old.instances.iter().enumerate();
+    matched(all.map(|(at, instance)| (&instance.name[..], &instance.class[..], arguments(old, at))), new)
+}
+
+/// Names that a configuration does not give shift when elements are added, so elements without one
+/// are told apart by class and arguments, in the order of declaration.
+fn matched<'o>(old: impl Iterator<Item = (&'o str, &'o str, &'o [String])>, new: &'o Application) -> Matches {
+    let mut unnamed: HashMap<(&'o str, &'o [String]), VecDeque<usize>> = HashMap::new();
+    let mut named: HashMap<&str, usize> = HashMap::new();
+    for (at, (name, class, arguments)) in old.enumerate() {
+        match name.contains('@') {
+            true => unnamed.entry((class, arguments)).or_default().push_back(at),
+            false => _ = named.insert(name, at),
+        }
+    }
+    let old = |(index, instance): (usize, &'o Instance)| {
+        let old = match instance.name.contains('@') {
+            true => unnamed.get_mut(&(&instance.class[..], arguments(new, index))).and_then(VecDeque::pop_front),
+            false => named.get(&instance.name[..]).copied(),
+        };
+        Some((index, old?))
+    };
+    new.instances.iter().enumerate().filter_map(old).collect()
 }
 
 /// Elements by what they do, in the order of declaration.

@@ -10,6 +10,7 @@ use super::replay::{Replayed, Replica};
 use super::threads::Gauge;
 use super::workers::{Own, serve, wait_for_go};
 use super::{Making, NAP, NotMade, Part, Run, Stage, Teller, finish_graph, lock, run_epoch};
+use crate::control::why;
 use runtime::graph::ring::{Batch, Inbox, Rings};
 use runtime::graph::{Graph, Stream};
 use std::cell::Cell;
@@ -62,7 +63,8 @@ pub(super) fn run_between(own: Own, part: &Part, ends: Ends, replays: Option<(us
         }
         if let (Some(reply), Some(ends)) = (leaves.take(), ends.take()) {
             // Who asked has it all, or is gone with the run.
-            let _ = reply.send(Left { inputs: ends.inputs.into_all(), carried: graph.carry(|_| true) });
+            let recorded = why::noted(graph);
+            let _ = reply.send(Left { inputs: ends.inputs.into_all(), carried: graph.carry(|_| true), pins: Vec::new(), recorded });
             return;
         }
         ends = None;

@@ -52,8 +52,8 @@ pub(super) enum Request {
     Plan(Arc<Part>, Sender<Succession>),
     /// Its stage is to be no more: it gives up what it has, and ends.
     Leave(Sender<Left>),
-    /// Elements go on here that other graphs had; the names of those that do.
-    TakeIn(Vec<Carried>, Sender<Vec<String>>),
+    /// Elements go on here that other graphs had, each as the one with that number.
+    TakeIn(Vec<(usize, Carried)>, Sender<Succession>),
     /// Outputs are to be completed.
     Finish(Sender<()>),
 }
@@ -66,7 +66,7 @@ pub(super) enum Recording {
     /// As many as take a part of the time.
     Some(usize),
     /// Those of epochs that are to be recorded: each graph has a part of their ways.
-    Part(usize),
+    Part(usize, u64),
 }
 
 /// What became of packets on a thread.
@@ -197,6 +197,8 @@ pub(super) struct Directory {
 /// A handler, and what was written.
 type Written = (String, String);
 
+/// Numbers of threads, by which recorded packets are told apart; those of a series are behind.
+const SERIES: u64 = 1024;
 /// Writes to handlers of replicas that are kept for new ones.
 const MOST_WRITTEN: usize = 1 << 16;
 /// How long a thread is waited for that is to move: a batch takes milliseconds.
@@ -343,6 +345,20 @@ impl Directory {
         lock(&self.places).sums.get(element_of(handler)).cloned()
     }
 
+    /// Those of all elements.
+    pub(super) fn sums_by_element(&self) -> Vec<(String, Arc<[SumTable]>)> {
+        lock(&self.places).sums.iter().map(|(name, sums)| (name.clone(), Arc::clone(sums))).collect()
+    }
+
+    /// Whether a handler tells such a table, or runs code that may look into one.
+    fn tells_sums(&self, handler: &str) -> bool {
+        let places = lock(&self.places);
+        let Some((element, name)) = handler.split_once('.') else { return false };
+        let of_table = |sum: &SumTable| name.rsplit_once('.').is_some_and(|(table, _)| table == sum.name);
+        let calls = || places.calls.get(element).is_some_and(|calls| calls.contains(name));
+        places.sums.get(element).is_some_and(|sums| sums.iter().any(of_table) || calls())
+    }
+
     /// Enters an entry of a table that packets only add to: one replica has it, and no other has a
     /// part of it any more. `own`: one that is not among these has it already. None if it is no
     /// such table.
@@ -417,6 +433,15 @@ impl Directory {
         *lock(&self.recording)
     }
 
+    /// What threads keep that have the names of others before them: their numbers begin elsewhere.
+    pub(super) fn recording_anew(&self) -> Option<Recording> {
+        let mut recording = lock(&self.recording);
+        if let Some(Recording::Part(_, series)) = &mut *recording {
+            *series += 1;
+        }
+        *recording
+    }
+
     /// The packets whose ways are kept, with the names of their threads.
     pub(super) fn recorded(&self) -> Vec<(String, Vec<Noted>)> {
         let named = |worker: &Arc<Worker>| Some((worker.gauge.name().to_owned(), worker.ask(Request::Recorded)?));
@@ -444,7 +469,8 @@ impl Elsewhere for Directory {
             workers.truncate(1);
         }
         // Numbers in tables that packets only add to are joined, not lines.
-        if let Some(joined) = self.sums(handler).and_then(|_| self.read_joined(&workers, (handler, text), None)) {
+        let joined = self.tells_sums(handler).then(|| self.read_joined(&workers, (handler, text), None)).flatten();
+        if let Some(joined) = joined {
             return joined;
         }
         // An entry that was made from outside is in each of them, and is one.
@@ -486,7 +512,8 @@ impl Elsewhere for Directory {
 
     fn join(&self, handler: &str, text: &str, own: String, element: &mut dyn Here) -> Result<String, HandlerError> {
         let Ok(others) = self.who_has(handler) else { return Ok(own) };
-        if let Some(joined) = self.sums(handler).and_then(|_| self.read_joined(&others, (handler, text), Some(element))) {
+        let joined = self.tells_sums(handler).then(|| self.read_joined(&others, (handler, text), Some(element))).flatten();
+        if let Some(joined) = joined {
             return joined;
         }
         // As in `read`.
@@ -506,10 +533,10 @@ impl Elsewhere for Directory {
         told.or_else(|why| self.read_joined(&others, (handler, text), Some(element)).ok_or(why)?)
     }
 
-    fn spread(&self, handler: &str, text: &str) -> Result<(), HandlerError> {
-        let Ok(others) = self.who_has(handler) else { return Ok(()) };
+    fn spread(&self, handler: &str, text: &str) -> Option<Result<(), HandlerError>> {
+        let others = self.who_has(handler).ok().filter(|others| !others.is_empty())?;
         let entered = self.enter_sum(&others, (handler, text), true);
-        entered.unwrap_or_else(|| self.write(handler, &crate::p4::of_replica(text, 1)))
+        Some(entered.unwrap_or_else(|| self.write(handler, &crate::p4::of_replica(text, 1))))
     }
 }
 
@@ -566,6 +593,6 @@ pub(super) fn record(graph: &mut Graph, recording: Recording, thread: &str) -> R
     match recording {
         Recording::All(packets) => graph.record(packets, RECORD),
         Recording::Some(packets) => graph.record_some(packets, RECORD, why::PART),
-        Recording::Part(packets) => graph.record_part(packets, RECORD, scheduled::number(thread, false) as u64),
+        Recording::Part(packets, series) => graph.record_part(packets, RECORD, series * SERIES + scheduled::number(thread, false) as u64),
     }
 }

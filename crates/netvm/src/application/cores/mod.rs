@@ -83,8 +83,10 @@ pub use stage::{Order, Stage};
 pub(crate) use threads::is_called;
 pub use threads::{Thread, pin};
 
+use super::ready::Ready;
 use super::{Application, Fault, Graph, Host, Settings, Stream};
 use crate::Error;
+use crate::control::why::Noted;
 use crate::engines::{self, EngineInfo};
 use crate::sync::lock;
 use change::Change;
@@ -119,6 +121,8 @@ struct Making {
     engine: &'static EngineInfo,
     engines: engines::Settings,
     settings: Settings,
+    /// What programs run as, where that is compiled already.
+    ready: Option<Arc<Ready>>,
 }
 
 /// What all threads know of the run.
@@ -154,6 +158,8 @@ pub struct Cores {
     threads: Vec<JoinHandle<()>>,
     run: Arc<Run>,
     placement: Placement,
+    /// What is placed.
+    whole: Arc<app::Application>,
     /// It has live devices, and time is the machine's.
     live: bool,
     /// The caller's thread.
@@ -162,6 +168,8 @@ pub struct Cores {
     affinity: Affinity,
     /// By which sources packets come in, where that is known.
     origins: ways::Origins,
+    /// What threads had recorded of which the last placement but this one has none any more.
+    ended: Vec<(String, Vec<Noted>)>,
     /// What went wrong on the way of what was asked for, for people.
     news: Vec<String>,
     /// Who chooses the number of replicas, if somebody does.
@@ -209,7 +217,7 @@ impl Application {
     ) -> Result<Cores, Error> {
         let settings = self.own_settings(settings);
         let live = !settings.live.is_empty();
-        let making = Making { engine, engines, settings };
+        let making = Making { engine, engines, settings, ready: None };
         if placement.order == Order::Flow {
             return self.start_flows(placement, replicas.max(1), making, host);
         }
@@ -242,10 +250,12 @@ impl Application {
             threads,
             run,
             placement,
+            whole: Arc::new(self.application.clone()),
             live,
             gauge,
             affinity,
             origins,
+            ended: Vec::new(),
             news: Vec::new(),
             planner: None,
             plans: Vec::new(),
@@ -262,14 +272,20 @@ enum NotMade {
 
 /// The graph of a stage, its elements linked as the engine does that.
 fn finish_graph(part: &Part, making: Making, rings: Rings, elsewhere: Option<Remote>, host: Box<dyn Host>) -> Result<Graph, NotMade> {
-    let Making { engine, engines, settings } = making;
+    let Making { engine, engines, settings, ready } = making;
     let settings = Settings { rings: Some(rings), elsewhere, ..settings };
-    let mut graph = super::make(&part.application, engine, engines, settings, host).map_err(NotMade::Faults)?;
+    let made = match &ready {
+        Some(ready) => ready.with_factories(|factories| Graph::new(&part.application, factories, settings, host)),
+        None => super::make(&part.application, engine, engines, settings, host),
+    };
+    let mut graph = made.map_err(NotMade::Faults)?;
     // Queues that packets leave at once are of no use to bursts: what is behind them is.
     let passed = matches!(super::linked::cut_through(&part.application), Cow::Owned(_));
     let gathered = !passed && part.from.is_some_and(|from| part.to.is_empty() && graph.gather(&part.application, from));
-    if !gathered {
-        super::link(&part.application, &mut graph, engine, engines).map_err(NotMade::Other)?;
+    match &ready {
+        Some(ready) if !gathered => ready.link(&part.application, &mut graph),
+        None if !gathered => super::link(&part.application, &mut graph, engine, engines).map_err(NotMade::Other)?,
+        _ => {}
     }
     Ok(graph)
 }

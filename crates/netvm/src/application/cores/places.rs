@@ -5,8 +5,8 @@ use super::super::table_sums::{SumTable, sum_tables};
 use super::keys::pushed;
 use super::placement::Placement;
 use super::stage::Stage;
-use netil::app::Application;
-use std::collections::HashMap;
+use netil::app::{Application, Instance};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What is known of elements, by their names.
@@ -16,6 +16,8 @@ pub(super) struct Places {
     pub stages: HashMap<String, Stage>,
     /// Of elements in replicas, the tables that packets only add to.
     pub sums: HashMap<String, Arc<[SumTable]>>,
+    /// Of those, the handlers that run code.
+    pub calls: HashMap<String, BTreeSet<String>>,
 }
 
 impl Places {
@@ -31,9 +33,12 @@ impl Places {
             let sums = sum_tables(program, &pushed(program)?);
             (!sums.is_empty()).then(|| (name(at), sums.into()))
         };
-        Self {
-            stages: stages.map(|(at, stage)| (name(at), *stage)).collect(),
-            sums: placement.of(Stage::Replica).filter(own).filter_map(sums).collect(),
-        }
+        let sums: HashMap<String, Arc<[SumTable]>> = placement.of(Stage::Replica).filter(own).filter_map(sums).collect();
+        let called = application.instances.iter().filter(|instance| sums.contains_key(&instance.name));
+        let controls = |instance: &Instance| {
+            let all = instance.program().into_iter().flat_map(|program| &program.module().controls);
+            (instance.name.clone(), all.filter(|control| control.call).map(|control| control.name.clone()).collect())
+        };
+        Self { stages: stages.map(|(at, stage)| (name(at), *stage)).collect(), calls: called.map(controls).collect(), sums }
     }
 }

@@ -21,15 +21,21 @@ use super::inputs::{Inputs, NewInputs};
 use super::renewing::{New, NewPart, link};
 use super::workers::Workers;
 use super::{Cores, Epochs, Mode, Stage};
-use runtime::graph::{Carried, Fault, Succession, Successor};
+use crate::control::why::Noted;
+use netil::app::{Application, Body};
+use runtime::graph::{Carried, Fault, Matches, Succession, Successor};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 /// What a thread had whose stage is no more.
 pub(super) struct Left {
     pub inputs: Vec<Receiver>,
     pub carried: Vec<Carried>,
+    /// The cores of threads that were moved.
+    pub pins: Vec<(String, usize)>,
+    /// What it had recorded.
+    pub recorded: Option<Vec<Noted>>,
 }
 
 /// Stages in order that are ready, and not in the run yet.
@@ -54,60 +60,40 @@ impl New {
     }
 }
 
-impl NewPart {
-    fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|its| its == name)
-    }
-
-    /// Takes what is carried for it.
-    fn take(&self, carried: &mut Vec<Carried>) -> Vec<Carried> {
-        let (its, others) = std::mem::take(carried).into_iter().partition(|it: &Carried| self.has(it.name()));
-        *carried = others;
-        its
-    }
-}
-
 impl Cores {
-    /// The stages of elements in order, by name.
-    fn in_order(&self) -> HashMap<String, Stage> {
-        let stages = self.placement.stages.iter().zip(self.elements()).filter(|(stage, _)| is_in_order(**stage));
-        stages.map(|(stage, it)| (it.name, *stage)).collect()
-    }
-
     /// Whether elements would be in other stages in order than they are.
-    pub(super) fn recuts(&self, new: &New) -> bool {
-        let old = self.in_order();
-        let is_elsewhere = |part: &NewPart| part.names.iter().any(|name| old.get(name).is_some_and(|stage| *stage != part.part.stage));
-        self.placement.ordered() != new.placement.ordered() || new.ordered().chain([&new.rest]).any(is_elsewhere)
+    pub(super) fn recuts(&self, new: &New, matches: &Matches) -> bool {
+        let stages = matches.iter().map(|(new_one, old)| (new.placement.stages[*new_one], self.placement.stages[*old]));
+        let is_moved = |(to, from): (Stage, Stage)| to != from && is_in_order(to) && is_in_order(from);
+        self.placement.ordered() != new.placement.ordered() || stages.into_iter().any(is_moved)
     }
 
     /// Whether replicas keep their elements with another placement.
     ///
     /// # Errors
-    /// An element that would come into replicas, or out of them.
+    /// An element that would come into replicas, or out of them; each replica has all elements.
     pub(super) fn can_be_placed(&self, new: &New) -> Result<(), ChangeError> {
-        let elements = self.elements();
-        let mut old = self.placement.stages.iter().zip(&elements).map(|(stage, it)| (&it.name, *stage == Stage::Replica));
-        let will_be = |name: &String| new.replicas().is_some_and(|part| part.names.contains(name));
-        match old.find(|(name, is)| *is != will_be(name)) {
-            None => Ok(()),
-            Some((name, is)) => {
-                let way = if is { "out of" } else { "into" };
-                Err(ChangeError::fixed(format!(
-                    "`{name}` would come {way} replicas, each of which has a state of its own: begin the run so"
-                )))
-            }
-        }
+        let Mode::Total(_) = self.mode else {
+            return Err(ChangeError::fixed("with --order flow each replica has all elements: there are no other stages"));
+        };
+        let is_other = |(old, new): (&Stage, &Stage)| (*old == Stage::Replica) != (*new == Stage::Replica);
+        let Some(at) = self.placement.stages.iter().zip(&new.placement.stages).position(is_other) else { return Ok(()) };
+        let (name, way) = (&self.whole.instances[at].name, if self.placement.stages[at] == Stage::Replica { "out of" } else { "into" });
+        Err(ChangeError::fixed(format!("`{name}` would come {way} replicas, each of which has a state of its own: begin the run so")))
     }
 
     /// What would become of elements that move from one stage in order to another.
-    pub(super) fn note_moves(&self, new: &New, succession: &mut Succession) {
-        let old = self.in_order();
-        let names = || new.ordered().chain([&new.rest]).flat_map(|part| &part.names);
-        let kept: Vec<String> = names().filter(|name| old.contains_key(*name)).cloned().collect();
-        let made: Vec<String> = names().filter(|name| !old.contains_key(*name) && !succession.made.contains(name)).cloned().collect();
+    pub(super) fn note_moves(&self, (new, application): (&New, &Application), matches: &Matches, succession: &mut Succession) {
+        let in_order = (0..application.instances.len()).filter(|at| is_in_order(new.placement.stages[*at]));
+        let (kept, made): (Vec<usize>, Vec<usize>) = in_order.partition(|at| {
+            let old = matches.get(at).filter(|old| is_in_order(self.placement.stages[**old]));
+            old.is_some_and(|old| is_alike((&self.whole, *old), (application, *at)))
+        });
+        let names = |all: Vec<usize>| all.into_iter().map(|at| application.instances[at].name.clone()).collect::<Vec<String>>();
+        succession.kept.retain(|name| !made.iter().any(|at| application.instances[*at].name == *name));
+        let made = names(made).into_iter().filter(|name| !succession.made.contains(name)).collect::<Vec<_>>();
         succession.made.extend(made);
-        note_kept(&kept, succession);
+        note_kept(&names(kept), succession);
     }
 
     /// Begins the threads of other stages in order, which make their elements.
@@ -119,6 +105,7 @@ impl Cores {
         let mut workers = Workers::new(crew.base(new.making.clone()));
         let (mut inputs, feeds) = Inputs::new(Vec::new());
         for it in new.ordered() {
+            workers.base.making.ready = Some(Arc::clone(&it.ready));
             let result = workers.begin_stage(&it.part, inputs, None, &new.placement).map_err(ChangeError::failed)?;
             (inputs, _) = Inputs::new(vec![result]);
         }
@@ -140,26 +127,33 @@ impl Cores {
     pub(super) fn go_on_cut_anew(
         &mut self,
         own: Successor,
-        new: &New,
+        (new, matches): (&New, &Matches),
         fresh: Fresh,
         succession: &mut Succession,
     ) -> Result<Vec<Fault>, ChangeError> {
-        let Left { inputs, mut carried } = self.end_stages()?;
+        let Left { inputs, mut carried, pins, .. } = self.end_stages()?;
+        let to: HashMap<usize, usize> = matches.iter().map(|(new_one, old)| (*old, *new_one)).collect();
+        let stage_of = |old: usize| to.get(&old).map(|at| new.placement.stages[*at]);
         let (next, its) = own.accede(&mut self.rest);
         let mut old = std::mem::replace(&mut self.rest, next);
-        carried.extend(old.carry(|name| new.ordered().any(|part| part.has(name))));
-        let mut kept = self.rest.take_in(new.rest.take(&mut carried));
+        carried.extend(old.carry(|number| matches!(stage_of(number), Some(Stage::Ordered(_)))));
+        let mut take = |stage: Stage| {
+            let (its, others): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut carried).into_iter().partition(|it: &Carried| stage_of(it.number()) == Some(stage));
+            carried = others;
+            its.into_iter().filter_map(|it: Carried| Some((*to.get(&it.number())?, it))).collect::<Vec<_>>()
+        };
+        let taken = self.rest.take_in(take(Stage::Rest));
         link(&mut self.rest, &new.rest.part, &new.rest.ready);
         new.add(succession, Stage::Rest, its);
+        let mut kept = new.add_taken(succession, &new.rest, taken);
         for (part, worker) in new.ordered().zip(&fresh.workers) {
-            let its = part.take(&mut carried);
-            let went_on = worker.ask(|reply| Request::TakeIn(its, reply)).ok_or_else(|| ChangeError::failed(SILENT))?;
-            let made = part.names.iter().filter(|name| !went_on.contains(name)).cloned().collect();
-            new.add(succession, part.part.stage, Succession { made, ..Succession::default() });
-            kept.extend(went_on);
+            let its = take(part.part.stage);
+            let taken = worker.ask(|reply| Request::TakeIn(its, reply)).ok_or_else(|| ChangeError::failed(SILENT))?;
+            kept.extend(new.add_taken(succession, part, taken));
         }
         note_kept(&kept, succession);
-        self.enter(inputs, fresh);
+        self.enter(inputs, fresh, &pins);
         Ok(old.finish())
     }
 
@@ -169,12 +163,15 @@ impl Cores {
         let Mode::Total(epochs) = &mut self.mode else { return Err(ChangeError::fixed("there are no stages")) };
         let workers = self.directory.take_ordered();
         let last = std::mem::replace(&mut epochs.inputs, Inputs::new(Vec::new()).0);
-        let mut left = Left { inputs: last.into_all(), carried: Vec::new() };
+        let pins = workers.iter().map(|worker| worker.gauge().thread(true)).filter_map(|it| Some((it.name, it.core?))).collect();
+        let mut left = Left { inputs: last.into_all(), carried: Vec::new(), pins, recorded: None };
+        self.ended.clear();
         // The last one first: to one whose sender is gone, the run ends.
         for worker in workers.iter().rev() {
             let its = worker.ask(Request::Leave).ok_or_else(|| ChangeError::failed(SILENT))?;
             left.inputs = its.inputs;
             left.carried.extend(its.carried);
+            self.ended.extend(its.recorded.map(|recorded| (worker.gauge().name().to_owned(), recorded)));
         }
         let names: BTreeSet<&str> = workers.iter().map(|worker| worker.gauge().name()).collect();
         let is_one = |thread: &JoinHandle<()>| thread.thread().name().is_some_and(|name| names.contains(name));
@@ -185,8 +182,9 @@ impl Cores {
         Ok(left)
     }
 
-    /// Lets the first stage in order receive from those, and all others run.
-    fn enter(&mut self, receivers: Vec<Receiver>, fresh: Fresh) {
+    /// Lets the first stage in order receive from those, and all others run, on the cores that
+    /// threads of their names had.
+    fn enter(&mut self, receivers: Vec<Receiver>, fresh: Fresh, pins: &[(String, usize)]) {
         let Mode::Total(Epochs { crew: Some(crew), inputs: own, .. }) = &mut self.mode else { return };
         let Fresh { threads, workers, feeds, inputs } = fresh;
         match inputs {
@@ -205,14 +203,41 @@ impl Cores {
             }
         }
         self.gauge.waits_only(own.levels());
-        let recording = self.directory.recording();
+        let recording = self.directory.recording_anew();
         for worker in workers {
             recording.into_iter().for_each(|recording| _ = worker.send(Request::Record(recording, mpsc::channel().0)));
             worker.send(Request::Go);
             self.directory.add(worker);
         }
         self.threads.extend(threads);
+        // Those that there are no more have none.
+        pins.iter().for_each(|(name, core)| _ = self.directory.move_to(name, Some(*core)));
     }
+}
+
+impl New {
+    /// What became of elements that came to a stage; the names of those that went on.
+    fn add_taken(&self, all: &mut Succession, part: &NewPart, taken: Succession) -> Vec<String> {
+        let made = part.names.iter().filter(|name| !taken.kept.contains(name)).cloned().collect();
+        let (kept, stage) = (taken.kept.clone(), part.part.stage);
+        // What the last stage had is known.
+        let made = if stage == Stage::Rest { Vec::new() } else { made };
+        self.add(all, stage, Succession { made, ..taken });
+        kept
+    }
+}
+
+/// Whether an element of one application is that of another one.
+fn is_alike((old, at): (&Application, usize), (new, to): (&Application, usize)) -> bool {
+    let ((one, other), arguments) = ((&old.instances[at], &new.instances[to]), |of: &Application, at: usize| of.arguments.get(at).cloned());
+    one.class == other.class
+        && match (&one.body, &other.body) {
+            (Body::BuiltIn(own), Body::BuiltIn(its)) => own == its,
+            (Body::Program(own), Body::Program(its)) => {
+                arguments(old, at) == arguments(new, to) && own.module().is_equal_but_for_name(its.module())
+            }
+            _ => false,
+        }
 }
 
 const SILENT: &str = "a thread of the run does not answer";

@@ -21,6 +21,7 @@
 //! there was something, or the other way round; elements that keep state by flow, if packets were
 //! to go to replicas by another function. They are told.
 
+use super::super::table_sums::SumTable;
 use super::bases::Bases;
 use super::cut::{Cut, Part, cut};
 use super::error::{ChangeError, PlacementError};
@@ -36,7 +37,7 @@ use crate::application::replace::{Parts, Prepared};
 use crate::application::{Application, Graph, Recipe, Replaced, Version};
 use netil::app;
 use runtime::graph::ring::{Batch, Remote, Rings};
-use runtime::graph::{Fault, Settings, Succession, Successor};
+use runtime::graph::{Fault, Matches, Settings, Succession, Successor, matches};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -98,8 +99,9 @@ impl Renewal {
         let read = self.recipe.read(version, self.records.load(Ordering::Relaxed)).and_then(|new| new.check().map(|()| new));
         let application = read.map_err(ChangeError::invalid)?;
         let placement = place(&application)?;
-        let new = Box::new(New::of(&self.recipe, &application, placement, planned));
-        Ok(Prepared { application, parts: Parts::Stages(new), version: version.clone(), rearrangement: None, took: begun.elapsed() })
+        let parts = Parts::Stages(Box::new(New::of(&self.recipe, &application, placement, planned)));
+        let (version, place) = (version.clone(), Some(Arc::clone(&lock(&self.place))));
+        Ok(Prepared { application, parts, version, rearrangement: None, place, took: begun.elapsed() })
     }
 
     /// That version runs now, placed so if it is another placement.
@@ -202,9 +204,10 @@ impl Cores {
     /// Why this run cannot be replaced by it, or elements that cannot be made; then it goes on as
     /// it was.
     pub fn succeed(&mut self, prepared: Prepared, plan: bool) -> Result<Replaced, ChangeError> {
-        let Prepared { application, parts, version, rearrangement, took: prepared } = prepared;
+        let Prepared { application, parts, version, rearrangement, place, took: prepared } = prepared;
         let Parts::Stages(mut new) = parts else { return Err(ChangeError::fixed("it was prepared for one thread")) };
         self.can_become(&new.placement, application.application())?;
+        self.is_up_to_date(&place, rearrangement.is_some().then_some(&version))?;
         if rearrangement.is_some() {
             self.can_be_placed(&new)?;
         }
@@ -214,7 +217,7 @@ impl Cores {
         }
         if plan {
             let succession = match &self.mode {
-                Mode::Total(_) => self.planned_succession(&new),
+                Mode::Total(_) => self.planned_succession(application.application(), &new),
                 Mode::Flow(_) => self.planned_of_flows(&new),
             };
             return Ok(Replaced { succession, pause: Duration::ZERO, prepared, faults: Vec::new() });
@@ -229,6 +232,17 @@ impl Cores {
         }
         numbers.into_iter().for_each(|(replicas, pins)| self.arrange(replicas, &pins));
         Ok(Replaced { prepared, ..done })
+    }
+
+    /// Whether the placement of the run, and its version where that stays, are those that something
+    /// was prepared for.
+    fn is_up_to_date(&self, place: &Option<Arc<PlacementFn>>, version: Option<&Version>) -> Result<(), ChangeError> {
+        let Some(renewal) = &self.renewal else { return Ok(()) };
+        let is_placed_so = place.as_ref().is_none_or(|place| Arc::ptr_eq(place, &lock(&renewal.place)));
+        match is_placed_so && version.is_none_or(|version| *version == *lock(&renewal.current)) {
+            true => Ok(()),
+            false => Err(ChangeError::failed("another version or placement has come meanwhile: ask once more")),
+        }
     }
 
     /// What a placement says of replicas and cores; what cannot be is told.
@@ -261,27 +275,43 @@ impl Cores {
             Some(_) if old.flow != new.flow && old.flow != Flow::Any && new.flow != Flow::Any => {
                 refused("packets would go to replicas by another function, and elements keep state by flow")
             }
-            Some(_) => Ok(()),
+            Some(_) => match self.no_more_sums(new, application) {
+                Some(name) => refused(&format!("each replica has a part of the sums that `{name}` keeps in a table")),
+                None => Ok(()),
+            },
         }
     }
 
-    fn planned_succession(&self, new: &New) -> Succession {
+    /// An element in replicas with a table that packets only added to, and now do more to.
+    fn no_more_sums(&self, new: &Placement, application: &app::Application) -> Option<String> {
+        let (old, new) = (self.directory.sums_by_element(), Places::of(new, application));
+        let is_less = |(name, tables): &(String, Arc<[SumTable]>)| {
+            let is_there = |table: &SumTable| new.sums.get(name).is_some_and(|sums| sums.iter().any(|sum| sum.name == table.name));
+            new.stages.get(name) == Some(&Stage::Replica) && !tables.iter().all(is_there)
+        };
+        old.into_iter().find(is_less).map(|(name, _)| name)
+    }
+
+    fn planned_succession(&self, application: &app::Application, new: &New) -> Succession {
         let mut succession = Succession::default();
         new.add(&mut succession, Stage::Rest, self.rest.plan(&new.rest.part.application));
         for (stage, plan) in self.directory.plan(&new.before) {
             new.add(&mut succession, stage, plan);
         }
-        if self.recuts(new) {
-            self.note_moves(new, &mut succession);
+        let matches = matches(&self.whole, application);
+        if self.recuts(new, &matches) {
+            self.note_moves((new, application), &matches, &mut succession);
         }
         succession
     }
 
     fn renew(&mut self, application: &Application, new: New) -> Result<Replaced, ChangeError> {
-        let fresh = if self.recuts(&new) { Some(self.begin_stages(&new)?) } else { None };
         let begun = Instant::now();
-        let mut waiting = self.directory.renew(Stage::Source, &new);
-        let found = self.rest_and_prepare(&new, fresh.is_some(), &mut waiting);
+        let whole = Arc::new(application.application().clone());
+        let matches = Arc::new(matches(&self.whole, &whole));
+        let fresh = if self.recuts(&new, &matches) { Some(self.begin_stages(&new)?) } else { None };
+        let mut waiting = self.directory.renew(Stage::Source, &new, Some(&matches));
+        let found = self.rest_and_prepare(&new, (fresh.is_some(), &matches), &mut waiting);
         let own = found.and_then(|own| waiting.iter().try_for_each(|it| it.is_prepared()).map(|()| own));
         let own = own.map_err(|not_ready| {
             // Those that are told nothing give up as well.
@@ -302,7 +332,7 @@ impl Cores {
         let mut succession = Succession::default();
         let mut faults = match fresh {
             // Nothing comes to a stage that is to end.
-            Some(fresh) => self.go_on_cut_anew(own, &new, fresh, &mut succession).inspect(|_| go()).inspect_err(|_| go())?,
+            Some(fresh) => self.go_on_cut_anew(own, (&new, &matches), fresh, &mut succession).inspect(|_| go()).inspect_err(|_| go())?,
             None => {
                 go();
                 let (own, faults) = accede(&mut self.rest, own, |graph| link(graph, &new.rest.part, &new.rest.ready));
@@ -317,13 +347,18 @@ impl Cores {
             bases.extend(renewed.bases);
         }
         let pause = begun.elapsed();
-        self.become_new(application.application(), new, bases);
+        self.become_new(whole, new, bases);
         Ok(Replaced { succession, pause, prepared: Duration::ZERO, faults })
     }
 
     /// Lets all packets that are on their way go through, and all threads prepare their parts;
     /// `anew`: but for stages in order, which are begun anew.
-    fn rest_and_prepare(&mut self, new: &New, anew: bool, waiting: &mut Vec<Waiting>) -> Result<Successor, NotReady> {
+    fn rest_and_prepare(
+        &mut self,
+        new: &New,
+        (anew, matches): (bool, &Arc<Matches>),
+        waiting: &mut Vec<Waiting>,
+    ) -> Result<Successor, NotReady> {
         let Mode::Total(epochs) = &mut self.mode else { return Err(NotReady::Other(ChangeError::fixed(""))) };
         let relief = self.directory.relief();
         let held = relief.as_ref().map(|relief| relief.hold());
@@ -334,22 +369,23 @@ impl Cores {
         drop(held);
         let goes_on = |stage: &Stage| *stage == Stage::Replica || !anew && *stage != Stage::Source;
         let between = new.before.iter().map(|new| new.part.stage).filter(goes_on);
-        waiting.extend(between.flat_map(|stage| self.directory.renew(stage, new)));
+        waiting.extend(between.flat_map(|stage| self.directory.renew(stage, new, Some(matches))));
         let rings = Rings { inbox: Arc::clone(&epochs.inbox), ..Rings::default() };
         let elsewhere = Some(Remote(Arc::clone(&self.directory) as Arc<_>));
         let settings = Settings { rings: Some(rings), elsewhere, ..new.making.settings.clone() };
-        prepare(&mut self.rest, &new.rest.part, &new.rest.ready, settings).map_err(NotReady::Faults)
+        prepare(&mut self.rest, &new.rest.part, &new.rest.ready, (settings, Some(matches))).map_err(NotReady::Faults)
     }
 
-    fn become_new(&mut self, application: &app::Application, new: New, bases: Bases) {
+    fn become_new(&mut self, application: Arc<app::Application>, new: New, bases: Bases) {
         let Some(replicas) = new.replicas().map(|new| Arc::clone(&new.part)) else { return };
         let New { placement, state, making, .. } = new;
-        self.directory.become_new(Places::of(&placement, application), bases);
-        self.origins = ways::origins(application, &placement);
+        self.directory.become_new(Places::of(&placement, &application), bases);
+        self.origins = ways::origins(&application, &placement);
         if let Mode::Total(Epochs { crew: Some(crew), .. }) = &mut self.mode {
             crew.become_new(making, replicas, (&placement, state));
         }
         self.placement = placement;
+        self.whole = application;
     }
 }
 
@@ -376,7 +412,7 @@ impl New {
             Order::Flow => whole(application.application(), &placement),
         };
         let settings = application.own_settings(recipe.settings.clone());
-        let making = Making { engine: recipe.engine, engines: recipe.engines, settings };
+        let making = Making { engine: recipe.engine, engines: recipe.engines, settings, ready: None };
         let new = |part: Part| {
             // The first replica of a whole application has the programs of the others.
             let ready = match planned {
@@ -394,9 +430,9 @@ impl New {
 
 impl Directory {
     /// Asks the threads of a stage to go on with their parts of another version.
-    pub(super) fn renew(&self, stage: Stage, new: &New) -> Vec<Waiting> {
+    pub(super) fn renew(&self, stage: Stage, new: &New, matches: Option<&Arc<Matches>>) -> Vec<Waiting> {
         let ask = |(worker, part): (&Arc<super::handlers::Worker>, &NewPart)| {
-            let (renewing, waiting) = new.renewing(part);
+            let (renewing, waiting) = new.renewing(part, matches);
             worker.send(Request::Renew(Box::new(renewing))).then_some(waiting)
         };
         let workers = self.workers();

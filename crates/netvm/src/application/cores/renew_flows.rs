@@ -111,7 +111,7 @@ impl Cores {
 
     /// Waits until all replicas have run what they had taken.
     fn rest_all(&mut self, new: &New, replicas: usize) -> Result<Vec<Waiting>, ChangeError> {
-        let waiting = self.directory.renew(Stage::Replica, new);
+        let waiting = self.directory.renew(Stage::Replica, new, None);
         self.rest.rest();
         let rest = waiting.iter().all(|it| it.rests.recv_timeout(PATIENCE).is_ok());
         if rest && waiting.len() + 1 == replicas { Ok(waiting) } else { Err(ChangeError::failed("the run ends")) }
@@ -124,7 +124,7 @@ impl Cores {
             share: Some(share),
             ..new.making.settings.clone()
         };
-        prepare(&mut self.rest, &new.rest.part, &new.rest.ready, settings)
+        prepare(&mut self.rest, &new.rest.part, &new.rest.ready, (settings, None))
     }
 
     fn accede_all(&mut self, own: Successor, new: &New, waiting: &[Waiting]) -> (Succession, Vec<Fault>, Bases) {

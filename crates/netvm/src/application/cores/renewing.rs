@@ -6,7 +6,7 @@ use super::cut::Part;
 use super::{Flow, Graph, Making, Placement, Stage};
 use crate::application::ready::Ready;
 use runtime::graph::ring::{Dispatcher, FlowState, Rings};
-use runtime::graph::{Fault, Settings, Succession, Successor};
+use runtime::graph::{Fault, Matches, Settings, Succession, Successor};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -16,6 +16,8 @@ pub(super) struct Renewing {
     part: Arc<Part>,
     ready: Arc<Ready>,
     making: Making,
+    /// Which elements may be the same, where it is one stage of several.
+    matches: Option<Arc<Matches>>,
     flow: Flow,
     state: FlowState,
     /// How many epochs it has handed over, now that it rests.
@@ -83,10 +85,10 @@ impl Renewing {
     }
 
     fn work(self, graph: &mut Graph, settings: Settings, handed: u64, link: impl FnOnce(&mut Graph)) {
-        let Self { part, ready, rests, prepared, go, done, .. } = self;
+        let Self { part, ready, matches, rests, prepared, go, done, .. } = self;
         // Who asked may have gone; then nobody says that it is to go on with the new one.
         let _ = rests.send(handed);
-        let successor = match prepare(graph, &part, &ready, settings) {
+        let successor = match prepare(graph, &part, &ready, (settings, matches.as_deref())) {
             Ok(successor) => successor,
             Err(faults) => return drop(prepared.send(Err(faults))),
         };
@@ -101,8 +103,14 @@ impl Renewing {
     }
 }
 
-pub(super) fn prepare(graph: &mut Graph, part: &Part, ready: &Ready, settings: Settings) -> Result<Successor, Vec<Fault>> {
-    ready.with_factories(|factories| graph.prepare(&part.application, factories, settings))
+/// `matches`: which elements may be the same, where it is one stage of several.
+pub(super) fn prepare(
+    graph: &mut Graph,
+    part: &Part,
+    ready: &Ready,
+    (settings, matches): (Settings, Option<&Matches>),
+) -> Result<Successor, Vec<Fault>> {
+    ready.with_factories(|factories| graph.prepare_matched(&part.application, matches, factories, settings))
 }
 
 /// The new graph in the place of the old one; what that could not complete.
@@ -153,12 +161,13 @@ impl New {
     }
 
     /// What a thread is to do, and who waits for it.
-    pub(super) fn renewing(&self, new: &NewPart) -> (Renewing, Waiting) {
+    pub(super) fn renewing(&self, new: &NewPart, matches: Option<&Arc<Matches>>) -> (Renewing, Waiting) {
         let ((rests, rested), (prepared, ready), (go, goes), (done, renewed)) = (channel(), channel(), channel(), channel());
         let (begin, begins) = channel();
         let (part, compiled) = (Arc::clone(&new.part), Arc::clone(&new.ready));
         let (making, flow, state) = (self.making.clone(), self.placement.flow, self.state);
-        let renewing = Renewing { part, ready: compiled, making, flow, state, rests, prepared, begins, go: goes, done };
+        let matches = matches.cloned();
+        let renewing = Renewing { part, ready: compiled, making, matches, flow, state, rests, prepared, begins, go: goes, done };
         (renewing, Waiting { stage: new.part.stage, rests: rested, prepared: ready, begins: begin, go, done: renewed })
     }
 

@@ -39,13 +39,13 @@ impl Cores {
     /// It has none.
     pub fn record(&mut self, packets: usize, all: bool) -> Result<(), String> {
         let recording = match (&self.mode, all) {
-            (Mode::Total(_), _) => Recording::Part(packets),
+            (Mode::Total(_), _) => Recording::Part(packets, 0),
             (Mode::Flow(_), true) => Recording::All(packets),
             (Mode::Flow(_), false) => Recording::Some(packets),
         };
         // Packets of all replicas come to the last stage.
         let replicas = self.replicas().map_or(1, |replicas| replicas.active.clamp(1, MOST_KEPT));
-        let own = if let Recording::Part(packets) = recording { Recording::Part(packets * replicas) } else { recording };
+        let own = if let Recording::Part(packets, series) = recording { Recording::Part(packets * replicas, series) } else { recording };
         handlers::record(&mut self.rest, own, self.gauge.name())?;
         self.directory.record(recording)?;
         if let Mode::Total(epochs) = &self.mode {
@@ -59,7 +59,7 @@ impl Cores {
     pub fn recorded(&self) -> Option<Vec<Value>> {
         let own = crate::control::why::noted(&self.rest)?;
         let crashed = self.run.crashes.all().into_iter().filter_map(|crash| Some((crash.thread, crash.packets?)));
-        let others = self.directory.recorded().into_iter().chain(crashed);
+        let others = self.directory.recorded().into_iter().chain(crashed).chain(self.ended.iter().cloned());
         let all = [(self.gauge.name().to_owned(), own)].into_iter().chain(others).collect();
         Some(match &self.mode {
             Mode::Total(_) => joined(all, &self.origins),

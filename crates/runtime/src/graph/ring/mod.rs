@@ -80,13 +80,11 @@ pub trait Elsewhere: Send + Sync {
         Ok(own)
     }
 
-    /// Writes a handler of an element that is in several stages in the others.
-    ///
-    /// # Errors
-    /// As [`Graph::write`].
-    fn spread(&self, handler: &str, text: &str) -> Result<(), HandlerError> {
+    /// Writes a handler of an element that is in several stages in the others; none if no other
+    /// has it. It fails as [`Graph::write`] does.
+    fn spread(&self, handler: &str, text: &str) -> Option<Result<(), HandlerError>> {
         let _ = (handler, text);
-        Ok(())
+        None
     }
 }
 
