@@ -150,11 +150,11 @@ fn place_on(cores: &mut Cores, ready: Option<Prepared>) -> bool {
 }
 
 /// Reads where stages are cut; there are as many replicas as there were.
-fn cut(text: &str, replicas: usize) -> Result<Rearrangement, String> {
+fn cut(text: &str, replicas: usize) -> Result<Rearrangement, PlacementError> {
     let cutting = match text {
         "nowhere" => None,
         "queues" => Some(Cutting::Queues),
-        threads => Some(Cutting::Threads(threads.parse().map_err(|_| threads.to_owned())?)),
+        threads => Some(Cutting::Threads(threads.parse().map_err(|_| PlacementError::Asked(threads.to_owned()))?)),
     };
     let place = cutting.map_or(PlacementChoice::Total(replicas), |cutting| PlacementChoice::Pipeline(replicas, cutting));
     Ok(Rearrangement { place: Box::new(move |application| place.placement(application)), replicas: Some(replicas), pins: Vec::new() })

@@ -100,8 +100,8 @@ impl Graph {
         self.prepare_matched(application, None, factories, settings)
     }
 
-    /// The same of a graph that is one stage of several, which are told by [`matches`] of the whole
-    /// applications which elements may be the same.
+    /// Makes that of one stage of several: [`matches`] of the whole applications say which elements
+    /// may be the same.
     ///
     /// # Errors
     /// As [`Graph::succeed`].

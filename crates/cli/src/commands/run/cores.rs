@@ -220,8 +220,8 @@ pub(super) fn run(
 }
 
 /// Another placement, as it is written.
-fn rearranged(text: &str, order: Kept, (relax, state): &(Vec<String>, Vec<State>)) -> Result<Rearrangement, String> {
-    let place = parse(text)?;
+fn rearranged(text: &str, order: Kept, (relax, state): &(Vec<String>, Vec<State>)) -> Result<Rearrangement, PlacementError> {
+    let place = parse(text).map_err(PlacementError::Asked)?;
     let replicas = (place != ReplicaPlacement::Auto).then(|| place.replicas());
     let pins = if let ReplicaPlacement::Written(placed) = &place { placed.pins.clone() } else { Vec::new() };
     let (relax, state) = (relax.clone(), state.clone());

@@ -56,7 +56,7 @@ pub struct Rearrangement {
 }
 
 /// Reads a placement as people write it.
-pub type ReadPlacementFn = Box<dyn Fn(&str) -> Result<Rearrangement, String> + Send + Sync>;
+pub type ReadPlacementFn = Box<dyn Fn(&str) -> Result<Rearrangement, PlacementError> + Send + Sync>;
 
 /// How long threads may take until they rest, and to make their parts.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -88,7 +88,7 @@ impl Renewal {
     /// What is wrong with it.
     pub(crate) fn prepare_placement(&self, text: &str, planned: bool) -> Result<Prepared, ChangeError> {
         let reads = lock(&self.reads).clone().ok_or_else(|| ChangeError::fixed("the placement of this run cannot change"))?;
-        let rearrangement = reads(text).map_err(ChangeError::invalid)?;
+        let rearrangement = reads(text)?;
         let version = lock(&self.current).clone();
         let prepared = self.prepare_placed(&version, &rearrangement.place, planned)?;
         Ok(Prepared { rearrangement: Some(rearrangement), ..prepared })
