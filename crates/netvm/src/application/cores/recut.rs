@@ -48,6 +48,29 @@ pub(super) struct Fresh {
     inputs: Option<Inputs>,
 }
 
+/// Elements on their way to other stages.
+struct Moving<'n> {
+    carried: Vec<Carried>,
+    /// By element of the version that runs, which one it is to be.
+    to: HashMap<usize, usize>,
+    new: &'n New,
+}
+
+impl Moving<'_> {
+    /// The stage that an element is to be in, if it is one of the new version.
+    fn stage_of(&self, number: usize) -> Option<Stage> {
+        self.to.get(&number).map(|at| self.new.placement.stages[*at])
+    }
+
+    /// Those of a stage, with their new numbers.
+    fn take(&mut self, stage: Stage) -> Vec<(usize, Carried)> {
+        let (its, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.carried).into_iter().partition(|it| self.stage_of(it.number()) == Some(stage));
+        self.carried = others;
+        its.into_iter().filter_map(|it| Some((*self.to.get(&it.number())?, it))).collect()
+    }
+}
+
 /// Whether a stage has all packets in their order.
 fn is_in_order(stage: Stage) -> bool {
     matches!(stage, Stage::Ordered(_) | Stage::Rest)
@@ -131,28 +154,24 @@ impl Cores {
         fresh: Fresh,
         succession: &mut Succession,
     ) -> Result<Vec<Fault>, ChangeError> {
-        let Left { inputs, mut carried, pins, .. } = self.end_stages()?;
-        let to: HashMap<usize, usize> = matches.iter().map(|(new_one, old)| (*old, *new_one)).collect();
-        let stage_of = |old: usize| to.get(&old).map(|at| new.placement.stages[*at]);
+        let Left { inputs, carried, pins, .. } = self.end_stages()?;
+        let mut moving = Moving { carried, to: matches.iter().map(|(new_one, old)| (*old, *new_one)).collect(), new };
         let (next, its) = own.accede(&mut self.rest);
         let mut old = std::mem::replace(&mut self.rest, next);
-        carried.extend(old.carry(|number| matches!(stage_of(number), Some(Stage::Ordered(_)))));
-        let mut take = |stage: Stage| {
-            let (its, others): (Vec<_>, Vec<_>) =
-                std::mem::take(&mut carried).into_iter().partition(|it: &Carried| stage_of(it.number()) == Some(stage));
-            carried = others;
-            its.into_iter().filter_map(|it: Carried| Some((*to.get(&it.number())?, it))).collect::<Vec<_>>()
-        };
-        let taken = self.rest.take_in(take(Stage::Rest));
+        let leaving = old.carry(|number| matches!(moving.stage_of(number), Some(Stage::Ordered(_))));
+        moving.carried.extend(leaving);
+        let taken = self.rest.take_in(moving.take(Stage::Rest));
         link(&mut self.rest, &new.rest.part, &new.rest.ready);
         new.add(succession, Stage::Rest, its);
         let mut kept = new.add_taken(succession, &new.rest, taken);
         for (part, worker) in new.ordered().zip(&fresh.workers) {
-            let its = take(part.part.stage);
+            let its = moving.take(part.part.stage);
             let taken = worker.ask(|reply| Request::TakeIn(its, reply)).ok_or_else(|| ChangeError::failed(SILENT))?;
             kept.extend(new.add_taken(succession, part, taken));
         }
         note_kept(&kept, succession);
+        let gone = moving.carried.iter().map(Carried::number).filter(|number| !moving.to.contains_key(number));
+        succession.gone.extend(gone.map(|number| self.whole.instances[number].name.clone()));
         self.enter(inputs, fresh, &pins);
         Ok(old.finish())
     }
