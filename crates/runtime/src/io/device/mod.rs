@@ -360,12 +360,14 @@ impl Device {
         if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) || self.state != State::Up {
             return;
         }
-        let told = match self.port.is_there() {
+        // It may go between two looks.
+        let there = self.port.is_there();
+        let told = match there {
             true if error.kind() == io::ErrorKind::NetworkDown => "the interface is down; packets come again when it is up".to_owned(),
             true => error.to_string(),
             false => "the interface is gone; packets come again when there is one of that name".to_owned(),
         };
-        self.state = if self.port.is_there() { State::Down } else { State::Gone(Instant::now()) };
+        self.state = if there { State::Down } else { State::Gone(Instant::now()) };
         self.news.push(format!("{}: {told}", self.spec.name()));
     }
 
