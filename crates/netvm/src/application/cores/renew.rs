@@ -79,7 +79,8 @@ impl Renewal {
     /// What is wrong with it.
     pub(crate) fn prepare(&self, version: &Version, planned: bool) -> Result<Prepared, ChangeError> {
         let place = Arc::clone(&lock(&self.place));
-        self.prepare_placed(version, &place, planned)
+        let prepared = self.prepare_placed(version, &place, planned)?;
+        Ok(Prepared { place: Some(place), ..prepared })
     }
 
     /// Reads a placement of the version that runs, and cuts and compiles that for it.
@@ -89,9 +90,9 @@ impl Renewal {
     pub(crate) fn prepare_placement(&self, text: &str, planned: bool) -> Result<Prepared, ChangeError> {
         let reads = lock(&self.reads).clone().ok_or_else(|| ChangeError::fixed("the placement of this run cannot change"))?;
         let rearrangement = reads(text)?;
-        let version = lock(&self.current).clone();
+        let (version, place) = (lock(&self.current).clone(), Arc::clone(&lock(&self.place)));
         let prepared = self.prepare_placed(&version, &rearrangement.place, planned)?;
-        Ok(Prepared { rearrangement: Some(rearrangement), ..prepared })
+        Ok(Prepared { rearrangement: Some(rearrangement), place: Some(place), ..prepared })
     }
 
     fn prepare_placed(&self, version: &Version, place: &PlacementFn, planned: bool) -> Result<Prepared, ChangeError> {
@@ -100,8 +101,7 @@ impl Renewal {
         let application = read.map_err(ChangeError::invalid)?;
         let placement = place(&application)?;
         let parts = Parts::Stages(Box::new(New::of(&self.recipe, &application, placement, planned)));
-        let (version, place) = (version.clone(), Some(Arc::clone(&lock(&self.place))));
-        Ok(Prepared { application, parts, version, rearrangement: None, place, took: begun.elapsed() })
+        Ok(Prepared { application, parts, version: version.clone(), rearrangement: None, place: None, took: begun.elapsed() })
     }
 
     /// That version runs now, placed so if it is another placement.
