@@ -53,7 +53,12 @@ fn placements_take_turns_while_packets_flow() {
     cores.renew_by(run.recipe.clone(), Box::new(move |application| cut(application, &Cuts::None)));
     cores.place_by(application.version(), Box::new(reads_cuts));
     cores.start();
-    let (mut stages, mut with) = (Vec::new(), false);
+    // What was prepared for another version is of no use.
+    let stale = cores.prepare_placement("s").unwrap();
+    let shifted = text.replace("-> Strip(14)", "-> Null -> Strip(14)");
+    cores.replace(&Version { text: shifted.clone(), ..Version::default() }, false).unwrap();
+    assert!(cores.succeed(stale, false).unwrap_err().to_string().contains("has come meanwhile"));
+    let (mut stages, mut with) = (Vec::new(), true);
     for place in ["queues", "s", "nowhere", "f", "queues", "nobody", "nowhere", "b"].iter().cycle() {
         let plan = cores.place(place, true).map(|replaced| replaced.succession);
         match (cores.place(place, false), plan) {
@@ -64,7 +69,7 @@ fn placements_take_turns_while_packets_flow() {
                 assert!(replaced.succession.made.is_empty() && replaced.succession.gone.is_empty(), "{place}: {:?}", replaced.succession);
                 assert_eq!((replaced.succession.packets_lost, &replaced.faults), (0, &Vec::new()), "{place}");
                 stages.push(cores.placement().ordered());
-                let next = if with { text.clone() } else { text.replace("-> Strip(14)", "-> Null -> Strip(14)") };
+                let next = if with { text.clone() } else { shifted.clone() };
                 match cores.replace(&Version { text: next, ..Version::default() }, false).map(|replaced| replaced.succession) {
                     Ok(succession) => assert_eq!((succession.packets_lost, succession.made.len() + succession.gone.len()), (0, 1)),
                     Err(why) => {
@@ -84,8 +89,8 @@ fn placements_take_turns_while_packets_flow() {
         }
     }
     while cores.turn() {}
-    let shifted = |handler: &&str| if with { handler.replace("@5", "@6").replace("@10", "@11") } else { (*handler).to_owned() };
-    let reads: Vec<String> = reads.iter().map(shifted).collect();
+    let its_name = |handler: &&str| if with { handler.replace("@5", "@6").replace("@10", "@11") } else { (*handler).to_owned() };
+    let reads: Vec<String> = reads.iter().map(its_name).collect();
     let values: Vec<u64> = reads.iter().map(|handler| cores.graph().read(handler, "", None).unwrap().trim().parse().unwrap()).collect();
     assert_eq!(cores.finish(), []);
     drop(cores);
