@@ -100,8 +100,8 @@ impl Graph {
         self.prepare_matched(application, None, factories, settings)
     }
 
-    /// Makes that of one stage of several: [`matches`] of the whole applications say which elements
-    /// may be the same.
+    /// Makes that of one stage of several: [`matches()`] of the whole applications say which
+    /// elements may be the same.
     ///
     /// # Errors
     /// As [`Graph::succeed`].
