@@ -2,7 +2,7 @@
 //! placement, or with a version whose elements are in other stages.
 //!
 //! ```text
-//!  while packets flow       threads of the new stages make their elements
+//!  before                   threads of the new stages make their elements, of what was compiled while packets flowed
 //!  all has gone through     sources, replicas and the last stage are ready for their parts ([`super::renew`])
 //!  then                     threads of the old stages give up their elements and what they receive from, and end
 //!                           elements go to the stages that have them now; the first stage receives from the replicas, each other from the one before

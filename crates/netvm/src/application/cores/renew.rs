@@ -313,19 +313,13 @@ impl Cores {
         let mut waiting = self.directory.renew(Stage::Source, &new, Some(&matches));
         let found = self.rest_and_prepare(&new, (fresh.is_some(), &matches), &mut waiting);
         let own = found.and_then(|own| waiting.iter().try_for_each(|it| it.is_prepared()).map(|()| own));
-        let own = own.map_err(|not_ready| {
-            // Those that are told nothing give up as well.
-            waiting.iter().for_each(|it| _ = it.go.send(false));
-            match not_ready {
-                NotReady::Faults(faults) => ChangeError::invalid(application.drawn(faults)),
-                NotReady::Other(why) => why,
-            }
-        });
         let own = match own {
             Ok(own) => own,
             Err(why) => {
+                // Those that are told nothing give up as well.
+                waiting.iter().for_each(|it| _ = it.go.send(false));
                 fresh.into_iter().for_each(Fresh::cancel);
-                return Err(why);
+                return Err(why.told(application));
             }
         };
         let go = || waiting.iter().for_each(|it| _ = it.go.send(true));
@@ -393,6 +387,15 @@ impl Cores {
 enum NotReady {
     Faults(Vec<Fault>),
     Other(ChangeError),
+}
+
+impl NotReady {
+    fn told(self, application: &Application) -> ChangeError {
+        match self {
+            Self::Faults(faults) => ChangeError::invalid(application.drawn(faults)),
+            Self::Other(why) => why,
+        }
+    }
 }
 
 impl Waiting {
